@@ -1,0 +1,119 @@
+"""Every error kg raises on purpose, drawn as one tree.
+
+    KgError                        500   exit 1
+    ├── InvalidInput               422   exit 2    the request is wrong
+    │   ├── UnreadableDocument     422   exit 2    a file that cannot be read as text
+    │   └── TooLarge               413   exit 2
+    ├── NotFound                   404   exit 4
+    ├── Conflict                   409   exit 5
+    ├── ConfigurationError         500   exit 78   settings, schema or model do not fit: a person must act
+    │   └── SchemaTooNew           500   exit 78
+    ├── Unavailable                503   exit 69   a part that should answer does not; try again
+    │   ├── DatabaseUnavailable    503   exit 69
+    │   ├── EmbeddingUnavailable   503   exit 69
+    │   └── ServiceUnreachable     503   exit 69   the client cannot reach kg itself
+    ├── EmbeddingFailed            502   exit 1    the model answered, but not with usable vectors
+    ├── LeaseLost                  409   exit 1    another worker owns the job now
+    └── ManagedProcessError        500   exit 70   a local process does not start or stop
+
+The class carries the HTTP status and the exit code; its docstring is the default message. Messages tell the
+reader what to do next. Two handlers in all turn them into answers: kg_api.web.problems and kg_cli.main.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import ClassVar
+
+
+class KgError(Exception):
+    """Something went wrong inside kg; the service's log has the details."""
+
+    status: ClassVar[int] = 500
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or inspect.getdoc(type(self)) or type(self).__name__)
+
+    @classmethod
+    def slug(cls) -> str:
+        """The error's name in problem+json: `InvalidInput` -> `invalid-input`."""
+        return "".join(f"-{c.lower()}" if c.isupper() else c for c in cls.__name__).lstrip("-")
+
+
+class InvalidInput(KgError):
+    """The request cannot be understood; correct it and send it again."""
+
+    status = 422
+    exit_code = 2
+
+
+class UnreadableDocument(InvalidInput):
+    """The file cannot be read as text."""
+
+
+class TooLarge(InvalidInput):
+    """The request is larger than this service accepts."""
+
+    status = 413
+
+
+class NotFound(KgError):
+    """There is nothing by that name."""
+
+    status = 404
+    exit_code = 4
+
+
+class Conflict(KgError):
+    """The request does not fit the present state."""
+
+    status = 409
+    exit_code = 5
+
+
+class ConfigurationError(KgError):
+    """The settings do not fit; correct them and start again."""
+
+    exit_code = 78
+
+
+class SchemaTooNew(ConfigurationError):
+    """The database was written by a newer kg; install that version or a later one."""
+
+
+class Unavailable(KgError):
+    """A part of the service does not answer at the moment; try again."""
+
+    status = 503
+    exit_code = 69
+
+
+class DatabaseUnavailable(Unavailable):
+    """Neo4j does not answer; `kg doctor` says why."""
+
+
+class EmbeddingUnavailable(Unavailable):
+    """The embedding model does not answer."""
+
+
+class ServiceUnreachable(Unavailable):
+    """kg does not answer; start it with `kg up`, or set KG_API_URL."""
+
+
+class EmbeddingFailed(KgError):
+    """The embedding model answered, but not with usable vectors."""
+
+    status = 502
+
+
+class LeaseLost(KgError):
+    """Another worker owns this job now."""
+
+    status = 409
+
+
+class ManagedProcessError(KgError):
+    """A local process did not start or stop; its log says why."""
+
+    exit_code = 70

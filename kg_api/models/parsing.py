@@ -1,0 +1,44 @@
+"""What a parser gives and what the splitter makes of it. All offsets are code points of `text`, end excluded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+BlockKind = Literal["heading", "paragraph", "list_item", "code", "table", "other"]
+Format = Literal["text", "markdown", "rst"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One piece of a document's structure. Blocks are in order and do not overlap; blank text may lie between."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    level: int = 0
+    """1 for the highest heading; 0 for what is not a heading."""
+    title: str = ""
+    """A heading's own words, without its marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDocument:
+    """A document's text, untouched, and its structure."""
+
+    text: str
+    title: str
+    format: Format
+    blocks: tuple[Block, ...]
+    notes: tuple[str, ...] = ()
+    """What a person should know, such as an encoding that was guessed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpan:
+    """The place of one source: `text[start:end]`; the spans of a document join to its whole text."""
+
+    start: int
+    end: int
+    heading: tuple[str, ...]
+    """The path of headings above it, the highest first."""

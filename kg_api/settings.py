@@ -1,0 +1,119 @@
+"""The one place that reads the environment: KG_* variables, nested by `__` (KG_NEO4J__URI)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Self
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from kg_api.errors import ConfigurationError
+
+MIB = 1024 * 1024
+
+
+class Section(BaseModel):
+    """A group of settings; unknown names are refused, so that a typo is seen at start."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Neo4jSettings(Section):
+    """Where Neo4j is. Without `uri`, kg runs its own managed local one."""
+
+    uri: str | None = Field(default=None, pattern=r"^(neo4j|bolt)(\+s|\+ssc)?://")
+    user: str = "neo4j"
+    password: SecretStr | None = None
+    database: str = "neo4j"
+    port: int | None = Field(default=None, ge=1, le=65535, description="Bolt port of the managed Neo4j.")
+    heap_mb: int | None = Field(default=None, ge=256, description="Heap of the managed Neo4j, MiB.")
+    pagecache_mb: int | None = Field(default=None, ge=64, description="Page cache of the managed Neo4j, MiB.")
+    start_timeout_seconds: float = Field(default=300, gt=0)
+
+    @model_validator(mode="after")
+    def _password_with_uri(self) -> Self:
+        if self.uri is not None and self.password is None:
+            raise ValueError("KG_NEO4J__URI is set, so KG_NEO4J__PASSWORD must be set too")
+        return self
+
+
+class ApiSettings(Section):
+    """The REST service."""
+
+    host: str = "127.0.0.1"
+    port: int | None = Field(default=None, ge=1, le=65535, description="Unset: 8420, or a free one.")
+    max_document_bytes: int = Field(default=64 * MIB, gt=0)
+    max_request_bytes: int = Field(default=1 * MIB, gt=0, description="Bodies that carry no document.")
+
+
+class WorkerSettings(Section):
+    """The process that keeps embeddings there and fresh."""
+
+    batch_size: int = Field(default=64, ge=1, le=2048, description="Sources embedded and written at once.")
+    poll_seconds: float = Field(default=0.5, gt=0)
+    lease_seconds: float = Field(default=30, gt=0)
+    heartbeat_seconds: float = Field(default=10, gt=0)
+    tick_seconds: float = Field(default=60, gt=0, description="How often missing work is looked for.")
+    max_stumbles: int = Field(default=5, ge=1, description="Failures without progress before a job is dead.")
+    niceness: int = Field(default=5, ge=0, le=19, description="So that backfill never slows a search.")
+
+    @model_validator(mode="after")
+    def _heartbeat_within_lease(self) -> Self:
+        if self.heartbeat_seconds * 2 > self.lease_seconds:
+            raise ValueError("KG_WORKER__HEARTBEAT_SECONDS must be at most half of KG_WORKER__LEASE_SECONDS")
+        return self
+
+
+class EmbeddingSettings(Section):
+    """The embedding model."""
+
+    provider: Literal["local", "deterministic"] = "local"
+    model_folder: Path | None = Field(
+        default=None, description="A folder with model.onnx and tokenizer.json, instead of the packaged model."
+    )
+    threads: int | None = Field(default=None, ge=1, description="Unset: one per core.")
+
+
+class LogSettings(Section):
+    """Structured logs on standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "text"] = "json"
+
+
+class Settings(BaseSettings):
+    """All settings of kg. A value that is wrong stops the start and names its variable."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="KG_", env_nested_delimiter="__", extra="ignore", frozen=True, nested_model_default_partial_update=True
+    )
+
+    home: Path = Field(default_factory=lambda: platformdirs.user_data_path("kg"))
+    cache: Path = Field(default_factory=lambda: platformdirs.user_cache_path("kg"))
+    api_url: str | None = Field(default=None, pattern=r"^https?://", description="Where the client finds kg.")
+    api_key: SecretStr | None = None
+    neo4j: Neo4jSettings = Neo4jSettings()
+    api: ApiSettings = ApiSettings()
+    worker: WorkerSettings = WorkerSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    log: LogSettings = LogSettings()
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the environment.
+
+    Raises:
+        ConfigurationError: naming each variable that is wrong, and why.
+    """
+    try:
+        given = {name: value for name, value in overrides.items() if value is not None}
+        return Settings(**given)  # pyright: ignore[reportArgumentType]
+    except ValidationError as error:
+        lines = [f"{_variable(e['loc'])}: {e['msg']}" for e in error.errors(include_url=False, include_input=False)]
+        raise ConfigurationError("these settings are wrong:\n  " + "\n  ".join(lines)) from None
+
+
+def _variable(location: tuple[int | str, ...]) -> str:
+    return "KG_" + "__".join(str(part).upper() for part in location)
