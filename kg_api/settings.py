@@ -71,7 +71,7 @@ class EmbeddingSettings(Section):
 
     provider: Literal["local", "deterministic"] = "local"
     model_folder: Path | None = Field(
-        default=None, description="A folder with model.onnx and tokenizer.json, instead of the packaged model."
+        default=None, description="A folder with model.onnx and tokenizer.json to use instead."
     )
     threads: int | None = Field(default=None, ge=1, description="Unset: one per core.")
 
@@ -87,7 +87,11 @@ class Settings(BaseSettings):
     """All settings of kg. A value that is wrong stops the start and names its variable."""
 
     model_config = SettingsConfigDict(
-        env_prefix="KG_", env_nested_delimiter="__", extra="ignore", frozen=True, nested_model_default_partial_update=True
+        env_prefix="KG_",
+        env_nested_delimiter="__",
+        extra="ignore",
+        frozen=True,
+        nested_model_default_partial_update=True,
     )
 
     home: Path = Field(default_factory=lambda: platformdirs.user_data_path("kg"))
@@ -111,7 +115,8 @@ def load_settings(**overrides: object) -> Settings:
         given = {name: value for name, value in overrides.items() if value is not None}
         return Settings(**given)  # pyright: ignore[reportArgumentType]
     except ValidationError as error:
-        lines = [f"{_variable(e['loc'])}: {e['msg']}" for e in error.errors(include_url=False, include_input=False)]
+        found = error.errors(include_url=False, include_input=False)
+        lines = [f"{_variable(e['loc'])}: {e['msg']}" for e in found]
         raise ConfigurationError("these settings are wrong:\n  " + "\n  ".join(lines)) from None
 
 

@@ -49,5 +49,5 @@ class Embedder(Protocol):
         ...
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Cut text into as few pieces as fit `max_tokens` each; (start, end) offsets that join to the whole text."""
+        """Cut text into pieces that fit `max_tokens` each: (start, end) offsets, joining to the whole."""
         ...

@@ -1,4 +1,4 @@
-"""What a parser gives and what the splitter makes of it. All offsets are code points of `text`, end excluded."""
+"""What a parser gives and what the splitter makes of it. Offsets are code points of `text`, end excluded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Format = Literal["text", "markdown", "rst"]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One piece of a document's structure. Blocks are in order and do not overlap; blank text may lie between."""
+    """One piece of a document. Blocks are in order and do not overlap; blank text may lie between."""
 
     kind: BlockKind
     start: int

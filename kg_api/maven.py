@@ -1,0 +1,100 @@
+"""Files of Maven packages, each pinned by the sha256 in a lock file that ships with kg.
+
+The lock is jgo's own format: coordinates and checksums, no addresses. With it nothing has to be resolved, so
+no POM is read and the files come side by side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import filelock
+from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_exponential
+
+from kg_api.errors import ManagedProcessError
+
+if TYPE_CHECKING:
+    from jgo.env import LockedDependency
+    from jgo.maven import MavenContext
+
+Progress = Callable[[int, int, str], None]
+"""Called as (files there, files in all, name of the last one)."""
+
+PARALLEL_DOWNLOADS = 8
+
+
+def fetch(lock: Path, cache: Path, on_progress: Progress | None = None) -> list[Path]:
+    """Give the locked files, fetching what the cache lacks; a file that fails its checksum is fetched anew.
+
+    Safe when several processes do it at once. A complete set is recorded, so that the next call only looks
+    whether the files are there.
+
+    Raises:
+        ManagedProcessError: a file cannot be had, or has another checksum than the lock says.
+    """
+    from jgo.env import LockFile  # noqa: PLC0415 - jgo brings requests and more, 0.2 s
+
+    entries = LockFile.load(lock).dependencies
+    verified = cache / "verified" / hashlib.sha256(lock.read_bytes()).hexdigest()
+    paths = [_path(cache, entry) for entry in entries]
+    if verified.exists() and all(path.exists() for path in paths):
+        return paths
+    cache.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(cache / "maven.lock"):
+        _fetch_all(entries, cache, on_progress)
+        verified.parent.mkdir(parents=True, exist_ok=True)
+        verified.touch()
+    return paths
+
+
+def _fetch_all(entries: list[LockedDependency], cache: Path, on_progress: Progress | None) -> None:
+    with ThreadPoolExecutor(PARALLEL_DOWNLOADS) as pool:
+        fetched = pool.map(partial(_fetch_one, cache), entries)
+        for there, path in enumerate(fetched, start=1):
+            if on_progress:
+                on_progress(there, len(entries), path.name)
+
+
+def _fetch_one(cache: Path, entry: LockedDependency) -> Path:
+    try:
+        return _download(_context(cache), entry)
+    except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; jgo raises RuntimeError
+        raise ManagedProcessError(
+            f"{entry.artifactId} {entry.version} cannot be fetched from Maven Central: {error}\n"
+            "Check the network and run the command again; what has come already is kept."
+        ) from error
+
+
+@retry(
+    retry=retry_if_exception_type((OSError, RuntimeError)),
+    stop=stop_after_attempt(3),
+    wait=wait_exponential(multiplier=1, max=4),
+    reraise=True,
+)
+def _download(context: MavenContext, entry: LockedDependency) -> Path:
+    component = context.project(entry.groupId, entry.artifactId).at_version(entry.version)
+    artifact = component.artifact(entry.classifier or "", entry.packaging)
+    path = artifact.resolve()
+    if hashlib.sha256(path.read_bytes()).hexdigest() != entry.sha256:
+        path.unlink()  # an interrupted download looks like a cached file to jgo
+        raise RuntimeError(f"{path.name} does not have the checksum that kg expects")
+    return path
+
+
+def _path(cache: Path, entry: LockedDependency) -> Path:
+    component = _context(cache).project(entry.groupId, entry.artifactId).at_version(entry.version)
+    path = component.artifact(entry.classifier or "", entry.packaging).cached_path
+    if path is None:
+        raise ManagedProcessError(f"{entry.artifactId} has no place in the cache {cache}")
+    return path
+
+
+def _context(cache: Path) -> MavenContext:
+    from jgo.maven import MavenContext, PythonResolver  # noqa: PLC0415
+
+    return MavenContext(resolver=PythonResolver(), repo_cache=cache / "m2", timeout=60)
