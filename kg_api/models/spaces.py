@@ -1,4 +1,4 @@
-"""Embedding spaces."""
+"""Embedding spaces: one model with its settings."""
 
 from __future__ import annotations
 

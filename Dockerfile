@@ -1,0 +1,17 @@
+# One image for the service and the worker; the command says which. The embedding model is part of it.
+FROM python:3.13-slim AS build
+WORKDIR /src
+COPY requirements/runtime.txt requirements/
+RUN python -m venv /opt/kg && /opt/kg/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.txt
+COPY . .
+RUN /opt/kg/bin/pip install --no-cache-dir --no-deps hatchling==1.31.0 2>/dev/null || /opt/kg/bin/pip install --no-cache-dir hatchling
+RUN /opt/kg/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
+RUN KG_CACHE=/opt/kg/cache /opt/kg/bin/kg model
+
+FROM python:3.13-slim
+RUN useradd --create-home --uid 10001 kg
+COPY --from=build /opt/kg /opt/kg
+USER kg
+ENV PATH=/opt/kg/bin:$PATH KG_CACHE=/opt/kg/cache KG_HOME=/home/kg
+EXPOSE 8420
+CMD ["kg", "serve"]

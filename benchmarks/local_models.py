@@ -1,0 +1,132 @@
+"""Which packaged model finds best: nDCG@10 and recall@10 by exact cosine, and the speed of each.
+
+    python benchmarks/local_models.py [--data ../shared/data] [--sets claude_docs xquad/en]
+
+A set is a folder with corpus.jsonl, queries.jsonl and qrels.tsv. A text over a model's limit is cut by
+`spans`; its score is that of its best span.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from kg_api.embed.catalogue import CATALOGUE, PackagedModel
+from kg_api.embed.local import LocalEmbedder
+from kg_api.embed.packaged import ensure_packaged
+from kg_api.embed.port import Vectors
+from kg_api.settings import load_settings
+
+DATA = Path(__file__).parents[2] / "shared/data"
+TOP = 10
+
+
+@dataclass(frozen=True)
+class RetrievalSet:
+    """Texts and questions by id, and the ids of the texts that answer each question."""
+
+    name: str
+    corpus: dict[str, str]
+    queries: dict[str, str]
+    relevant: dict[str, set[str]]
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--data", type=Path, default=DATA)
+    arguments.add_argument("--sets", nargs="+", default=["claude_docs", "xquad/en"])
+    given = arguments.parse_args()
+    sets = [load(given.data / name, name) for name in given.sets]
+    rows = [row for model in CATALOGUE.values() for row in rows_of(model, sets)]
+    print(json.dumps(rows, indent=2))
+    table = Table(*rows[0])
+    for row in rows:
+        table.add_row(*map(str, row.values()))
+    Console().print(table)
+
+
+def load(folder: Path, name: str) -> RetrievalSet:
+    relevant = defaultdict[str, set[str]](set)
+    for line in (folder / "qrels.tsv").read_text("utf-8").splitlines()[1:]:
+        query, document, score = line.split("\t")
+        if int(score) > 0:
+            relevant[query].add(document)
+    return RetrievalSet(name, texts(folder / "corpus.jsonl"), texts(folder / "queries.jsonl"), relevant)
+
+
+def texts(path: Path) -> dict[str, str]:
+    lines = (json.loads(line) for line in path.read_text("utf-8").splitlines())
+    return {line["_id"]: line["text"] for line in lines}
+
+
+def rows_of(model: PackagedModel, sets: list[RetrievalSet]) -> list[dict[str, Any]]:
+    embedder = LocalEmbedder(ensure_packaged(model, load_settings().cache), model.spec)
+    return [{"model": model.spec.name, "set": each.name, **measure(embedder, each)} for each in sets]
+
+
+def measure(embedder: LocalEmbedder, data: RetrievalSet) -> dict[str, Any]:
+    index, speed = Index.of(embedder, data.corpus)
+    found = {query: index.search(embedder, data.queries[query]) for query in data.relevant}
+    ranked = [(found[query][0], relevant) for query, relevant in data.relevant.items()]
+    return {
+        "ndcg@10": round(statistics.mean(ndcg(*each) for each in ranked), 4),
+        "recall@10": round(
+            statistics.mean(len(right & set(names)) / len(right) for names, right in ranked), 4
+        ),
+        **speed,
+        "query_ms_p50": round(statistics.median(milliseconds for _, milliseconds in found.values()), 2),
+    }
+
+
+@dataclass(frozen=True)
+class Index:
+    """Every span's vector, and the text that it belongs to."""
+
+    names: list[str]
+    owner: NDArray[np.int64]
+    vectors: Vectors
+
+    @classmethod
+    def of(cls, embedder: LocalEmbedder, corpus: dict[str, str]) -> tuple[Index, dict[str, float]]:
+        """Embed a corpus, and say how fast that was."""
+        spans = [embedder.spans(text) for text in corpus.values()]
+        pairs = zip(corpus.values(), spans, strict=True)
+        pieces = [text[start:end] for text, parts in pairs for start, end in parts]
+        begun, used = time.perf_counter(), time.process_time()
+        vectors = embedder.embed_passages(pieces)
+        speed = {
+            "pieces": len(pieces),
+            "pieces_per_second": round(len(pieces) / (time.perf_counter() - begun), 1),
+            "pieces_per_cpu_second": round(len(pieces) / (time.process_time() - used), 1),
+        }
+        owner = np.repeat(np.arange(len(corpus)), [len(parts) for parts in spans])
+        return cls(list(corpus), owner, vectors), speed
+
+    def search(self, embedder: LocalEmbedder, query: str) -> tuple[list[str], float]:
+        """The ten best texts, each by its best span, and the milliseconds that it took."""
+        begun = time.perf_counter()
+        best = np.full(len(self.names), -np.inf)
+        np.maximum.at(best, self.owner, self.vectors @ embedder.embed_query(query))
+        order = np.argsort(-best, kind="stable")[:TOP]
+        return [self.names[int(at)] for at in order], (time.perf_counter() - begun) * 1000
+
+
+def ndcg(ranked: list[str], relevant: set[str]) -> float:
+    gain = sum(1 / math.log2(at + 2) for at, name in enumerate(ranked) if name in relevant)
+    return gain / sum(1 / math.log2(at + 2) for at in range(min(len(relevant), TOP)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+// Makes the document and its ontology if need be and holds the document until the end of the transaction, so
+// that two writers of one document take turns.
+MERGE (o:Ontology {name: $ontology})
+ON CREATE SET o.created_at = datetime.realtime()
+MERGE (d:Document {document_id: $document_id})
+ON CREATE SET d.ontology = $ontology, d.document = $document, d.created_at = datetime.realtime()
+MERGE (d)-[:IN_ONTOLOGY]->(o)
+SET d.touched_at = datetime.realtime()
+RETURN d.content_hash AS content_hash, d.uri AS uri, d.sources AS sources

@@ -1,0 +1,4 @@
+// Where the sources of a document are now.
+MATCH (s:Source {document_id: $document_id})
+RETURN s.source_id AS source_id, s.paragraph AS paragraph, s.start AS start, s.end AS end, s.heading AS heading
+ORDER BY source_id

@@ -1,0 +1,2 @@
+// An ontology's name is its id.
+CREATE CONSTRAINT ontology_name IF NOT EXISTS FOR (o:Ontology) REQUIRE o.name IS UNIQUE

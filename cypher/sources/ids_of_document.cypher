@@ -1,0 +1,4 @@
+// The ids of a document's sources.
+MATCH (s:Source {document_id: $document_id})
+RETURN s.source_id AS source_id
+ORDER BY source_id

@@ -1,0 +1,54 @@
+"""Answers of the service, turned into models or into the errors they stand for."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from kg_api.client.calls import Call
+from kg_api.errors import KgError, ServiceUnreachable
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def read(call: Call[T], response: httpx.Response) -> T:
+    """Give the answer as its model.
+
+    Raises:
+        KgError: the subclass that the service named, with its message.
+        ServiceUnreachable: what answers there is not kg.
+    """
+    if response.is_error and response.status_code not in call.accepted:
+        raise _error(response)
+    try:
+        return call.answer.model_validate_json(response.content)
+    except ValidationError:
+        raise ServiceUnreachable(
+            f"what answers at {response.url.copy_with(query=None)} is not this kg; check KG_API_URL"
+        ) from None
+
+
+def unreachable(base_url: httpx.URL, error: httpx.TransportError) -> ServiceUnreachable:
+    """No answer at all."""
+    return ServiceUnreachable(
+        f"kg does not answer at {base_url} ({type(error).__name__}); start it with `kg up`, or set KG_API_URL"
+    )
+
+
+def _error(response: httpx.Response) -> KgError:
+    try:
+        body = response.json()
+        slug, detail = body["type"].removeprefix("urn:kg:"), body["detail"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return KgError(f"kg answered {response.status_code} {response.reason_phrase}")
+    return _named(KgError, slug)(detail)
+
+
+def _named(tree: type[KgError], slug: str) -> type[KgError]:
+    """The error class of that slug, searched below `tree`; KgError itself for one of a newer service."""
+    if tree.slug() == slug:
+        return tree
+    found = (_named(branch, slug) for branch in tree.__subclasses__())
+    return next((each for each in found if each is not KgError), KgError)

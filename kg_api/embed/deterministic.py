@@ -1,0 +1,78 @@
+"""A tiny embedder without a model, for tests and trials: similar words give similar vectors, no more."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from kg_api.embed.port import Vectors
+from kg_api.embed.spans import Measure, Span, Token, cut
+from kg_api.embed.vectors import require_text, too_long, unit
+from kg_api.models.spaces import SpaceIdentity
+
+_WORD = re.compile(r"\w+")
+
+
+class DeterministicEmbedder:
+    """Words and pairs of neighbouring words, hashed to signed counts; a word is a token.
+
+    The same vectors on every machine and in every release: what changes them changes the revision.
+    """
+
+    def __init__(self, dimensions: int = 256, max_tokens: int = 512) -> None:
+        self._identity = SpaceIdentity(
+            provider="deterministic",
+            model="word-hash",
+            revision="1",
+            dimensions=dimensions,
+            max_tokens=max_tokens,
+        )
+
+    @property
+    def identity(self) -> SpaceIdentity:
+        """Its size is part of it."""
+        return self._identity
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder`."""
+        vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
+        for i, text in enumerate(texts):
+            vectors[i] = self._vector(text)
+        return vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        """See `Embedder`."""
+        require_text(text)
+        pieces = self.embed_passages([text[start:end] for start, end in self.spans(text)])
+        return unit(pieces.mean(axis=0, dtype=np.float64), self._identity.dimensions)
+
+    def spans(self, text: str) -> list[Span]:
+        """See `Embedder`."""
+        limit = self._identity.max_tokens
+        return cut(text, Measure(_tokens, lambda piece: len(_tokens(piece)) <= limit, limit, len(text)))
+
+    def _vector(self, text: str) -> Vectors:
+        require_text(text)
+        words = _WORD.findall(text.casefold())
+        if len(words) > self._identity.max_tokens:
+            raise too_long(self._identity.max_tokens)
+        counts = self._counts(Counter([*words, *map(" ".join, pairwise(words))]))
+        if not counts.any():  # no word in it, or all signs cancel out
+            counts = self._counts(Counter([text]))
+        return unit(counts, self._identity.dimensions)
+
+    def _counts(self, features: Counter[str]) -> Vectors:
+        counts = np.zeros(self._identity.dimensions, dtype=np.float32)
+        for feature, count in features.items():
+            number = int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest(), "little")
+            counts[(number >> 1) % len(counts)] += count if number & 1 else -count
+        return counts
+
+
+def _tokens(text: str) -> list[Token]:
+    return [Token(*found.span(), word) for word, found in enumerate(_WORD.finditer(text))]

@@ -1,0 +1,83 @@
+"""The local model: offline, without a key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from kg_api.embed.catalogue import ModelSpec
+from kg_api.embed.onnx import OnnxModel
+from kg_api.embed.port import Vectors
+from kg_api.embed.spans import Span, cut
+from kg_api.embed.vectors import require_text, unit
+from kg_api.models.spaces import SpaceIdentity
+
+
+class LocalEmbedder:
+    """A model on this machine's processor.
+
+    Vectors are bit-stable on one machine: the same text gives the same bytes alone, in a batch, from several
+    threads and after a restart. Not for use in a child made by `fork`.
+    """
+
+    def __init__(self, folder: Path, spec: ModelSpec, threads: int | None = None) -> None:
+        """Load the model from `folder`; `threads` texts are embedded at once (unset: one per core).
+
+        Raises:
+            ConfigurationError: the folder does not hold the model that `spec` describes.
+        """
+        self._model = OnnxModel(folder, spec)
+        self._identity = SpaceIdentity(
+            provider="local",
+            model=spec.name,
+            revision=spec.revision,
+            dimensions=spec.dimensions,
+            max_tokens=spec.max_tokens,
+            query_prefix=spec.query_prefix,
+            passage_prefix=spec.passage_prefix,
+        )
+        self._pool = ThreadPoolExecutor(threads or _cores(), thread_name_prefix="embed")
+
+    @property
+    def identity(self) -> SpaceIdentity:
+        """The weights' name and checksum, and all that shapes their vectors."""
+        return self._identity
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder`."""
+        return self._embed(texts, self._identity.passage_prefix)
+
+    def embed_query(self, text: str) -> Vectors:
+        """See `Embedder`. One that fits is embedded in the caller's thread: it never waits for passages."""
+        require_text(text)
+        prefix = self._identity.query_prefix
+        spans = cut(text, self._model.measure(prefix))
+        if len(spans) == 1:
+            return self._model.vector(prefix + text)
+        pieces = [piece for start, end in spans if not (piece := text[start:end]).isspace()]
+        mean = self._embed(pieces, prefix).mean(axis=0, dtype=np.float64)
+        return unit(mean, self._identity.dimensions)
+
+    def spans(self, text: str) -> list[Span]:
+        """See `Embedder`. A span is blank only where white space fills tens of thousands of characters."""
+        return cut(text, self._model.measure(self._identity.passage_prefix))
+
+    def _embed(self, texts: Sequence[str], prefix: str) -> Vectors:
+        for text in texts:
+            require_text(text)
+        longest_first = sorted(range(len(texts)), key=lambda i: -len(texts[i]))  # no thread ends late
+        vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
+        found = self._pool.map(self._model.vector, (prefix + texts[i] for i in longest_first))
+        for i, vector in zip(longest_first, found, strict=True):
+            vectors[i] = vector
+        return vectors
+
+
+def _cores() -> int:
+    """The cores that this process may use; a container can give it fewer than the machine has."""
+    allowed = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    return len(allowed(0)) if allowed else os.cpu_count() or 1

@@ -1,0 +1,144 @@
+"""One text to one vector, by onnxruntime and tokenizers. Only this module imports them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from kg_api.embed.catalogue import ModelSpec
+from kg_api.embed.packaged import TOKENIZER, WEIGHTS
+from kg_api.embed.port import Vectors
+from kg_api.embed.spans import Measure, Token
+from kg_api.embed.vectors import too_long, unit
+from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
+
+KNOWN_INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
+CHARS_PER_TOKEN = 100
+"""No ordinary text has more. Without a bound, 10 MB in one call take 1.8 GB to tokenise."""
+_state: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")  # compiled, so without types
+ORT_ERRORS: tuple[type[Exception], ...] = (
+    _state.Fail,
+    _state.InvalidArgument,
+    _state.InvalidGraph,
+    _state.InvalidProtobuf,
+    _state.NoSuchFile,
+    _state.NotImplemented,
+    _state.RuntimeException,
+)
+"""They have no class of their own in common."""
+
+
+class Session(Protocol):
+    """The part of onnxruntime.InferenceSession, which has no types, that is used here."""
+
+    def get_inputs(self) -> list[Any]:
+        """What the graph wants, each with a `name`."""
+        ...
+
+    def run(self, output_names: None, input_feed: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]:
+        """All outputs of the graph."""
+        ...
+
+
+class OnnxModel:
+    """A transformer and its tokenizer, ready to use from any number of threads at once.
+
+    One text a call and one ONNX thread: in a batch, the dynamic quantisation of an int8 model would make a
+    vector depend on the texts beside it, and several threads would make it depend on how they share the work.
+    """
+
+    def __init__(self, folder: Path, spec: ModelSpec) -> None:
+        """Load the model and try it once.
+
+        Raises:
+            ConfigurationError: the files cannot be used, or are not what `spec` says.
+        """
+        self._spec = spec
+        self._tokenizer = _load_tokenizer(folder / TOKENIZER)
+        self._session = _load_session(folder / WEIGHTS)
+        self._inputs = {str(node.name) for node in self._session.get_inputs()}
+        if not self._inputs <= KNOWN_INPUTS:
+            raise ConfigurationError(f"{folder / WEIGHTS} wants {self._inputs}, kg gives {KNOWN_INPUTS}")
+        try:
+            self.vector(max(spec.query_prefix, spec.passage_prefix, key=len) + "warm up")
+        except (EmbeddingFailed, InvalidInput) as error:
+            raise ConfigurationError(f"{folder} does not hold {spec.name} as described: {error}") from error
+
+    def vector(self, text: str) -> Vectors:
+        """Embed one text, its prefix included.
+
+        Returns:
+            float32, shape (dimensions,), of length 1; the same bytes for the same text, always.
+
+        Raises:
+            InvalidInput: the text is longer than the model takes.
+            EmbeddingFailed: the model gave no usable vector.
+        """
+        ids = self._ids(text)
+        if ids is None:
+            raise too_long(self._spec.max_tokens)
+        states = self._states(ids)
+        pooled = states[0] if self._spec.pooling == "cls" else states.mean(axis=0, dtype=np.float64)
+        return unit(pooled, self._spec.dimensions)
+
+    def measure(self, prefix: str) -> Measure:
+        """How long texts are, in tokens, when they stand behind `prefix`."""
+        special = self._tokenizer.num_special_tokens_to_add(is_pair=False)
+        return Measure(
+            tokens=self._tokens,
+            fits=lambda text: self._ids(prefix + text) is not None,
+            budget=self._spec.max_tokens - special - len(self._tokens(prefix)),
+            max_chars=CHARS_PER_TOKEN * self._spec.max_tokens - len(prefix),
+        )
+
+    def _ids(self, text: str) -> NDArray[np.int64] | None:
+        """Token ids, shape (1, tokens), special ones included; None when there are too many."""
+        if len(text) > CHARS_PER_TOKEN * self._spec.max_tokens:
+            return None
+        ids = self._tokenizer.encode(text).ids
+        return np.array([ids], dtype=np.int64) if len(ids) <= self._spec.max_tokens else None
+
+    def _tokens(self, text: str) -> list[Token]:
+        found = self._tokenizer.encode(text, add_special_tokens=False)
+        return [Token(*place, word) for place, word in zip(found.offsets, found.word_ids, strict=True)]
+
+    def _states(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The last layer, shape (tokens, width)."""
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        try:
+            states = self._session.run(None, {name: given[name] for name in self._inputs})[0]
+        except ORT_ERRORS as error:
+            raise EmbeddingFailed(f"the model does not run: {error}") from error
+        expected = (*ids.shape, self._spec.dimensions)
+        if states.shape != expected:
+            raise EmbeddingFailed(f"the model's first output has shape {states.shape}, expected {expected}")
+        return states[0]
+
+
+def _load_tokenizer(path: Path) -> Tokenizer:
+    try:
+        tokenizer = Tokenizer.from_buffer(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path} is not a tokenizer: {error}") from error
+    tokenizer.no_truncation()  # a text is never cut silently
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+    return tokenizer
+
+
+def _load_session(path: Path) -> Session:
+    options = cast("Any", onnxruntime.SessionOptions())
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # errors come as exceptions; the log would only repeat them
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except ORT_ERRORS as error:
+        raise ConfigurationError(f"{path} is not a usable ONNX model: {error}") from error
+    return cast("Session", session)

@@ -1,0 +1,37 @@
+"""The embedder that stands in when the model cannot be loaded: every call says why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from kg_api.embed.port import Vectors
+from kg_api.errors import EmbeddingUnavailable
+from kg_api.models.spaces import SpaceIdentity
+
+
+class UnavailableEmbedder:
+    """Refuses everything, so that searches fall back to full text and tell the reason."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    @property
+    def identity(self) -> SpaceIdentity:
+        """Unknown without the model."""
+        return self._refuse()
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:  # noqa: ARG002
+        """Refuse."""
+        return self._refuse()
+
+    def embed_query(self, text: str) -> Vectors:  # noqa: ARG002
+        """Refuse."""
+        return self._refuse()
+
+    def spans(self, text: str) -> list[tuple[int, int]]:  # noqa: ARG002
+        """Refuse."""
+        return self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise EmbeddingUnavailable(self._reason)

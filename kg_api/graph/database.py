@@ -1,0 +1,123 @@
+"""The one seam to Neo4j: named statements in managed transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any, LiteralString, Self, TypeVar
+
+import neo4j
+from neo4j.exceptions import (
+    AuthError,
+    DriverError,
+    IncompleteCommit,
+    Neo4jError,
+)
+from neo4j.exceptions import (
+    ConfigurationError as DriverConfigurationError,
+)
+from tenacity import retry, retry_if_exception_type, stop_after_attempt
+
+from kg_api.errors import ConfigurationError, DatabaseUnavailable
+from kg_api.graph.statements import statement
+
+Row = dict[str, Any]
+T = TypeVar("T")
+
+CONNECT_SECONDS = 5.0
+RETRY_SECONDS = 5.0
+"""How long one managed transaction is tried again; a request then gets 503, a worker waits and goes on."""
+
+
+class Transaction:
+    """An open transaction; whoever gave it commits it."""
+
+    def __init__(self, transaction: neo4j.ManagedTransaction) -> None:
+        self._transaction = transaction
+
+    def run(self, name: LiteralString, /, **parameters: Any) -> list[Row]:
+        """Run the statement of that name and give all its rows."""
+        return self._transaction.run(statement(name), parameters).data()
+
+
+class Graph:
+    """A database of a Neo4j server. Long-lived, thread-safe; one a process."""
+
+    def __init__(self, uri: str, user: str, password: str, database: str = "neo4j") -> None:
+        self._uri = uri
+        with _translated(uri):
+            self._driver = neo4j.GraphDatabase.driver(
+                uri,
+                auth=(user, password),
+                connection_timeout=CONNECT_SECONDS,
+                connection_acquisition_timeout=CONNECT_SECONDS * 2,
+                max_transaction_retry_time=RETRY_SECONDS,
+                notifications_min_severity=neo4j.NotificationMinimumSeverity.OFF,
+            )
+        self._database = database
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._driver.close()
+
+    def read(self, name: LiteralString, /, **parameters: Any) -> list[Row]:
+        """Run one reading statement.
+
+        Raises:
+            DatabaseUnavailable: Neo4j does not answer.
+        """
+        with _translated(self._uri), self._session(neo4j.READ_ACCESS) as session:
+            return session.execute_read(lambda tx: Transaction(tx).run(name, **parameters))
+
+    def write(self, name: LiteralString, /, **parameters: Any) -> list[Row]:
+        """Run one writing statement; it must be safe to repeat.
+
+        Raises:
+            DatabaseUnavailable: Neo4j does not answer.
+        """
+        return self.transaction(lambda tx: tx.run(name, **parameters))
+
+    def transaction(self, work: Callable[[Transaction], T]) -> T:
+        """Run work in one transaction and commit it.
+
+        Work may run several times: after a deadlock, a lost leader, or a commit whose answer was lost
+        (IncompleteCommit, which the driver does not repeat). So it must be safe to repeat.
+
+        Raises:
+            DatabaseUnavailable: Neo4j does not answer.
+        """
+        with _translated(self._uri):
+            return self._commit(work)
+
+    @retry(retry=retry_if_exception_type(IncompleteCommit), stop=stop_after_attempt(3), reraise=True)
+    def _commit(self, work: Callable[[Transaction], T]) -> T:
+        with self._session(neo4j.WRITE_ACCESS) as session:
+            return session.execute_write(lambda tx: work(Transaction(tx)))
+
+    def _session(self, access: str) -> neo4j.Session:
+        return self._driver.session(database=self._database, default_access_mode=access)
+
+
+@contextmanager
+def _translated(uri: str) -> Generator[None]:
+    """Turn the driver's errors into ours; what a person cannot mend (a wrong statement) stays as it is."""
+    try:
+        yield
+    except AuthError as error:
+        raise ConfigurationError(
+            f"Neo4j at {uri} refuses the user or password; check KG_NEO4J__USER and KG_NEO4J__PASSWORD"
+        ) from error
+    except (DriverConfigurationError, ValueError) as error:
+        raise ConfigurationError(f"KG_NEO4J__URI {uri!r} cannot be used: {error}") from error
+    except (DriverError, Neo4jError) as error:
+        if isinstance(error, DriverError) or error.is_retryable():
+            raise DatabaseUnavailable(
+                f"Neo4j at {uri} does not answer ({type(error).__name__}); `kg doctor` says why"
+            ) from error
+        raise

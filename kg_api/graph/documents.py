@@ -1,0 +1,128 @@
+"""Storing a document as a difference to what is there, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.jobs import request_job
+from kg_api.models.documents import DocumentRecord, SourceRecord, StoredChange
+from kg_api.models.identity import scope_of_document, scope_of_ontology
+
+T = TypeVar("T")
+
+ROWS_A_STATEMENT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What storing did, and the job that embeds what is new."""
+
+    change: StoredChange
+    job_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    new: list[SourceRecord]
+    moved: list[SourceRecord]
+    gone: list[str]
+    kept: int
+
+
+def store_document(graph: Graph, record: DocumentRecord) -> Stored:
+    """Store a document and ask for the embedding of its new sources, all in one transaction.
+
+    Sources that say the same as before keep node, vector and evidence, wherever they moved.
+
+    Raises:
+        DatabaseUnavailable: Neo4j does not answer; nothing was stored.
+    """
+    return graph.transaction(lambda tx: _store(tx, record))
+
+
+def _store(tx: Transaction, record: DocumentRecord) -> Stored:
+    before = tx.run(
+        "documents/lock",
+        ontology=record.ontology,
+        document_id=record.document_id,
+        document=record.document,
+    )[0]
+    if before["content_hash"] == record.content_hash:
+        return Stored(StoredChange("unchanged", 0, before["sources"], 0, None), None)
+    places = tx.run("documents/source_places", document_id=record.document_id)
+    difference = _difference(places, record.sources)
+    _write(tx, record, difference)
+    tx.run("documents/describe", document_id=record.document_id, properties=_properties(record))
+    added = len(difference.new)
+    job_id = request_job(tx, "source_embedding", record.ontology, added=added) if added else None
+    return Stored(_change(before, record, difference), job_id)
+
+
+def _difference(rows: Sequence[Row], sources: Sequence[SourceRecord]) -> _Difference:
+    stored = {row["source_id"]: row for row in rows}
+    new = [source for source in sources if source.source_id not in stored]
+    kept = [source for source in sources if source.source_id in stored]
+    moved = [source for source in kept if _place(_source_row(source)) != _place(stored[source.source_id])]
+    gone = sorted(stored.keys() - {source.source_id for source in sources})
+    return _Difference(new, moved, gone, len(kept))
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    return (row["paragraph"], row["start"], row["end"], tuple(row["heading"]))
+
+
+def _source_row(source: SourceRecord) -> Row:
+    return {
+        "source_id": source.source_id,
+        "paragraph": source.paragraph,
+        "heading": list(source.heading),
+        "full_text": source.full_text,
+        "content_hash": source.content_hash,
+        "start": source.start,
+        "end": source.end,
+    }
+
+
+def _write(tx: Transaction, record: DocumentRecord, difference: _Difference) -> None:
+    scope = [scope_of_ontology(record.ontology), scope_of_document(record.document_id)]
+    for ids in _portions(difference.gone):
+        tx.run("sources/delete_many", ids=ids)
+    for rows in _portions(sorted(difference.moved, key=lambda source: source.source_id)):
+        tx.run("sources/move_many", rows=[_source_row(row) for row in rows])
+    for rows in _portions(sorted(difference.new, key=lambda source: source.source_id)):
+        tx.run(
+            "sources/create_many",
+            rows=[_source_row(row) for row in rows],
+            document_id=record.document_id,
+            scope=scope,
+        )
+
+
+def _portions(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), ROWS_A_STATEMENT):
+        yield items[start : start + ROWS_A_STATEMENT]
+
+
+def _properties(record: DocumentRecord) -> Row:
+    return {
+        "title": record.title,
+        "uri": record.uri,
+        "format": record.format,
+        "content_hash": record.content_hash,
+        "characters": record.characters,
+        "metadata": record.metadata,
+        "sources": len(record.sources),
+    }
+
+
+def _change(before: Row, record: DocumentRecord, difference: _Difference) -> StoredChange:
+    return StoredChange(
+        change="created" if before["content_hash"] is None else "updated",
+        added=len(difference.new),
+        kept=difference.kept,
+        removed=len(difference.gone),
+        replaced_uri=before["uri"] if before["uri"] not in (None, record.uri) else None,
+    )

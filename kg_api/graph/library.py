@@ -1,0 +1,135 @@
+"""Reading and deleting what has been stored: ontologies, documents, sources."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kg_api.errors import NotFound
+from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.models.documents import (
+    Deleted,
+    DocumentContent,
+    DocumentSummary,
+    EmbeddingStatus,
+    OntologySummary,
+)
+from kg_api.models.search import Place
+
+DOCUMENTS_A_PORTION = 100
+
+
+def list_ontologies(graph: Graph, fingerprint: str, name: str | None = None) -> list[OntologySummary]:
+    """All ontologies, or the one of that name, with their counts."""
+    rows = graph.read("ontologies/list", name=name, fingerprint=fingerprint)
+    return [OntologySummary.model_validate(row) for row in rows]
+
+
+def ontology_names(graph: Graph) -> list[str]:
+    """The names of all ontologies, in order."""
+    return [row["ontology"] for row in graph.read("ontologies/names")]
+
+
+def embedding_status(graph: Graph, fingerprint: str, ontology: str | None) -> EmbeddingStatus:
+    """How many sources have the vector they should have.
+
+    Raises:
+        NotFound: there is no such ontology.
+    """
+    rows = graph.read("ontologies/list", name=ontology, fingerprint=fingerprint)
+    if ontology is not None and not rows:
+        raise NotFound(f"there is no ontology {ontology!r}; `kg ontologies` lists those there are")
+    total, embedded, stale = (sum(row[key] for row in rows) for key in ("sources", "embedded", "stale"))
+    return EmbeddingStatus(
+        ontology=ontology, total=total, embedded=embedded, missing=total - embedded - stale, stale=stale
+    )
+
+
+def page_of_documents(
+    graph: Graph, *, ontology: str | None, offset: int, limit: int
+) -> tuple[list[DocumentSummary], int]:
+    """One page of documents by ontology and name, and how many there are in all."""
+    rows = graph.read("documents/page", ontology=ontology, offset=offset, limit=limit)
+    total = graph.read("documents/count", ontology=ontology)[0]["total"]
+    return [DocumentSummary.model_validate(_described(row)) for row in rows], total
+
+
+def find_document(graph: Graph, document_id: str) -> DocumentContent:
+    """A document with its text, which is its sources joined in reading order.
+
+    Raises:
+        NotFound: there is none by that id.
+    """
+    rows = graph.read("documents/find", document_id=document_id)
+    if not rows:
+        raise NotFound(f"there is no document with id {document_id!r}; `kg documents` lists them")
+    parts = graph.read("documents/text", document_id=document_id)
+    return DocumentContent.model_validate(
+        {**_described(rows[0]), "text": "".join(part["full_text"] for part in parts)}
+    )
+
+
+def find_source(graph: Graph, source_id: str) -> Place:
+    """One source.
+
+    Raises:
+        NotFound: there is none by that id.
+    """
+    rows = graph.read("sources/find", source_id=source_id)
+    if not rows:
+        raise NotFound(f"there is no source {source_id!r}; its document may have changed since you saw it")
+    return Place.model_validate(rows[0])
+
+
+def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list[Place]]:
+    """By source id: the paragraphs from `window` before to `window` after it, in reading order."""
+    wanted = [
+        {
+            "source_id": place.source_id,
+            "document_id": place.document_id,
+            "first": place.paragraph - window,
+            "last": place.paragraph + window,
+        }
+        for place in places
+    ]
+    found: dict[str, list[Place]] = {place.source_id: [] for place in places}
+    for row in graph.read("sources/neighbours", places=wanted):
+        found[row["around"]].append(Place.model_validate(row))
+    return found
+
+
+def delete_document(graph: Graph, document_id: str) -> Deleted:
+    """Delete a document with its sources and chunks; nothing when it is not there."""
+    return graph.transaction(lambda tx: _delete_document(tx, document_id))
+
+
+def delete_ontology(graph: Graph, name: str) -> Deleted:
+    """Delete an ontology with its documents, some a transaction; nothing when it is not there."""
+    gone = Deleted(documents=0, sources=0)
+    while portion := graph.transaction(lambda tx: _delete_portion(tx, name)):
+        gone.documents += portion.documents
+        gone.sources += portion.sources
+    graph.write("ontologies/delete_empty", name=name)
+    return gone
+
+
+def _delete_portion(tx: Transaction, name: str) -> Deleted | None:
+    tx.run("ontologies/lock", name=name)
+    rows = tx.run("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION)
+    deleted = [_delete_document(tx, row["document_id"]) for row in rows]
+    if not deleted:
+        return None
+    return Deleted(
+        documents=sum(each.documents for each in deleted), sources=sum(each.sources for each in deleted)
+    )
+
+
+def _delete_document(tx: Transaction, document_id: str) -> Deleted:
+    ids = [row["source_id"] for row in tx.run("sources/ids_of_document", document_id=document_id)]
+    sources = tx.run("sources/delete_many", ids=ids)[0]["sources"]
+    documents = tx.run("documents/delete", document_id=document_id)[0]["documents"]
+    return Deleted(documents=documents, sources=sources)
+
+
+def _described(row: Row) -> dict[str, Any]:
+    return {**row, "metadata": json.loads(row["metadata"]), "updated_at": row["updated_at"].to_native()}

@@ -1,0 +1,60 @@
+"""The schema of the database: ordered statements in cypher/schema, recorded as they are applied.
+
+The statements are idempotent (IF NOT EXISTS), so two processes that start at once do the same work twice
+and no harm. A record of a name this version does not know means a newer schema: then nothing may start.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import LiteralString, cast
+
+from kg_api import __version__
+from kg_api.errors import SchemaTooNew
+from kg_api.graph.database import Graph
+from kg_api.graph.statements import names, statement
+
+
+def known() -> list[LiteralString]:
+    """The names of all migrations of this version, in order."""
+    return cast("list[LiteralString]", names("schema"))
+
+
+def migrate(graph: Graph) -> list[str]:
+    """Bring the schema up to this version.
+
+    Returns:
+        The names of the migrations that were applied now.
+
+    Raises:
+        SchemaTooNew: a newer kg has written this database.
+        DatabaseUnavailable: Neo4j does not answer.
+    """
+    refuse_newer(graph)
+    applied = {row["name"] for row in graph.read("migrations/applied")}
+    missing: list[LiteralString] = [name for name in known() if name not in applied]
+    if missing:
+        graph.write("migrations/constraint")
+    for name in missing:
+        graph.write(name)
+        graph.write("migrations/record", name=name, checksum=_checksum(name), kg_version=__version__)
+    return [*missing]
+
+
+def refuse_newer(graph: Graph) -> None:
+    """Stop when the database holds migrations that this version does not know.
+
+    Raises:
+        SchemaTooNew: naming them and the version that wrote them.
+    """
+    unknown = [row for row in graph.read("migrations/applied") if row["name"] not in known()]
+    if unknown:
+        newest = unknown[-1]
+        raise SchemaTooNew(
+            f"this database has the schema change {newest['name']!r}, written by kg {newest['kg_version']}; "
+            f"this is kg {__version__}. Install that version or a later one; nothing was changed."
+        )
+
+
+def _checksum(name: LiteralString) -> str:
+    return hashlib.sha256(statement(name).encode()).hexdigest()

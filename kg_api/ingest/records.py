@@ -1,0 +1,62 @@
+"""From a document's text to the record that is stored: parse, split, identify. Pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from kg_api.errors import UnreadableDocument
+from kg_api.models.documents import DocumentRecord, MetadataValue, SourceRecord
+from kg_api.models.identity import content_hash, digest, document_id, source_ids
+from kg_api.models.parsing import Format, ParsedDocument
+from kg_api.parse.documents import parse
+from kg_api.parse.split import SPLITTER_VERSION, split
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A document on its way in."""
+
+    ontology: str
+    document: str
+    text: str
+    format: Format | None = None
+    uri: str | None = None
+    metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
+
+
+def to_record(incoming: Incoming) -> DocumentRecord:
+    """Parse and split a document.
+
+    Raises:
+        UnreadableDocument: it has no text, or a format that this version does not read.
+    """
+    parsed = parse(incoming.text, incoming.document, incoming.format)
+    identity = document_id(incoming.ontology, incoming.document)
+    sources = _sources(identity, parsed)
+    if not sources:
+        raise UnreadableDocument("it holds no text; nothing was stored")
+    return DocumentRecord(
+        document_id=identity,
+        ontology=incoming.ontology,
+        document=incoming.document,
+        title=parsed.title[:1000],
+        uri=incoming.uri,
+        format=parsed.format,
+        content_hash=digest(SPLITTER_VERSION, parsed.format, incoming.text),
+        characters=len(parsed.text),
+        metadata=json.dumps(incoming.metadata, ensure_ascii=False, sort_keys=True),
+        sources=sources,
+    )
+
+
+def _sources(identity: str, parsed: ParsedDocument) -> tuple[SourceRecord, ...]:
+    spans = split(parsed)
+    texts = [parsed.text[span.start : span.end] for span in spans]
+    hashes = [content_hash(text) for text in texts]
+    return tuple(
+        SourceRecord(source_id, paragraph, span.heading, text, content, span.start, span.end)
+        for paragraph, (source_id, span, text, content) in enumerate(
+            zip(source_ids(identity, hashes), spans, texts, hashes, strict=True)
+        )
+    )

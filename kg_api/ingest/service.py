@@ -1,0 +1,54 @@
+"""Ingestion: request -> parse -> split -> one transaction (sources and job) -> answer. Embedding is later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import Stored, store_document
+from kg_api.ingest.records import Incoming, to_record
+from kg_api.models.documents import DocumentRecord, Ingested, SourceChanges
+from kg_api.parse.decode import decode
+
+
+class IngestService:
+    """Takes documents in."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def ingest_text(self, incoming: Incoming, notes: Sequence[str] = ()) -> Ingested:
+        """Store a document that is text already.
+
+        Raises:
+            UnreadableDocument: it holds no text, or its format is not read.
+            DatabaseUnavailable: Neo4j does not answer; nothing was stored.
+        """
+        record = to_record(incoming)
+        stored = store_document(self._graph, record)
+        return _told(record, stored, notes)
+
+    def ingest_bytes(self, content: bytes, incoming: Incoming) -> Ingested:
+        """Store a file's content; `incoming.text` is replaced by it.
+
+        Raises:
+            UnreadableDocument: it is not text in any known encoding.
+        """
+        text, notes = decode(content)
+        return self.ingest_text(replace(incoming, text=text), notes)
+
+
+def _told(record: DocumentRecord, stored: Stored, notes: Sequence[str]) -> Ingested:
+    change = stored.change
+    replaced = f"it took the place of {change.replaced_uri}" if change.replaced_uri else None
+    return Ingested(
+        document_id=record.document_id,
+        ontology=record.ontology,
+        document=record.document,
+        title=record.title,
+        change=change.change,
+        sources=SourceChanges(added=change.added, kept=change.kept, removed=change.removed),
+        job_id=stored.job_id,
+        notes=[*notes, *([replaced] if replaced else [])],
+    )

@@ -1,0 +1,114 @@
+"""The worker's loop: claim, run, again."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Sequence
+
+import structlog
+
+from kg_api.errors import ConfigurationError, DatabaseUnavailable, InvalidInput, LeaseLost
+from kg_api.graph import jobs
+from kg_api.graph.database import Graph
+from kg_api.jobs.run import Handler, Heartbeat, JobRun, Stopped
+from kg_api.settings import WorkerSettings
+
+log = structlog.get_logger()
+
+LONGEST_DELAY_SECONDS = 300.0
+SMALLEST_DELAY_SECONDS = 1.0
+
+
+def retry_delay(stumbles: int, jitter: float) -> float:
+    """Seconds before the next try: 1, 2, 4, ... at most 300, with up to a quarter added.
+
+    Args:
+        stumbles: failures in a row so far, from 0.
+        jitter: a random number from 0 to 1.
+    """
+    doubled = SMALLEST_DELAY_SECONDS * 2 ** min(stumbles, 30)
+    return min(doubled * (1 + jitter / 4), LONGEST_DELAY_SECONDS)
+
+
+class Runner:
+    """Runs jobs one after the other until it is told to stop."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        handlers: Sequence[Handler],
+        settings: WorkerSettings,
+        *,
+        worker: str,
+        stopping: threading.Event,
+    ) -> None:
+        self._graph = graph
+        self._handlers = {handler.kind: handler for handler in handlers}
+        self._settings = settings
+        self._worker = worker
+        self._stopping = stopping
+
+    def run_until_stopped(self) -> None:
+        """Work until the stop event is set; a database that is away is waited for."""
+        while not self._stopping.is_set():
+            if not self._took_one():
+                self._stopping.wait(self._settings.poll_seconds)
+
+    def run_one(self) -> bool:
+        """Take a job and run it; False when there was none.
+
+        Raises:
+            DatabaseUnavailable: Neo4j does not answer. A job that was running is taken up again by this
+                worker as soon as it does, or by another when the lease has run out.
+        """
+        job = jobs.claim(
+            self._graph,
+            self._worker,
+            list(self._handlers),
+            lease_seconds=self._settings.lease_seconds,
+            max_stumbles=self._settings.max_stumbles,
+        )
+        if job is None:
+            return False
+        if job.state == "running":
+            self._run(job)
+        else:
+            log.error("job is dead", job_id=job.job_id, kind=job.kind, stumbles=job.stumbles)
+        return True
+
+    def _took_one(self) -> bool:
+        try:
+            return self.run_one()
+        except DatabaseUnavailable as error:
+            log.warning("waiting for the database", reason=str(error))
+            return False
+
+    def _run(self, job: jobs.ClaimedJob) -> None:
+        owner = jobs.Owner(job.job_id, self._worker, job.fence, self._settings.lease_seconds)
+        log.info("job taken", job_id=job.job_id, kind=job.kind, ontology=job.ontology, fence=job.fence)
+        try:
+            with Heartbeat(self._graph, owner, self._settings.heartbeat_seconds) as beat:
+                run = JobRun(self._graph, job, owner, stopping=self._stopping, lost=beat.lost)
+                self._handlers[job.kind].run(run)
+            log.info("job completed", job_id=job.job_id, kind=job.kind)
+        except Stopped:
+            jobs.release(self._graph, owner)
+            log.info("job released", job_id=job.job_id)
+        except LeaseLost:
+            log.warning("job lost to another worker", job_id=job.job_id)
+        except DatabaseUnavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 - the border of a job: whatever it is, it is recorded on the job
+            self._failed(job, owner, error)
+
+    def _failed(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: Exception) -> None:
+        state = jobs.fail(
+            self._graph,
+            owner,
+            f"{type(error).__name__}: {error}",
+            delay_seconds=retry_delay(job.stumbles, random.random()),  # noqa: S311 - spreads retries, no secret
+            max_stumbles=self._settings.max_stumbles,
+            permanent=isinstance(error, InvalidInput | ConfigurationError),
+        )
+        log.error("job stumbled", job_id=job.job_id, kind=job.kind, state=state, exc_info=error)

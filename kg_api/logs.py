@@ -1,0 +1,45 @@
+"""Structured logs on standard error; each line carries the request's or job's ids."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+
+from kg_api.settings import LogSettings
+
+
+def configure_logs(settings: LogSettings) -> None:
+    """Set up logging for this process; the libraries' own warnings go the same way."""
+    level = logging.getLevelNamesMapping()[settings.level.upper()]
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    renderers: list[structlog.typing.Processor] = (
+        [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        if settings.format == "json"
+        else [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+    )
+    structlog.configure(
+        processors=[*shared, *renderers],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    _route_libraries(level, shared, renderers)
+
+
+def _route_libraries(
+    level: int, shared: list[structlog.typing.Processor], renderers: list[structlog.typing.Processor]
+) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING), force=True)

@@ -1,0 +1,61 @@
+"""Small files that only their owner may read, written so that a reader never sees half of one."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, cast
+
+FOLDER_MODE = 0o700
+
+
+def make_folder(path: Path) -> Path:
+    """Create a folder, and those above it, for the owner alone.
+
+    Raises:
+        OSError: it cannot be created, or is a file.
+    """
+    path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    return path
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file with mode 0600: all of it or, when interrupted, nothing.
+
+    Raises:
+        OSError: the folder is missing or not writable, or the disk is full.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mkstemp gives mode 0600
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def read_text(path: Path) -> str | None:
+    """Give the file's text; None when there is no such file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write JSON the way `write_text` does."""
+    write_text(path, json.dumps(value, indent=1) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Give the object in a file; an empty one when it is missing or was damaged."""
+    try:
+        value: Any = json.loads(read_text(path) or "{}")
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

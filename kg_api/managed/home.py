@@ -1,0 +1,103 @@
+"""The folder that holds everything of the managed parts: KG_HOME."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from kg_api.errors import ConfigurationError
+from kg_api.managed import files
+
+PASSWORD_BYTES = 24
+
+
+class Home:
+    """Every path below KG_HOME, the password of the managed Neo4j, the ports. Opening it writes nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser().absolute()
+        self.neo4j = self.path / "neo4j"
+        self.neo4j_conf = self.neo4j / "conf"
+        self.neo4j_data = self.neo4j / "data"
+        self.neo4j_logs = self.neo4j / "logs"
+        self.logs = self.path / "logs"
+        self.run = self.path / "run"
+        self.state_file = self.run / "state.json"
+        self.ports_file = self.run / "ports.json"
+        self.password_file = self.path / "neo4j-password"
+
+    def create(self) -> Home:
+        """Make the folders, readable by their owner alone.
+
+        Raises:
+            ConfigurationError: the place cannot be written.
+        """
+        try:
+            for folder in (self.path, self.neo4j, self.neo4j_conf, self.neo4j_data, self.logs, self.run):
+                files.make_folder(folder)
+        except OSError as error:
+            raise ConfigurationError(
+                f"{self.path} cannot be used: {error.strerror}. Name another folder with KG_HOME or --home."
+            ) from error
+        return self
+
+    def pid_file(self, role: str) -> Path:
+        """Where the identity of a role's process is kept."""
+        return self.run / f"{role}.pid"
+
+    def log_file(self, role: str) -> Path:
+        """Where a role's output goes."""
+        return self.logs / f"{role}.log"
+
+    def password(self) -> str | None:
+        """Give the password of the managed Neo4j; None when it was never started."""
+        text = files.read_text(self.password_file)
+        return text.strip() if text else None
+
+    def ensure_password(self) -> str:
+        """Give the password, making a random one on first use.
+
+        Raises:
+            ConfigurationError: there is data of a Neo4j whose password file is gone.
+        """
+        known = self.password()
+        if known is not None:
+            return known
+        if self.has_data():
+            raise ConfigurationError(
+                f"{self.password_file} is gone, but the database in {self.neo4j_data} needs it. "
+                f"Put the file back, or move {self.neo4j} away to start with an empty database."
+            )
+        files.write_text(self.password_file, secrets.token_hex(PASSWORD_BYTES) + "\n")
+        return self.ensure_password()
+
+    def has_data(self) -> bool:
+        """Whether a Neo4j has run here: its system database exists."""
+        return (self.neo4j_data / "databases" / "system").exists()
+
+    def bolt_port(self) -> int | None:
+        """Give the remembered Bolt port; None when never started."""
+        return self._port("neo4j")
+
+    def bolt_uri(self) -> str | None:
+        """Give the address of the managed Neo4j; None when never started."""
+        port = self.bolt_port()
+        return None if port is None else f"bolt://127.0.0.1:{port}"
+
+    def api_port(self) -> int | None:
+        """Give the remembered port of the REST service; None when never started."""
+        return self._port("api")
+
+    def api_url(self) -> str | None:
+        """Give the address at which this machine reaches the REST service; None when never started."""
+        port = self.api_port()
+        host = files.read_json(self.ports_file).get("api_host", "127.0.0.1")
+        return None if port is None else f"http://{host}:{port}"
+
+    def remember(self, **entries: int | str) -> None:
+        """Keep ports (`neo4j`, `api`) and `api_host` for the next start."""
+        files.write_json(self.ports_file, files.read_json(self.ports_file) | entries)
+
+    def _port(self, role: str) -> int | None:
+        port = files.read_json(self.ports_file).get(role)
+        return port if isinstance(port, int) else None

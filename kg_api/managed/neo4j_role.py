@@ -1,0 +1,85 @@
+"""The managed Neo4j as a role of the stack."""
+
+from __future__ import annotations
+
+import psutil
+
+from kg_api.managed import bolt, files, neo4j_conf, neo4j_jars, neo4j_java, ports, roles
+from kg_api.managed.home import Home
+from kg_api.managed.neo4j_conf import Memory
+from kg_api.managed.roles import Role
+from kg_api.settings import Neo4jSettings, Settings
+
+NAME = "neo4j"
+
+
+def neo4j_role(home: Home, settings: Settings) -> Role:
+    """Describe the Neo4j of a home; its port must have been chosen.
+
+    Raises:
+        ManagedProcessError: there is no Java runtime.
+    """
+    arguments = home.neo4j_conf / "java.args"
+    where = (f"--home-dir={home.neo4j}", f"--config-dir={home.neo4j_conf}")
+    return Role(
+        name=NAME,
+        argv=(str(neo4j_java.java()), f"@{arguments}", neo4j_java.SERVER_CLASS, *where),
+        env=neo4j_java.environment(),
+        cwd=home.neo4j,
+        log=home.log_file(NAME),
+        pid_file=home.pid_file(NAME),
+        waiting_for=lambda: _waiting_for(home),
+        marks=(neo4j_java.SERVER_CLASS, where[0]),
+        prepare=lambda: prepare(home, settings),
+        more_logs=(home.neo4j_logs / "neo4j.log",),
+        markers=("ERROR", "Exception", "Caused by", "Error:"),
+        grace_seconds=60,
+    )
+
+
+def choose_bolt_port(home: Home, settings: Settings) -> int:
+    """Choose the Bolt port and remember it; a Neo4j that runs keeps the one it has.
+
+    Raises:
+        ConfigurationError: the port that the settings ask for is taken.
+    """
+    home.create()
+    known = home.bolt_port()
+    if known is not None and roles.running(neo4j_role(home, settings)):
+        return known
+    port = ports.choose_port(
+        wanted=settings.neo4j.port, remembered=known, default=bolt.DEFAULT_PORT, variable="KG_NEO4J__PORT"
+    )
+    home.remember(neo4j=port)
+    return port
+
+
+def prepare(home: Home, settings: Settings) -> None:
+    """Write what the server reads at its start: configuration, JVM arguments and, once, its password.
+
+    Raises:
+        ManagedProcessError: the jars or the Java runtime cannot be had.
+        ConfigurationError: the password of an existing database is gone, or no port was chosen.
+    """
+    jars = neo4j_jars.checked(settings.cache)
+    memory = machine_memory(settings.neo4j)
+    port = home.bolt_port() or choose_bolt_port(home, settings)
+    files.write_text(home.neo4j_conf / "neo4j.conf", neo4j_conf.render(port, memory))
+    flags = neo4j_java.server_flags(jars, memory)
+    files.write_text(home.neo4j_conf / "java.args", neo4j_java.argument_file_text(flags))
+    password = home.ensure_password()
+    if not home.has_data():
+        neo4j_java.set_initial_password(home.neo4j, jars, password)
+
+
+def machine_memory(settings: Neo4jSettings) -> Memory:
+    """Size the managed Neo4j for this machine, as far as the settings leave it open."""
+    total = psutil.virtual_memory().total
+    return neo4j_conf.size_memory(total, heap_mb=settings.heap_mb, pagecache_mb=settings.pagecache_mb)
+
+
+def _waiting_for(home: Home) -> str | None:
+    port = home.bolt_port()
+    if port is not None and bolt.answers(ports.LOOPBACK, port):
+        return None
+    return f"Neo4j to answer on port {port}"

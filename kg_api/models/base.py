@@ -1,0 +1,59 @@
+"""What all request and answer bodies share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+
+def storable(text: str) -> str:
+    """Refuse what Neo4j would refuse or store silently.
+
+    Raises:
+        ValueError: the text holds a lone surrogate or U+0000.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("holds a lone surrogate, which is not valid Unicode") from None
+    if "\x00" in text:
+        raise ValueError("holds the character U+0000")
+    return text
+
+
+Text = Annotated[str, AfterValidator(storable)]
+"""Any text that Neo4j can hold."""
+
+ONTOLOGY_PATTERN = r"^[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N}_.\- ]*[\p{L}\p{M}\p{N}_.\-])?$"
+
+OntologyName = Annotated[
+    str, StringConstraints(max_length=100, pattern=ONTOLOGY_PATTERN), AfterValidator(storable)
+]
+"""Letters and digits of any script, `_`, `-`, `.` and inner spaces; it starts with a letter, digit or `_`."""
+
+DocumentName = Annotated[str, StringConstraints(min_length=1, max_length=1000), AfterValidator(storable)]
+"""A title, or a path below the folder that was ingested, with `/` between its parts."""
+
+NodeId = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(storable)]
+
+
+class Body(BaseModel):
+    """A request: unknown fields are refused, so that a misspelt filter is not silently ignored."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class Answer(BaseModel):
+    """An answer of the service; clients of another version may see further fields."""
+
+    model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
+
+
+class Page(Answer):
+    """Where a list goes on."""
+
+    total: int = Field(ge=0)
+    """All there are, not only those on this page."""
+    offset: int = Field(ge=0)
+    limit: int = Field(ge=1)

@@ -1,0 +1,177 @@
+"""Ontologies, documents and sources, as they are stored and as they are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, field_validator
+
+from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Page, Text, storable
+from kg_api.models.parsing import Format
+
+MetadataValue = str | int | float | bool | None
+Change = Literal["created", "updated", "unchanged"]
+
+MAX_METADATA_KEYS = 64
+INT64 = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """One source as it is stored. `start` and `end` are code points of the document's text, end excluded."""
+
+    source_id: str
+    paragraph: int
+    heading: tuple[str, ...]
+    full_text: str
+    content_hash: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """One document as it is stored, with all its sources in reading order."""
+
+    document_id: str
+    ontology: str
+    document: str
+    title: str
+    uri: str | None
+    format: Format
+    content_hash: str
+    characters: int
+    metadata: str
+    """A JSON object."""
+    sources: tuple[SourceRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChange:
+    """What storing a document did."""
+
+    change: Change
+    added: int
+    kept: int
+    removed: int
+    replaced_uri: str | None
+    """The file this name stood for before, when it was another one."""
+
+
+class DocumentUpload(Body):
+    """What is said about a document that comes as a file."""
+
+    ontology: OntologyName
+    document: DocumentName
+    """Its name in this ontology; the same name again replaces it. Unset in an upload: the file's name."""
+    format: Format | None = None
+    """Unset: by the name's ending, else plain text."""
+    uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
+    """Where it came from."""
+    metadata: dict[Annotated[Text, StringConstraints(max_length=200)], MetadataValue] = Field(
+        default_factory=dict, max_length=MAX_METADATA_KEYS
+    )
+
+    @field_validator("metadata")
+    @classmethod
+    def _storable(cls, metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
+        for key, value in metadata.items():
+            if isinstance(value, float) and not abs(value) < float("inf"):
+                raise ValueError(f"{key!r} is not a finite number")
+            if isinstance(value, int) and abs(value) >= INT64:
+                raise ValueError(f"{key!r} does not fit 64 bits")
+            if isinstance(value, str):
+                storable(value)
+        return metadata
+
+
+class DocumentText(DocumentUpload):
+    """A document as text."""
+
+    text: Text
+
+
+class SourceChanges(Answer):
+    """How many sources storing a document added, kept and removed."""
+
+    added: int
+    kept: int
+    removed: int
+
+
+class Ingested(Answer):
+    """What became of a document. Full text finds its sources now, meaning does when the job is done."""
+
+    document_id: str
+    ontology: str
+    document: str
+    title: str
+    change: Change
+    sources: SourceChanges
+    job_id: str | None = None
+    """The job that embeds what is new; none when nothing is."""
+    notes: list[str] = Field(default_factory=list[str])
+    """What a person should know, such as an encoding that was guessed."""
+
+
+class DocumentSummary(Answer):
+    """A document without its text."""
+
+    document_id: str
+    ontology: str
+    document: str
+    title: str
+    uri: str | None
+    format: str
+    characters: int
+    sources: int
+    updated_at: datetime
+    metadata: dict[str, MetadataValue]
+
+
+class DocumentPage(Page):
+    """Documents, ordered by ontology and name."""
+
+    documents: list[DocumentSummary]
+
+
+class DocumentContent(DocumentSummary):
+    """A document with its whole text."""
+
+    text: str
+
+
+class OntologySummary(Answer):
+    """An ontology and how much of it is embedded."""
+
+    ontology: str
+    documents: int
+    sources: int
+    embedded: int
+
+
+class OntologyList(Answer):
+    """All ontologies, by name."""
+
+    ontologies: list[OntologySummary]
+
+
+class Deleted(Answer):
+    """What was deleted; zeros when there was nothing, so that deleting twice is harmless."""
+
+    documents: int
+    sources: int
+
+
+class EmbeddingStatus(Answer):
+    """How many sources have the vector they should have."""
+
+    ontology: str | None
+    """None: all ontologies together."""
+    total: int
+    embedded: int
+    missing: int
+    stale: int
+    """Embedded, but with another model or configuration than the present one."""

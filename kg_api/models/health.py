@@ -1,0 +1,31 @@
+"""Health and readiness."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from kg_api.models.base import Answer
+
+
+class Health(Answer):
+    """The process answers."""
+
+    status: str = "ok"
+    version: str
+
+
+class Check(Answer):
+    """One part of the service."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+class Readiness(Answer):
+    """Whether every part answers."""
+
+    ready: bool
+    waiting_for: str | None = None
+    """The first part that does not."""
+    checks: list[Check] = Field(default_factory=list[Check])

@@ -1,0 +1,102 @@
+"""Cutting a text that is too long for one source, at the best borders it has, without losing a character."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, pairwise
+
+from kg_api.parse.lines import NEWLINE, is_blank
+from kg_api.parse.sentences import sentence_borders
+from kg_api.parse.size import words
+
+Borders = Callable[[str, int, int], Iterator[int]]
+"""Gives the offsets strictly inside text[start:end] where it may be cut, in order."""
+Span = tuple[int, int]
+
+_WORD = re.compile(r"\S+\s*")
+_CLUSTER_STEP = 50
+"""Characters between two places where a word without end may be cut."""
+_LONGEST_CLUSTER = 32
+_JOINERS = "\u200d\ufe0e\ufe0f"
+_SKIN_TONES = range(0x1F3FB, 0x1F400)
+
+
+def blank_line_borders(text: str, start: int, end: int) -> Iterator[int]:
+    """After blank lines."""
+    blank_before = False
+    for line, following in pairwise(chain((start,), line_borders(text, start, end), (end,))):
+        blank = is_blank(text, line, following)
+        if blank_before and not blank and line > start:
+            yield line
+        blank_before = blank
+
+
+def line_borders(text: str, start: int, end: int) -> Iterator[int]:
+    """At the beginning of each line."""
+    found = (newline.end() for newline in NEWLINE.finditer(text, start, end))
+    return (border for border in found if border < end)
+
+
+def word_borders(text: str, start: int, end: int) -> Iterator[int]:
+    """At the beginning of each word."""
+    found = (word.start() for word in _WORD.finditer(text, start, end))
+    return (border for border in found if border > start)
+
+
+def character_borders(text: str, start: int, end: int) -> Iterator[int]:
+    """Every few characters, not before one that belongs to the character on its left."""
+    for border in range(start + _CLUSTER_STEP, end, _CLUSTER_STEP):
+        shift = 0
+        while shift < _LONGEST_CLUSTER and border + shift < end and _joins_left(text, border + shift):
+            shift += 1
+        if shift < _LONGEST_CLUSTER and border + shift < end:
+            yield border + shift
+
+
+def _joins_left(text: str, at: int) -> bool:
+    character = text[at]
+    return (
+        character in _JOINERS
+        or text[at - 1] == "\u200d"
+        or ord(character) in _SKIN_TONES
+        or unicodedata.category(character)[0] == "M"
+    )
+
+
+PROSE: tuple[Borders, ...] = (sentence_borders, line_borders, word_borders, character_borders)
+LINES: tuple[Borders, ...] = (blank_line_borders, line_borders, word_borders, character_borders)
+
+
+def cut(text: str, span: Span, size: int, levels: Sequence[Borders], *, above: int, most: int) -> list[Span]:
+    """Cut text[start:end] of `size` words into pieces that join to it.
+
+    Args:
+        text: the whole text.
+        span: start and end of the part to be cut.
+        size: its words.
+        levels: kinds of borders, the best first; the next is used for what the former leaves too long.
+        above: what has at most this many words stays whole.
+        most: the pieces have at most this many words, and are about equally long.
+    """
+    if size <= above or not levels:
+        return [span]
+    fair = size / -(-size // most)
+    pieces: list[Span] = []
+    begin, filled = span[0], 0
+    for start, end in _parts(text, span, levels[0]):
+        part = words(text, start, end)
+        if start > begin and (filled >= fair or filled + part > most):
+            pieces.append((begin, start))
+            begin, filled = start, 0
+        if part > most:
+            pieces += cut(text, (start, end), part, levels[1:], above=above, most=most)
+            begin = end
+        else:
+            filled += part
+    return pieces if begin == span[1] else [*pieces, (begin, span[1])]
+
+
+def _parts(text: str, span: Span, borders: Borders) -> Iterator[Span]:
+    return pairwise(chain((span[0],), borders(text, *span), (span[1],)))

@@ -1,0 +1,137 @@
+"""From the bytes of a file to its text. Newlines stay as they are, so that offsets mean the file's own text."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from charset_normalizer import CharsetMatch, from_bytes
+
+from kg_api.errors import InvalidInput, UnreadableDocument
+
+_MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+_BINARY = (
+    (b"%PDF-", "a PDF file"),
+    (b"PK\x03\x04", "a ZIP archive (DOCX, EPUB, XLSX and ODT are such archives)"),
+    (b"PK\x05\x06", "an empty ZIP archive"),
+    (b"\xd0\xcf\x11\xe0", "an old Microsoft Office file"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF87a", "a GIF picture"),
+    (b"GIF89a", "a GIF picture"),
+    (b"RIFF", "a RIFF file (WebP, WAV or AVI)"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an XZ archive"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+    (b"\x7fELF", "a program"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"{\\rtf", "an RTF file"),
+)
+
+_CHARSETS = (  # of equally good guesses the first is taken: the most used one
+    *("cp1252", "cp1250", "cp1251", "cp1254", "cp1253", "cp1255", "cp1256", "cp1257", "cp1258"),
+    *("koi8_r", "koi8_u", "cp874", "gb18030", "big5", "cp932", "euc_jp", "cp949"),
+)
+_AS_CLEAN = 0.001
+_AS_COHERENT = 0.02
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_READS = "kg reads text, Markdown and RST; save it as UTF-8 text and ingest that."
+
+
+def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
+    """Turn a file's bytes into text: by its byte-order mark, as UTF-8, or by a guess that is noted.
+
+    Returns:
+        The text without byte-order mark, its newlines untouched, and notes that a person should see.
+
+    Raises:
+        UnreadableDocument: the bytes are not text, or not in an encoding that can be told.
+    """
+    _refuse_known_binary(data)
+    text, notes = _decode_marked(data) or _decode_unmarked(data)
+    return check_text(text), notes
+
+
+def check_text(text: str) -> str:
+    r"""Give the text back if it can be stored.
+
+    Raises:
+        InvalidInput: half of a surrogate pair is in it, which no encoding can hold.
+        UnreadableDocument: it contains U+0000, which only binary files do.
+    """
+    half = None if text.isascii() else _SURROGATE.search(text)
+    if half:
+        raise InvalidInput(
+            f"the text has half of a surrogate pair (U+{ord(half[0]):04X}) at offset {half.start()}; "
+            "it is no valid Unicode. Decode it with the right encoding and send it again."
+        )
+    if (null := text.find("\x00")) >= 0:
+        raise UnreadableDocument(f"the character U+0000 is at offset {null}: this is no text. {_READS}")
+    return text
+
+
+def _refuse_known_binary(data: bytes) -> None:
+    for magic, what in _BINARY:
+        if data.startswith(magic):
+            raise UnreadableDocument(f"this is {what}. {_READS}")
+
+
+def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            try:
+                return data[len(mark) :].decode(encoding), ()
+            except UnicodeDecodeError as error:
+                raise UnreadableDocument(
+                    f"its byte-order mark says {encoding}, but byte {error.start + len(mark)} does not fit. "
+                    f"{_READS}"
+                ) from error
+    return None
+
+
+def _decode_unmarked(data: bytes) -> tuple[str, tuple[str, ...]]:
+    if (zero := data.find(0)) >= 0:
+        raise UnreadableDocument(
+            f"byte {zero} is zero: this is no text, or UTF-16 without a byte-order mark. {_READS}"
+        )
+    try:
+        return data.decode("utf-8"), ()
+    except UnicodeDecodeError:
+        return _decode_guessed(data)
+
+
+def _decode_guessed(data: bytes) -> tuple[str, tuple[str, ...]]:
+    matches = list(from_bytes(data, cp_isolation=list(_CHARSETS)))
+    if not matches:
+        raise UnreadableDocument(f"it is not UTF-8, and no other encoding fits. {_READS}")
+    encoding = _most_used(matches)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:  # the guess was made from samples
+        raise UnreadableDocument(
+            f"it is not UTF-8; {encoding} fits best, but not byte {error.start}. {_READS}"
+        ) from error
+    return text, (f"read as {encoding}: the file is not UTF-8 and does not say what it is",)
+
+
+def _most_used(matches: list[CharsetMatch]) -> str:
+    """Prefer the common one where several read nearly alike; cp1250 would take all Spanish otherwise."""
+    best = matches[0]
+    alike = {
+        encoding
+        for match in matches
+        if match.chaos <= best.chaos + _AS_CLEAN and match.coherence >= best.coherence - _AS_COHERENT
+        for encoding in match.could_be_from_charset
+    }
+    return next((encoding for encoding in _CHARSETS if encoding in alike), best.encoding)

@@ -1,0 +1,168 @@
+"""From a parsed document to its sources: paragraph-level spans in reading order that join to the whole text.
+
+What lies together is decided within one section only, so that an edit moves no border beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+
+from kg_api.models.parsing import Block, BlockKind, ParsedDocument, SourceSpan
+from kg_api.parse.cut import LINES, PROSE, cut
+from kg_api.parse.lines import is_blank
+from kg_api.parse.size import SplitLimits, words
+
+SPLITTER_VERSION = "1"
+"""Part of a document's hash; another version means other sources from the same text."""
+
+_DEFAULTS = SplitLimits()
+_TAIL = 100
+"""Characters in which the end of a piece is looked for behind the blanks."""
+_WHOLE: frozenset[BlockKind] = frozenset({"code", "table"})
+_BY_LINES: frozenset[BlockKind] = frozenset({"code", "table", "other"})
+_JOINED: frozenset[BlockKind] = frozenset({"list_item", "code", "table", "other"})
+"""Kinds that are joined with their neighbours whatever their size."""
+
+
+@dataclass(slots=True)
+class _Piece:
+    """text[start:end]: a block, a part of a long one, or several joined."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    size: int
+    leads: bool = False
+    """It ends with a colon: what follows belongs to it."""
+
+    def take(self, other: _Piece) -> None:
+        """Grow by the piece that follows."""
+        self.kind, self.end, self.leads = other.kind, other.end, other.leads
+        self.size += other.size
+
+
+@dataclass(slots=True)
+class _Section:
+    """Headings that follow each other, as one piece, and what lies below the last of them."""
+
+    path: tuple[str, ...] = ()
+    head: _Piece | None = None
+    body: list[_Piece] = field(default_factory=list[_Piece])
+
+
+def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[SourceSpan]:
+    """Split a document into sources.
+
+    The first span starts at 0, each next one where the former ends, the last ends at len(text). Blank text
+    belongs to the source before it. A blank document has no sources.
+    """
+    if is_blank(document.text):
+        return []
+    sections = list(_sections(document, limits))
+    sources = [(piece, section.path) for section in sections for piece in _joined(section, limits)]
+    if len(sources) > 1 and not sections[-1].body:  # headings at the end, with nothing below them
+        last, _ = sources.pop()
+        sources[-1][0].take(last)
+    spans = [SourceSpan(piece.start, piece.end, path) for piece, path in sources]
+    return _without_blank(document.text, spans)
+
+
+def _sections(document: ParsedDocument, limits: SplitLimits) -> Iterator[_Section]:
+    above: list[Block] = []
+    section = _Section()
+    for block, start, end in _extents(document):
+        pieces = _pieces(document.text, block.kind, start, end, limits)
+        if block.kind != "heading":
+            section.body += pieces
+            continue
+        above = [*takewhile(lambda heading, level=block.level: heading.level < level, above), block]
+        for piece in pieces:
+            if section.body or (section.head and section.head.size + piece.size > limits.most):
+                yield section
+                section = _Section()
+            section.path = tuple(heading.title for heading in above)
+            if section.head:
+                section.head.take(piece)
+            else:
+                section.head = piece
+    yield section
+
+
+def _extents(document: ParsedDocument) -> Iterator[tuple[Block, int, int]]:
+    """Let the blocks take the blank text behind them, and the first the text before it, so that they tile."""
+    text = document.text
+    blocks = [block for block in document.blocks if not is_blank(text, block.start, block.end)]
+    blocks = blocks or [Block("paragraph", 0, len(text))]
+    borders = [0, *(block.start for block in blocks[1:]), len(text)]
+    return zip(blocks, borders[:-1], borders[1:], strict=True)
+
+
+def _pieces(text: str, kind: BlockKind, start: int, end: int, limits: SplitLimits) -> list[_Piece]:
+    size = words(text, start, end)
+    leads = text[max(start, end - _TAIL) : end].rstrip().endswith((":", "："))
+    above = limits.split_code_above if kind in _WHOLE else limits.split_above
+    if size <= above:
+        return [_Piece(kind, start, end, size, leads)]
+    spans = cut(text, (start, end), size, LINES if kind in _BY_LINES else PROSE, above=above, most=limits.most)
+    return [_Piece(kind, *span, words(text, *span)) for span in spans]
+
+
+def _joined(section: _Section, limits: SplitLimits) -> list[_Piece]:
+    joined = section.body
+    for rule in (_is_led, _belong_together, _is_rest):
+        joined = _merged(joined, rule, limits)
+    if section.head is None:
+        return joined
+    if not joined:
+        return [section.head]
+    section.head.take(joined[0])
+    return [section.head, *joined[1:]]
+
+
+def _merged(
+    pieces: list[_Piece], together: Callable[[_Piece, _Piece, SplitLimits], bool], limits: SplitLimits
+) -> list[_Piece]:
+    merged: list[_Piece] = []
+    for piece in pieces:
+        if merged and together(merged[-1], piece, limits):
+            merged[-1].take(piece)
+        else:
+            merged.append(piece)
+    return merged
+
+
+def _is_led(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool:
+    """Whether the piece is what the former announces with a colon."""
+    small, whole = former.size < limits.join_below, piece.kind in _WHOLE
+    most = limits.split_code_above if small and whole else limits.split_above
+    return former.leads and (small or whole) and former.size + piece.size <= most
+
+
+def _belong_together(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool:
+    small = min(former.size, piece.size) < limits.join_below
+    total = former.size + piece.size
+    if piece.kind in _WHOLE:  # it explains what stands before it
+        return total <= (limits.split_code_above if small else limits.most)
+    if former.size >= limits.enough or not (small or piece.kind in _JOINED):
+        return False
+    return total <= (limits.split_above if small else limits.most)
+
+
+def _is_rest(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool:
+    """Whether a piece has stayed small and the one before it has room."""
+    return piece.size < limits.join_below and former.size + piece.size <= limits.split_above
+
+
+def _without_blank(text: str, spans: list[SourceSpan]) -> list[SourceSpan]:
+    """Give spans in which nothing can be seen to the one before, or to the next at the beginning."""
+    kept: list[SourceSpan] = []
+    start = 0
+    for span in spans:
+        if not is_blank(text, span.start, span.end):
+            kept.append(replace(span, start=start))
+        elif kept:
+            kept[-1] = replace(kept[-1], end=span.end)
+        start = kept[-1].end if kept else 0
+    return kept

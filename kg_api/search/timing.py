@@ -1,0 +1,28 @@
+"""How long each stage of a search took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+
+
+class Stopwatch:
+    """Collects the milliseconds of named stages; stages that run side by side overlap."""
+
+    def __init__(self) -> None:
+        self._begun = time.perf_counter()
+        self._taken: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Generator[None]:
+        """Time what runs inside."""
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._taken[name] = round((time.perf_counter() - begun) * 1000, 2)
+
+    def milliseconds(self) -> dict[str, float]:
+        """By stage, and `total` since the stopwatch was made."""
+        return {**self._taken, "total": round((time.perf_counter() - self._begun) * 1000, 2)}

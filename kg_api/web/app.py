@@ -1,0 +1,55 @@
+"""The REST service, put together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from fastapi.concurrency import run_in_threadpool
+from pydantic import ValidationError
+
+from kg_api import __version__
+from kg_api.errors import KgError
+from kg_api.settings import ApiSettings, Settings
+from kg_api.web import problems
+from kg_api.web.middleware import BodyLimit, RequestLog
+from kg_api.web.opening import Opening
+from kg_api.web.routes import health, ingest, jobs, library, search
+
+DESCRIPTION = (
+    "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
+)
+
+
+def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> FastAPI:
+    """Make the app.
+
+    Args:
+        settings: what to open.
+        on_hopeless: called when the service can never become ready, such as with a newer schema.
+    """
+    opening = Opening(settings, on_hopeless)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        opening.start()
+        yield
+        await run_in_threadpool(opening.close)
+
+    app = FastAPI(title="kg", version=__version__, description=DESCRIPTION, lifespan=lifespan)
+    app.state.opening = opening
+    for module in (search, ingest, library, jobs, health):
+        app.include_router(module.router)
+    problems.install(app)
+    app.add_exception_handler(ValidationError, ingest.on_invalid_document)
+    app.add_middleware(BodyLimit, limit_of=_limits(settings.api))
+    app.add_middleware(RequestLog)
+    return app
+
+
+def _limits(settings: ApiSettings) -> Callable[[str], int]:
+    def limit_of(path: str) -> int:
+        return settings.max_document_bytes if path == "/documents" else settings.max_request_bytes
+
+    return limit_of

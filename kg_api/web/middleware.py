@@ -1,0 +1,125 @@
+"""What happens to every request: an id, a line in the log, and a limit on its size."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Callable
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kg_api.errors import TooLarge
+from kg_api.web.problems import of_error
+
+log = structlog.get_logger()
+
+REQUEST_ID = "X-Request-ID"
+_GOOD_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
+QUIET_PATHS = frozenset({"/health", "/ready"})
+
+
+class RequestLog:
+    """Gives each request an id (the client's own, if it is a plain one) and logs it when it is done."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request (ASGI)."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get(REQUEST_ID, "")
+        request_id = given if _GOOD_ID.fullmatch(given) else uuid.uuid4().hex
+        status = 500
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)[REQUEST_ID] = request_id
+            await send(message)
+
+        begun = time.perf_counter()
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                await self.app(scope, receive, sending)
+            finally:
+                _log(scope, status, time.perf_counter() - begun)
+
+
+def _log(scope: Scope, status: int, seconds: float) -> None:
+    told = log.debug if scope["path"] in QUIET_PATHS else log.info
+    told(
+        "request",
+        method=scope["method"],
+        path=scope["path"][:500],
+        status=status,
+        ms=round(seconds * 1000, 1),
+    )
+
+
+class _BodyTooLarge(Exception):
+    """Passes through the app, from the reader of the body to the middleware."""
+
+
+class BodyLimit:
+    """Refuses a body over the limit of its path: by Content-Length at once, else when it gets there.
+
+    Args:
+        app: what comes next.
+        limit_of: bytes allowed for a path.
+    """
+
+    def __init__(self, app: ASGIApp, limit_of: Callable[[str], int]) -> None:
+        self.app = app
+        self.limit_of = limit_of
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request (ASGI)."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        limit = self.limit_of(scope["path"])
+        announced = Headers(scope=scope).get("content-length", "0")
+        if not announced.isdecimal() or int(announced[:20]) > limit:
+            await _refuse(limit, scope, receive, send)
+            return
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self.app(scope, _counted(receive, limit), sending)
+        except _BodyTooLarge:
+            if started:
+                raise
+            await _refuse(limit, scope, receive, send)
+        except ClientDisconnect:
+            log.info("client went away")
+
+
+def _counted(receive: Receive, limit: int) -> Receive:
+    seen = 0
+
+    async def receiving() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > limit:
+            raise _BodyTooLarge
+        return message
+
+    return receiving
+
+
+async def _refuse(limit: int, scope: Scope, receive: Receive, send: Send) -> None:
+    error = TooLarge(f"the request is larger than {limit:,} bytes, which is the most that is taken here")
+    await of_error(error)(scope, receive, send)

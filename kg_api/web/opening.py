@@ -1,0 +1,65 @@
+"""Opening the container while the service already answers /health; a database that is away is waited for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from kg_api.bootstrap import Container, open_container
+from kg_api.errors import KgError, Unavailable
+from kg_api.settings import Settings
+
+log = structlog.get_logger()
+
+RETRY_SECONDS = 1.0
+
+
+class Opening:
+    """A container that is being opened in a thread, again and again until it works."""
+
+    def __init__(self, settings: Settings, on_hopeless: Callable[[KgError], None]) -> None:
+        self._settings = settings
+        self._on_hopeless = on_hopeless
+        self._container: Container | None = None
+        self._reason = "the service is starting"
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._open, name="opening", daemon=True)
+
+    def start(self) -> None:
+        """Begin to open."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop opening; close what was opened."""
+        self._closing.set()
+        self._thread.join()
+        if self._container is not None:
+            self._container.close()
+
+    def container(self) -> Container:
+        """The container.
+
+        Raises:
+            Unavailable: it is not open yet; the message says what it waits for.
+        """
+        if self._container is None:
+            raise Unavailable(f"not ready yet: {self._reason}")
+        return self._container
+
+    def _open(self) -> None:
+        while not self._closing.is_set():
+            try:
+                self._container = open_container(self._settings, needs_embedder=False)
+            except Unavailable as error:
+                self._reason = str(error)
+                self._closing.wait(RETRY_SECONDS)
+            except KgError as error:
+                self._reason = str(error)
+                log.critical("the service cannot start", reason=str(error))
+                self._on_hopeless(error)
+                return
+            else:
+                log.info("service open", space=self._container.space.slug)
+                return

@@ -1,0 +1,95 @@
+"""Errors as problem+json (RFC 9457): the one handler that turns the error tree into HTTP answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from kg_api.errors import InvalidInput, KgError, Unavailable
+
+log = structlog.get_logger()
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER_SECONDS = "2"
+MAX_ERRORS = 20
+MAX_DETAIL_CHARACTERS = 2000
+
+
+class ProblemResponse(JSONResponse):
+    """A problem document. A lone surrogate of the request that it quotes is replaced, not raised about."""
+
+    media_type = MEDIA_TYPE
+
+    def render(self, content: Any) -> bytes:
+        """JSON in UTF-8, whatever the text holds."""
+        return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def problem(status: int, kind: str, title: str, detail: str, **more: Any) -> Response:
+    """A problem document as an answer."""
+    body = {"type": f"urn:kg:{kind}", "title": title, "status": status, "detail": detail, **more}
+    headers = {"Retry-After": RETRY_AFTER_SECONDS} if status == Unavailable.status else None
+    return ProblemResponse(body, status_code=status, headers=headers)
+
+
+def of_error(error: KgError) -> Response:
+    """One of our errors as an answer."""
+    title = type(error).__name__
+    return problem(error.status, error.slug(), title, str(error)[:MAX_DETAIL_CHARACTERS])
+
+
+def install(app: FastAPI) -> None:
+    """Give the app its error handlers."""
+    app.add_exception_handler(KgError, _on_kg_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(Exception, _on_bug)
+
+
+def _on_kg_error(_: Request, error: Exception) -> Response:
+    if not isinstance(error, KgError):
+        raise TypeError(type(error))
+    if error.status >= KgError.status:
+        log.error("request failed", error=type(error).__name__, detail=str(error))
+    return of_error(error)
+
+
+def _on_invalid(_: Request, error: Exception) -> Response:
+    if not isinstance(error, RequestValidationError):
+        raise TypeError(type(error))
+    return invalid([{"loc": e["loc"], "msg": e["msg"]} for e in error.errors()])
+
+
+def invalid(errors: list[dict[str, Any]]) -> Response:
+    """What is wrong with a request, field by field; the values themselves are not repeated."""
+    told = [{"field": _field(e["loc"]), "message": e["msg"]} for e in errors[:MAX_ERRORS]]
+    detail = "; ".join(f"{each['field']}: {each['message']}" for each in told)
+    return problem(
+        InvalidInput.status,
+        InvalidInput.slug(),
+        "InvalidInput",
+        detail[:MAX_DETAIL_CHARACTERS],
+        errors=told,
+    )
+
+
+def _field(location: tuple[int | str, ...]) -> str:
+    names = [str(part)[:100] for part in location if part != "body"]
+    return ".".join(names) or "body"
+
+
+def _on_http_error(_: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise TypeError(type(error))
+    return problem(error.status_code, "http", error.detail, error.detail)
+
+
+def _on_bug(_: Request, error: Exception) -> Response:
+    log.error("unexpected error", exc_info=error)
+    return problem(500, KgError.slug(), "KgError", "Something went wrong inside kg; its log has the details.")

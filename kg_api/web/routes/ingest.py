@@ -1,0 +1,104 @@
+"""Documents on their way in: as JSON text, or as an uploaded file, to the same address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import FormData, UploadFile
+
+from kg_api.ingest.records import Incoming
+from kg_api.ingest.service import IngestService
+from kg_api.models.documents import DocumentText, DocumentUpload, Ingested
+from kg_api.web.dependencies import Open
+from kg_api.web.problems import invalid
+from kg_api.web.strict_json import parse
+
+router = APIRouter(tags=["ingest"])
+
+MAX_FIELDS = 10
+MAX_FIELD_BYTES = 64 * 1024
+
+
+def _reference(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema(ref_template="#/components/schemas/{model}")
+
+
+BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": _reference(DocumentText),
+                "example": {
+                    "ontology": "handbook",
+                    "document": "notes/leases.md",
+                    "text": "# Leases\n\nA worker renews its lease every ten seconds.\n",
+                },
+            },
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file", "ontology"],
+                    "properties": {
+                        "file": {"type": "string", "format": "binary"},
+                        **_reference(DocumentUpload)["properties"],
+                    },
+                }
+            },
+        },
+    }
+}
+
+
+@router.post("/documents", status_code=202, summary="Ingest a document", openapi_extra=BODY)
+async def ingest_document(container: Open, request: Request, response: Response) -> Ingested:
+    """Store a document; the same one again changes nothing, a changed one keeps its unchanged paragraphs.
+
+    It can be found by full text when this answers (202), by meaning when the job is done.
+    200: nothing was new.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        ingested = await _from_json(container.ingest, await request.body())
+    elif kind == "multipart/form-data":
+        ingested = await _from_upload(container.ingest, request)
+    else:
+        raise HTTPException(415, "send application/json, or a file as multipart/form-data")
+    if ingested.job_id is None:
+        response.status_code = 200
+    return ingested
+
+
+async def _from_json(service: IngestService, content: bytes) -> Ingested:
+    body = DocumentText.model_validate(await run_in_threadpool(parse, content))
+    incoming = Incoming(body.ontology, body.document, body.text, body.format, body.uri, body.metadata)
+    return await run_in_threadpool(service.ingest_text, incoming)
+
+
+async def _from_upload(service: IngestService, request: Request) -> Ingested:
+    async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise HTTPException(422, "file: the part with the document is missing")
+        upload = DocumentUpload.model_validate(_fields(form, file.filename))
+        content = await file.read()
+    incoming = Incoming(upload.ontology, upload.document, "", upload.format, upload.uri, upload.metadata)
+    return await run_in_threadpool(service.ingest_bytes, content, incoming)
+
+
+def _fields(form: FormData, filename: str | None) -> dict[str, Any]:
+    fields: dict[str, Any] = {name: value for name, value in form.multi_items() if name != "file"}
+    fields.setdefault("document", filename)
+    if isinstance(fields.get("metadata"), str):
+        fields["metadata"] = parse(fields["metadata"].encode("utf-8", "surrogatepass"))
+    return fields
+
+
+def on_invalid_document(_: Request, error: Exception) -> Response:
+    """Answer a body that was read by hand and does not validate, like any other."""
+    if not isinstance(error, ValidationError):
+        raise TypeError(type(error))
+    return invalid([{"loc": e["loc"], "msg": e["msg"]} for e in error.errors(include_input=False)])

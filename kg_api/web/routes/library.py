@@ -1,0 +1,65 @@
+"""Ontologies and documents: listed, read, deleted."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from kg_api.graph import library
+from kg_api.models.documents import (
+    Deleted,
+    DocumentContent,
+    DocumentPage,
+    EmbeddingStatus,
+    OntologyList,
+)
+from kg_api.web.dependencies import DocumentId, Offset, Ontology, OntologyFilter, Open, PageSize
+
+router = APIRouter(tags=["library"])
+
+
+@router.get("/ontologies", summary="All ontologies")
+def list_ontologies(container: Open) -> OntologyList:
+    """Give every ontology with its counts of documents, sources and embedded sources."""
+    found = library.list_ontologies(container.graph, container.space.fingerprint)
+    return OntologyList(ontologies=found)
+
+
+@router.delete("/ontologies/{ontology}", summary="Delete an ontology")
+def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
+    """Delete an ontology with all its documents. Deleting what is not there is no error."""
+    return library.delete_ontology(container.graph, ontology)
+
+
+@router.get("/ontologies/{ontology}/embedding-status", summary="How much of an ontology is embedded")
+def ontology_embedding_status(container: Open, ontology: Ontology) -> EmbeddingStatus:
+    """Count the sources that have the vector they should have, and those that have not."""
+    return library.embedding_status(container.graph, container.space.fingerprint, ontology)
+
+
+@router.get("/embedding-status", summary="How much of everything is embedded")
+def embedding_status(container: Open) -> EmbeddingStatus:
+    """Count over all ontologies."""
+    return library.embedding_status(container.graph, container.space.fingerprint, None)
+
+
+@router.get("/documents", summary="One page of documents")
+def list_documents(
+    container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
+) -> DocumentPage:
+    """Give documents ordered by ontology and name, without their text."""
+    documents, total = library.page_of_documents(
+        container.graph, ontology=ontology, offset=offset, limit=limit
+    )
+    return DocumentPage(documents=documents, total=total, offset=offset, limit=limit)
+
+
+@router.get("/documents/{document_id}", summary="One document with its text")
+def get_document(container: Open, document_id: DocumentId) -> DocumentContent:
+    """Give a document; its text is what was ingested, character for character."""
+    return library.find_document(container.graph, document_id)
+
+
+@router.delete("/documents/{document_id}", summary="Delete a document")
+def delete_document(container: Open, document_id: DocumentId) -> Deleted:
+    """Delete a document with its sources. Deleting what is not there is no error."""
+    return library.delete_document(container.graph, document_id)

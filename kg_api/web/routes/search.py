@@ -1,0 +1,50 @@
+"""Searching, and reading around what was found."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query
+from fastapi.openapi.models import Example
+
+from kg_api.graph.library import find_source
+from kg_api.models.search import MAX_WINDOW, Place, SourceContext, SourceHits, SourceSearch
+from kg_api.web.dependencies import Open, SourceId
+from kg_api.web.strict_json import StrictRoute
+
+router = APIRouter(tags=["search"], route_class=StrictRoute)
+
+EXAMPLES: dict[str, Example] = {
+    "by meaning and by words": {"value": {"query_text": "how are retries delayed", "limit": 5}},
+    "in one ontology, with neighbours": {
+        "value": {
+            "query_text": "lease and heartbeat",
+            "ontology": "handbook",
+            "expand_context": True,
+            "window_size": 1,
+        }
+    },
+    "by words only": {"value": {"query_text": "C++ #include", "mode": "text"}},
+}
+
+
+@router.post("/queries/sources/search", summary="Find sources by meaning, by words, or both")
+def search_sources(
+    container: Open, search: Annotated[SourceSearch, Body(openapi_examples=EXAMPLES)]
+) -> SourceHits:
+    """Give the sources that fit best, with their exact place; `degraded` says what could not be done."""
+    return container.search.search(search)
+
+
+@router.get("/sources/{source_id}", summary="One source")
+def get_source(container: Open, source_id: SourceId) -> Place:
+    """Give a source with its place and text."""
+    return find_source(container.graph, source_id)
+
+
+@router.get("/sources/{source_id}/context", summary="A source among its neighbours")
+def get_source_context(
+    container: Open, source_id: SourceId, window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW)] = 2
+) -> SourceContext:
+    """Give the paragraphs before and after, in order, of the same document only."""
+    return container.search.context(source_id, window_size)

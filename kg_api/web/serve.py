@@ -1,0 +1,59 @@
+"""The process of the REST service."""
+
+from __future__ import annotations
+
+import ipaddress
+
+import structlog
+import uvicorn
+
+from kg_api.errors import ConfigurationError, KgError
+from kg_api.logs import configure_logs
+from kg_api.settings import Settings
+from kg_api.web.app import create_app
+
+log = structlog.get_logger()
+
+DEFAULT_PORT = 8420
+GRACE_SECONDS = 10
+
+
+def serve(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Raises:
+        ConfigurationError: the service can never become ready; the message says what to change.
+    """
+    configure_logs(settings.log)
+    hopeless: list[KgError] = []
+
+    def give_up(error: KgError) -> None:
+        hopeless.append(error)
+        server.should_exit = True
+
+    host, port = settings.api.host, settings.api.port or DEFAULT_PORT
+    if not _loopback(host):
+        log.warning("listening beyond this machine, and anyone who reaches it may read and write", host=host)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            create_app(settings, give_up),
+            host=host,
+            port=port,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+    )
+    server.run()
+    if hopeless:
+        raise hopeless[0]
+    if not server.started:
+        raise ConfigurationError(f"port {port} on {host} cannot be used; set KG_API__PORT to another")
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

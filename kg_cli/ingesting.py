@@ -1,0 +1,85 @@
+"""An ingest as a person sees it: a bar while it runs, a summary at the end."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.text import Text
+
+from kg_api.client import KgClient
+from kg_api.models.documents import Ingested
+from kg_cli import console
+from kg_cli.files import Selection
+from kg_cli.upload import upload
+from kg_cli.waiting import wait_for_jobs
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of an ingest."""
+
+    ingested: list[Ingested] = field(default_factory=list[Ingested])
+    failed: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Path and reason."""
+    seconds: float = 0.0
+
+    def jobs(self) -> list[str]:
+        """The jobs that embed what is new, each once."""
+        return list(dict.fromkeys(each.job_id for each in self.ingested if each.job_id))
+
+
+def run(client: KgClient, selection: Selection, ontology: str, *, wait: bool, as_json: bool) -> bool:
+    """Upload, wait if asked to, report; whether anything failed."""
+    begun = time.monotonic()
+    outcome = Outcome(failed=list(selection.problems))
+    with console.progress("documents") as bar:
+        task = bar.add_task("taking in", total=len(selection.files))
+        for each in upload(client, selection.files, ontology):
+            bar.advance(task)
+            if each.ingested is not None:
+                outcome.ingested.append(each.ingested)
+            else:
+                outcome.failed.append((str(each.file.path), each.problem or ""))
+    if wait:
+        wait_for_jobs(client, outcome.jobs())
+    outcome.seconds = round(time.monotonic() - begun, 2)
+    if as_json:
+        console.print_json(_as_json(outcome, selection))
+    else:
+        _report(outcome, selection, ontology, waited=wait)
+    return bool(outcome.failed)
+
+
+def _as_json(outcome: Outcome, selection: Selection) -> dict[str, Any]:
+    return {
+        "documents": [each.model_dump(mode="json") for each in outcome.ingested],
+        "failed": [{"path": path, "error": reason} for path, reason in outcome.failed],
+        "left_out": dict(selection.left_out),
+        "jobs": outcome.jobs(),
+        "seconds": outcome.seconds,
+    }
+
+
+def _report(outcome: Outcome, selection: Selection, ontology: str, *, waited: bool) -> None:
+    changes = Counter(each.change for each in outcome.ingested)
+    added, kept, removed = (
+        sum(getattr(each.sources, name) for each in outcome.ingested) for name in ("added", "kept", "removed")
+    )
+    console.stdout().print(
+        f"{ontology}: {changes['created']} documents created, {changes['updated']} updated, "
+        f"{changes['unchanged']} unchanged; {added} sources added, {kept} kept, {removed} removed "
+        f"({outcome.seconds:.1f} s)",
+        soft_wrap=True,
+    )
+    for each in outcome.ingested:
+        for note in each.notes:
+            console.stdout().print(Text(f"  note: {each.document}: {note}"), soft_wrap=True)
+    for suffix, count in sorted(selection.left_out.items()):
+        console.stdout().print(Text(f"  left out: {count} files ({suffix}), a kind not read yet"))
+    for path, reason in outcome.failed:
+        console.stdout().print(Text(f"  failed: {path}: {reason}", style="red"), soft_wrap=True)
+    if outcome.jobs() and not waited:
+        console.say("Full text finds them now; embedding goes on (kg jobs watch).")

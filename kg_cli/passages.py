@@ -1,0 +1,74 @@
+"""Passages as a person reads them."""
+
+from __future__ import annotations
+
+import re
+
+from rich.text import Text
+
+from kg_api.models.search import Place, SourceContext, SourceHit, SourceHits
+from kg_cli import console
+
+SHOWN_CHARACTERS = 500
+LEAD_CHARACTERS = 120
+"""How much is shown before the first word that matches."""
+SHORTEST_STEM = 4
+
+
+def print_hits(answer: SourceHits, *, full: bool) -> None:
+    """Print the hits of a search as a table, and what could not be done."""
+    for each in answer.degraded:
+        console.say(f"[yellow]note:[/] {each.effect}")
+    if not answer.sources:
+        console.say("Nothing was found. `kg ontologies` shows what there is to search.")
+        return
+    words = highlighted(answer.query_text or "")
+    rows = [_row(number, hit, words, full=full) for number, hit in enumerate(answer.sources, start=1)]
+    console.print_table(["#", "similarity", "where", "passage"], rows)
+    console.say(f"{len(rows)} hits in {answer.timings_ms['total']:.0f} ms. Read around one: kg show ID")
+
+
+def print_context(context: SourceContext) -> None:
+    """Print paragraphs in reading order, the one asked for marked."""
+    if context.sources:
+        first = context.sources[0]
+        console.stdout().print(Text(f"{first.ontology} / {first.document}", style="bold"))
+    for place in context.sources:
+        chosen = place.source_id == context.source_id
+        style = "bold" if chosen else "dim"
+        console.stdout().print(Text(f"\n{'>' if chosen else ' '} {_where(place)}", style="cyan"))
+        console.stdout().print(Text(place.full_text.strip(), style=style))
+
+
+def highlighted(query: str) -> re.Pattern[str] | None:
+    """A pattern of the words to highlight: those of the query, and longer ones that begin like them."""
+    words = [re.escape(_stem(word)) for word in re.findall(r"\w{2,}", query.lower())]
+    return re.compile(rf"\b(?:{'|'.join(words)})\w*", re.IGNORECASE) if words else None
+
+
+def excerpt(text: str, words: re.Pattern[str] | None) -> str:
+    """The part of a passage around its first match; `…` stands where text is left out."""
+    text = text.strip()
+    if len(text) <= SHOWN_CHARACTERS:
+        return text
+    found = words.search(text) if words else None
+    start = max(0, min((found.start() if found else 0) - LEAD_CHARACTERS, len(text) - SHOWN_CHARACTERS))
+    end = start + SHOWN_CHARACTERS
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if len(word) > SHORTEST_STEM and word.endswith("s") else word
+
+
+def _row(number: int, hit: SourceHit, words: re.Pattern[str] | None, *, full: bool) -> list[str | Text]:
+    passage = Text(hit.chunk.text if full else excerpt(hit.chunk.text, words))
+    if words:
+        passage.highlight_regex(words, "bold yellow")
+    where = Text.assemble((hit.document, "bold"), "\n", (_where(hit), "cyan"), "\n", (hit.source_id, "dim"))
+    similarity = "-" if hit.similarity is None else f"{hit.similarity:.2f}"
+    return [str(number), similarity, where, passage]
+
+
+def _where(place: Place) -> str:
+    return " > ".join([*place.heading, f"¶{place.paragraph}"])

@@ -1,0 +1,222 @@
+"""Starting, watching and stopping the processes of kg on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Generator
+from types import FrameType
+
+import filelock
+
+from kg_api import __version__
+from kg_api.errors import Conflict, ManagedProcessError
+from kg_api.managed import logfiles, ports, probes, processes, roles, state
+from kg_api.managed.home import Home
+from kg_api.managed.neo4j_role import choose_bolt_port
+from kg_api.managed.roles import OnWait, Role
+from kg_api.managed.state import State
+from kg_api.managed.supervisor import RoleStatus, Supervisor
+from kg_api.settings import Settings
+from kg_cli.stack_roles import api_role, stack_roles, supervisor_role
+
+DEFAULT_API_PORT = 8420
+LOCK_SECONDS = 60
+ALREADY = "kg is already watched over in {}; stop that with `kg down`"
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - told apart here, not listened on
+
+
+def neo4j_uri(home: Home, settings: Settings) -> str | None:
+    """Give the address of the Neo4j in use; None when the managed one never ran."""
+    return settings.neo4j.uri or home.bolt_uri()
+
+
+def launch(home: Home, settings: Settings) -> None:
+    """Choose the ports and see to it that a supervisor runs; one that has given a role up is replaced.
+
+    Raises:
+        ConfigurationError: a port that the settings ask for is taken.
+        Conflict: kg runs here with another database.
+        ManagedProcessError: another command is at it and does not end.
+    """
+    with _changing(home):
+        refuse_other_database(home, settings)
+        supervisor = supervisor_role(home, settings)
+        if state.read(home).failed():
+            roles.stop(supervisor)
+        if roles.running(supervisor) is None:
+            state.forget(home)
+            choose_ports(home, settings)
+        roles.start(supervisor_role(home, settings))  # anew: it hands the ports on
+
+
+def take_over(home: Home, settings: Settings) -> None:
+    """Make this process the supervisor that `kg down` and `kg status` see; choose the ports.
+
+    Raises:
+        ConfigurationError, Conflict, ManagedProcessError: as in `launch`; Conflict also when one is at work.
+    """
+    with _changing(home):
+        supervisor = supervisor_role(home, settings)
+        if roles.running(supervisor):
+            raise Conflict(ALREADY.format(home.path))
+        state.forget(home)
+        choose_ports(home, settings)
+        if me := processes.identify(os.getpid()):
+            processes.save(supervisor.pid_file, me)
+
+
+def leave(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> None:
+    """End every process after this one took over, and forget that it did."""
+    for role in reversed(stack_roles(home, settings)):
+        _stop_one(role, on_stop)
+    supervisor_role(home, settings).pid_file.unlink(missing_ok=True)
+    state.forget(home)
+
+
+def choose_ports(home: Home, settings: Settings) -> None:
+    """Choose and remember the ports; processes that run keep theirs.
+
+    Raises:
+        ConfigurationError: a port that the settings ask for is taken.
+    """
+    if settings.neo4j.uri is None:
+        choose_bolt_port(home, settings)
+    if roles.running(api_role(home, settings)):
+        return
+    host = settings.api.host
+    port = ports.choose_port(
+        wanted=settings.api.port,
+        remembered=home.api_port(),
+        default=DEFAULT_API_PORT,
+        variable="KG_API__PORT",
+        host=host,
+    )
+    home.remember(api=port, api_host=EVERYWHERE.get(host, host))
+
+
+def refuse_other_database(home: Home, settings: Settings) -> None:
+    """Refuse to mix two databases in one home.
+
+    Raises:
+        Conflict: what runs here was started with another Neo4j.
+    """
+    running_with = state.read(home).neo4j_uri
+    wanted = neo4j_uri(home, settings)
+    if running_with in ("", wanted) or roles.running(supervisor_role(home, settings)) is None:
+        return
+    raise Conflict(
+        f"kg runs in {home.path} with the Neo4j at {running_with}, not {wanted}: run `kg down` first"
+    )
+
+
+def wait_until_ready(
+    home: Home, settings: Settings, on_wait: OnWait, stop: threading.Event | None = None
+) -> None:
+    """Wait until every process works.
+
+    Args:
+        home: where they run.
+        settings: what they run with.
+        on_wait: called with what is being waited for.
+        stop: ends the waiting early.
+
+    Raises:
+        ManagedProcessError: one was given up, with the end of its log; the supervisor died; the time is up.
+    """
+    deadline = time.monotonic() + 2 * settings.neo4j.start_timeout_seconds
+    while (reason := waiting_for(home, settings)) and not (stop and stop.is_set()):
+        _raise_when_hopeless(home, settings)
+        on_wait(reason)
+        if time.monotonic() > deadline:
+            raise ManagedProcessError(f"kg is still waiting for {reason}; `kg doctor` may know why")
+        time.sleep(roles.POLL_SECONDS)
+
+
+def waiting_for(home: Home, settings: Settings) -> str | None:
+    """Say what is being waited for; None when everything works."""
+    if reason := state.read(home).waiting_for():
+        return reason
+    for role in stack_roles(home, settings):
+        if processes.load(role.pid_file) is None:
+            return f"{role.name} to start"
+    return probes.ask_ready(home.api_url() or "").waiting_for
+
+
+def supervise(settings: Settings) -> None:
+    """Watch over the stack of a home until SIGTERM; its processes run on.
+
+    Raises:
+        Conflict: another supervisor is at work.
+    """
+    home = Home(settings.home).create()
+    with supervising(home, settings) as (supervisor, stop):
+        supervisor.run(stop)
+
+
+@contextlib.contextmanager
+def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, threading.Event]]:
+    """Be the supervisor of a home: give it and the event that SIGTERM and SIGINT set.
+
+    Raises:
+        Conflict: another supervisor is at work.
+    """
+    stop = threading.Event()
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        stop.set()
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGINT, on_signal)
+    address = neo4j_uri(home, settings) or ""
+
+    def publish(statuses: dict[str, RoleStatus]) -> None:
+        state.write(home, State(__version__, address, statuses))
+
+    try:
+        with filelock.FileLock(home.run / "supervisor.lock", timeout=0):
+            yield Supervisor(stack_roles(home, settings), publish), stop
+    except filelock.Timeout as error:
+        raise Conflict(ALREADY.format(home.path)) from error
+
+
+def stop_all(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> list[str]:
+    """End the supervisor, then worker, service and Neo4j, and wait for each.
+
+    Returns:
+        The names of those that ran.
+    """
+    with _changing(home):
+        ending = [supervisor_role(home, settings), *reversed(stack_roles(home, settings))]
+        ended = [role.name for role in ending if _stop_one(role, on_stop)]
+        state.forget(home)
+    return ended
+
+
+def _stop_one(role: Role, on_stop: Callable[[str], None]) -> bool:
+    if roles.running(role):
+        on_stop(role.name)
+    return roles.stop(role)
+
+
+def _raise_when_hopeless(home: Home, settings: Settings) -> None:
+    if failed := state.read(home).failed():
+        raise ManagedProcessError(failed)
+    supervisor = supervisor_role(home, settings)
+    if roles.running(supervisor) is None:
+        end = "\n".join(logfiles.tail(supervisor.log, 6))
+        raise ManagedProcessError(f"the supervisor ended. Its log {supervisor.log} ends with:\n{end}")
+
+
+@contextlib.contextmanager
+def _changing(home: Home) -> Generator[None]:
+    """Let one command at a time start or stop things in a home."""
+    try:
+        with filelock.FileLock(home.create().run / "change.lock", timeout=LOCK_SECONDS):
+            yield
+    except filelock.Timeout as error:
+        raise ManagedProcessError(f"another kg command is starting or stopping kg in {home.path}") from error

@@ -1,0 +1,59 @@
+"""What `kg up`, `kg status` and `kg doctor` print for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from kg_api.managed import state
+from kg_cli import console
+from kg_cli.doctor import Finding
+from kg_cli.stack_status import StackStatus
+
+COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+
+
+def print_up(status: StackStatus) -> None:
+    """Say that kg runs, where, and what to do next."""
+    console.stdout().print(Text.assemble(("kg is up", "bold green"), f" at {status.api_url}"), soft_wrap=True)
+    lines = [
+        f"  Neo4j    {status.neo4j_uri}",
+        f"  REST     {status.api_url}/docs",
+        "  next     kg ingest FOLDER --ontology NAME, then kg search 'WHAT YOU LOOK FOR'",
+        "  stop     kg down",
+    ]
+    console.stdout().print(Text("\n".join(lines)), soft_wrap=True)
+
+
+def print_status(status: StackStatus) -> None:
+    """Print where things are and which processes run."""
+    word = (
+        Text("ready", "green")
+        if status.ready
+        else Text(f"not ready: waits for {status.waiting_for}", "yellow")
+    )
+    console.stdout().print(Text.assemble(f"kg {status.version}: ", word), soft_wrap=True)
+    for name, value in (("service", status.api_url), ("Neo4j", status.neo4j_uri), ("home", status.home)):
+        console.stdout().print(Text(f"  {name:8} {value or '-'}"), soft_wrap=True)
+    told = {process.role: _told(status, process.role) for process in status.processes}
+    if told:
+        rows = [(process.role, str(process.pid), told[process.role]) for process in status.processes]
+        console.print_table(("process", "pid", "state"), rows)
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print what the checks found, with the way to mend what is wrong."""
+    for finding in findings:
+        mark = Text(f"{finding.state:5}", COLOURS[finding.state])
+        console.stdout().print(Text.assemble(mark, f"{finding.name}: {finding.detail}"), soft_wrap=True)
+        if finding.fix:
+            console.stdout().print(Text(f"     -> {finding.fix}"), soft_wrap=True)
+
+
+def _told(status: StackStatus, role: str) -> str:
+    known = status.roles.get(role)
+    if known is None or status.supervisor_pid is None:
+        return "not watched over; `kg up` changes that"
+    deaths = f", died {state.times(known.deaths)}" if known.deaths else ""
+    return f"{known.state}{deaths}"

@@ -1,0 +1,75 @@
+"""What runs on this machine, and whether it works."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kg_api import __version__
+from kg_api.managed import probes, roles, state
+from kg_api.managed.home import Home
+from kg_api.managed.supervisor import RoleStatus
+from kg_api.settings import Settings
+from kg_cli.stack import neo4j_uri
+from kg_cli.stack_roles import stack_roles, supervisor_role
+
+
+@dataclass(frozen=True, slots=True)
+class RunningProcess:
+    """A live process of the stack."""
+
+    role: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class StackStatus:
+    """The fields of `kg status --json`."""
+
+    api_url: str | None
+    neo4j_uri: str | None
+    version: str
+    ready: bool
+    processes: list[RunningProcess]
+    waiting_for: str | None
+    """Why it is not ready."""
+    home: str
+    supervisor_pid: int | None
+    roles: dict[str, RoleStatus]
+    """What the supervisor last said of each."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to do for `kg up`."""
+        return self.ready and self.supervisor_pid is not None
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it as JSON values."""
+        return asdict(self)
+
+
+def look(settings: Settings) -> StackStatus:
+    """Look at the processes of the home and ask the service how it is; with none here, that of KG_API_URL."""
+    home = Home(settings.home)
+    found = [(role.name, roles.running(role)) for role in stack_roles(home, settings)]
+    alive = [RunningProcess(name, process.pid) for name, process in found if process is not None]
+    missing = [name for name, process in found if process is None]
+    remote = not alive and settings.api_url is not None
+    url = settings.api_url if remote else home.api_url()
+    reason = f"`kg up`: {missing[0]} does not run" if missing and not remote else _reason(url)
+    supervisor = roles.running(supervisor_role(home, settings))
+    return StackStatus(
+        api_url=url,
+        neo4j_uri=neo4j_uri(home, settings),
+        version=__version__,
+        ready=reason is None,
+        processes=alive,
+        waiting_for=reason,
+        home=str(home.path),
+        supervisor_pid=supervisor.pid if supervisor else None,
+        roles=state.read(home).roles,
+    )
+
+
+def _reason(url: str | None) -> str | None:
+    return probes.ask_ready(url).waiting_for if url else "`kg up`"

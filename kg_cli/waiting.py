@@ -1,0 +1,74 @@
+"""Waiting for jobs, with a live bar."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from kg_api.client import KgClient
+from kg_api.errors import KgError
+from kg_api.models.jobs import FINISHED, Job, JobState
+from kg_cli import console
+
+POLL_SECONDS = 0.5
+PATIENCE_SECONDS = 20.0
+"""After this long without a worker taking the job, the person is told."""
+
+
+class JobFailed(KgError):
+    """The job did not come to its end."""
+
+
+def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
+    """Wait until all these jobs have ended.
+
+    Returns:
+        The jobs at their end.
+
+    Raises:
+        JobFailed: one is dead or cancelled; the message gives its reason.
+    """
+    with _bars() as bars:
+        tasks = {job_id: bars.add_task("embedding", total=None, speed="") for job_id in job_ids}
+        ended = [_wait(client, job_id, bars, tasks[job_id]) for job_id in job_ids]
+    for job in ended:
+        if job.state is not JobState.COMPLETED:
+            raise JobFailed(f"job {job.job_id} is {job.state}: {job.error or 'no reason is recorded'}")
+    return ended
+
+
+def _wait(client: KgClient, job_id: str, bars: Progress, task: TaskID) -> Job:
+    begun, told = time.monotonic(), False
+    while (job := client.job(job_id)).state not in FINISHED:
+        bars.update(task, completed=job.done, total=job.total, description=_name(job), speed=_speed(job))
+        if job.state is JobState.QUEUED and not told and time.monotonic() - begun > PATIENCE_SECONDS:
+            console.say("No worker has taken the job yet. Is one running? `kg status` shows it.")
+            told = True
+        time.sleep(POLL_SECONDS)
+    bars.update(task, completed=job.done, total=job.total, description=_name(job), speed="")
+    return job
+
+
+def _bars() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[speed]}"),
+        TimeElapsedColumn(),
+        console=console.stderr(),
+    )
+
+
+def _name(job: Job) -> str:
+    return f"{job.kind.replace('_', ' ')} {job.ontology or ''}".strip()
+
+
+def _speed(job: Job) -> str:
+    if job.error and job.state is JobState.QUEUED:
+        return f"waits to try again: {job.error[:80]}"
+    if not job.rate:
+        return str(job.state)
+    return f"{job.rate:.0f}/s, {job.eta_seconds or 0:.0f} s to go"

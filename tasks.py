@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""What is done with this repository, each by one command. Needs Python 3.11 or later and git, nothing else.
+
+    python3 tasks.py run [FOLDER ...]   start kg, take in this repository's documents and the folders, search
+    python3 tasks.py test [PYTEST ...]  all checks and tests, as CI runs them
+    python3 tasks.py check              formatting, lint, types, imports, docker-compose.yml
+    python3 tasks.py full [PYTEST ...]  the full-size suites too
+    python3 tasks.py lock               write requirements/*.txt anew from pyproject.toml
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+ENVIRONMENT = ROOT / ".venv"
+BIN = ENVIRONMENT / "bin"
+QUESTIONS = ("what happens when a worker is killed in the middle of a batch?", "why is Neo4j the only store?")
+OWN_ONTOLOGY = "kg-docs"
+
+
+def main(arguments: list[str]) -> int:
+    """Run one task; give its exit code."""
+    tasks = {"run": run, "test": test, "check": check, "full": full, "lock": lock}
+    name, *rest = arguments or ["help"]
+    if sys.version_info < (3, 11):
+        print(f"kg needs Python 3.11 or later; this is {sys.version.split()[0]}", file=sys.stderr)
+        return 78
+    if name not in tasks:
+        print(__doc__)
+        return 0 if name in {"help", "-h", "--help"} else 2
+    try:
+        tasks[name](rest)
+    except subprocess.CalledProcessError as error:
+        print(f"failed ({error.returncode}): {' '.join(map(str, error.cmd))}", file=sys.stderr)
+        return int(error.returncode)
+    return 0
+
+
+def run(folders: list[str]) -> None:
+    """Run the main job: start, ingest, embed, search."""
+    _prepare("runtime")
+    _tool("kg", "up")
+    _tool("kg", "ingest", "docs", "adr", "--ontology", OWN_ONTOLOGY, "--wait")
+    for folder in folders:
+        _tool("kg", "ingest", folder, "--ontology", Path(folder).resolve().name, "--wait")
+    for question in QUESTIONS:
+        print(f"\n$ kg search {question!r}", flush=True)
+        _tool("kg", "search", question, "--limit", "3")
+    print("\nkg keeps running. Yours now:  .venv/bin/kg search ...   .venv/bin/kg --help   .venv/bin/kg down")
+
+
+def test(arguments: list[str]) -> None:
+    """Run all checks and the usual tests."""
+    check([])
+    _tool("pytest", *arguments)
+
+
+def full(arguments: list[str]) -> None:
+    """Run the full-size suites too."""
+    check([])
+    _tool("pytest", "-m", "full or not full", "--timeout", "5400", *arguments)
+
+
+def check(_: list[str]) -> None:
+    """Check everything that needs no test to run."""
+    _prepare("dev")
+    _tool("ruff", "format", "--check", "--quiet")
+    _tool("ruff", "check", "--quiet")
+    _tool("basedpyright")
+    _tool("lint-imports")
+    _tool("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml")
+
+
+def lock(_: list[str]) -> None:
+    """Write the hash-pinned requirements anew."""
+    _prepare("dev")
+    usual = ("--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--quiet")
+    _tool("uv", "pip", "compile", "pyproject.toml", *usual, "-o", "requirements/runtime.txt")
+    _tool("uv", "pip", "compile", "pyproject.toml", "--extra", "dev", *usual, "-o", "requirements/dev.txt")
+
+
+def _prepare(requirements: str) -> None:
+    """Make the virtual environment and install what is pinned, unless that was done already."""
+    wanted = ROOT / "requirements" / f"{requirements}.txt"
+    stamp = ENVIRONMENT / f"installed-{requirements}"
+    pinned = hashlib.sha256(wanted.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == pinned:
+        return
+    print(f"preparing {ENVIRONMENT.name} (once)", flush=True)
+    if not (BIN / "python").exists():
+        venv.create(ENVIRONMENT, with_pip=True)
+    pip = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet")
+    _tool("python", *pip, "--require-hashes", "-r", str(wanted))
+    _tool("python", *pip, "--no-deps", "--no-build-isolation", "--editable", ".")
+    stamp.write_text(pinned)
+
+
+def _tool(name: str, *arguments: str) -> None:
+    subprocess.run([BIN / name, *arguments], cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

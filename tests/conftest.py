@@ -1,0 +1,65 @@
+"""Fixtures of the whole suite: one real Neo4j a run, a clean database a test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.migrations import migrate
+from tests.neo4j_server import Neo4jServer, neo4j_server
+
+KEPT_VARIABLES = ("KG_CACHE", "KG_TEST_")
+WIPE = "MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS"
+DROP_INDEX = "DROP INDEX passage_embedding IF EXISTS"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _clean_environment() -> Iterator[None]:
+    """Nothing of the developer's own kg reaches a test."""
+    foreign = [name for name in os.environ if name.startswith("KG_") and not name.startswith(KEPT_VARIABLES)]
+    removed = {name: os.environ.pop(name) for name in foreign}
+    yield
+    os.environ.update(removed)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Neo4jServer]:
+    with neo4j_server() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def driver(server: Neo4jServer) -> Iterator[neo4j.Driver]:
+    """A plain driver, to look at the database behind the product's back."""
+    options = {"notifications_min_severity": neo4j.NotificationMinimumSeverity.OFF}
+    with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password), **options) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def migrated_graph(server: Neo4jServer) -> Iterator[Graph]:
+    with Graph(server.uri, server.user, server.password) as opened:
+        migrate(opened)
+        yield opened
+
+
+@pytest.fixture
+def graph(migrated_graph: Graph, driver: neo4j.Driver) -> Graph:
+    """The database, empty but for its schema."""
+    wipe(driver)
+    return migrated_graph
+
+
+def wipe(driver: neo4j.Driver) -> None:
+    """Empty the database; a vector index of another size than the usual one goes too."""
+    with driver.session() as session:
+        session.run(WIPE).consume()
+        options = session.run(
+            "SHOW INDEXES YIELD name, options WHERE name = 'passage_embedding' RETURN options"
+        ).value()
+        if options and options[0]["indexConfig"]["vector.dimensions"] != 256:
+            session.run(DROP_INDEX).consume()

@@ -1,0 +1,129 @@
+"""Storing documents as differences, reading and deleting them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import neo4j
+import pytest
+
+from kg_api.errors import NotFound
+from kg_api.graph import library
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.models.identity import document_id
+from tests.support.records import record
+
+
+def count(driver: neo4j.Driver, label: str) -> int:
+    with driver.session() as session:
+        return session.run(f"MATCH (n:{label}) RETURN count(n) AS n").single(strict=True)["n"]
+
+
+def elements(driver: neo4j.Driver) -> dict[str, str]:
+    """The database's own id of each source's node, by text."""
+    with driver.session() as session:
+        rows = session.run("MATCH (s:Source) RETURN s.full_text AS text, elementId(s) AS id").data()
+    return {row["text"].strip(): row["id"] for row in rows}
+
+
+def test_the_same_document_again_changes_nothing(graph: Graph, driver: neo4j.Driver) -> None:
+    first = store_document(graph, record("a.md", ["one", "two"]))
+    again = store_document(graph, record("a.md", ["one", "two"]))
+    assert (first.change.change, first.change.added) == ("created", 2)
+    assert (again.change.change, again.change.added, again.job_id) == ("unchanged", 0, None)
+    assert count(driver, "Source") == 2
+
+
+def test_unchanged_paragraphs_keep_their_node_wherever_they_move(graph: Graph, driver: neo4j.Driver) -> None:
+    store_document(graph, record("a.md", ["one", "two", "three"]))
+    before = elements(driver)
+    change = store_document(graph, record("a.md", ["zero", "three", "one"])).change
+    after = elements(driver)
+    assert (change.change, change.added, change.kept, change.removed) == ("updated", 1, 2, 1)
+    assert {text: after[text] for text in ("one", "three")} == {
+        text: before[text] for text in ("one", "three")
+    }
+    assert library.find_document(graph, document_id("notes", "a.md")).text == "zero\n\nthree\n\none\n\n"
+
+
+def test_equal_paragraphs_are_sources_of_their_own(graph: Graph, driver: neo4j.Driver) -> None:
+    store_document(graph, record("a.md", ["same", "same", "other"]))
+    store_document(graph, record("b.md", ["same"]))
+    assert count(driver, "Source") == 4
+
+
+def test_sources_and_job_are_stored_together(graph: Graph, driver: neo4j.Driver) -> None:
+    stored = store_document(graph, record("a.md", ["one", "two"]))
+    more = store_document(graph, record("b.md", ["three"]))
+    assert stored.job_id == more.job_id
+    with driver.session() as session:
+        job = session.run("MATCH (j:Job) RETURN j.total AS total, j.wanted AS wanted").single(strict=True)
+    assert (job["total"], job["wanted"]) == (3, 2)
+
+
+def test_a_name_that_stood_for_another_file_is_told(graph: Graph) -> None:
+    store_document(graph, record("a.md", ["one"], uri="file:///x/a.md"))
+    change = store_document(graph, record("a.md", ["two"], uri="file:///y/a.md")).change
+    assert change.replaced_uri == "file:///x/a.md"
+
+
+def test_writers_of_one_document_take_turns(graph: Graph, driver: neo4j.Driver) -> None:
+    records = [record("a.md", ["shared", f"own {n}"]) for n in range(16)]
+    with ThreadPoolExecutor(8) as pool:
+        changes = [stored.change for stored in pool.map(lambda each: store_document(graph, each), records)]
+    assert sum(change.change == "created" for change in changes) == 1
+    assert count(driver, "Document") == 1
+    assert count(driver, "Source") == 2
+    text = library.find_document(graph, document_id("notes", "a.md")).text
+    assert text in {f"shared\n\nown {n}\n\n" for n in range(16)}
+
+
+def test_creators_of_one_ontology_make_one(graph: Graph, driver: neo4j.Driver) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: store_document(graph, record(f"{n}.md", [f"text {n}"])), range(24)))
+    assert count(driver, "Ontology") == 1
+    assert count(driver, "Document") == 24
+
+
+def test_deleting_a_document_takes_its_sources_and_the_empty_ontology_stays(
+    graph: Graph, driver: neo4j.Driver
+) -> None:
+    store_document(graph, record("a.md", ["one", "two"]))
+    store_document(graph, record("b.md", ["one"]))
+    gone = library.delete_document(graph, document_id("notes", "a.md"))
+    again = library.delete_document(graph, document_id("notes", "a.md"))
+    assert (gone.documents, gone.sources) == (1, 2)
+    assert (again.documents, again.sources) == (0, 0)
+    assert count(driver, "Source") == 1
+    with pytest.raises(NotFound):
+        library.find_document(graph, document_id("notes", "a.md"))
+
+
+def test_deleting_an_ontology_takes_all_of_it_and_nothing_else(graph: Graph, driver: neo4j.Driver) -> None:
+    for number in range(120):
+        store_document(graph, record(f"{number}.md", ["one", "two"]))
+    store_document(graph, record("kept.md", ["one"], ontology="other"))
+    gone = library.delete_ontology(graph, "notes")
+    again = library.delete_ontology(graph, "notes")
+    assert (gone.documents, gone.sources) == (120, 240)
+    assert (again.documents, again.sources) == (0, 0)
+    assert library.ontology_names(graph) == ["other"]
+    assert count(driver, "Source") == 1
+
+
+def test_neighbours_are_of_the_same_document_in_order(graph: Graph) -> None:
+    store_document(graph, record("a.md", [f"a{n}" for n in range(6)]))
+    store_document(graph, record("b.md", [f"b{n}" for n in range(6)]))
+    middle = record("a.md", [f"a{n}" for n in range(6)]).sources[4]
+    place = library.find_source(graph, middle.source_id)
+    around = library.neighbours(graph, [place], 2)[place.source_id]
+    assert [each.full_text.strip() for each in around] == ["a2", "a3", "a4", "a5"]
+
+
+def test_documents_are_listed_by_page(graph: Graph) -> None:
+    for name in ("c.md", "a.md", "b.md"):
+        store_document(graph, record(name, ["text"]))
+    page, total = library.page_of_documents(graph, ontology="notes", offset=1, limit=1)
+    assert total == 3
+    assert [document.document for document in page] == ["b.md"]

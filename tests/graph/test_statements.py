@@ -1,0 +1,137 @@
+"""The Cypher files and their call sites agree, and the real server accepts every statement."""
+
+from __future__ import annotations
+
+import ast
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces import ensure_space
+from kg_api.models.schema import LABELS, PROPERTIES, RELATIONSHIPS
+from tests.neo4j_server import Neo4jServer
+from tests.support.embedders import small_embedder
+
+ROOT = Path(__file__).parents[2]
+FILES = {
+    str(path.relative_to(ROOT / "cypher").with_suffix("")): path for path in ROOT.glob("cypher/**/*.cypher")
+}
+METHODS = {"read": "r", "write": "w", "run": "tx"}
+FAILING_STATUSES = {
+    "01N01": "deprecated",
+    "01N50": "unknown label",
+    "01N52": "unknown property",
+    "03N90": "cartesian product",
+}
+
+
+def calls() -> list[tuple[str, str, frozenset[str] | None]]:
+    """(statement, method, keywords) of every call by name; keywords are None where ** hides some."""
+    found = []
+    for path in sorted((ROOT / "kg_api").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            if node.func.attr not in METHODS or not node.args or not isinstance(node.args[0], ast.Constant):
+                continue
+            name = node.args[0].value
+            if isinstance(name, str) and "/" in name:
+                keywords = [keyword.arg for keyword in node.keywords]
+                found.append((name, node.func.attr, None if None in keywords else frozenset(keywords)))
+    return found
+
+
+CALLS = calls()
+
+
+def parameters(name: str) -> frozenset[str]:
+    text = re.sub(r"//.*", "", FILES[name].read_text())
+    return frozenset(re.findall(r"\$(\w+)", text))
+
+
+def test_every_name_that_is_called_has_a_file() -> None:
+    assert {name for name, _, _ in CALLS} - FILES.keys() == set()
+
+
+def test_every_file_is_called() -> None:
+    called = {name for name, _, _ in CALLS}
+    assert {name for name in FILES if not name.startswith("schema/")} - called == set()
+
+
+@pytest.mark.parametrize(("name", "method", "keywords"), CALLS, ids=lambda value: str(value)[:40])
+def test_keywords_of_a_call_are_the_parameters_of_its_statement(
+    name: str, method: str, keywords: frozenset[str] | None
+) -> None:
+    if keywords is not None:
+        assert keywords == parameters(name)
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_a_file_is_one_statement_that_says_why(name: str) -> None:
+    text = FILES[name].read_text()
+    assert text.startswith("// ")
+    assert ";" not in re.sub(r"//.*", "", text)
+    assert text.endswith("\n")
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_labels_and_relationship_types_are_of_the_vocabulary(name: str) -> None:
+    text = re.sub(r"//.*", "", FILES[name].read_text())
+    labels = {label for found in re.findall(r"\(\w*:([\w|]+)", text) for label in found.split("|")}
+    types = set(re.findall(r"\[\w*:(\w+)\]", text))
+    assert labels <= LABELS
+    assert types <= RELATIONSHIPS
+
+
+@pytest.fixture(scope="module")
+def explained(migrated_graph: Graph, server: Neo4jServer) -> Iterator[neo4j.Driver]:
+    """A driver that tells notifications, on a database that has seen every label and property."""
+    ensure_space(migrated_graph, small_embedder().identity)
+    with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
+        logging.getLogger("neo4j.notifications").setLevel(logging.ERROR)
+        make_tokens(driver)
+        yield driver
+
+
+def make_tokens(driver: neo4j.Driver) -> None:
+    """Write and delete a node of each label with its properties, so that the server knows the vocabulary."""
+    with driver.session() as session:
+        for label, names in PROPERTIES.items():
+            properties = dict.fromkeys(names, "token")
+            session.run(f"CREATE (n:{label}) SET n += $map DELETE n", map=properties).consume()
+        for kind in RELATIONSHIPS:
+            session.run(f"CREATE (a)-[r:{kind}]->(b) DELETE r, a, b").consume()
+
+
+def test_a_misspelt_name_would_be_seen(explained: neo4j.Driver) -> None:
+    assert statuses(explained, "EXPLAIN MATCH (s:Source) RETURN s.ful_text", {}) >= {"01N52"}
+    assert statuses(explained, "EXPLAIN MATCH (s:Sauce) RETURN s.full_text", {}) >= {"01N50"}
+
+
+def statuses(driver: neo4j.Driver, query: str, values: dict[str, object]) -> set[str]:
+    with driver.session() as session:
+        return {status.gql_status for status in session.run(query, values).consume().gql_status_objects}
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_the_server_accepts_it(name: str, explained: neo4j.Driver) -> None:
+    text = FILES[name].read_text()
+    query = re.sub(r"^((?://.*\n)*)(CYPHER 25\n)?", r"\1\2EXPLAIN ", text, count=1)
+    values = dict.fromkeys(parameters(name)) | {"limit": 1, "offset": 0}
+    assert statuses(explained, query, values) & FAILING_STATUSES.keys() == set()
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _, _ in CALLS}))
+def test_the_method_fits_the_statement(name: str, explained: neo4j.Driver) -> None:
+    methods = {method for called, method, _ in CALLS if called == name}
+    text = FILES[name].read_text()
+    writes = re.search(r"^\s*(?:MERGE|CREATE|SET|DELETE|DETACH|REMOVE|FOREACH)\b", text, re.MULTILINE)
+    if writes:
+        assert "read" not in methods
+    else:
+        assert methods <= {"read", "run"}

@@ -1,0 +1,140 @@
+"""A real Neo4j for the tests: the one the environment names, one in a container, or the managed local one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kg_api.managed import bolt, processes, roles
+from kg_api.managed.home import Home
+from kg_api.managed.neo4j_role import choose_bolt_port, neo4j_role
+from kg_api.managed.ports import free_port
+from kg_api.managed.roles import Role
+from kg_api.settings import Neo4jSettings, Settings, load_settings
+
+IMAGE = "neo4j:2026.08.1-community"
+PREFIX = "kg-test-neo4j-"
+START_SECONDS = 300
+USER = "neo4j"
+
+
+@dataclass(frozen=True)
+class Neo4jServer:
+    """Where a test's Neo4j is. Only a managed one can be killed and restarted."""
+
+    uri: str
+    user: str
+    password: str
+    role: Role | None = None
+
+    def kill(self) -> None:
+        """End it with SIGKILL, in the middle of whatever it does."""
+        if process := roles.running(self._managed()):
+            process.kill()
+
+    def restart(self) -> None:
+        """Start it again on the same address and data, and wait until it answers."""
+        role = self._managed()
+        roles.wait(role, roles.start(role), timeout=START_SECONDS)
+
+    def stop(self) -> None:
+        """End it the graceful way."""
+        roles.stop(self._managed())
+
+    def _managed(self) -> Role:
+        if self.role is None:
+            raise RuntimeError(f"{self.uri} is not ours to stop: use managed_server() for tests of faults")
+        return self.role
+
+
+@contextlib.contextmanager
+def neo4j_server() -> Generator[Neo4jServer]:
+    """Give a Neo4j to test against; raises when none can be had, so that nothing is skipped unseen."""
+    if uri := os.environ.get("KG_TEST_NEO4J_URI"):
+        yield Neo4jServer(uri, USER, os.environ.get("KG_TEST_NEO4J_PASSWORD", ""))
+    else:
+        with container_server() if _docker_answers() else managed_server() as server:
+            yield server
+
+
+@contextlib.contextmanager
+def managed_server() -> Generator[Neo4jServer]:
+    """Give a managed Neo4j with a folder and a port of its own; both are gone at the end."""
+    _sweep()
+    with _test_home() as home:
+        settings = small_settings(home.path)
+        role = neo4j_role(home, settings)
+        try:
+            choose_bolt_port(home, settings)
+            roles.wait(role, roles.start(role), timeout=START_SECONDS)
+            yield Neo4jServer(home.bolt_uri() or "", USER, home.password() or "", role)
+        finally:
+            _kill(role)
+
+
+@contextlib.contextmanager
+def container_server() -> Generator[Neo4jServer]:
+    """Give a Neo4j in a container."""
+    from testcontainers.core.container import DockerContainer  # noqa: PLC0415 - needs a Docker engine
+
+    password = secrets.token_urlsafe(16)
+    container = DockerContainer(IMAGE).with_env("NEO4J_AUTH", f"{USER}/{password}").with_exposed_ports(7687)
+    with container as started:
+        uri = f"bolt://{started.get_container_host_ip()}:{started.get_exposed_port(7687)}"
+        deadline = time.monotonic() + START_SECONDS
+        while not bolt.uri_answers(uri):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"the container of {IMAGE} does not answer: {started.get_logs()}")
+            time.sleep(0.2)
+        yield Neo4jServer(uri, USER, password)
+
+
+def small_settings(home: Path, port: int | None = None) -> Settings:
+    """Give settings for a small managed Neo4j in `home`, on a free port; jars come from the usual cache."""
+    small = Neo4jSettings(heap_mb=512, pagecache_mb=128, port=port or free_port())
+    return load_settings().model_copy(update={"home": home, "neo4j": small})
+
+
+@contextlib.contextmanager
+def _test_home() -> Generator[Home]:
+    path = Path(tempfile.mkdtemp(prefix=PREFIX))
+    me = processes.identify(os.getpid())
+    if me is not None:
+        processes.save(path / "owner.pid", me)
+    try:
+        yield Home(path)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _sweep() -> None:
+    """End what an earlier run left behind when it was killed itself."""
+    for owner in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/owner.pid"):
+        if processes.load(owner) is None:
+            _kill(neo4j_role(Home(owner.parent), small_settings(owner.parent)))
+            shutil.rmtree(owner.parent, ignore_errors=True)
+
+
+def _kill(role: Role) -> None:
+    if process := roles.running(role):
+        process.kill()
+
+
+def _docker_answers() -> bool:
+    try:
+        import docker  # noqa: PLC0415 - comes with testcontainers
+        from docker.errors import DockerException  # noqa: PLC0415
+    except ImportError:
+        return False
+    try:
+        with contextlib.closing(docker.from_env(timeout=5)) as client:
+            return bool(client.ping())
+    except DockerException:
+        return False

@@ -1,0 +1,141 @@
+"""What only real processes show: restarts, forks, imports, memory, and several at once."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import textwrap
+import zipfile
+from pathlib import Path
+
+import pytest
+from jgo.env import LockedDependency, LockFile
+
+from kg_api.embed.packaged import ensure_model
+from kg_api.settings import load_settings
+
+OPEN = """
+from kg_api.embed.open import open_embedder
+from kg_api.settings import load_settings
+embedder = open_embedder(load_settings())
+"""
+TEXTS = "texts = [f'text number {n} ' * (1 + n % 40) for n in range(32)]\n"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _model_is_there() -> None:
+    ensure_model(load_settings())
+
+
+def start(code: str, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(code: str, *arguments: str) -> str:
+    """The process's output; it must end well and say nothing on standard error."""
+    with start(code, *arguments) as process:
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, "")
+    return out
+
+
+def test_a_restart_gives_the_same_bytes_alone_and_in_a_batch() -> None:
+    together = (
+        OPEN
+        + TEXTS
+        + "print(embedder.embed_passages(texts).tobytes().hex(), embedder.embed_query('q').tobytes().hex())"
+    )
+    alone = (
+        OPEN
+        + TEXTS
+        + (
+            "print(b''.join(embedder.embed_passages([t]).tobytes() for t in texts).hex(),"
+            " embedder.embed_query('q').tobytes().hex())"
+        )
+    )
+    first = run(together)
+    assert len(first) > 32 * 384 * 8
+    assert first == run(together) == run(alone)
+
+
+def test_a_fork_after_embedding_warns_of_nothing() -> None:
+    """The tokenizers library warns about forks once it has used threads of its own; it is given no cause."""
+    code = (
+        OPEN
+        + TEXTS
+        + """
+import os
+embedder.embed_passages(texts)
+child = os.fork()
+if child == 0:
+    embedder.embed_query("in the child")
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    )
+    assert run(code) == ""
+
+
+def test_the_deterministic_embedder_needs_no_onnxruntime() -> None:
+    code = """
+    import sys
+    from kg_api.embed.open import open_embedder
+    from kg_api.settings import EmbeddingSettings, load_settings
+    open_embedder(load_settings(embedding=EmbeddingSettings(provider="deterministic"))).embed_query("q")
+    print(sorted({"onnxruntime", "tokenizers", "jgo"} & set(sys.modules)))
+    """
+    assert run(code) == "[]\n"
+
+
+def test_memory_stays_flat_over_texts_of_all_lengths() -> None:
+    code = (
+        OPEN
+        + """
+import random, psutil
+dice, me = random.Random(1), psutil.Process()
+def batch():
+    return [" ".join(dice.choices(["one", "two"], k=dice.choice([3, 30, 120, 500]))) for _ in range(40)]
+embedder.embed_passages(["word " * 500] * 8)
+for _ in range(2):
+    embedder.embed_passages(batch())
+before = me.memory_info().rss
+for _ in range(6):
+    embedder.embed_passages(batch())
+print((me.memory_info().rss - before) // 2**20)
+"""
+    )
+    assert int(run(code)) < 32
+
+
+def test_many_processes_unpack_a_model_at_once(tmp_path: Path) -> None:
+    jar = tmp_path / "m2/org/example/small/1.0/small-1.0.jar"
+    jar.parent.mkdir(parents=True)
+    weights = os.urandom(20_000_000)
+    with zipfile.ZipFile(jar, "w") as package:
+        package.writestr("w", weights)
+        package.writestr("t", b"{}")
+    sha256 = hashlib.sha256(jar.read_bytes()).hexdigest()
+    LockFile([LockedDependency("org.example", "small", "1.0", sha256=sha256)]).save(tmp_path / "lock")
+    code = """
+    import sys, hashlib
+    from dataclasses import replace
+    from pathlib import Path
+    from kg_api.embed.catalogue import DEFAULT, PackagedModel
+    from kg_api.embed.packaged import ensure_packaged
+    cache, weights, tokenizer = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    spec = replace(DEFAULT.spec, name="s", revision=weights)
+    model = PackagedModel(spec, str(cache / "lock"), "w", "t", tokenizer)
+    for _ in range(20):
+        folder = ensure_packaged(model, cache)
+        assert hashlib.sha256((folder / "model.onnx").read_bytes()).hexdigest() == weights
+    print(folder.name)
+    """
+    arguments = (str(tmp_path), hashlib.sha256(weights).hexdigest(), hashlib.sha256(b"{}").hexdigest())
+    processes = [start(code, *arguments) for _ in range(4)]
+    ended = [process.communicate(timeout=60) for process in processes]
+    assert ended == [(f"s-{arguments[1][:12]}\n", "")] * 4
+    assert sorted(p.name for p in (tmp_path / "models").iterdir()) == [
+        "models.lock",
+        f"s-{arguments[1][:12]}",
+    ]

