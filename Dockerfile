@@ -4,9 +4,8 @@ WORKDIR /src
 COPY requirements/runtime.txt requirements/
 RUN python -m venv /opt/kg && /opt/kg/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.txt
 COPY . .
-RUN /opt/kg/bin/pip install --no-cache-dir --no-deps hatchling==1.31.0 2>/dev/null || /opt/kg/bin/pip install --no-cache-dir hatchling
 RUN /opt/kg/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
-RUN KG_CACHE=/opt/kg/cache /opt/kg/bin/kg model
+RUN KG_CACHE=/opt/kg/cache /opt/kg/bin/kg admin fetch-model
 
 FROM python:3.13-slim
 RUN useradd --create-home --uid 10001 kg

@@ -80,8 +80,9 @@ def lock(_: list[str]) -> None:
     """Write the hash-pinned requirements anew."""
     _prepare("dev")
     usual = ("--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--quiet")
-    _tool("uv", "pip", "compile", "pyproject.toml", *usual, "-o", "requirements/runtime.txt")
-    _tool("uv", "pip", "compile", "pyproject.toml", "--extra", "dev", *usual, "-o", "requirements/dev.txt")
+    for name, extras in {"runtime": ("build",), "dev": ("build", "dev")}.items():
+        chosen = [part for extra in extras for part in ("--extra", extra)]
+        _tool("uv", "pip", "compile", "pyproject.toml", *chosen, *usual, "-o", f"requirements/{name}.txt")
 
 
 def _prepare(requirements: str) -> None:

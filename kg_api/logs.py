@@ -9,6 +9,11 @@ import structlog
 
 from kg_api.settings import LogSettings
 
+_TRACEBACKS = structlog.processors.ExceptionRenderer(
+    structlog.tracebacks.ExceptionDictTransformer(show_locals=False, max_frames=20)
+)
+"""Without local variables: they may hold a key, or a document."""
+
 
 def configure_logs(settings: LogSettings) -> None:
     """Set up logging for this process; the libraries' own warnings go the same way."""
@@ -19,9 +24,13 @@ def configure_logs(settings: LogSettings) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     renderers: list[structlog.typing.Processor] = (
-        [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        [_TRACEBACKS, structlog.processors.JSONRenderer()]
         if settings.format == "json"
-        else [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        else [
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+            )
+        ]
     )
     structlog.configure(
         processors=[*shared, *renderers],

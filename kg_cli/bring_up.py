@@ -20,6 +20,7 @@ def in_background(settings: Settings) -> None:
     stack.refuse_other_database(home, settings)
     found = stack_status.look(settings)
     if not found.complete:
+        stack.choose_ports(home, settings)  # before 170 MB are fetched for a port that is taken
         fetch_parts(settings)
         stack.launch(home, settings)
         with console.waiting_line() as show:
@@ -36,6 +37,7 @@ def in_foreground(settings: Settings) -> None:
         ConfigurationError, ManagedProcessError: as in stack.launch and stack.wait_until_ready.
     """
     home = Home(settings.home).create()
+    stack.choose_ports(home, settings)
     fetch_parts(settings)
     stack.take_over(home, settings)
     with stack.supervising(home, settings) as (supervisor, stop):

@@ -48,7 +48,9 @@ def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, title: str | None = None
 ) -> None:
     """Print rows for people. Plain strings are printed as they are, marks and all."""
-    table = Table(*columns, title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for name in columns:
+        table.add_column(name, overflow="fold")  # an id that is cut short is of no use
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
     stdout().print(table)

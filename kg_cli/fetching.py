@@ -30,20 +30,22 @@ def fetch_parts(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def _bar(description: str) -> Generator[Callable[[int, int, str], None]]:
-    """Show a bar from the first call of the function it gives, so that no fetch shows nothing."""
+    """Show a bar from the first call of the function it gives, so that without a fetch nothing shows."""
     bar = console.progress("files")
     task: TaskID | None = None
 
     def on_progress(there: int, total: int, _: str) -> None:
         nonlocal task
         if task is None:
-            if not console.stderr().is_terminal:
-                console.say(description)
             task = bar.add_task(description, total=total)
-            bar.start()
+            if console.stderr().is_terminal:
+                bar.start()
+            else:
+                console.say(description)
         bar.update(task, completed=there)
 
     try:
         yield on_progress
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()

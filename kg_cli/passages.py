@@ -24,7 +24,7 @@ def print_hits(answer: SourceHits, *, full: bool) -> None:
         return
     words = highlighted(answer.query_text or "")
     rows = [_row(number, hit, words, full=full) for number, hit in enumerate(answer.sources, start=1)]
-    console.print_table(["#", "similarity", "where", "passage"], rows)
+    console.print_table(["#", "similarity", "passage"], rows)
     console.say(f"{len(rows)} hits in {answer.timings_ms['total']:.0f} ms. Read around one: kg show ID")
 
 

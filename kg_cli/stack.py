@@ -190,6 +190,8 @@ def stop_all(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> 
     Returns:
         The names of those that ran.
     """
+    if not home.run.exists():
+        return []
     with _changing(home):
         ending = [supervisor_role(home, settings), *reversed(stack_roles(home, settings))]
         ended = [role.name for role in ending if _stop_one(role, on_stop)]

@@ -1,4 +1,5 @@
 // Chunks of sources that are longer than the model takes at once.
+CYPHER 25
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 WHERE s.content_hash = row.content_hash

@@ -1,4 +1,5 @@
 // Vectors, only where the source still says what was embedded; chunks of an earlier text or model go.
+CYPHER 25
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 WHERE s.content_hash = row.content_hash

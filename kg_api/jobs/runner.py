@@ -18,6 +18,8 @@ log = structlog.get_logger()
 
 LONGEST_DELAY_SECONDS = 300.0
 SMALLEST_DELAY_SECONDS = 1.0
+LONGEST_ERROR = 500
+"""Characters of an error that are kept on its job."""
 
 
 def retry_delay(stumbles: int, jitter: float) -> float:
@@ -106,7 +108,7 @@ class Runner:
         state = jobs.fail(
             self._graph,
             owner,
-            f"{type(error).__name__}: {error}",
+            f"{type(error).__name__}: {error}"[:LONGEST_ERROR],
             delay_seconds=retry_delay(job.stumbles, random.random()),  # noqa: S311 - spreads retries, no secret
             max_stumbles=self._settings.max_stumbles,
             permanent=isinstance(error, InvalidInput | ConfigurationError),

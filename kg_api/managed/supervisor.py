@@ -13,9 +13,6 @@ from kg_api.managed import logfiles, processes, roles
 from kg_api.managed.processes import ProcessId
 from kg_api.managed.roles import Role
 
-WATCH_SECONDS = 1.0
-START_WATCH_SECONDS = 0.2
-
 RoleState = Literal["waiting", "starting", "ready", "pausing", "failed"]
 
 
@@ -29,6 +26,10 @@ class Policy:
     """Deaths in a row."""
     healthy_after: float = 60
     """Seconds of life after which earlier deaths are forgotten."""
+
+    watch_seconds: float = 1.0
+    start_watch_seconds: float = 0.2
+    """While something is still to start."""
 
     def pause(self, deaths: int) -> float:
         """Give the seconds to wait after so many deaths in a row: doubled each time, up to the limit."""
@@ -125,7 +126,8 @@ class Supervisor:
         publish: Callable[[dict[str, RoleStatus]], None],
         policy: Policy | None = None,
     ) -> None:
-        self._watches = [Watch(role, policy or Policy()) for role in watched]
+        self._policy = policy or Policy()
+        self._watches = [Watch(role, self._policy) for role in watched]
         self._publish = publish
         self._published: dict[str, RoleStatus] | None = None
 
@@ -133,7 +135,7 @@ class Supervisor:
         """Watch until told to stop; the processes run on."""
         while not stop.is_set():
             self.step()
-            stop.wait(WATCH_SECONDS if self._settled() else START_WATCH_SECONDS)
+            stop.wait(self._policy.watch_seconds if self._settled() else self._policy.start_watch_seconds)
 
     def step(self) -> None:
         """Look after every role once, and publish what changed."""

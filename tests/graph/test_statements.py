@@ -63,9 +63,9 @@ def test_every_file_is_called() -> None:
     assert {name for name in FILES if not name.startswith("schema/")} - called == set()
 
 
-@pytest.mark.parametrize(("name", "method", "keywords"), CALLS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("name", "_", "keywords"), CALLS, ids=lambda value: str(value)[:40])
 def test_keywords_of_a_call_are_the_parameters_of_its_statement(
-    name: str, method: str, keywords: frozenset[str] | None
+    name: str, _: str, keywords: frozenset[str] | None
 ) -> None:
     if keywords is not None:
         assert keywords == parameters(name)
@@ -127,7 +127,7 @@ def test_the_server_accepts_it(name: str, explained: neo4j.Driver) -> None:
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _, _ in CALLS}))
-def test_the_method_fits_the_statement(name: str, explained: neo4j.Driver) -> None:
+def test_the_method_fits_the_statement(name: str) -> None:
     methods = {method for called, method, _ in CALLS if called == name}
     text = FILES[name].read_text()
     writes = re.search(r"^\s*(?:MERGE|CREATE|SET|DELETE|DETACH|REMOVE|FOREACH)\b", text, re.MULTILINE)

@@ -1,0 +1,106 @@
+"""Documents of every format that kg reads: one table, one module per format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import PurePath
+
+from kg_api.errors import UnreadableDocument
+from kg_api.models.parsing import Block, Format, ParsedDocument
+from kg_api.parse import markdown, rst
+from kg_api.parse import text as plain
+from kg_api.parse.decode import READS, check_text, decode
+from kg_api.parse.titles import plain_title
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """How files with these suffixes are read."""
+
+    format: Format
+    suffixes: frozenset[str]
+    blocks: Callable[[str], Iterable[Block]]
+    own_title: Callable[[str], str] = lambda _: ""
+    """The title that the document gives itself in front of its text, or nothing."""
+
+
+def _suffixes(names: str) -> frozenset[str]:
+    return frozenset(f".{name}" for name in names.split())
+
+
+_READERS = (
+    _Reader("markdown", _suffixes("md markdown"), markdown.blocks, markdown.front_title),
+    _Reader("rst", _suffixes("rst rest"), rst.blocks, rst.pep_title),
+    _Reader("text", _suffixes("txt text"), plain.blocks),
+    _Reader(
+        "text",
+        _suffixes("py js ts java c h cpp hpp cs go rs rb sh sql cypher r jl toml yaml yml ini cfg conf log"),
+        partial(plain.blocks, kind="code"),
+    ),
+)
+
+SUFFIXES = frozenset(suffix for reader in _READERS for suffix in reader.suffixes)
+"""Suffixes, in lower case with their dot, of the files that are taken from a folder."""
+
+_NOT_YET = _suffixes(
+    "html htm xhtml pdf docx doc odt rtf epub pptx ppt xlsx xls ods odp mobi zip gz tar "
+    "png jpg jpeg gif webp tif tiff bmp svg mp3 mp4 ipynb"
+)
+_HIDDEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+
+
+def read(data: bytes, name: str, format: Format | None = None) -> ParsedDocument:  # noqa: A002 - its own word
+    """Decode and parse a file; see `decode` and `parse`."""
+    _reader(name, format)  # a PDF is refused as a PDF before anything is decoded
+    text, notes = decode(data)
+    document = parse(text, name, format)
+    return replace(document, notes=notes + document.notes)
+
+
+def parse(text: str, name: str, format: Format | None = None) -> ParsedDocument:  # noqa: A002 - its own word
+    """Find the structure of a text.
+
+    Args:
+        text: the text, which is kept as it is.
+        name: the file's name or path; its suffix tells the format; its stem is the title if nothing else is.
+        format: the format, when the name does not tell it.
+
+    Raises:
+        UnreadableDocument: files of this kind are not read, or the text is none (see `check_text`).
+        InvalidInput: the text is no valid Unicode.
+    """
+    reader = _reader(name, format)
+    blocks = tuple(reader.blocks(check_text(text)))
+    title = reader.own_title(text) or _first_heading(blocks) or _stem(name)
+    return ParsedDocument(text, title, reader.format, blocks, _notes(text))
+
+
+def _reader(name: str, format: Format | None) -> _Reader:  # noqa: A002 - its own word
+    suffix = PurePath(name).suffix.lower()
+    for reader in _READERS:
+        if suffix in reader.suffixes and format in {None, reader.format}:
+            return reader
+    if format is None and suffix in _NOT_YET:
+        raise UnreadableDocument(f"{suffix} files are not read in this version. {READS}")
+    return next(reader for reader in _READERS if reader.format == (format or "text"))
+
+
+def _first_heading(blocks: Iterable[Block]) -> str:
+    return next((block.title for block in blocks if block.level == 1 and block.title), "")
+
+
+def _stem(name: str) -> str:
+    path = PurePath(name)
+    return plain_title(path.stem if path.suffix.lower() in SUFFIXES else path.name)
+
+
+def _notes(text: str) -> tuple[str, ...]:
+    hidden = 0 if text.isascii() else sum(1 for _ in _HIDDEN.finditer(text))
+    return (
+        (f"has {hidden} hidden characters (zero-width, or turning the direction of writing)",)
+        if hidden
+        else ()
+    )

@@ -1,0 +1,169 @@
+"""The job that gives sources their vectors, against the real database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import neo4j
+import numpy as np
+import pytest
+
+from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.embed.port import Vectors
+from kg_api.errors import EmbeddingFailed
+from kg_api.graph import jobs, library
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.graph.spaces import ensure_space
+from kg_api.graph.vectors import EmbeddedSource, sources_without_vector, write_vectors
+from kg_api.jobs.source_embedding import SourceEmbedding, embed_sources
+from kg_api.models.jobs import JobState
+from tests.support.embedders import small_embedder
+from tests.support.embedding import run_jobs
+from tests.support.records import record
+
+FINGERPRINT = small_embedder().identity.fingerprint
+
+
+class CountingEmbedder(DeterministicEmbedder):
+    """Remembers what it was asked to embed; may run something before."""
+
+    def __init__(self, max_tokens: int = 512) -> None:
+        super().__init__(max_tokens=max_tokens)
+        self.texts: list[str] = []
+        self.before = lambda: None
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        self.before()
+        self.texts.extend(texts)
+        return super().embed_passages(texts)
+
+
+def missing(graph: Graph) -> int:
+    return library.embedding_status(graph, FINGERPRINT, None).missing
+
+
+def test_every_source_gets_its_vector(graph: Graph, driver: neo4j.Driver) -> None:
+    for number in range(5):
+        store_document(graph, record(f"{number}.md", [f"paragraph {n} of {number}" for n in range(30)]))
+    run_jobs(graph, batch_size=7)
+    assert missing(graph) == 0
+    with driver.session() as session:
+        rows = session.run("MATCH (s:Source) RETURN s.full_text AS text, s.embedding AS vector").data()
+    expected = small_embedder().embed_passages([row["text"].strip() for row in rows])
+    np.testing.assert_array_equal(np.array([row["vector"] for row in rows], dtype=np.float32), expected)
+
+
+def test_progress_is_told_and_the_job_ends(graph: Graph) -> None:
+    job_id = store_document(graph, record("a.md", ["one", "two", "three"])).job_id
+    run_jobs(graph, batch_size=2)
+    job = jobs.find_job(graph, job_id or "")
+    assert (job.state, job.done, job.total) == (JobState.COMPLETED, 3, 3)
+
+
+def test_only_what_changed_is_embedded_again(graph: Graph) -> None:
+    embedder = CountingEmbedder()
+    store_document(graph, record("a.md", ["one", "two", "three"]))
+    run_jobs(graph, embedder)
+    store_document(graph, record("a.md", ["three", "one", "new"]))
+    run_jobs(graph, embedder)
+    assert sorted(embedder.texts) == ["new", "one", "three", "two"]
+
+
+def test_sources_that_come_in_while_it_runs_are_embedded_too(graph: Graph) -> None:
+    embedder = CountingEmbedder()
+    store_document(graph, record("a.md", [f"text {n}" for n in range(10)]))
+    late = iter([record("late.md", [f"late {n}" for n in range(20)])])
+    embedder.before = lambda: [store_document(graph, each) for each in late] and None
+    assert run_jobs(graph, embedder, batch_size=4) == 1
+    assert missing(graph) == 0
+    assert len(embedder.texts) == 30
+
+
+def test_a_long_source_is_embedded_in_chunks_and_nothing_is_cut(graph: Graph, driver: neo4j.Driver) -> None:
+    embedder = CountingEmbedder(max_tokens=8)
+    text = " ".join(f"word{n}" for n in range(30))
+    store_document(graph, record("a.md", [text, "short"]))
+    run_jobs(graph, embedder)
+    assert " ".join(part for part in embedder.texts if part != "short").split() == text.split()
+    with driver.session() as session:
+        rows = session.run(
+            "MATCH (c:Chunk)-[:CHUNK_OF]->(s) "
+            "RETURN c.offset AS o, c.length AS n, s.full_text AS t ORDER BY o"
+        ).data()
+    assert len(rows) >= 4
+    assert "".join(row["t"][row["o"] : row["o"] + row["n"]] for row in rows).strip() == text
+
+
+def test_a_vector_for_a_text_that_has_changed_is_not_written(graph: Graph) -> None:
+    store_document(graph, record("a.md", ["old"]))
+    space = ensure_space(graph, small_embedder().identity)
+    due = sources_without_vector(graph, "notes", FINGERPRINT, after="", limit=9)
+    embedded = embed_sources(small_embedder(), due)
+    stale = [EmbeddedSource(type(due[0])(due[0].source_id, "", "another hash"), embedded[0].vector)]
+    graph.transaction(
+        lambda tx: write_vectors(tx, stale, fingerprint=FINGERPRINT, dimensions=space.dimensions)
+    )
+    assert missing(graph) == 1
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [np.full(256, np.nan), np.full(256, np.inf), np.zeros(256), np.ones(255)],
+    ids=["NaN", "infinite", "zero", "wrong size"],
+)
+def test_a_vector_that_the_index_would_silently_leave_out_is_refused(
+    graph: Graph, vector: np.ndarray
+) -> None:
+    store_document(graph, record("a.md", ["one"]))
+    due = sources_without_vector(graph, "notes", FINGERPRINT, after="", limit=1)[0]
+    bad = [EmbeddedSource(due, vector.astype(np.float32))]
+    with pytest.raises(EmbeddingFailed):
+        graph.transaction(lambda tx: write_vectors(tx, bad, fingerprint=FINGERPRINT, dimensions=256))
+    assert missing(graph) == 1
+
+
+def test_a_failing_model_makes_the_job_wait_and_loses_nothing(graph: Graph) -> None:
+    embedder = CountingEmbedder()
+    job_id = store_document(graph, record("a.md", ["one"])).job_id or ""
+
+    def broken() -> None:
+        raise EmbeddingFailed("NaN")
+
+    embedder.before = broken
+    run_jobs(graph, embedder)
+    job = jobs.find_job(graph, job_id)
+    assert (job.state, job.error) == (JobState.QUEUED, "EmbeddingFailed: NaN")
+    assert job.run_after > job.created_at
+
+
+def test_a_stop_ends_the_batch_and_gives_the_job_back(graph: Graph) -> None:
+    from kg_api.jobs.runner import Runner  # noqa: PLC0415
+    from kg_api.settings import WorkerSettings  # noqa: PLC0415
+
+    stopping, embedder = threading.Event(), CountingEmbedder()
+    embedder.before = stopping.set
+    job_id = store_document(graph, record("a.md", [f"text {n}" for n in range(10)])).job_id or ""
+    space = ensure_space(graph, embedder.identity)
+    handlers = [SourceEmbedding(graph, embedder, space, 4)]
+    Runner(graph, handlers, WorkerSettings(), worker="w", stopping=stopping).run_until_stopped()
+    job = jobs.find_job(graph, job_id)
+    assert (job.state, job.done) == (JobState.QUEUED, 4), "the batch at hand is ended, no other begun"
+    assert missing(graph) == 6
+
+
+def test_backfill_finds_what_lost_its_job(graph: Graph, driver: neo4j.Driver) -> None:
+    store_document(graph, record("a.md", ["one", "two"]))
+    with driver.session() as session:
+        session.run("MATCH (j:Job) DELETE j").consume()
+    jobs.enqueue_slot(graph, "backfill", "1")
+    assert run_jobs(graph) == 2
+    assert missing(graph) == 0
+
+
+def test_a_job_of_a_deleted_ontology_just_ends(graph: Graph) -> None:
+    job_id = store_document(graph, record("a.md", ["one"])).job_id or ""
+    library.delete_ontology(graph, "notes")
+    run_jobs(graph)
+    assert jobs.find_job(graph, job_id).state is JobState.COMPLETED

@@ -1,0 +1,70 @@
+"""Small real roles for the supervisor. Run as a module it supervises a web server until killed."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from kg_api.managed import ports, processes, state
+from kg_api.managed.home import Home
+from kg_api.managed.roles import Role
+from kg_api.managed.state import State
+from kg_api.managed.supervisor import Policy, Supervisor
+
+FAST = Policy(
+    first_pause=0.05,
+    max_pause=0.2,
+    give_up_after=3,
+    healthy_after=3600,
+    watch_seconds=0.05,
+    start_watch_seconds=0.05,
+)
+
+
+def web_role(home: Home, name: str, port: int, *after: str) -> Role:
+    """Give a web server on a port, of its own home."""
+    return script_role(home, name, ("-m", "http.server", str(port), "--bind", "127.0.0.1"), *after, port=port)
+
+
+def script_role(
+    home: Home, name: str, arguments: tuple[str, ...], *after: str, port: int | None = None
+) -> Role:
+    """Give a Python process; it works as soon as it answers on its port, or at once."""
+
+    def waiting_for() -> str | None:
+        return None if port is None or not ports.is_free(port) else f"port {port}"
+
+    return Role(
+        name=name,
+        argv=(sys.executable, *arguments),
+        env=processes.inherit() | {"KG_HOME": str(home.path)},
+        cwd=home.path,
+        log=home.log_file(name),
+        pid_file=home.pid_file(name),
+        waiting_for=waiting_for,
+        marks=arguments,
+        marks_env={"KG_HOME": str(home.path)},
+        after=after,
+        grace_seconds=5,
+    )
+
+
+def publisher(home: Home) -> Callable[..., None]:
+    """Give what writes the state file."""
+    return lambda statuses: state.write(home, State("test", "bolt://test", statuses))
+
+
+def until(reached: Callable[[], object], what: str, seconds: float = 20) -> None:
+    """Wait for something to come true."""
+    deadline = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < deadline, f"{what} did not happen within {seconds} s"
+        time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    place = Home(Path(sys.argv[1]))
+    Supervisor([web_role(place, "web", int(sys.argv[2]))], publisher(place), FAST).run(threading.Event())

@@ -1,0 +1,155 @@
+"""Ports, the Bolt handshake and /ready, against small servers on this machine."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from kg_api.errors import ConfigurationError
+from kg_api.managed import bolt, ports, probes
+from kg_api.managed.probes import ApiAnswer
+
+
+@contextmanager
+def listener(answer: Callable[[bytes], bytes] | None = None) -> Iterator[int]:
+    """Listen on a free port; what comes in is answered once."""
+
+    def serve() -> None:
+        try:
+            while True:
+                connection, _ = server.accept()
+                with connection:
+                    if answer and (said := connection.recv(100)):
+                        connection.sendall(answer(said))
+        except OSError:
+            return
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+@contextmanager
+def service(status: int, body: bytes) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status if self.path == "/ready" else 404)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def choose(wanted: int | None = None, remembered: int | None = None, default: int = 0) -> int:
+    return ports.choose_port(wanted=wanted, remembered=remembered, default=default, variable="KG_NEO4J__PORT")
+
+
+def test_a_free_port_is_free_and_a_taken_one_is_not() -> None:
+    port = ports.free_port()
+    assert ports.is_free(port)
+    with listener() as port:
+        assert not ports.is_free(port)
+    assert ports.is_free(port)
+
+
+def test_a_listener_on_every_address_takes_the_port_too() -> None:
+    with socket.create_server(("0.0.0.0", 0)) as server:
+        assert not ports.is_free(server.getsockname()[1])
+
+
+def test_the_remembered_port_comes_before_the_usual_one() -> None:
+    remembered, default = ports.free_port(), ports.free_port()
+    assert choose(remembered=remembered, default=default) == remembered
+    assert choose(default=default) == default
+
+
+def test_taken_ports_are_passed_over_when_none_is_asked_for() -> None:
+    with listener() as remembered, listener() as default:
+        chosen = choose(remembered=remembered, default=default)
+    assert chosen not in (remembered, default)
+    assert ports.is_free(chosen)
+
+
+def test_a_taken_port_that_was_asked_for_is_named_with_its_holder_and_variable() -> None:
+    with listener() as port, pytest.raises(ConfigurationError) as caught:
+        choose(wanted=port, default=ports.free_port())
+    message = str(caught.value)
+    assert f"port {port}" in message
+    assert "KG_NEO4J__PORT" in message
+    assert f"(pid {os.getpid()})" in message
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (bytes.fromhex("00000805"), True),
+        (bytes(4), False),
+        (b"HTTP/1.1 400 Bad", False),
+        (b"", False),
+    ],
+)
+def test_only_bolt_is_taken_for_bolt(reply: bytes, expected: bool) -> None:
+    heard: list[bytes] = []
+
+    def answer(said: bytes) -> bytes:
+        heard.append(said)
+        return reply
+
+    with listener(answer) as port:
+        assert bolt.answers("127.0.0.1", port) is expected
+    assert heard[0][:4] == bytes.fromhex("6060b017")
+    assert len(heard[0]) == 20
+
+
+def test_nobody_and_a_silent_server_are_not_bolt() -> None:
+    assert not bolt.answers("127.0.0.1", ports.free_port())
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        assert not bolt.answers("127.0.0.1", silent.getsockname()[1], timeout=0.1)
+
+
+def test_an_address_is_asked_the_way_its_scheme_says() -> None:
+    with listener(lambda _: bytes.fromhex("00000805")) as port:
+        assert bolt.uri_answers(f"neo4j://127.0.0.1:{port}")
+        assert not bolt.uri_answers(f"bolt+ssc://127.0.0.1:{port}")
+        assert not bolt.uri_answers(f"bolt+s://127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (200, b'{"ready": true}', ApiAnswer(reached=True, ready=True)),
+        (503, b'{"waiting_for": "indexes"}', ApiAnswer(reached=True, waiting_for="indexes")),
+        (503, b"{}", ApiAnswer(reached=True, waiting_for="the service")),
+        (200, b"<html>", ApiAnswer(reached=True, waiting_for="the service, which answers HTTP 200")),
+        (500, b"[]", ApiAnswer(reached=True, waiting_for="the service, which answers HTTP 500")),
+    ],
+)
+def test_readiness_is_what_the_service_says(status: int, body: bytes, expected: ApiAnswer) -> None:
+    with service(status, body) as url:
+        assert probes.ask_ready(url) == expected
+        assert probes.ask_ready(f"{url}/") == expected
+
+
+def test_a_service_that_is_not_there_is_not_ready() -> None:
+    url = f"http://127.0.0.1:{ports.free_port()}"
+    assert probes.ask_ready(url) == ApiAnswer(reached=False, waiting_for=f"the service to answer at {url}")
+
+
+def test_something_else_on_the_port_is_not_the_service() -> None:
+    with listener(lambda _: b"\x00\x00\x00\x05 what?") as port:
+        assert not probes.ask_ready(f"http://127.0.0.1:{port}").reached

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from kg_api.errors import ManagedProcessError
+from kg_api.managed import processes, roles
+from kg_api.managed.home import Home
+from kg_api.managed.processes import ProcessId
+from tests.process.managed.dummy import script_role, until
+
+SLEEP = "import time; print('up', flush=True); time.sleep(60)"
+STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEP}"
+
+
+def run(tmp_path: Path, script: str) -> ProcessId:
+    return processes.spawn(
+        [sys.executable, "-c", script], env=processes.inherit(), log=tmp_path / "log", cwd=tmp_path
+    )
+
+
+def said_up(tmp_path: Path) -> bool:
+    return (tmp_path / "log").read_text().endswith("up\n")
+
+
+def test_a_spawned_process_leads_its_own_session(tmp_path: Path) -> None:
+    process = run(tmp_path, "import os; print(os.getsid(0) == os.getpid())")
+    assert process.wait(10)
+    assert (tmp_path / "log").read_text() == "True\n"
+    assert processes.exit_code(process) == 0
+
+
+def test_output_is_appended(tmp_path: Path) -> None:
+    for _ in range(2):
+        assert run(tmp_path, "import sys; print('out'); print('err', file=sys.stderr)").wait(10)
+    assert sorted((tmp_path / "log").read_text().split()) == ["err", "err", "out", "out"]
+
+
+def test_ending_is_gentle_first(tmp_path: Path) -> None:
+    process = run(tmp_path, SLEEP)
+    until(lambda: said_up(tmp_path), "start")
+    process.end(grace_seconds=10)
+    assert not process.alive()
+    assert processes.exit_code(process) == -15
+
+
+def test_one_that_does_not_listen_is_killed(tmp_path: Path) -> None:
+    process = run(tmp_path, STUBBORN)
+    until(lambda: said_up(tmp_path), "start")
+    begun = time.monotonic()
+    process.end(grace_seconds=0.3)
+    assert time.monotonic() - begun >= 0.3
+    assert processes.exit_code(process) == -9
+    assert not process.alive()
+
+
+def test_a_zombie_is_not_alive(tmp_path: Path) -> None:
+    parent = (
+        "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', '']).pid, flush=True); "
+        + SLEEP
+    )
+    process = run(tmp_path, parent)
+    until(lambda: said_up(tmp_path), "start")
+    child = int((tmp_path / "log").read_text().split()[0])
+    until(lambda: psutil.Process(child).status() == psutil.STATUS_ZOMBIE, "the child's end")
+    assert processes.identify(child) is None
+    process.kill()
+
+
+def test_a_death_while_waiting_is_told_with_the_end_of_the_log(tmp_path: Path) -> None:
+    home = Home(tmp_path / "kg").create()
+    role = script_role(home, "sick", ("-c", "raise SystemExit('the disk is on fire')"), port=1)
+    with pytest.raises(ManagedProcessError, match="the disk is on fire"):
+        roles.wait(role, roles.start(role), timeout=20)
+
+
+def test_waiting_has_an_end_and_says_what_for(tmp_path: Path) -> None:
+    home = Home(tmp_path / "kg").create()
+    role = script_role(home, "slow", ("-c", SLEEP), port=1)
+    said: list[str] = []
+    with pytest.raises(ManagedProcessError, match="waiting for port 1"):
+        roles.wait(role, roles.start(role), timeout=0.3, on_wait=said.append)
+    assert set(said) == {"port 1"}
+    roles.stop(role)

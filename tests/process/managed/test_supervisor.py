@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kg_api.errors import ConfigurationError
+from kg_api.managed import ports, processes, roles, state
+from kg_api.managed.home import Home
+from kg_api.managed.processes import ProcessId
+from kg_api.managed.roles import Role
+from kg_api.managed.supervisor import Policy, RoleStatus, Supervisor
+from tests.process.managed.dummy import FAST, publisher, script_role, until, web_role
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    place = Home(tmp_path / "kg").create()
+    yield place
+    for pid_file in place.run.glob("*.pid"):
+        if process := processes.load(pid_file):
+            process.kill()
+
+
+@pytest.fixture
+def port() -> int:
+    return ports.free_port()
+
+
+def working(home: Home, name: str) -> RoleStatus | None:
+    """Give the role's status when it works."""
+    status = state.read(home).roles.get(name)
+    return status if status and status.state == "ready" else None
+
+
+def process_of(home: Home, name: str) -> ProcessId:
+    process = processes.load(home.pid_file(name))
+    assert process is not None
+    return process
+
+
+class Running:
+    """A supervisor in a thread of this process."""
+
+    def __init__(self, home: Home, *watched: Role, policy: Policy = FAST) -> None:
+        self._stop = threading.Event()
+        self._thread = threading.Thread(
+            target=Supervisor(watched, publisher(home), policy).run, args=(self._stop,)
+        )
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def test_roles_start_in_their_order_and_outlive_the_supervisor(home: Home, port: int) -> None:
+    first, second = web_role(home, "first", port), web_role(home, "second", ports.free_port(), "first")
+    with Running(home, second, first):
+        until(lambda: state.read(home).roles, "the first word of the supervisor")
+        assert state.read(home).roles["second"].message == "first to work"
+        until(lambda: working(home, "second"), "the second role")
+    assert process_of(home, "first").created <= process_of(home, "second").created
+    assert not ports.is_free(port)
+
+
+def test_a_killed_process_is_started_again(home: Home, port: int) -> None:
+    with Running(home, web_role(home, "web", port)):
+        until(lambda: working(home, "web"), "the start")
+        killed = process_of(home, "web")
+        os.kill(killed.pid, signal.SIGKILL)
+        until(lambda: (status := working(home, "web")) and status.deaths == 1, "the second start")
+    assert process_of(home, "web") != killed
+    assert not killed.alive()
+
+
+def test_a_process_that_keeps_dying_is_given_up_with_its_last_words(home: Home) -> None:
+    role = script_role(home, "sick", ("-c", "print('no licence today'); raise SystemExit(3)"))
+    with Running(home, role):
+        until(lambda: state.read(home).failed(), "giving up")
+        status = state.read(home).roles["sick"]
+    assert (status.deaths, status.pid) == (FAST.give_up_after, None)
+    assert "no licence today" in status.message
+    assert str(role.log) in status.message
+    assert role.log.read_text().count("no licence") == FAST.give_up_after
+
+
+def test_wrong_settings_are_not_tried_twice(home: Home) -> None:
+    script = f"raise SystemExit({ConfigurationError.exit_code})"
+    with Running(home, script_role(home, "wrong", ("-c", script))):
+        until(lambda: state.read(home).failed(), "giving up")
+        assert state.read(home).roles["wrong"].deaths == 1
+
+
+def test_a_program_that_is_missing_is_given_up_in_words(home: Home) -> None:
+    role = replace(script_role(home, "gone", ("-c", "")), argv=("/no/such/program",))
+    with Running(home, role):
+        until(lambda: state.read(home).failed(), "giving up")
+    assert "/no/such/program" in (state.read(home).failed() or "")
+
+
+def test_long_health_forgives_earlier_deaths(home: Home, port: int) -> None:
+    forgiving = replace(FAST, give_up_after=2, healthy_after=0.2)
+    with Running(home, web_role(home, "web", port), policy=forgiving):
+        for _ in range(3):
+            until(lambda: (status := working(home, "web")) and status.deaths == 0, "health")
+            process_of(home, "web").kill()
+            until(lambda: state.read(home).roles["web"].deaths == 1, "the death to be seen")
+        until(lambda: working(home, "web"), "the last start")
+
+
+def test_the_next_supervisor_takes_over_from_a_killed_one(home: Home, port: int) -> None:
+    first = subprocess.Popen([sys.executable, "-m", "tests.process.managed.dummy", str(home.path), str(port)])
+    until(lambda: working(home, "web"), "the start")
+    web = process_of(home, "web")
+    first.kill()
+    first.wait()
+    assert web.alive()
+    state.forget(home)
+    with Running(home, web_role(home, "web", port)):
+        until(lambda: working(home, "web"), "the take-over")
+        assert process_of(home, "web") == web
+        os.kill(web.pid, signal.SIGKILL)  # no child of ours: it must be seen all the same
+        until(lambda: (status := working(home, "web")) and status.deaths == 1, "the new start")
+    assert process_of(home, "web") != web
+
+
+def test_a_process_whose_pid_file_is_lost_is_found_again(home: Home, port: int) -> None:
+    role = web_role(home, "web", port)
+    started = roles.start(role)
+    role.pid_file.unlink()
+    assert roles.start(role) == started
+    assert processes.load(role.pid_file) == started
+    other = Home(home.path.parent / "other").create()
+    assert roles.running(web_role(other, "web", port)) is None
+
+
+def test_a_stale_pid_file_does_not_hinder_the_start_nor_harm_who_has_the_pid(home: Home, port: int) -> None:
+    role = web_role(home, "web", port)
+    bystander = processes.identify(os.getpid())
+    assert bystander is not None
+    processes.save(role.pid_file, ProcessId(bystander.pid, bystander.created - 1000))
+    assert not roles.stop(role)
+    processes.save(role.pid_file, ProcessId(bystander.pid, bystander.created - 1000))
+    started = roles.start(role)
+    assert started.pid != bystander.pid
+    roles.wait(role, started, timeout=20)
+    assert roles.stop(role)
+    assert not started.alive()

@@ -1,0 +1,37 @@
+"""A running service for the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from tests.neo4j_server import Neo4jServer
+from tests.support.running import Service, serve
+
+
+@pytest.fixture(scope="session")
+def service(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """One service for all tests here; each starts on an empty database."""
+    running = serve(server, tmp_path_factory.mktemp("service"))
+    yield running
+    assert running.stop() == 0, running.output()
+
+
+@pytest.fixture
+def http(service: Service, graph: Graph) -> Iterator[httpx.Client]:
+    """Raw HTTP to the service, on an empty database."""
+    del graph
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def kg(service: Service, graph: Graph) -> Iterator[KgClient]:
+    """The client, on an empty database."""
+    del graph
+    with KgClient(service.url) as client:
+        yield client

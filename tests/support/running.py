@@ -1,0 +1,118 @@
+"""Real kg processes for tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from kg_api.managed.ports import free_port
+from tests.neo4j_server import Neo4jServer
+
+START_SECONDS = 60.0
+
+
+@dataclass
+class Running:
+    """A process that was started for a test, and where its output goes."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def kill(self) -> None:
+        """End it with SIGKILL."""
+        self.process.kill()
+        self.process.wait()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self.process.send_signal(number)
+
+    def stop(self, seconds: float = 30) -> int:
+        """End it the graceful way; give its exit code."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        return self.process.wait(seconds)
+
+    def output(self) -> str:
+        """Give what it has written."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+
+def environment(server: Neo4jServer, **more: str) -> dict[str, str]:
+    """Give the environment of a kg process on a test's Neo4j, with the small embedder."""
+    foreign = {name for name in os.environ if name.startswith("KG_") and name != "KG_CACHE"}
+    return {
+        **{name: value for name, value in os.environ.items() if name not in foreign},
+        "KG_NEO4J__URI": server.uri,
+        "KG_NEO4J__USER": server.user,
+        "KG_NEO4J__PASSWORD": server.password,
+        "KG_EMBEDDING__PROVIDER": "deterministic",
+        **more,
+    }
+
+
+def start(arguments: list[str], env: dict[str, str], log: Path) -> Running:
+    """Start `kg ARGUMENTS`."""
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kg_cli.main", *arguments], env=env, stdout=output, stderr=output
+        )
+    return Running(process, log)
+
+
+@contextmanager
+def started(arguments: list[str], env: dict[str, str], log: Path) -> Generator[Running]:
+    """Start `kg ARGUMENTS` and end it with the context."""
+    running = start(arguments, env, log)
+    try:
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.signal(signal.SIGCONT)
+            running.kill()
+
+
+@dataclass
+class Service(Running):
+    """A running REST service."""
+
+    url: str
+
+
+def serve(server: Neo4jServer, folder: Path, **more: str) -> Service:
+    """Start the REST service and wait until it is ready."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    env = environment(server, KG_API__PORT=str(port), **more)
+    running = start(["serve"], env, folder / f"serve-{port}.log")
+    service = Service(running.process, running.log, url)
+    wait_until(lambda: ready(url), START_SECONDS, lambda: f"not ready: {service.output()}")
+    return service
+
+
+def ready(url: str) -> bool:
+    """Whether the service there can do its work."""
+    try:
+        return httpx.get(f"{url}/ready", timeout=5).status_code == httpx.codes.OK
+    except httpx.TransportError:
+        return False
+
+
+def wait_until(
+    condition: Callable[[], bool], seconds: float, complaint: Callable[[], str] = lambda: "it did not happen"
+) -> None:
+    """Wait for something; fail with the complaint when it takes too long."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"after {seconds} s: {complaint()}")
+        time.sleep(0.05)

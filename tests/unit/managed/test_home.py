@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from kg_api.errors import ConfigurationError
+from kg_api.managed import files
+from kg_api.managed.home import Home
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "kg").create()
+
+
+def test_opening_a_home_writes_nothing(tmp_path: Path) -> None:
+    home = Home(tmp_path / "kg")
+    assert (home.bolt_uri(), home.api_url(), home.password()) == (None, None, None)
+    assert not home.path.exists()
+
+
+def test_every_folder_is_for_its_owner_alone(home: Home) -> None:
+    folders = [home.path, *(path for path in home.path.rglob("*") if path.is_dir())]
+    assert len(folders) > 5
+    assert {mode(folder) for folder in folders} == {0o700}
+
+
+def test_a_relative_home_does_not_move_with_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Home(Path("here")).path == tmp_path / "here"
+
+
+def test_the_password_is_random_kept_and_private(home: Home, tmp_path: Path) -> None:
+    password = home.ensure_password()
+    assert home.ensure_password() == password == home.password()
+    assert mode(home.password_file) == 0o600
+    assert len(password) >= 40
+    assert password.isalnum()  # one that begins with a dash is an option to Neo4j's command
+    assert Home(tmp_path / "other").create().ensure_password() != password
+
+
+def test_a_lost_password_of_an_existing_database_is_not_replaced(home: Home) -> None:
+    home.ensure_password()
+    (home.neo4j_data / "databases" / "system").mkdir(parents=True)
+    home.password_file.unlink()
+    with pytest.raises(ConfigurationError, match="Put the file back"):
+        home.ensure_password()
+    assert home.password() is None
+
+
+def test_ports_are_remembered_side_by_side(home: Home) -> None:
+    home.remember(neo4j=17000)
+    home.remember(api=17001, api_host="[::1]")
+    again = Home(home.path)
+    assert again.bolt_uri() == "bolt://127.0.0.1:17000"
+    assert again.api_url() == "http://[::1]:17001"
+
+
+@pytest.mark.parametrize("damaged", ["", "{", "[]", '{"neo4j": "x"}', "null"])
+def test_a_damaged_port_file_is_taken_as_never_started(home: Home, damaged: str) -> None:
+    home.ports_file.write_text(damaged, encoding="utf-8")
+    assert home.bolt_uri() is None
+    home.remember(neo4j=17000)
+    assert home.bolt_port() == 17000
+
+
+def test_a_place_that_is_a_file_is_refused_by_name(tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    place.touch()
+    with pytest.raises(ConfigurationError, match="KG_HOME"):
+        Home(place).create()
+
+
+def test_an_interrupted_write_leaves_the_old_file_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    files.write_text(path, "old")
+
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        files.write_text(path, "new")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    assert path.read_text(encoding="utf-8") == "old"

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kg_api.managed import state
+from kg_api.managed.home import Home
+from kg_api.managed.state import State
+from kg_api.managed.supervisor import RoleStatus
+
+READY = RoleStatus("ready", 1, 0, "")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path).create()
+
+
+def test_what_is_written_is_read(home: Home) -> None:
+    said = State("1.2", "bolt://x", {"neo4j": READY, "api": RoleStatus("failed", None, 4, "no port")})
+    state.write(home, said)
+    assert state.read(home) == said
+    state.forget(home)
+    state.forget(home)
+    assert state.read(home) == State()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"version": "1"}', '{"version": "1", "neo4j_uri": "", "roles": {"a": {"pid": 1}}}']
+)
+def test_a_file_of_another_version_is_an_empty_state(home: Home, text: str) -> None:
+    home.state_file.write_text(text, encoding="utf-8")
+    assert state.read(home) == State()
+
+
+@pytest.mark.parametrize(
+    ("roles", "expected"),
+    [
+        ({}, "the supervisor to start"),
+        ({"neo4j": READY}, None),
+        ({"neo4j": READY, "api": RoleStatus("waiting", None, 0, "neo4j to work")}, "neo4j to work"),
+        ({"api": RoleStatus("waiting", None, 0, "")}, "api to start"),
+        ({"api": RoleStatus("pausing", None, 1, "log")}, "api to start again; it died once"),
+        ({"api": RoleStatus("pausing", None, 2, "log")}, "api to start again; it died 2 times"),
+    ],
+)
+def test_it_says_what_is_waited_for(roles: dict[str, RoleStatus], expected: str | None) -> None:
+    assert State(roles=roles).waiting_for() == expected
+
+
+def test_it_says_why_a_role_was_given_up() -> None:
+    assert State(roles={"a": READY, "b": RoleStatus("failed", None, 4, "why")}).failed() == "why"
+    assert State(roles={"a": READY}).failed() is None
