@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What is done with this repository, each by one command. Needs Python 3.11 or later and git, nothing else.
 
-    python3 tasks.py run [FOLDER ...]   start kg, take in this repository's documents and the folders, search
-    python3 tasks.py test [PYTEST ...]  all checks and tests, as CI runs them
-    python3 tasks.py check              formatting, lint, types, imports, docker-compose.yml
-    python3 tasks.py full [PYTEST ...]  the full-size suites too
-    python3 tasks.py lock               write requirements/*.txt anew from pyproject.toml
+python3 tasks.py run [FOLDER ...]   start kg, take in this repository's documents and the folders, search
+python3 tasks.py test [PYTEST ...]  all checks and tests, as CI runs them
+python3 tasks.py check              formatting, lint, types, imports, docker-compose.yml
+python3 tasks.py full [PYTEST ...]  the full-size suites too
+python3 tasks.py docs               write the reference pages of docs/ anew
+python3 tasks.py lock               write requirements/*.txt anew from pyproject.toml
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ OWN_ONTOLOGY = "kg-docs"
 
 def main(arguments: list[str]) -> int:
     """Run one task; give its exit code."""
-    tasks = {"run": run, "test": test, "check": check, "full": full, "lock": lock}
+    tasks = {"run": run, "test": test, "check": check, "full": full, "docs": docs, "lock": lock}
     name, *rest = arguments or ["help"]
     if sys.version_info < (3, 11):
         print(f"kg needs Python 3.11 or later; this is {sys.version.split()[0]}", file=sys.stderr)
@@ -73,7 +74,14 @@ def check(_: list[str]) -> None:
     _tool("ruff", "check", "--quiet")
     _tool("basedpyright")
     _tool("lint-imports")
+    _tool("python", "docs/generate.py", "--check")
     _tool("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml")
+
+
+def docs(_: list[str]) -> None:
+    """Write the reference pages from the code."""
+    _prepare("dev")
+    _tool("python", "docs/generate.py")
 
 
 def lock(_: list[str]) -> None:

@@ -23,14 +23,20 @@ class Section(BaseModel):
 class Neo4jSettings(Section):
     """Where Neo4j is. Without `uri`, kg runs its own managed local one."""
 
-    uri: str | None = Field(default=None, pattern=r"^(neo4j|bolt)(\+s|\+ssc)?://")
-    user: str = "neo4j"
-    password: SecretStr | None = None
-    database: str = "neo4j"
+    uri: str | None = Field(
+        default=None,
+        pattern=r"^(neo4j|bolt)(\+s|\+ssc)?://",
+        description="An own Neo4j, cluster or Aura, such as `bolt://127.0.0.1:7687`; unset: the managed one.",
+    )
+    user: str = Field(default="neo4j", description="User at `KG_NEO4J__URI`.")
+    password: SecretStr | None = Field(default=None, description="Its password; goes with the URI.")
+    database: str = Field(default="neo4j", description="Its database.")
     port: int | None = Field(default=None, ge=1, le=65535, description="Bolt port of the managed Neo4j.")
     heap_mb: int | None = Field(default=None, ge=256, description="Heap of the managed Neo4j, MiB.")
     pagecache_mb: int | None = Field(default=None, ge=64, description="Page cache of the managed Neo4j, MiB.")
-    start_timeout_seconds: float = Field(default=300, gt=0)
+    start_timeout_seconds: float = Field(
+        default=300, gt=0, description="How long a start may take before it counts as failed."
+    )
 
     @model_validator(mode="after")
     def _password_with_uri(self) -> Self:
@@ -42,19 +48,21 @@ class Neo4jSettings(Section):
 class ApiSettings(Section):
     """The REST service."""
 
-    host: str = "127.0.0.1"
+    host: str = Field(default="127.0.0.1", description="Where the service listens: this machine only.")
     port: int | None = Field(default=None, ge=1, le=65535, description="Unset: 8420, or a free one.")
-    max_document_bytes: int = Field(default=64 * MIB, gt=0)
-    max_request_bytes: int = Field(default=1 * MIB, gt=0, description="Bodies that carry no document.")
+    max_document_bytes: int = Field(default=64 * MIB, gt=0, description="Largest document taken.")
+    max_request_bytes: int = Field(default=1 * MIB, gt=0, description="Largest body of any other request.")
 
 
 class WorkerSettings(Section):
     """The process that keeps embeddings there and fresh."""
 
     batch_size: int = Field(default=64, ge=1, le=2048, description="Sources embedded and written at once.")
-    poll_seconds: float = Field(default=0.5, gt=0)
-    lease_seconds: float = Field(default=30, gt=0)
-    heartbeat_seconds: float = Field(default=10, gt=0)
+    poll_seconds: float = Field(default=0.5, gt=0, description="How often an idle worker looks for a job.")
+    lease_seconds: float = Field(
+        default=30, gt=0, description="After this long without a sign of life a job goes to another worker."
+    )
+    heartbeat_seconds: float = Field(default=10, gt=0, description="How often a worker gives that sign.")
     tick_seconds: float = Field(default=60, gt=0, description="How often missing work is looked for.")
     max_stumbles: int = Field(default=5, ge=1, description="Failures without progress before a job is dead.")
     niceness: int = Field(default=5, ge=0, le=19, description="So that backfill never slows a search.")
@@ -69,7 +77,9 @@ class WorkerSettings(Section):
 class EmbeddingSettings(Section):
     """The embedding model."""
 
-    provider: Literal["local", "deterministic"] = "local"
+    provider: Literal["local", "deterministic"] = Field(
+        default="local", description="`deterministic` is a toy for tests: words, no meaning."
+    )
     model_folder: Path | None = Field(
         default=None, description="A folder with model.onnx and tokenizer.json to use instead."
     )
@@ -79,8 +89,10 @@ class EmbeddingSettings(Section):
 class LogSettings(Section):
     """Structured logs on standard error."""
 
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    format: Literal["json", "text"] = "json"
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The least grave message that is logged."
+    )
+    format: Literal["json", "text"] = Field(default="json", description="For programs or for people.")
 
 
 class Settings(BaseSettings):
@@ -94,10 +106,20 @@ class Settings(BaseSettings):
         nested_model_default_partial_update=True,
     )
 
-    home: Path = Field(default_factory=lambda: platformdirs.user_data_path("kg"))
-    cache: Path = Field(default_factory=lambda: platformdirs.user_cache_path("kg"))
-    api_url: str | None = Field(default=None, pattern=r"^https?://", description="Where the client finds kg.")
-    api_key: SecretStr | None = None
+    home: Path = Field(
+        default_factory=lambda: platformdirs.user_data_path("kg"),
+        description="Data, password, logs and state of the managed parts.",
+    )
+    cache: Path = Field(
+        default_factory=lambda: platformdirs.user_cache_path("kg"),
+        description="Neo4j's jars and the embedding model; can be deleted, is fetched again.",
+    )
+    api_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        description="Where the client finds kg; unset: what `kg up` started in this home.",
+    )
+    api_key: SecretStr | None = Field(default=None, description="Sent by the client as a bearer token.")
     neo4j: Neo4jSettings = Neo4jSettings()
     api: ApiSettings = ApiSettings()
     worker: WorkerSettings = WorkerSettings()

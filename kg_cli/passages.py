@@ -65,9 +65,9 @@ def _row(number: int, hit: SourceHit, words: re.Pattern[str] | None, *, full: bo
     passage = Text(hit.chunk.text if full else excerpt(hit.chunk.text, words))
     if words:
         passage.highlight_regex(words, "bold yellow")
-    where = Text.assemble((hit.document, "bold"), "\n", (_where(hit), "cyan"), "\n", (hit.source_id, "dim"))
+    place = Text.assemble((hit.document, "bold"), "  ", (_where(hit), "cyan"), "\n")
     similarity = "-" if hit.similarity is None else f"{hit.similarity:.2f}"
-    return [str(number), similarity, where, passage]
+    return [str(number), similarity, place + passage + Text(f"\n{hit.source_id}\n", style="dim")]
 
 
 def _where(place: Place) -> str:

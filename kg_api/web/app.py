@@ -37,7 +37,14 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
         yield
         await run_in_threadpool(opening.close)
 
-    app = FastAPI(title="kg", version=__version__, description=DESCRIPTION, lifespan=lifespan)
+    app = FastAPI(
+        title="kg",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,  # its page loads scripts from elsewhere; kg works offline
+        redoc_url=None,
+    )
     app.state.opening = opening
     for module in (search, ingest, library, jobs, health):
         app.include_router(module.router)

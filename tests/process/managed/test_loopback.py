@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -17,7 +17,7 @@ from kg_api.managed.probes import ApiAnswer
 
 
 @contextmanager
-def listener(answer: Callable[[bytes], bytes] | None = None) -> Iterator[int]:
+def listener(answer: Callable[[bytes], bytes] | None = None) -> Generator[int]:
     """Listen on a free port; what comes in is answered once."""
 
     def serve() -> None:
@@ -39,15 +39,15 @@ def listener(answer: Callable[[bytes], bytes] | None = None) -> Iterator[int]:
 
 
 @contextmanager
-def service(status: int, body: bytes) -> Iterator[str]:
+def service(status: int, body: bytes) -> Generator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(status if self.path == "/ready" else 404)
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            pass
+        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+            del code, size
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()

@@ -1,0 +1,100 @@
+"""Writes the reference pages from the code itself: `python docs/generate.py`; with --check only compares."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from kg_api.settings import Settings, load_settings
+from kg_api.web.app import create_app
+
+HERE = Path(__file__).parent
+NOTE = "<!-- Written by docs/generate.py; change the code, not this page. -->\n"
+
+
+def cli() -> str:
+    """Every command with its help, as Typer writes it."""
+    typer = (sys.executable, "-m", "typer", "kg_cli.main", "utils", "docs", "--name", "kg")
+    written = subprocess.run(typer, check=True, capture_output=True, text=True).stdout
+    return NOTE + "\n" + written.strip() + "\n"
+
+
+def settings() -> str:
+    """Every variable with its default."""
+    head = "# Settings\n\nAll are environment variables; the defaults are for one machine, offline.\n"
+    rows = ["| variable | default | meaning |", "| --- | --- | --- |", *_rows(Settings, "KG_")]
+    return "\n".join([NOTE, head, *rows, ""])
+
+
+def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            yield from _rows(type(field.default), f"{prefix}{name.upper()}__")
+        else:
+            yield f"| `{prefix}{name.upper()}` | {_default(field)} | {field.description or ''} |"
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default_factory is not None:
+        return "the platform's own folder"
+    return "" if field.default is None else f"`{field.default}`"
+
+
+def rest() -> str:
+    """Every operation of the REST service."""
+    document = create_app(load_settings(), lambda _: None).openapi()
+    head = (
+        "# REST\n\nThe service describes itself at `/openapi.json`. Errors are problem+json (RFC 9457): `type` is "
+        "`urn:kg:` and the name of the error, `detail` says what to do.\n"
+    )
+    return "\n".join([NOTE, head, *_operations(document)])
+
+
+def _operations(document: dict[str, Any]) -> Iterator[str]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            summary, description = operation["summary"].rstrip(".?"), operation.get("description", "")
+            yield f"## `{method.upper()} {path}`\n\n{summary}. {description}\n"
+            for each in operation.get("parameters", []):
+                yield f"- `{each['name']}` ({each['in']}): {each.get('description', '')}"
+            yield ""
+            yield from _examples(operation)
+
+
+def _examples(operation: dict[str, Any]) -> Iterator[str]:
+    content = operation.get("requestBody", {}).get("content", {})
+    for media_type, body in content.items():
+        examples = [each["value"] for each in body.get("examples", {}).values()]
+        for example in [*examples, *([body["example"]] if "example" in body else [])]:
+            text = json.dumps(example, indent=2, ensure_ascii=False)
+            yield f"`{media_type}`:\n\n```json\n{text}\n```\n"
+
+
+PAGES = {"cli.md": cli, "settings.md": settings, "rest.md": rest}
+
+
+def main() -> int:
+    """Write the pages, or say which are stale."""
+    stale = [name for name, page in PAGES.items() if _read(HERE / name) != page()]
+    if "--check" in sys.argv:
+        for name in stale:
+            print(f"docs/{name} is stale; run: python3 tasks.py docs", file=sys.stderr)  # noqa: T201 - a script
+        return int(bool(stale))
+    for name in stale:
+        (HERE / name).write_text(PAGES[name](), encoding="utf-8")
+    return 0
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
