@@ -51,8 +51,8 @@ def rest() -> str:
     """Every operation of the REST service."""
     document = create_app(load_settings(), lambda _: None).openapi()
     head = (
-        "# REST\n\nThe service describes itself at `/openapi.json`. Errors are problem+json (RFC 9457): `type` is "
-        "`urn:kg:` and the name of the error, `detail` says what to do.\n"
+        "# REST\n\nThe service describes itself at `/openapi.json`. Errors are problem+json (RFC 9457): "
+        "`type` is `urn:kg:` and the name of the error, `detail` says what to do.\n"
     )
     return "\n".join([NOTE, head, *_operations(document)])
 
@@ -85,7 +85,7 @@ def main() -> int:
     stale = [name for name, page in PAGES.items() if _read(HERE / name) != page()]
     if "--check" in sys.argv:
         for name in stale:
-            print(f"docs/{name} is stale; run: python3 tasks.py docs", file=sys.stderr)  # noqa: T201 - a script
+            print(f"docs/{name} is stale; run: python3 tasks.py docs", file=sys.stderr)
         return int(bool(stale))
     for name in stale:
         (HERE / name).write_text(PAGES[name](), encoding="utf-8")

@@ -65,7 +65,7 @@ def _windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int,
             line, size = line + begin, _WINDOW
         elif stop < lines and tokens and (size < _LONGEST_WINDOW or tokens[0].type == "fence"):
             size *= 2
-        else:  # the end, or a list or table without end, which goes on as a new one
+        else:  # the end, or a table or paragraph without end, which goes on as a new one
             yield line, tokens
             line, size = stop, _WINDOW
 
@@ -79,10 +79,10 @@ def _parse(text: str, starts: Sequence[int], line: int, stop: int) -> list[Token
 
 
 def _last_block(tokens: Sequence[Token]) -> tuple[int, int]:
-    """Where the last top-level block begins: its place in `tokens`, and its line."""
+    """Where the last top-level block, or item of a top-level list, begins: its place in `tokens`, its line."""
     for i in range(len(tokens) - 1, -1, -1):
-        place = tokens[i].map
-        if tokens[i].level == 0 and place:
+        place, token = tokens[i].map, tokens[i]
+        if place and (token.level == 0 or (token.level == 1 and token.type == "list_item_open")):
             return i, place[0]
     return 0, 0
 
