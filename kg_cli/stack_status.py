@@ -56,8 +56,11 @@ def look(settings: Settings) -> StackStatus:
     missing = [name for name, process in found if process is None]
     remote = not alive and settings.api_url is not None
     url = settings.api_url if remote else home.api_url()
-    reason = f"`kg up`: {missing[0]} does not run" if missing and not remote else _reason(url)
     supervisor = roles.running(supervisor_role(home, settings))
+    known = state.read(home)
+    starting = known.waiting_for() if supervisor and not remote else None
+    gone = f"`kg up`: {missing[0]} does not run" if missing and not remote else None
+    reason = gone or starting or _reason(url)
     return StackStatus(
         api_url=url,
         neo4j_uri=neo4j_uri(home, settings),
@@ -67,7 +70,7 @@ def look(settings: Settings) -> StackStatus:
         waiting_for=reason,
         home=str(home.path),
         supervisor_pid=supervisor.pid if supervisor else None,
-        roles=state.read(home).roles,
+        roles=known.roles,
     )
 
 

@@ -57,7 +57,12 @@ class AsyncKgClient:
         await self._http.aclose()
 
     async def search_sources(
-        self, query_text: str, *, ontology: str | Sequence[str] | None = None, limit: int = 10, **options: Any
+        self,
+        query_text: str | None = None,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        limit: int = 10,
+        **options: Any,
     ) -> SourceHits:
         """Find sources by meaning, by words, or both; `options` are the further fields of SourceSearch."""
         given = {**options, "limit": limit, "ontology": calls.names(ontology)}

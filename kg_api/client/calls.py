@@ -139,9 +139,10 @@ def _given(**params: Any) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 
 
-def search_of(query: str, options: dict[str, Any]) -> SourceSearch:
+def search_of(query: str | None, options: dict[str, Any]) -> SourceSearch:
     """A search from a question and the fields of SourceSearch by name."""
-    return SourceSearch.model_validate({"query_text": query, **options})
+    asked = {} if query is None else {"query_text": query}
+    return SourceSearch.model_validate({**asked, **options})
 
 
 def names(ontology: str | Sequence[str] | None) -> str | list[str] | None:

@@ -21,9 +21,9 @@ _LEAVES: dict[str, BlockKind] = {
     "html_block": "other",
     "hr": "other",
 }
-_WINDOW = 4_000
-_LONGEST_WINDOW = 64_000
-"""Lines parsed at once: a line can make six tokens of 300 bytes each."""
+_WINDOW = 2_000
+_LONGEST_WINDOW = 16_000
+"""Lines parsed at once: a line of a list makes 6 tokens of 300 bytes, one of a table 3 for each cell."""
 _LONGEST_ROW = 100_000
 """Characters of a line above which nothing is read as a table: each cell makes three tokens."""
 
@@ -79,7 +79,7 @@ def _parse(text: str, starts: Sequence[int], line: int, stop: int) -> list[Token
 
 
 def _last_block(tokens: Sequence[Token]) -> tuple[int, int]:
-    """Where the last top-level block, or item of a top-level list, begins: its place in `tokens`, its line."""
+    """The last top-level block, or item of a top-level list: its place in `tokens`, and its line."""
     for i in range(len(tokens) - 1, -1, -1):
         place, token = tokens[i].map, tokens[i]
         if place and (token.level == 0 or (token.level == 1 and token.type == "list_item_open")):

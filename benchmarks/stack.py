@@ -1,0 +1,79 @@
+"""A whole kg in a folder of its own, for benchmarks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import neo4j
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from kg_api.managed.home import Home
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A running kg."""
+
+    home: Home
+
+    def kg(self, *arguments: str) -> str:
+        """Run a command; give what it prints."""
+        env = {**os.environ, "KG_HOME": str(self.home.path)}
+        done = subprocess.run(
+            [sys.executable, "-m", "kg_cli.main", *arguments], env=env, check=False, stdout=subprocess.PIPE
+        )
+        if done.returncode:
+            raise SystemExit(f"kg {' '.join(arguments)} failed with {done.returncode}")
+        return done.stdout.decode()
+
+    def client(self) -> KgClient:
+        """A client of its service."""
+        return KgClient(self.home.api_url() or "", timeout_seconds=120)
+
+    def graph(self) -> Graph:
+        """Its database."""
+        return Graph(self.home.bolt_uri() or "", "neo4j", self.home.password() or "")
+
+    def pid(self, role: str) -> int | None:
+        """The process of a role."""
+        processes: list[dict[str, Any]] = json.loads(self.kg("status", "--json"))["processes"]
+        return next((each["pid"] for each in processes if each["role"] == role and each["pid"]), None)
+
+
+VECTORS = """MATCH (s:Source) WHERE s.ontology = $ontology
+RETURN s.source_id AS id, s.ontology AS ontology, s.full_text AS text, s.embedding AS vector"""
+
+
+def stored_vectors(running: Stack, ontology: str) -> list[dict[str, Any]]:
+    """All sources of an ontology with their vectors, read behind the product's back."""
+    home = running.home
+    with neo4j.GraphDatabase.driver(home.bolt_uri() or "", auth=("neo4j", home.password() or "")) as driver:
+        return driver.execute_query(VECTORS, ontology=ontology, result_transformer_=neo4j.Result.data)
+
+
+@contextmanager
+def stack() -> Generator[Stack]:
+    """Start a kg in a temporary home; stop it and delete the home at the end."""
+    with tempfile.TemporaryDirectory(prefix="kg-benchmark-", ignore_cleanup_errors=True) as folder:
+        running = Stack(Home(Path(folder)))
+        try:
+            running.kg("up")
+            yield running
+        finally:
+            running.kg("down")
+
+
+def machine() -> dict[str, Any]:
+    """Where it was measured."""
+    return {"cores": os.cpu_count(), "python": sys.version.split()[0], "date": time.strftime("%Y-%m-%d")}
