@@ -10,6 +10,7 @@
     │   └── SchemaTooNew           500   exit 78
     ├── Unavailable                503   exit 69   a part that should answer does not; try again
     │   ├── DatabaseUnavailable    503   exit 69
+    │   │   └── SchemaChanging     503   exit 69   two processes start at once on an empty database
     │   ├── EmbeddingUnavailable   503   exit 69
     │   └── ServiceUnreachable     503   exit 69   the client cannot reach kg itself
     ├── EmbeddingFailed            502   exit 1    the model answered, but not with usable vectors
@@ -91,6 +92,10 @@ class Unavailable(KgError):
 
 class DatabaseUnavailable(Unavailable):
     """Neo4j does not answer; `kg doctor` says why."""
+
+
+class SchemaChanging(DatabaseUnavailable):
+    """Another process is changing the schema at this moment; try again."""
 
 
 class EmbeddingUnavailable(Unavailable):

@@ -51,4 +51,5 @@ def _route_libraries(
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers],
         )
     )
+    logging.getLogger("neo4j").setLevel(logging.ERROR)  # it warns of every retry; a retry is no fault
     logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING), force=True)

@@ -76,7 +76,11 @@ def waiting_line() -> Generator[Callable[[str], None]]:
     Gives a function that takes the line's text. Without a terminal each new text is printed once.
     """
     console, started, last = stderr(), time.monotonic(), ""
-    with console.status("") if console.is_terminal else contextlib.nullcontext() as status:
+    with (
+        console.status("", refresh_per_second=5)
+        if console.is_terminal
+        else contextlib.nullcontext() as status
+    ):
 
         def show(text: str) -> None:
             nonlocal last

@@ -151,7 +151,12 @@ def _processes(home: Home, settings: Settings) -> Iterator[Finding]:
     if not any(alive.values()):
         yield Finding("processes", "warn", "kg is not running", "kg up")
         return
-    known = state.read(home).roles
+    said = state.read(home)
+    known = said.roles
+    if said.version not in ("", __version__):
+        yield Finding(
+            "version", "warn", f"kg {said.version} runs here, this is {__version__}", "kg down, kg up"
+        )
     for name, process in alive.items():
         if process:
             yield Finding(name, "ok", f"runs (pid {process.pid})")

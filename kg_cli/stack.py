@@ -1,32 +1,25 @@
-"""Starting, watching and stopping the processes of kg on this machine."""
+"""Starting and stopping the processes of kg on this machine."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import threading
-import time
 from collections.abc import Callable, Generator
-from types import FrameType
 
 import filelock
 
-from kg_api import __version__
 from kg_api.errors import Conflict, ManagedProcessError
-from kg_api.managed import logfiles, ports, probes, processes, roles, state
+from kg_api.managed import ports, processes, roles, state
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j_role import choose_bolt_port
-from kg_api.managed.roles import OnWait, Role
-from kg_api.managed.state import State
-from kg_api.managed.supervisor import RoleStatus, Supervisor
+from kg_api.managed.roles import Role
 from kg_api.settings import Settings
 from kg_cli.stack_roles import api_role, stack_roles, supervisor_role
 
 DEFAULT_API_PORT = 8420
 LOCK_SECONDS = 60
 ALREADY = "kg is already watched over in {}; stop that with `kg down`"
-EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - told apart here, not listened on
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - told apart here, not listened on
 
 
 def neo4j_uri(home: Home, settings: Settings) -> str | None:
@@ -95,7 +88,13 @@ def choose_ports(home: Home, settings: Settings) -> None:
         variable="KG_API__PORT",
         host=host,
     )
-    home.remember(api=port, api_host=EVERYWHERE.get(host, host))
+    home.remember(api=port, api_host=_reachable(host))
+
+
+def _reachable(host: str) -> str:
+    """Give the host under which this machine reaches a listener, as it stands in an URL."""
+    near = EVERYWHERE.get(host, host)
+    return f"[{near}]" if ":" in near else near
 
 
 def refuse_other_database(home: Home, settings: Settings) -> None:
@@ -113,87 +112,16 @@ def refuse_other_database(home: Home, settings: Settings) -> None:
     )
 
 
-def wait_until_ready(
-    home: Home, settings: Settings, on_wait: OnWait, stop: threading.Event | None = None
-) -> None:
-    """Wait until every process works.
-
-    Args:
-        home: where they run.
-        settings: what they run with.
-        on_wait: called with what is being waited for.
-        stop: ends the waiting early.
-
-    Raises:
-        ManagedProcessError: one was given up, with the end of its log; the supervisor died; the time is up.
-    """
-    deadline = time.monotonic() + 2 * settings.neo4j.start_timeout_seconds
-    while (reason := waiting_for(home, settings)) and not (stop and stop.is_set()):
-        _raise_when_hopeless(home, settings)
-        on_wait(reason)
-        if time.monotonic() > deadline:
-            raise ManagedProcessError(f"kg is still waiting for {reason}; `kg doctor` may know why")
-        time.sleep(roles.POLL_SECONDS)
-
-
-def waiting_for(home: Home, settings: Settings) -> str | None:
-    """Say what is being waited for; None when everything works."""
-    if reason := state.read(home).waiting_for():
-        return reason
-    for role in stack_roles(home, settings):
-        if processes.load(role.pid_file) is None:
-            return f"{role.name} to start"
-    return probes.ask_ready(home.api_url() or "").waiting_for
-
-
-def supervise(settings: Settings) -> None:
-    """Watch over the stack of a home until SIGTERM; its processes run on.
-
-    Raises:
-        Conflict: another supervisor is at work.
-    """
-    home = Home(settings.home).create()
-    with supervising(home, settings) as (supervisor, stop):
-        supervisor.run(stop)
-
-
-@contextlib.contextmanager
-def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, threading.Event]]:
-    """Be the supervisor of a home: give it and the event that SIGTERM and SIGINT set.
-
-    Raises:
-        Conflict: another supervisor is at work.
-    """
-    stop = threading.Event()
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        stop.set()
-
-    signal.signal(signal.SIGTERM, on_signal)
-    signal.signal(signal.SIGINT, on_signal)
-    address = neo4j_uri(home, settings) or ""
-
-    def publish(statuses: dict[str, RoleStatus]) -> None:
-        state.write(home, State(__version__, address, statuses))
-
-    try:
-        with filelock.FileLock(home.run / "supervisor.lock", timeout=0):
-            yield Supervisor(stack_roles(home, settings), publish), stop
-    except filelock.Timeout as error:
-        raise Conflict(ALREADY.format(home.path)) from error
-
-
 def stop_all(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> list[str]:
     """End the supervisor, then worker, service and Neo4j, and wait for each.
 
     Returns:
         The names of those that ran.
     """
-    if not home.run.exists():
+    ending = [supervisor_role(home, settings), *reversed(stack_roles(home, settings))]
+    if not home.run.exists() and not any(processes.find(role.marks, role.marks_env) for role in ending):
         return []
     with _changing(home):
-        ending = [supervisor_role(home, settings), *reversed(stack_roles(home, settings))]
         ended = [role.name for role in ending if _stop_one(role, on_stop)]
         state.forget(home)
     return ended
@@ -203,15 +131,6 @@ def _stop_one(role: Role, on_stop: Callable[[str], None]) -> bool:
     if roles.running(role):
         on_stop(role.name)
     return roles.stop(role)
-
-
-def _raise_when_hopeless(home: Home, settings: Settings) -> None:
-    if failed := state.read(home).failed():
-        raise ManagedProcessError(failed)
-    supervisor = supervisor_role(home, settings)
-    if roles.running(supervisor) is None:
-        end = "\n".join(logfiles.tail(supervisor.log, 6))
-        raise ManagedProcessError(f"the supervisor ended. Its log {supervisor.log} ends with:\n{end}")
 
 
 @contextlib.contextmanager

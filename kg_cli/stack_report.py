@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from kg_api import __version__
 from kg_api.managed import state
 from kg_cli import console
 from kg_cli.doctor import Finding
@@ -24,6 +25,14 @@ def print_up(status: StackStatus) -> None:
         "  stop     kg down",
     ]
     console.stdout().print(Text("\n".join(lines)), soft_wrap=True)
+
+
+def warn_of_other_version(status: StackStatus) -> None:
+    """Say that another kg runs than this one."""
+    if status.version != __version__:
+        console.say(
+            f"kg {status.version} runs here, this is {__version__}: `kg down` and `kg up` change over"
+        )
 
 
 def print_status(status: StackStatus) -> None:

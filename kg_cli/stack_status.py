@@ -64,7 +64,7 @@ def look(settings: Settings) -> StackStatus:
     return StackStatus(
         api_url=url,
         neo4j_uri=neo4j_uri(home, settings),
-        version=__version__,
+        version=known.version or __version__,
         ready=reason is None,
         processes=alive,
         waiting_for=reason,

@@ -8,6 +8,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from kg_api.client.calls import Call
+from kg_api.client.connection import shown
 from kg_api.errors import KgError, ServiceUnreachable
 
 T = TypeVar("T", bound=BaseModel)
@@ -26,15 +27,8 @@ def read(call: Call[T], response: httpx.Response) -> T:
         return call.answer.model_validate_json(response.content)
     except ValidationError:
         raise ServiceUnreachable(
-            f"what answers at {response.url.copy_with(query=None)} is not this kg; check KG_API_URL"
+            f"what answers at {shown(response.url)} is not this kg; check KG_API_URL"
         ) from None
-
-
-def unreachable(base_url: httpx.URL, error: httpx.TransportError) -> ServiceUnreachable:
-    """No answer at all."""
-    return ServiceUnreachable(
-        f"kg does not answer at {base_url} ({type(error).__name__}); start it with `kg up`, or set KG_API_URL"
-    )
 
 
 def _error(response: httpx.Response) -> KgError:

@@ -9,14 +9,13 @@ from typing import Any, Self, TypeVar
 import httpx
 from pydantic import BaseModel
 
-from kg_api.client import calls
-from kg_api.client.answers import read, unreachable
+from kg_api.client import calls, connection
+from kg_api.client.answers import read
 from kg_api.client.calls import Call, Metadata
 from kg_api.models.documents import (
     Deleted,
     DocumentContent,
     DocumentPage,
-    DocumentText,
     EmbeddingStatus,
     Ingested,
     OntologyList,
@@ -41,8 +40,7 @@ class AsyncKgClient:
     def __init__(
         self, base_url: str, *, api_key: str | None = None, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     ) -> None:
-        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._http = httpx.AsyncClient(base_url=base_url, headers=headers, timeout=timeout_seconds)
+        self._http = httpx.AsyncClient(**connection.options(base_url, api_key, timeout_seconds))
 
     async def __aenter__(self) -> Self:
         return self
@@ -66,7 +64,7 @@ class AsyncKgClient:
     ) -> SourceHits:
         """Find sources by meaning, by words, or both; `options` are the further fields of SourceSearch."""
         given = {**options, "limit": limit, "ontology": calls.names(ontology)}
-        return await self._send(calls.search_sources(calls.search_of(query_text, given)))
+        return await self._send(calls.search_sources(query_text, **given))
 
     async def ingest_text(
         self,
@@ -78,8 +76,8 @@ class AsyncKgClient:
         metadata: Metadata | None = None,
     ) -> Ingested:
         """Store a document that is text; the same name again replaces it."""
-        body = DocumentText(text=text, ontology=ontology, document=document, uri=uri, metadata=metadata or {})
-        return await self._send(calls.ingest_text(body))
+        call = calls.ingest_text(text, ontology=ontology, document=document, uri=uri, metadata=metadata)
+        return await self._send(call)
 
     async def ingest_bytes(
         self,
@@ -162,6 +160,6 @@ class AsyncKgClient:
                 data=call.data,
                 files=call.files,
             )
-        except httpx.TransportError as error:
-            raise unreachable(self._http.base_url, error) from error
+        except httpx.RequestError as error:
+            raise connection.unreachable(self._http.base_url, error) from error
         return read(call, response)

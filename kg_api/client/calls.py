@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
+from kg_api.errors import InvalidInput
 from kg_api.models.documents import (
     Deleted,
     DocumentContent,
     DocumentPage,
     DocumentText,
+    DocumentUpload,
     EmbeddingStatus,
     Ingested,
     MetadataValue,
@@ -22,6 +24,7 @@ from kg_api.models.documents import (
 )
 from kg_api.models.health import Health, Readiness
 from kg_api.models.jobs import Job, JobPage
+from kg_api.models.problems import field_problems
 from kg_api.models.search import Place, SourceContext, SourceHits, SourceSearch
 
 T = TypeVar("T", bound=BaseModel)
@@ -43,25 +46,23 @@ class Call(Generic[T]):
     """Error statuses whose body is the answer all the same."""
 
 
-def search_sources(search: SourceSearch) -> Call[SourceHits]:
-    """Find sources."""
-    body = search.model_dump(exclude_unset=True)
-    return Call("POST", "/queries/sources/search", SourceHits, json=body)
+def search_sources(query_text: str | None, **options: Any) -> Call[SourceHits]:
+    """Find sources; `options` are the fields of SourceSearch, None for unset."""
+    search = _valid(SourceSearch, _given({"query_text": query_text, **options}))
+    return Call("POST", "/queries/sources/search", SourceHits, json=search.model_dump(exclude_unset=True))
 
 
-def ingest_text(document: DocumentText) -> Call[Ingested]:
-    """Store a document that is text."""
+def ingest_text(text: str, **about: Any) -> Call[Ingested]:
+    """Store a document that is text; `about` are the fields of DocumentUpload, None for unset."""
+    document = _valid(DocumentText, {"text": text, **_given(about)})
     return Call("POST", "/documents", Ingested, json=document.model_dump(exclude_unset=True))
 
 
-def ingest_bytes(
-    content: bytes, *, ontology: str, document: str, uri: str | None, metadata: Metadata | None
-) -> Call[Ingested]:
-    """Store a file's content."""
-    given = {"ontology": ontology, "document": document, "uri": uri}
-    data = {name: value for name, value in given.items() if value is not None}
-    if metadata:
-        data["metadata"] = json.dumps(metadata)
+def ingest_bytes(content: bytes, **about: Any) -> Call[Ingested]:
+    """Store a file's content; `about` are the fields of DocumentUpload, None for unset."""
+    data = _valid(DocumentUpload, _given(about)).model_dump(exclude_unset=True)
+    if "metadata" in data:
+        data["metadata"] = json.dumps(data["metadata"])
     return Call("POST", "/documents", Ingested, data=data, files={"file": ("file", content)})
 
 
@@ -78,7 +79,7 @@ def delete_ontology(ontology: str) -> Call[Deleted]:
 def documents(ontology: str | None, offset: int, limit: int) -> Call[DocumentPage]:
     """List documents."""
     return Call(
-        "GET", "/documents", DocumentPage, params=_given(ontology=ontology, offset=offset, limit=limit)
+        "GET", "/documents", DocumentPage, params=_params(ontology=ontology, offset=offset, limit=limit)
     )
 
 
@@ -112,7 +113,7 @@ def embedding_status(ontology: str | None) -> Call[EmbeddingStatus]:
 
 def jobs(state: str | None, kind: str | None, ontology: str | None, offset: int, limit: int) -> Call[JobPage]:
     """List jobs."""
-    params = _given(state=state, kind=kind, ontology=ontology, offset=offset, limit=limit)
+    params = _params(state=state, kind=kind, ontology=ontology, offset=offset, limit=limit)
     return Call("GET", "/jobs", JobPage, params=params)
 
 
@@ -132,17 +133,31 @@ def readiness() -> Call[Readiness]:
 
 
 def _path(*parts: str) -> str:
-    return "".join(f"/{quote(part, safe='')}" for part in parts)
+    return "".join(f"/{quote(part, safe='', errors='replace')}" for part in parts)
 
 
-def _given(**params: Any) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if value is not None}
+def _params(**params: Any) -> dict[str, Any]:
+    """Query parameters; what is no Unicode is replaced and so not found, like any other name."""
+    return {
+        name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        for name, value in _given(params).items()
+    }
 
 
-def search_of(query: str | None, options: dict[str, Any]) -> SourceSearch:
-    """A search from a question and the fields of SourceSearch by name."""
-    asked = {} if query is None else {"query_text": query}
-    return SourceSearch.model_validate({**asked, **options})
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _valid(model: type[T], given: dict[str, Any]) -> T:
+    """Check a request before it is sent, with the message that the service would give.
+
+    Raises:
+        InvalidInput: saying what is wrong with which field.
+    """
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise InvalidInput("; ".join(map(str, field_problems(error.errors())))) from None
 
 
 def names(ontology: str | Sequence[str] | None) -> str | list[str] | None:

@@ -96,8 +96,7 @@ def _borders(tokens: list[Token], done: int, ideal: float, budget: int) -> list[
     first = done + max(1, math.ceil(ideal * (1 - SLACK)))
     last = max(first, done + min(budget, math.floor(ideal * (1 + SLACK))))
     begin = tokens[done].start
-    near = [(at, tokens[at - 1].end, tokens[at]) for at in range(first, last + 1)]
-    return [at for at, end, token in near if begin < token.start >= end and token.start < token.end]
+    return [at for at in range(first, last + 1) if begin < tokens[at].start < tokens[at].end]
 
 
 def _quality(text: str, before: Token, after: Token) -> int:

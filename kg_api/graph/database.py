@@ -16,9 +16,9 @@ from neo4j.exceptions import (
 from neo4j.exceptions import (
     ConfigurationError as DriverConfigurationError,
 )
-from tenacity import retry, retry_if_exception_type, stop_after_attempt
+from tenacity import retry, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_random
 
-from kg_api.errors import ConfigurationError, DatabaseUnavailable
+from kg_api.errors import ConfigurationError, DatabaseUnavailable, SchemaChanging
 from kg_api.graph.statements import statement
 
 Row = dict[str, Any]
@@ -27,6 +27,18 @@ T = TypeVar("T")
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 5.0
 """How long one managed transaction is tried again; a request then gets 503, a worker waits and goes on."""
+
+
+_SCHEMA_RACE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
+"""What IF NOT EXISTS gives all the same when two processes make one index at once (seen on 2026.08.1)."""
+
+while_schema_changes = retry(
+    retry=retry_if_exception_type(SchemaChanging),
+    wait=wait_random(0.1, 1.0),
+    stop=stop_after_delay(60),
+    reraise=True,
+)
+"""Decorates what makes constraints and indexes: done again when another process was at it."""
 
 
 class Transaction:
@@ -116,6 +128,8 @@ def _translated(uri: str) -> Generator[None]:
     except (DriverConfigurationError, ValueError) as error:
         raise ConfigurationError(f"KG_NEO4J__URI {uri!r} cannot be used: {error}") from error
     except (DriverError, Neo4jError) as error:
+        if isinstance(error, Neo4jError) and error.code == _SCHEMA_RACE:
+            raise SchemaChanging from error
         if isinstance(error, DriverError) or error.is_retryable():
             raise DatabaseUnavailable(
                 f"Neo4j at {uri} does not answer ({type(error).__name__}); `kg doctor` says why"

@@ -1,7 +1,7 @@
 """The schema of the database: ordered statements in cypher/schema, recorded as they are applied.
 
-The statements are idempotent (IF NOT EXISTS), so two processes that start at once do the same work twice
-and no harm. A record of a name this version does not know means a newer schema: then nothing may start.
+The statements are idempotent (IF NOT EXISTS), and when two processes start at once the one that loses a race
+begins again. A record of a name this version does not know means a newer schema: then nothing may start.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import LiteralString, cast
 
 from kg_api import __version__
 from kg_api.errors import SchemaTooNew
-from kg_api.graph.database import Graph
+from kg_api.graph.database import Graph, while_schema_changes
 from kg_api.graph.statements import names, statement
 
 
@@ -20,6 +20,7 @@ def known() -> list[LiteralString]:
     return cast("list[LiteralString]", names("schema"))
 
 
+@while_schema_changes
 def migrate(graph: Graph) -> list[str]:
     """Bring the schema up to this version.
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from kg_api.errors import ConfigurationError
-from kg_api.graph.database import Graph
+from kg_api.graph.database import Graph, while_schema_changes
 from kg_api.graph.indexes import index_states
 from kg_api.models.spaces import SpaceIdentity
 
@@ -28,6 +28,7 @@ class Space:
     index_name: str
 
 
+@while_schema_changes
 def ensure_space(graph: Graph, identity: SpaceIdentity) -> Space:
     """Register the first space with its index, or check that it is the one that was registered.
 

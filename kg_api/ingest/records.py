@@ -25,17 +25,25 @@ class Incoming:
     metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
 
 
-def to_record(incoming: Incoming) -> DocumentRecord:
+def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
     """Parse and split a document.
+
+    Returns:
+        The record, and notes that a person should see.
 
     Raises:
         UnreadableDocument: it has no text, or a format that this version does not read.
     """
     parsed = parse(incoming.text, incoming.document, incoming.format)
+    return _record(incoming, parsed), parsed.notes
+
+
+def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
     identity = document_id(incoming.ontology, incoming.document)
     sources = _sources(identity, parsed)
     if not sources:
         raise UnreadableDocument("it holds no text; nothing was stored")
+    metadata = json.dumps(incoming.metadata, ensure_ascii=False, sort_keys=True)
     return DocumentRecord(
         document_id=identity,
         ontology=incoming.ontology,
@@ -43,9 +51,9 @@ def to_record(incoming: Incoming) -> DocumentRecord:
         title=parsed.title[:1000],
         uri=incoming.uri,
         format=parsed.format,
-        content_hash=digest(SPLITTER_VERSION, parsed.format, incoming.text),
+        content_hash=digest(SPLITTER_VERSION, parsed.format, incoming.text, incoming.uri or "", metadata),
         characters=len(parsed.text),
-        metadata=json.dumps(incoming.metadata, ensure_ascii=False, sort_keys=True),
+        metadata=metadata,
         sources=sources,
     )
 

@@ -25,9 +25,9 @@ class IngestService:
             UnreadableDocument: it holds no text, or its format is not read.
             DatabaseUnavailable: Neo4j does not answer; nothing was stored.
         """
-        record = to_record(incoming)
+        record, more = to_record(incoming)
         stored = store_document(self._graph, record)
-        return _told(record, stored, notes)
+        return _told(record, stored, [*notes, *more])
 
     def ingest_bytes(self, content: bytes, incoming: Incoming) -> Ingested:
         """Store a file's content; `incoming.text` is replaced by it.

@@ -133,6 +133,7 @@ class Supervisor:
 
     def run(self, stop: threading.Event) -> None:
         """Watch until told to stop; the processes run on."""
+        self._tell()
         while not stop.is_set():
             self.step()
             stop.wait(self._policy.watch_seconds if self._settled() else self._policy.start_watch_seconds)
@@ -141,6 +142,9 @@ class Supervisor:
         """Look after every role once, and publish what changed."""
         for watch in self._watches:
             watch.attend({other.role.name for other in self._watches if other.state == "ready"})
+        self._tell()
+
+    def _tell(self) -> None:
         statuses = {watch.role.name: watch.status() for watch in self._watches}
         if statuses != self._published:
             self._publish(statuses)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, FiniteFloat, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from kg_api.models.base import Answer, Body, DocumentName, NodeId, OntologyName, Text
 
@@ -14,6 +14,7 @@ MAX_WINDOW = 20
 MAX_QUERY_CHARACTERS = 20_000
 MAX_DIMENSIONS = 4096
 
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Limit = Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)]
 Window = Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)]
 
@@ -23,19 +24,19 @@ class SourceSearch(Body):
 
     query_text: Annotated[Text, StringConstraints(max_length=MAX_QUERY_CHARACTERS)] | None = None
     """What to look for, in plain words; no query language."""
-    query_vector: Annotated[list[FiniteFloat], Field(min_length=1, max_length=MAX_DIMENSIONS)] | None = None
+    query_vector: Annotated[list[Number], Field(min_length=1, max_length=MAX_DIMENSIONS)] | None = None
     """A vector made by the client, instead of embedding `query_text`; needs `space`."""
     space: NodeId | None = None
     """The space that `query_vector` belongs to."""
-    ontology: OntologyName | list[OntologyName] | None = None
+    ontology: OntologyName | Annotated[list[OntologyName], Field(min_length=1, max_length=1000)] | None = None
     """Search only these; unset or null: all."""
     documents: Annotated[list[DocumentName], Field(min_length=1, max_length=1000)] | None = None
     """Search only documents of these names; unset or null: all."""
     mode: Mode = "hybrid"
     """`vector`: by meaning; `text`: by words; `hybrid`: both, fused."""
     limit: Limit = 10
-    min_similarity: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None = None
-    """Leave out sources whose cosine similarity is lower, or that have no vector yet."""
+    min_similarity: Annotated[Number, Field(ge=-1, le=1)] | None = None
+    """Leave out sources whose cosine similarity is lower, or that have no vector yet. Not for mode `text`."""
     include_concepts: Annotated[bool, Field(strict=True)] = False
     expand_context: Annotated[bool, Field(strict=True)] = False
     """Give each hit's neighbours too."""
@@ -54,6 +55,8 @@ class SourceSearch(Body):
             raise ValueError(f"mode {self.mode!r} needs query_text")
         if self.query_text is not None and not self.query_text.strip():
             raise ValueError("query_text is blank")
+        if self.mode == "text" and self.min_similarity is not None and self.query_vector is None:
+            raise ValueError("min_similarity needs vectors, and mode 'text' searches without; leave one out")
         return self
 
 

@@ -94,7 +94,8 @@ def _first_heading(blocks: Iterable[Block]) -> str:
 
 def _stem(name: str) -> str:
     path = PurePath(name)
-    return plain_title(path.stem if path.suffix.lower() in SUFFIXES else path.name)
+    stem = path.stem if path.suffix.lower() in SUFFIXES else path.name
+    return plain_title("".join(character for character in stem if character.isprintable()))
 
 
 def _notes(text: str) -> tuple[str, ...]:

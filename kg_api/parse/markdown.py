@@ -28,9 +28,9 @@ _LONGEST_ROW = 100_000
 """Characters of a line above which nothing is read as a table: each cell makes three tokens."""
 
 _FRONT_MATTER = re.compile(
-    r"---[ \t]*\r?\n(?=[\w#])(?:[^\r\n]*\r?\n){1,500}?(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
+    r"---[ \t]*(?:\r\n?|\n)(?=[\w#])(?:[^\r\n]*(?:\r\n?|\n)){1,500}?(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
 )
-_FRONT_TITLE = re.compile(r"^title:[ \t]*(\S[^\r\n]*)", re.MULTILINE | re.IGNORECASE)
+_FRONT_TITLE = re.compile(r"title:[ \t]*(\S.*)", re.IGNORECASE)
 
 
 def blocks(text: str) -> list[Block]:
@@ -49,7 +49,8 @@ def blocks(text: str) -> list[Block]:
 def front_title(text: str) -> str:
     """Give the title that the YAML front matter says, or nothing."""
     front = _FRONT_MATTER.match(text)
-    title = _FRONT_TITLE.search(front[0]) if front else None
+    lines = front[0].splitlines() if front else []
+    title = next(filter(None, map(_FRONT_TITLE.match, lines)), None)
     return plain_title(title[1].strip().strip("\"'")) if title else ""
 
 

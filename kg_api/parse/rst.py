@@ -30,6 +30,9 @@ _SHORTEST_ADORNMENT = 4
 
 _PEP_TITLE = re.compile(r"PEP: [^\n]*\n(?:[^\n]+\n){0,9}?Title:([^\n]*(?:\n[ \t]+[^\n]*)*)")
 
+_HEADER = 5000
+"""Characters in which the title of a PEP is looked for."""
+
 _BODY_KINDS: dict[str, BlockKind] = {
     **dict.fromkeys(("code", "code-block", "sourcecode", "parsed-literal", "math", "raw", "prompt"), "code"),
     **dict.fromkeys(("productionlist", "testcode", "testoutput", "doctest", "graphviz", "mermaid"), "code"),
@@ -45,7 +48,7 @@ def blocks(text: str) -> list[Block]:
 
 def pep_title(text: str) -> str:
     """Give the title in the header of a Python Enhancement Proposal, or nothing."""
-    title = _PEP_TITLE.match(text)
+    title = _PEP_TITLE.match("\n".join(text[:_HEADER].splitlines()))
     return plain_title(title[1]) if title else ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -32,7 +33,10 @@ class SplitLimits:
 
 
 def words(text: str, start: int = 0, end: int | None = None) -> int:
-    """Count the words of text[start:end]; without spaces between words, characters are counted instead."""
+    """Count the words of text[start:end]; without spaces between words, characters are counted instead.
+
+    What is joined never has more words than its parts together.
+    """
     stop = len(text) if end is None else end
     return sum(_count(text[at : min(at + _WINDOW, stop)]) for at in range(start, stop, _WINDOW))
 
@@ -41,9 +45,9 @@ def _count(text: str) -> int:
     spaced = text.split()
     visible = sum(map(len, spaced))
     if text.isascii():
-        return max(len(spaced), visible // _LONG_WORD)
+        return max(len(spaced), math.ceil(visible / _LONG_WORD))
     two, six = _matched(_TWO_A_WORD, text), _matched(_SIX_A_WORD, text)
-    return max(len(spaced), two // 2 + six // 6 + (visible - two - six) // _LONG_WORD)
+    return max(len(spaced), math.ceil(two / 2 + six / 6 + (visible - two - six) / _LONG_WORD))
 
 
 def _matched(pattern: re.Pattern[str], text: str) -> int:

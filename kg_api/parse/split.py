@@ -62,9 +62,11 @@ def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[Sou
         return []
     sections = list(_sections(document, limits))
     sources = [(piece, section.path) for section in sections for piece in _joined(section, limits)]
-    if len(sources) > 1 and not sections[-1].body:  # headings at the end, with nothing below them
-        last, _ = sources.pop()
-        sources[-1][0].take(last)
+    if len(sources) > 1 and not sections[-1].body:  # the document ends with headings
+        (before, _), (last, _) = sources[-2:]
+        if before.size + last.size <= limits.split_above:
+            before.take(last)
+            sources.pop()
     spans = [SourceSpan(piece.start, piece.end, path) for piece, path in sources]
     return _without_blank(document.text, spans)
 

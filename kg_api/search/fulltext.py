@@ -1,7 +1,8 @@
-"""A person's words as a full-text query: tokenised by us and escaped, so that no word is ever an operator.
+"""A person's words as full-text queries: tokenised by us and quoted, so that no word is ever an operator.
 
 Lucene's own syntax would make errors of `foo/bar`, `AND` and `(`, match all with `*`, and let `title:x` read
-other fields (measured on Neo4j 2026.08.1: HARDENING section 4).
+other fields (measured on Neo4j 2026.08.1: HARDENING section 4). A quoted word is one clause, whatever the
+index's analyzer makes of it, so the server's limit of 1,024 clauses is never met.
 """
 
 from __future__ import annotations
@@ -13,37 +14,58 @@ from collections.abc import Sequence
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
 MAX_TERMS = 64
-MAX_TERM_CHARACTERS = 100
+SCOPES_A_QUERY = 500
+"""64 words, in two forms each, in three fields, and 500 scopes: 884 clauses of the 1,024 that are allowed."""
 FIELDS = {"full_text": 1.0, "heading": 1.0, "document": 0.5}
 """The fields that are searched and their weights."""
 
-_WORDS = re.compile(r"\w+(?:['’.]\w+)*")
-_RESERVED = re.compile(r'([+\-&|!(){}\[\]^"~*?:\\/<>= ])')
+
+def _extending() -> str:
+    """Marks and format characters: they belong to the character on their left and never end a word."""
+    planes = map(chr, [*range(0x80, 0x20000), *range(0xE0000, 0xE0200)])
+    return "".join(c for c in planes if unicodedata.category(c) in {"Mn", "Mc", "Me", "Cf"} and c != "\u200b")
+
+
+_EXTENDING = re.escape(_extending())
+_SINGLE = "\u3005\u3007\u3041-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Scripts without spaces, which the index's analyzer takes apart character by character."""
+_WORD = rf"\w[\w{_EXTENDING}]*"
+_WORDS = re.compile(rf"{_WORD}(?:['’.]{_WORD})*")
+_PARTS = re.compile(rf"[{_SINGLE}][{_EXTENDING}]*|[^{_SINGLE}]+")
+_RESERVED = re.compile(r'(["\\])')
 
 
 def terms(text: str) -> list[str]:
-    """The words of a text in lower case, each once, in order; empty when there are none."""
-    folded = unicodedata.normalize("NFC", text).lower()
-    return list(dict.fromkeys(word[:MAX_TERM_CHARACTERS] for word in _WORDS.findall(folded)))
+    """The words of a text, each once whatever its case, in order; empty when there are none.
+
+    They keep their case: the analyzer folds it as it did for what is stored, which Python's rules would not.
+    """
+    composed = unicodedata.normalize("NFC", text)
+    found = [part for word in _WORDS.findall(composed) for part in _PARTS.findall(word)]
+    return list({word.lower(): word for word in reversed(found)}.values())[::-1]
 
 
-def lucene_query(
+def lucene_queries(
     words: Sequence[str], ontologies: Sequence[str] | None = None, document_ids: Sequence[str] | None = None
-) -> str | None:
-    """A query in Lucene syntax for any of the words, in some ontologies and documents only.
+) -> list[str]:
+    """Queries in Lucene syntax for any of the words, in some ontologies or documents only.
 
-    Words beyond the first 64 are left out: the caller says so. None when there are no words: nothing is to be
-    asked then.
+    Words beyond the first 64 are left out: the caller says so. There are several queries when the scopes are
+    too many for one, and their scores can be compared; none when there is nothing to look for.
     """
     if not words:
-        return None
-    forms = " ".join(_escaped(form) for word in words[:MAX_TERMS] for form in _forms(word))
-    clauses = [f"+({' '.join(f'{name}:({forms})^{weight}' for name, weight in FIELDS.items())})"]
-    if ontologies is not None:
-        clauses.append(_scope([scope_of_ontology(name) for name in ontologies]))
+        return []
+    asked = _asked(words[:MAX_TERMS])
     if document_ids is not None:
-        clauses.append(_scope([scope_of_document(identity) for identity in document_ids]))
-    return " ".join(clauses)
+        return [f"{asked} {scope}" for scope in _scopes([*map(scope_of_document, document_ids)])]
+    if ontologies is not None:
+        return [f"{asked} {scope}" for scope in _scopes([*map(scope_of_ontology, ontologies)])]
+    return [asked]
+
+
+def _asked(words: Sequence[str]) -> str:
+    forms = " ".join(_quoted(form) for word in words for form in _forms(word))
+    return f"+({' '.join(f'{name}:({forms})^{weight}' for name, weight in FIELDS.items())})"
 
 
 def _forms(word: str) -> list[str]:
@@ -51,10 +73,11 @@ def _forms(word: str) -> list[str]:
     return list(dict.fromkeys([word, unicodedata.normalize("NFD", word)]))
 
 
-def _escaped(word: str) -> str:
-    return _RESERVED.sub(r"\\\1", word)
+def _quoted(word: str) -> str:
+    return '"' + _RESERVED.sub(r"\\\1", word) + '"'
 
 
-def _scope(tokens: Sequence[str]) -> str:
-    """A filter that leaves the score as it is."""
-    return f"+scope:({' '.join(tokens)})^0" if tokens else "+scope:kgnothing^0"
+def _scopes(tokens: Sequence[str]) -> list[str]:
+    """Filters that leave the score as it is."""
+    portions = [tokens[at : at + SCOPES_A_QUERY] for at in range(0, len(tokens), SCOPES_A_QUERY)]
+    return [f"+scope:({' '.join(portion)})^0" for portion in portions]

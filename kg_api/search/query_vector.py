@@ -40,14 +40,23 @@ def query_vector(
         Conflict: the client's vector is of another space.
     """
     if request.query_vector is not None:
-        return _ready(_given(request, request.query_vector, space), space, populating)
+        given = _given(request, request.query_vector, space)
+        return (
+            QueryVector(given, usable=False) if request.mode == "text" else _ready(given, space, populating)
+        )
     if request.mode == "text":
         return QueryVector(None, usable=False)
     try:
         return _ready(embedder.embed_query(request.query_text or ""), space, populating)
     except (EmbeddingUnavailable, EmbeddingFailed) as error:
-        effect = f"the question could not be embedded ({error}): searched by full text only"
-        return QueryVector(None, usable=False, degraded=[Degradation(part="embedding", effect=effect)])
+        return QueryVector(None, usable=False, degraded=[_without_vector(request, error)])
+
+
+def _without_vector(request: SourceSearch, error: Exception) -> Degradation:
+    effect = f"the question could not be embedded ({error}): searched by full text only"
+    if request.min_similarity is not None:
+        effect += ", and min_similarity was not applied"
+    return Degradation(part="embedding", effect=effect)
 
 
 def _ready(vector: NDArray[np.float32], space: Space, populating: dict[str, str]) -> QueryVector:
@@ -67,8 +76,6 @@ def _given(request: SourceSearch, values: list[float], space: Space) -> NDArray[
         raise InvalidInput(
             f"query_vector has {len(values)} dimensions; the space {space.slug!r} has {space.dimensions}"
         )
-    vector = np.asarray(values, dtype=np.float32)
-    length = float(np.linalg.norm(vector.astype(np.float64)))
-    if not np.isfinite(vector).all() or not length:
-        raise InvalidInput("query_vector does not fit 32-bit numbers; normalise it")
-    return vector / np.float32(length)
+    exact = np.asarray(values, dtype=np.float64)
+    exact /= np.abs(exact).max()  # so that the squares of very large and very small numbers can be summed
+    return (exact / np.linalg.norm(exact)).astype(np.float32)

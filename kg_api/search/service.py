@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 from kg_api.embed.port import Embedder
 from kg_api.errors import Unavailable
@@ -39,7 +40,7 @@ class SearchService:
         """Find sources. What could not be done is told in `degraded`, never left out silently.
 
         Raises:
-            InvalidInput: the query vector does not fit its space.
+            InvalidInput: the query vector does not fit its space, or the filters name too many documents.
             Conflict: the query vector is of another space.
             Unavailable: no lane that was asked for can answer.
         """
@@ -49,7 +50,8 @@ class SearchService:
         with watch.stage("embed"):
             vector = query_vector(request, self._embedder, self._space, populating)
         lanes, degraded = self._lanes(query, vector, populating, watch)
-        found = hits(lanes, request.limit, request.min_similarity)
+        least = request.min_similarity if vector.vector is not None else None
+        found = hits(lanes, request.limit, least)
         if request.expand_context:
             with watch.stage("context"):
                 found = self._with_context(found, request.window_size)
@@ -90,10 +92,13 @@ class SearchService:
             return by_vector(self._graph, vector.required(), query.filters, query.depth)
 
     def _by_text(self, query: Query, vector: QueryVector, watch: Stopwatch) -> list[Found]:
-        if query.lucene is None:
-            return []
         with watch.stage("text"):
-            return by_text(self._graph, query.lucene, vector.vector, self._space.fingerprint, query.depth)
+            found = (
+                by_text(self._graph, each, vector.vector, self._space.fingerprint, query.depth)
+                for each in query.full_text
+            )
+            best_first = sorted(chain(*found), key=lambda each: (-each.score, each.place.source_id))
+            return best_first[: query.depth]
 
     def _with_context(self, found: list[SourceHit], window: int) -> list[SourceHit]:
         around = neighbours(self._graph, [*found], window)
@@ -109,9 +114,9 @@ def _text_degradations(query: Query, populating: dict[str, str]) -> list[Degrada
                 effect=f"the full-text index is {populating[TEXT_INDEX]}: searched by vector only",
             )
         )
-    elif query.terms_left_out:
-        used = f"the first {MAX_TERMS} words were used, {query.terms_left_out} were left out"
+    elif query.words_left_out:
+        used = f"the first {MAX_TERMS} words were used, {query.words_left_out} were left out"
         told.append(Degradation(part="query", effect=f"full text: {used}"))
-    elif query.lucene is None:
+    elif not query.words:
         told.append(Degradation(part="query", effect="full text: there is no word in the query to look for"))
     return told

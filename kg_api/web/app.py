@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.concurrency import run_in_threadpool
-from pydantic import ValidationError
 
 from kg_api import __version__
 from kg_api.errors import KgError
 from kg_api.settings import ApiSettings, Settings
-from kg_api.web import problems
+from kg_api.web import openapi, problems
+from kg_api.web.dependencies import only_known_parameters
 from kg_api.web.middleware import BodyLimit, RequestLog
 from kg_api.web.opening import Opening
 from kg_api.web.routes import health, ingest, jobs, library, search
@@ -44,12 +44,14 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
         lifespan=lifespan,
         docs_url=None,  # its page loads scripts from elsewhere; kg works offline
         redoc_url=None,
+        responses=openapi.RESPONSES,
     )
     app.state.opening = opening
-    for module in (search, ingest, library, jobs, health):
-        app.include_router(module.router)
+    for module in (search, ingest, library, jobs):
+        app.include_router(module.router, dependencies=[Depends(only_known_parameters)])
+    app.include_router(health.router)
+    openapi.tell_problems(app)
     problems.install(app)
-    app.add_exception_handler(ValidationError, ingest.on_invalid_document)
     app.add_middleware(BodyLimit, limit_of=_limits(settings.api))
     app.add_middleware(RequestLog)
     return app

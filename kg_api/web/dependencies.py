@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Depends, Path, Query, Request
+from fastapi.routing import APIRoute
 
 from kg_api.bootstrap import Container
+from kg_api.errors import InvalidInput
 from kg_api.models.base import NodeId, OntologyName
 from kg_api.web.opening import Opening
 
@@ -14,6 +16,20 @@ from kg_api.web.opening import Opening
 def _container(request: Request) -> Container:
     opening: Opening = request.app.state.opening
     return opening.container()
+
+
+def only_known_parameters(request: Request) -> None:
+    """Refuse a query parameter that the route does not know: a misspelt filter must not be ignored silently.
+
+    Raises:
+        InvalidInput: naming it.
+    """
+    route: APIRoute = request.scope["route"]
+    known = {parameter.alias for parameter in route.dependant.query_params}
+    unknown = [name[:100] for name in request.query_params if name not in known]
+    if unknown:
+        told = ", ".join(sorted(known)) or "none"
+        raise InvalidInput(f"unknown query parameters: {', '.join(unknown[:10])}; those known here: {told}")
 
 
 Open = Annotated[Container, Depends(_container)]

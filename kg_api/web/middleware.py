@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kg_api.errors import TooLarge
-from kg_api.web.problems import of_error
+from kg_api.web.problems import of_bug, of_error
 
 log = structlog.get_logger()
 
@@ -23,7 +23,10 @@ QUIET_PATHS = frozenset({"/health", "/ready"})
 
 
 class RequestLog:
-    """Gives each request an id (the client's own, if it is a plain one) and logs it when it is done."""
+    """Gives each request an id (the client's own, if it is a plain one) and logs it when it is done.
+
+    What nobody foresaw is logged and answered here too: so it carries the id, and the connection lives on.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -35,7 +38,7 @@ class RequestLog:
             return
         given = Headers(scope=scope).get(REQUEST_ID, "")
         request_id = given if _GOOD_ID.fullmatch(given) else uuid.uuid4().hex
-        status = 500
+        status = 0
 
         async def sending(message: Message) -> None:
             nonlocal status
@@ -48,6 +51,11 @@ class RequestLog:
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 await self.app(scope, receive, sending)
+            except Exception:  # the border of a request: a bug is logged and answered
+                log.exception("unexpected error")
+                if status:
+                    raise
+                await of_bug()(scope, receive, sending)
             finally:
                 _log(scope, status, time.perf_counter() - begun)
 

@@ -48,6 +48,10 @@ class Opening:
             raise Unavailable(f"not ready yet: {self._reason}")
         return self._container
 
+    def waiting_for(self) -> str | None:
+        """What stands in the way of the container; None when it is open."""
+        return self._reason if self._container is None else None
+
     def _open(self) -> None:
         while not self._closing.is_set():
             try:

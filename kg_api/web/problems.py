@@ -12,12 +12,12 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from kg_api.errors import InvalidInput, KgError, Unavailable
+from kg_api.models.problems import field_problems
+from kg_api.web.openapi import MEDIA_TYPE
 
 log = structlog.get_logger()
 
-MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = "2"
-MAX_ERRORS = 20
 MAX_DETAIL_CHARACTERS = 2000
 
 
@@ -49,7 +49,6 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(KgError, _on_kg_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http_error)
-    app.add_exception_handler(Exception, _on_bug)
 
 
 def _on_kg_error(_: Request, error: Exception) -> Response:
@@ -63,33 +62,20 @@ def _on_kg_error(_: Request, error: Exception) -> Response:
 def _on_invalid(_: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):
         raise TypeError(type(error))
-    return invalid([{"loc": e["loc"], "msg": e["msg"]} for e in error.errors()])
-
-
-def invalid(errors: list[dict[str, Any]]) -> Response:
-    """What is wrong with a request, field by field; the values themselves are not repeated."""
-    told = [{"field": _field(e["loc"]), "message": e["msg"]} for e in errors[:MAX_ERRORS]]
-    detail = "; ".join(f"{each['field']}: {each['message']}" for each in told)
-    return problem(
-        InvalidInput.status,
-        InvalidInput.slug(),
-        "InvalidInput",
-        detail[:MAX_DETAIL_CHARACTERS],
-        errors=told,
-    )
-
-
-def _field(location: tuple[int | str, ...]) -> str:
-    names = [str(part)[:100] for part in location if part != "body"]
-    return ".".join(names) or "body"
+    told = field_problems(error.errors())
+    detail = "; ".join(map(str, told))[:MAX_DETAIL_CHARACTERS]
+    errors = [each.model_dump() for each in told]
+    return problem(InvalidInput.status, InvalidInput.slug(), "InvalidInput", detail, errors=errors)
 
 
 def _on_http_error(_: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise TypeError(type(error))
-    return problem(error.status_code, "http", error.detail, error.detail)
+    response = problem(error.status_code, "http", error.detail, error.detail)
+    response.headers.update(error.headers or {})
+    return response
 
 
-def _on_bug(_: Request, error: Exception) -> Response:
-    log.error("unexpected error", exc_info=error)
+def of_bug() -> Response:
+    """What nobody foresaw, as an answer that gives nothing away."""
     return problem(500, KgError.slug(), "KgError", "Something went wrong inside kg; its log has the details.")

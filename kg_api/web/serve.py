@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import signal
 
 import structlog
 import uvicorn
@@ -45,11 +46,22 @@ def serve(settings: Settings) -> None:
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
     )
+    _end_on_signals(server)
     server.run()
     if hopeless:
         raise hopeless[0]
     if not server.started:
         raise ConfigurationError(f"port {port} on {host} cannot be used; set KG_API__PORT to another")
+
+
+def _end_on_signals(server: uvicorn.Server) -> None:
+    """Let SIGTERM and SIGINT end the process with 0; uvicorn would die of them again when all is done."""
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
 
 
 def _loopback(host: str) -> bool:

@@ -97,9 +97,9 @@ def doctor(*, json: JsonOption = False, home: HomeOption = None) -> None:
 
 def supervise(*, home: HomeOption = None) -> None:
     """Watch over the processes of `kg up`; it is started by that."""
-    from kg_cli import stack
+    from kg_cli import watching
 
-    stack.supervise(_settings(home))
+    watching.supervise(_settings(home))
 
 
 def _settings(home: Path | None) -> Settings:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import neo4j
 import pytest
@@ -15,6 +17,7 @@ from kg_api.graph.migrations import known, migrate
 from kg_api.graph.spaces import FIRST_INDEX, QUANTIZATION, ensure_space, find_space
 from kg_api.managed.ports import free_port
 from tests.neo4j_server import Neo4jServer
+from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 
 IDENTITY = small_embedder().identity
@@ -37,10 +40,30 @@ def test_migrating_again_does_nothing(graph: Graph) -> None:
     assert migrate(graph) == []
 
 
+def test_processes_that_migrate_at_once_do_each_other_no_harm(graph: Graph, driver: neo4j.Driver) -> None:
+    drop_schema(driver)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            applied = list(pool.map(lambda _: migrate(graph), range(4)))
+            list(pool.map(lambda _: ensure_space(graph, IDENTITY), range(4)))
+    finally:
+        migrate(graph)
+    assert set(known()) == {name for each in applied for name in each}
+    assert set(known()) == {row["name"] for row in graph.read("migrations/applied")}
+
+
+def drop_schema(driver: neo4j.Driver) -> None:
+    rows(driver, "MATCH (m:Migration) DELETE m")
+    for row in rows(driver, "SHOW CONSTRAINTS YIELD name RETURN name"):
+        rows(driver, f"DROP CONSTRAINT {row['name']}")
+    for row in rows(driver, "SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name"):
+        rows(driver, f"DROP INDEX {row['name']}")
+
+
 def test_every_migration_is_recorded_in_order(graph: Graph) -> None:
-    rows = graph.read("migrations/applied")
-    assert [row["name"] for row in rows] == known()
-    assert {row["kg_version"] for row in rows} <= {__version__}
+    applied = graph.read("migrations/applied")
+    assert [row["name"] for row in applied] == known()
+    assert {row["kg_version"] for row in applied} <= {__version__}
 
 
 def test_a_newer_schema_is_refused_and_left_alone(graph: Graph, driver: neo4j.Driver) -> None:
@@ -70,15 +93,13 @@ def test_a_space_is_registered_with_an_index_as_ordered(graph: Graph) -> None:
 
 def test_another_model_under_the_same_space_is_refused(graph: Graph) -> None:
     ensure_space(graph, IDENTITY)
-    other = type(IDENTITY)(
-        **{name: getattr(IDENTITY, name) for name in IDENTITY.__slots__} | {"revision": "2"}
-    )
+    other = replace(IDENTITY, revision="2")
     with pytest.raises(ConfigurationError, match="two models cannot be compared"):
         ensure_space(graph, other)
 
 
 def test_a_wrong_password_names_the_variable(server: Neo4jServer) -> None:
-    with Graph(server.uri, server.user, "wrong") as graph:
-        with pytest.raises(ConfigurationError, match="KG_NEO4J__PASSWORD") as raised:
-            graph.read("ontologies/names")
+    refused = pytest.raises(ConfigurationError, match="KG_NEO4J__PASSWORD")
+    with Graph(server.uri, server.user, "wrong") as graph, refused as raised:
+        graph.read("ontologies/names")
     assert "wrong" not in str(raised.value)

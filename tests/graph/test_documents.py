@@ -12,19 +12,18 @@ from kg_api.graph import library
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import store_document
 from kg_api.models.identity import document_id
+from tests.support.cypher import rows
 from tests.support.records import record
 
 
 def count(driver: neo4j.Driver, label: str) -> int:
-    with driver.session() as session:
-        return session.run(f"MATCH (n:{label}) RETURN count(n) AS n").single(strict=True)["n"]
+    return rows(driver, f"MATCH (n:{label}) RETURN count(n) AS n")[0]["n"]
 
 
 def elements(driver: neo4j.Driver) -> dict[str, str]:
     """The database's own id of each source's node, by text."""
-    with driver.session() as session:
-        rows = session.run("MATCH (s:Source) RETURN s.full_text AS text, elementId(s) AS id").data()
-    return {row["text"].strip(): row["id"] for row in rows}
+    found = rows(driver, "MATCH (s:Source) RETURN s.full_text AS text, elementId(s) AS id")
+    return {row["text"].strip(): row["id"] for row in found}
 
 
 def test_the_same_document_again_changes_nothing(graph: Graph, driver: neo4j.Driver) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import neo4j
 import numpy as np
@@ -32,7 +32,7 @@ class CountingEmbedder(DeterministicEmbedder):
     def __init__(self, max_tokens: int = 512) -> None:
         super().__init__(max_tokens=max_tokens)
         self.texts: list[str] = []
-        self.before = lambda: None
+        self.before: Callable[[], object] = lambda: None
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         self.before()

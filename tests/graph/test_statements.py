@@ -15,6 +15,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.spaces import ensure_space
 from kg_api.models.schema import LABELS, PROPERTIES, RELATIONSHIPS
 from tests.neo4j_server import Neo4jServer
+from tests.support.cypher import rows, statuses
 from tests.support.embedders import small_embedder
 
 ROOT = Path(__file__).parents[2]
@@ -100,22 +101,15 @@ def explained(migrated_graph: Graph, server: Neo4jServer) -> Iterator[neo4j.Driv
 
 def make_tokens(driver: neo4j.Driver) -> None:
     """Write and delete a node of each label with its properties, so that the server knows the vocabulary."""
-    with driver.session() as session:
-        for label, names in PROPERTIES.items():
-            properties = dict.fromkeys(names, "token")
-            session.run(f"CREATE (n:{label}) SET n += $map DELETE n", map=properties).consume()
-        for kind in RELATIONSHIPS:
-            session.run(f"CREATE (a)-[r:{kind}]->(b) DELETE r, a, b").consume()
+    for label, names in PROPERTIES.items():
+        rows(driver, f"CREATE (n:{label}) SET n += $map DELETE n", map=dict.fromkeys(names, "token"))
+    for kind in RELATIONSHIPS:
+        rows(driver, f"CREATE (a)-[r:{kind}]->(b) DELETE r, a, b")
 
 
 def test_a_misspelt_name_would_be_seen(explained: neo4j.Driver) -> None:
     assert statuses(explained, "EXPLAIN MATCH (s:Source) RETURN s.ful_text", {}) >= {"01N52"}
     assert statuses(explained, "EXPLAIN MATCH (s:Sauce) RETURN s.full_text", {}) >= {"01N50"}
-
-
-def statuses(driver: neo4j.Driver, query: str, values: dict[str, object]) -> set[str]:
-    with driver.session() as session:
-        return {status.gql_status for status in session.run(query, values).consume().gql_status_objects}
 
 
 @pytest.mark.parametrize("name", sorted(FILES))

@@ -33,6 +33,8 @@ def ready(request: Request, response: Response) -> Readiness:
 
 def readiness_of(opening: Opening) -> Readiness:
     """Check all parts; a missing model alone leaves the service ready, for it searches by full text then."""
+    if reason := opening.waiting_for():
+        return Readiness(ready=False, waiting_for=reason)
     try:
         container = opening.container()
         checks = [*_index_checks(container), _model_check(container)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
@@ -13,10 +14,11 @@ from kg_api.ingest.records import Incoming
 from kg_api.ingest.service import IngestService
 from kg_api.models.documents import DocumentText, DocumentUpload, Ingested
 from kg_api.web.dependencies import Open
-from kg_api.web.problems import invalid
 from kg_api.web.strict_json import parse
 
 router = APIRouter(tags=["ingest"])
+
+Model = TypeVar("Model", bound=BaseModel)
 
 MAX_FIELDS = 10
 MAX_FIELD_BYTES = 64 * 1024
@@ -53,12 +55,19 @@ BODY = {
 }
 
 
-@router.post("/documents", status_code=202, summary="Ingest a document", openapi_extra=BODY)
+UNCHANGED: dict[int | str, dict[str, Any]] = {
+    200: {"model": Ingested, "description": "There is nothing new to embed."}
+}
+
+
+@router.post(
+    "/documents", status_code=202, summary="Ingest a document", openapi_extra=BODY, responses=UNCHANGED
+)
 async def ingest_document(container: Open, request: Request, response: Response) -> Ingested:
     """Store a document; the same one again changes nothing, a changed one keeps its unchanged paragraphs.
 
     It can be found by full text when this answers (202), by meaning when the job is done.
-    200: nothing was new.
+    200: there is nothing new to embed.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
@@ -73,7 +82,7 @@ async def ingest_document(container: Open, request: Request, response: Response)
 
 
 async def _from_json(service: IngestService, content: bytes) -> Ingested:
-    body = DocumentText.model_validate(await run_in_threadpool(parse, content))
+    body = _valid(DocumentText, await run_in_threadpool(parse, content))
     incoming = Incoming(body.ontology, body.document, body.text, body.format, body.uri, body.metadata)
     return await run_in_threadpool(service.ingest_text, incoming)
 
@@ -83,7 +92,7 @@ async def _from_upload(service: IngestService, request: Request) -> Ingested:
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise HTTPException(422, "file: the part with the document is missing")
-        upload = DocumentUpload.model_validate(_fields(form, file.filename))
+        upload = _valid(DocumentUpload, _fields(form, file.filename))
         content = await file.read()
     incoming = Incoming(upload.ontology, upload.document, "", upload.format, upload.uri, upload.metadata)
     return await run_in_threadpool(service.ingest_bytes, content, incoming)
@@ -97,8 +106,9 @@ def _fields(form: FormData, filename: str | None) -> dict[str, Any]:
     return fields
 
 
-def on_invalid_document(_: Request, error: Exception) -> Response:
-    """Answer a body that was read by hand and does not validate, like any other."""
-    if not isinstance(error, ValidationError):
-        raise TypeError(type(error))
-    return invalid([{"loc": e["loc"], "msg": e["msg"]} for e in error.errors(include_input=False)])
+def _valid(model: type[Model], given: Any) -> Model:
+    """Check a body that was read by hand, so that it is answered like any other."""
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors(include_input=False)) from None

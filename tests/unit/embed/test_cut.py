@@ -13,10 +13,14 @@ def words(text: str) -> list[Token]:
 
 
 def measure(budget: int, max_chars: int = 10_000) -> Measure:
-    def fits(text: str) -> bool:
-        return len(text) <= max_chars and len(words(text)) <= budget
+    def tokens(text: str) -> list[Token]:
+        assert len(text) <= max_chars, "so long a text must not be tokenised in one go"
+        return words(text)
 
-    return Measure(words, fits, budget, max_chars)
+    def fits(text: str) -> bool:
+        return len(text) <= max_chars and len(tokens(text)) <= budget
+
+    return Measure(tokens, fits, budget, max_chars)
 
 
 def pieces(text: str, spans: list[Span]) -> list[str]:

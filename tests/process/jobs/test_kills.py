@@ -1,0 +1,116 @@
+"""Workers killed again and again: nothing lost, nothing twice, progress that never falls (G2, G3, G21)."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.jobs import find_job
+from kg_api.models.jobs import JobState
+from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, seed, until_done, until_owned
+from tests.support.running import Service, wait_until
+
+COMPLETED = {"state": "completed", "kind": "source_embedding", "ontology": None, "hidden": []}
+
+
+@dataclass
+class Watcher:
+    """Polls a job over REST in a thread of its own, as a person's progress bar does."""
+
+    url: str
+    seen: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def __post_init__(self) -> None:
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._poll)
+
+    def __enter__(self) -> Watcher:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _poll(self) -> None:
+        with httpx.Client(timeout=30) as client:
+            while not self._ended.wait(0.05):
+                answer = client.get(self.url)
+                self.seen.append({"status": answer.status_code, **answer.json()})
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is killed, and how long a worker lives, in seconds."""
+
+    kills: int
+    sources: int
+    lives: tuple[float, float]
+    seconds_a_batch: float
+
+
+SMALL = Size(kills=8, sources=800, lives=(0.1, 1.2), seconds_a_batch=0.04)
+FULL = Size(kills=30, sources=2400, lives=(0.2, 3.0), seconds_a_batch=0.1)
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(SMALL, id="8 kills"),
+        pytest.param(FULL, id="30 kills", marks=[pytest.mark.full, pytest.mark.timeout(1200)]),
+    ],
+)
+def test_kills_lose_nothing_and_do_nothing_twice(
+    crew: Crew, graph: Graph, driver: neo4j.Driver, service: Service, size: Size
+) -> None:
+    dice = random.Random(11)
+    job_id = seed(graph, size.sources)
+    with Watcher(f"{service.url}/jobs/{job_id}") as watcher:
+        for _ in range(size.kills):
+            victim, before = crew.hire(size.seconds_a_batch), find_job(graph, job_id).worker
+            until_owned(graph, job_id, other_than=before)
+            time.sleep(dice.uniform(*size.lives))
+            victim.kill()
+            assert find_job(graph, job_id).state is JobState.RUNNING, "this kill missed: more sources are needed"
+        crew.hire()
+        done = until_done(graph, job_id)
+        time.sleep(0.5)
+    assert_all_embedded(driver, size.sources)
+    assert (done.done, done.total) == (size.sources, size.sources)
+    again = crew.embedded_again()
+    print(f"{size.kills} kills, {again} of {size.sources} sources embedded again")
+    assert again <= size.kills * BATCH
+    assert_monotone(watcher.seen, size.sources)
+
+
+def assert_monotone(seen: list[dict[str, Any]], sources: int) -> None:
+    """What REST told of the job while its workers died."""
+    assert {each["status"] for each in seen} == {200}
+    done = [each["done"] for each in seen]
+    assert done == sorted(done)
+    assert len(set(done)) > 5, "too few polls to say anything"
+    assert all(each["done"] <= each["total"] == sources for each in seen)
+    assert (seen[-1]["state"], seen[-1]["done"], seen[-1]["total"]) == ("completed", sources, sources)
+
+
+def test_a_worker_that_always_dies_ends_in_a_dead_job_and_the_rest_is_found_again(
+    crew: Crew, graph: Graph, driver: neo4j.Driver
+) -> None:
+    """A text that kills its worker must not hold up the queue for ever; a later tick takes the rest up."""
+    job_id = seed(graph, 2 * BATCH)
+    for _ in range(2):
+        victim = crew.hire(env={"KG_WORKER__MAX_STUMBLES": "2"}, fault="die", place="embedding", at=1)
+        victim.process.wait(60)
+    crew.hire(env={"KG_WORKER__MAX_STUMBLES": "2", "KG_WORKER__TICK_SECONDS": "1"})
+    wait_until(lambda: find_job(graph, job_id).state is JobState.DEAD, 30)
+    assert "was lost" in (find_job(graph, job_id).error or "")
+    wait_until(lambda: graph.read("jobs/count", **COMPLETED)[0]["total"] == 1, 30)
+    assert_all_embedded(driver, 2 * BATCH)

@@ -1,0 +1,58 @@
+"""A job goes on where it was: data and cursor are one write (G9, G10)."""
+
+from __future__ import annotations
+
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, seed, until_done
+from tests.support.worker_main import Fault, Place
+
+BATCHES = 12
+
+
+def test_a_job_that_failed_at_its_seventh_batch_goes_on_there(
+    crew: Crew, graph: Graph, driver: neo4j.Driver
+) -> None:
+    job_id = seed(graph, BATCHES * BATCH)
+    crew.hire(fault="raise", place="embedding", at=7)
+    done = until_done(graph, job_id)
+    batches = crew.batches()
+    assert batches[6] == batches[7], "the seventh batch is the one that is tried again"
+    assert len(batches) == BATCHES + 1
+    assert crew.embedded_again() == BATCH
+    assert (done.attempts, done.done, done.total, done.error) == (2, BATCHES * BATCH, BATCHES * BATCH, None)
+    assert_all_embedded(driver, BATCHES * BATCH)
+
+
+@pytest.mark.parametrize("fault", ["raise", "die"])
+@pytest.mark.parametrize(
+    ("place", "embedded_again"), [("before_cursor", BATCH), ("before_commit", BATCH), ("after_commit", 0)]
+)
+def test_a_fault_between_data_and_cursor_leaves_no_gap_and_counts_nothing_twice(  # noqa: PLR0913 - two axes
+    crew: Crew, graph: Graph, driver: neo4j.Driver, place: Place, fault: Fault, embedded_again: int
+) -> None:
+    job_id = seed(graph, 4 * BATCH)
+    first = crew.hire(fault=fault, place=place, at=2)
+    if fault == "die":
+        first.process.wait(60)
+        crew.hire()
+    done = until_done(graph, job_id)
+    assert (crew.folder / f"faults-{first.process.pid}").read_text() == place
+    assert (done.attempts, done.done, done.total) == (2, 4 * BATCH, 4 * BATCH)
+    assert crew.embedded_again() == embedded_again
+    assert_all_embedded(driver, 4 * BATCH)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("place", ["before_cursor", "before_commit"])
+def test_a_worker_frozen_within_a_transaction_does_not_hold_its_job_for_ever(
+    crew: Crew, graph: Graph, driver: neo4j.Driver, place: Place
+) -> None:
+    """Its transaction keeps the locks until the server ends it: db.transaction.timeout, 120 s."""
+    job_id = seed(graph, 4 * BATCH)
+    crew.hire(fault="freeze", place=place, at=2)
+    crew.hire_and_wait()
+    until_done(graph, job_id, seconds=180)
+    assert_all_embedded(driver, 4 * BATCH)

@@ -1,0 +1,78 @@
+"""Workers that are told to end: they end their batch and give the job back (G19, G20)."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.jobs import find_job
+from kg_api.models.jobs import JobState
+from tests.process.jobs.crew import (
+    BATCH,
+    PATIENCE,
+    Crew,
+    assert_all_embedded,
+    seed,
+    stumbles,
+    until_done,
+    until_owned,
+)
+from tests.support.running import wait_until
+
+LONG_LEASE = {"KG_WORKER__LEASE_SECONDS": "600", "KG_WORKER__HEARTBEAT_SECONDS": "200"}
+"""With it a job that was not given back would never be taken in time."""
+AT_ONCE = 2.0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_batch_and_gives_the_job_to_the_next_at_once(
+    crew: Crew, graph: Graph, driver: neo4j.Driver, number: signal.Signals
+) -> None:
+    job_id = seed(graph, 4 * BATCH)
+    first = crew.hire(1.5, env=LONG_LEASE)
+    owner = until_owned(graph, job_id)
+    crew.hire_and_wait(env=LONG_LEASE)
+    wait_until(lambda: len(crew.batches(first)) > find_job(graph, job_id).done // BATCH, PATIENCE)
+    begun = len(crew.batches(first))
+    first.signal(number)
+    assert first.process.wait(20) == 0, first.output()
+    left = time.monotonic()
+    until_owned(graph, job_id, other_than=owner.worker)
+    assert time.monotonic() - left < AT_ONCE
+    done = until_done(graph, job_id)
+    assert len(crew.batches(first)) == begun, "no batch is begun after the signal"
+    assert crew.embedded_again() == 0, "the batch at hand was ended"
+    assert (done.attempts, stumbles(driver, job_id)) == (2, 0)
+    assert_all_embedded(driver, 4 * BATCH)
+
+
+def test_a_signal_ends_an_idle_worker_and_one_that_waits_for_the_database(crew: Crew) -> None:
+    idle = crew.hire_and_wait()
+    lonely = crew.hire(env={"KG_NEO4J__URI": "bolt://127.0.0.1:1"})
+    wait_until(lambda: '"event": "waiting"' in lonely.output(), PATIENCE, lonely.output)
+    begun = time.monotonic()
+    assert (idle.stop(), lonely.stop()) == (0, 0), idle.output() + lonely.output()
+    assert time.monotonic() - begun < 10
+
+
+def test_a_second_signal_ends_the_worker_at_once_and_nothing_is_lost(
+    crew: Crew, graph: Graph, driver: neo4j.Driver
+) -> None:
+    job_id = seed(graph, 3 * BATCH)
+    first = crew.hire(30.0)
+    wait_until(lambda: bool(crew.batches(first)), PATIENCE)
+    first.signal(signal.SIGTERM)
+    time.sleep(0.3)
+    assert first.process.poll() is None, "the first signal lets the batch end"
+    assert find_job(graph, job_id).state is JobState.RUNNING
+    first.signal(signal.SIGTERM)
+    begun = time.monotonic()
+    assert first.process.wait(10) != 0
+    assert time.monotonic() - begun < 1
+    crew.hire()
+    assert until_done(graph, job_id).done == 3 * BATCH
+    assert_all_embedded(driver, 3 * BATCH)

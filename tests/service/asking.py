@@ -1,0 +1,90 @@
+"""Raw requests of the tests here, and the canary that must survive them all."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import neo4j
+
+from kg_api.graph.database import Graph
+from tests.support.embedding import run_jobs
+
+SEARCH = "/queries/sources/search"
+PROBLEM = "application/problem+json"
+CANARY = "the canary sings in the mine at dawn"
+Json = dict[str, Any]
+
+
+def ingest(
+    http: httpx.Client, text: str, document: str = "a.txt", ontology: str = "notes", **more: Any
+) -> Json:
+    """Store a text; give the answer."""
+    body = {"ontology": ontology, "document": document, "text": text, **more}
+    response = http.post("/documents", json=body)
+    assert response.status_code in {200, 202}, response.text
+    return response.json()
+
+
+def embedded(graph: Graph, http: httpx.Client, text: str, **about: Any) -> Json:
+    """Store a text and embed it."""
+    stored = ingest(http, text, **about)
+    run_jobs(graph)
+    return stored
+
+
+def search(http: httpx.Client, query: str | None = None, **options: Any) -> Json:
+    """Search; give the answer."""
+    asked = options if query is None else {"query_text": query, **options}
+    response = http.post(SEARCH, json=asked)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def texts(answer: Json) -> list[str]:
+    """What was found, in order."""
+    return [hit["full_text"].strip() for hit in answer["sources"]]
+
+
+def found(http: httpx.Client, query: str, **options: Any) -> list[str]:
+    """What full text alone finds, in order."""
+    return texts(search(http, query, mode="text", **options))
+
+
+def vector(values: Sequence[float] | Any, **options: Any) -> Json:
+    """A search body with a vector of the client's own."""
+    return {"query_vector": values, "space": "default", "mode": "vector", **options}
+
+
+def problem(response: httpx.Response, *statuses: int) -> str:
+    """Check that an answer is a problem of one of these statuses; give its detail."""
+    assert response.status_code in statuses, (response.status_code, response.text[:500])
+    assert response.headers["content-type"] == PROBLEM
+    body = response.json()
+    assert body["status"] == response.status_code
+    assert body["type"].startswith("urn:kg:")
+    assert body["title"]
+    assert body["detail"]
+    return body["detail"]
+
+
+def nodes(driver: neo4j.Driver) -> dict[str, int]:
+    """How many nodes of each label there are."""
+    with driver.session() as session:
+        rows = session.run("MATCH (n) RETURN labels(n)[0] AS label, count(*) AS n").data()
+    return {row["label"]: row["n"] for row in rows}
+
+
+@contextmanager
+def unharmed(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> Generator[None]:
+    """Keep a canary while something bad is sent: afterwards it is there, found, and nothing was added."""
+    embedded(graph, http, CANARY, document="canary.txt", ontology="canary")
+    before = nodes(driver)
+    yield
+    answer = search(http, CANARY)
+    assert texts(answer)[0] == CANARY
+    assert answer["degraded"] == []
+    assert answer["sources"][0]["ranks"] == {"vector": 1, "text": 1}
+    assert nodes(driver) == before

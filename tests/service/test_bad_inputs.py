@@ -1,0 +1,285 @@
+"""HARDENING section 5, numbers 1-48, against the running service; the number stands in each test's id.
+
+Each request gets the status that is documented, the next ordinary one works, and a canary is unharmed.
+What full text finds for strange words (2-11, 15-17) is in test_strange_words.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from tests.service.asking import (
+    CANARY,
+    SEARCH,
+    problem,
+    search,
+    texts,
+    unharmed,
+    vector,
+)
+
+pytestmark = pytest.mark.usefixtures("canary")
+
+ONES = [1.0] * 256
+JSON = {"content-type": "application/json"}
+INJECTION = "'}) DETACH DELETE n //"
+BACKTICKS = "a`) MATCH (n) DETACH DELETE n //"
+
+
+@pytest.fixture
+def canary(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> Iterator[None]:
+    with unharmed(http, graph, driver):
+        yield
+
+
+def case(number: int, name: str, *values: Any) -> Any:
+    return pytest.param(*values, id=f"{number:02}-{name}")
+
+
+REFUSED_SEARCHES = [
+    case(1, "empty", {"query_text": ""}, "blank"),
+    case(2, "blanks", {"query_text": " \t\n\u3000"}, "blank"),
+    case(13, "over 20,000 characters", {"query_text": "x OR " * 5000}, "20000"),
+    case(14, "a megabyte", {"query_text": "x " * 500_000}, "20000"),
+    case(18, "null character", {"query_text": "a\x00b"}, "U+0000"),
+    *(case(20, f"limit {k!r}", {"query_text": "a", "limit": k}, "limit") for k in (0, -1, 2**31, 10**9, 101)),
+    *(case(20, f"limit {k!r}", {"query_text": "a", "limit": k}, "limit") for k in ("ten", 1.5, None, True)),
+    case(21, "search has no offset", {"query_text": "a", "offset": 10**9}, "offset"),
+    case(22, "wrong dimension", vector([1.0] * 255), "has 255 dimensions; the space 'default' has 256"),
+    case(24, "zero vector", vector([0.0] * 256), "zero"),
+    case(26, "word in the vector", vector([*ONES[1:], "a"]), "query_vector.255"),
+    case(26, "number as text in the vector", vector([*ONES[1:], "0.5"]), "query_vector.255"),
+    case(26, "truth in the vector", vector([*ONES[1:], True]), "query_vector.255"),
+    case(26, "nested vector", vector([ONES]), "query_vector.0"),
+    case(26, "null in the vector", vector([*ONES[1:], None]), "query_vector.255"),
+    case(27, "200,000 numbers", vector([0] * 200_000), "4096"),
+    case(28, "vector without its space", {"query_vector": ONES, "mode": "vector"}, "space"),
+    case(31, "unknown field", {"query_text": "a", "author": "x"}, "author"),
+    case(32, "a filter with an operator", {"query_text": "a", "ontology": {"$ne": "canary"}}, "ontology"),
+    case(32, "an empty list as filter", {"query_text": "a", "ontology": []}, "ontology"),
+    case(33, "null in a list", {"query_text": "a", "documents": [None]}, "documents.0"),
+    case(35, "sort", {"query_text": "a", "sort": BACKTICKS}, "sort"),
+    case(36, "relationship type", {"query_text": "a", "relationship_type": BACKTICKS}, "relationship_type"),
+    case(37, "backtick in an ontology", {"query_text": "a", "ontology": BACKTICKS}, "ontology"),
+    case(38, "cypher", {"query_text": "a", "cypher": "CALL dbms.components()"}, "cypher"),
+    case(39, "ontology of 9,000 characters", {"query_text": "a", "ontology": "o" * 9000}, "ontology"),
+    case(39, "document of 9,000 characters", {"query_text": "a", "documents": ["d" * 9000]}, "documents.0"),
+    case(42, "window of 2^70", {"query_text": "a", "window_size": 2**70}, "window_size"),
+    case(44, "owner", {"query_text": "a", "owner": "me", "is_admin": True}, "owner"),
+    case(48, "window of 10^6", {"query_text": "a", "window_size": 10**6}, "window_size"),
+]
+"""21: a search has no deep pages; lists have, see below. 35, 36, 38: no field takes such a name."""
+
+
+@pytest.mark.parametrize(("body", "told"), REFUSED_SEARCHES)
+def test_a_search_that_cannot_be_is_refused_and_told(http: httpx.Client, body: Any, told: str) -> None:
+    assert told in problem(http.post(SEARCH, json=body), 422)
+
+
+RAW = [
+    case(14, "two megabytes", b'{"query_text": "' + b"x" * 2_000_000 + b'"}', 413, "larger than"),
+    case(19, "lone surrogate", rb'{"query_text": "\ud800"}', 422, "query_text"),
+    case(19, "lone surrogate as a field's name", rb'{"query_text": "a", "\udfff": 1}', 422, "Extra"),
+    case(23, "NaN", b'{"query_vector": [NaN], "space": "default", "mode": "vector"}', 400, "NaN"),
+    case(23, "Infinity", b'{"query_text": "a", "min_similarity": -Infinity}', 400, "Infinity"),
+    case(
+        25, "1e400", b'{"query_vector": [1e400], "space": "default", "mode": "vector"}', 422, "query_vector"
+    ),
+    case(27, "10^6 numbers", b'{"query_vector": [' + b"0," * 10**6 + b"0]}", 413, "larger than"),
+    case(40, "a key twice", b'{"query_text": "a", "limit": 1, "limit": 100}', 400, "twice"),
+    case(41, "100,000 levels of lists", b"[" * 10**5 + b"]" * 10**5, 400, "deep"),
+    case(41, "100,000 levels of objects", b'{"a":' * 10**5 + b"1" + b"}" * 10**5, 400, "deep"),
+    case(
+        42, "an integer of 5,000 digits", b'{"query_text": "a", "limit": ' + b"9" * 5000 + b"}", 400, "JSON"
+    ),
+    case(45, "not JSON", b"query_text=a", 400, "JSON"),
+    case(45, "nothing", b"", 400, "JSON"),
+    case(45, "byte-order mark", b'\xef\xbb\xbf{"query_text": "a"}', 400, "BOM"),
+    case(45, "UTF-16", '{"query_text": "a"}'.encode("utf-16"), 400, "UTF-8"),
+    case(45, "not UTF-8", b'{"query_text": "\xff"}', 400, "UTF-8"),
+    case(45, "a list", b"[]", 422, "body"),
+    case(45, "null", b"null", 422, "body"),
+]
+
+
+@pytest.mark.parametrize(("content", "status", "told"), RAW)
+def test_a_body_that_is_no_proper_json_is_refused(
+    http: httpx.Client, content: bytes, status: int, told: str
+) -> None:
+    assert told in problem(http.post(SEARCH, content=content, headers=JSON), status)
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/xml", ""])
+@pytest.mark.parametrize("path", [case(45, "search", SEARCH), case(45, "ingest", "/documents")])
+def test_another_content_type_is_refused(http: httpx.Client, path: str, kind: str) -> None:
+    content = b'{"query_text": "a"}'
+    assert "application/json" in problem(
+        http.post(path, content=content, headers={"content-type": kind}), 415
+    )
+
+
+@pytest.mark.parametrize(
+    ("length", "first", "letters"), [case(13, "latin", 3, 0x61, 26), case(13, "chinese", 1, 0x4E00, 5000)]
+)
+def test_five_thousand_terms_are_answered_and_the_rest_is_told(
+    http: httpx.Client, length: int, first: int, letters: int
+) -> None:
+    made = ("".join(chr(first + n // letters**i % letters) for i in range(length)) for n in range(5000))
+    answer = search(http, " ".join(made), mode="text")
+    assert answer["degraded"] == [
+        {"part": "query", "effect": "full text: the first 64 words were used, 4936 were left out"}
+    ]
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        case(13, "1.a.1.a", "1.a." * 24),
+        case(13, "a half", "a½" * 48),
+        case(13, "two scripts", "aア" * 48),
+        case(13, "marks", "e\u0301\u0323" * 32),
+    ],
+)
+def test_words_that_the_analyzer_takes_apart_are_not_too_many_clauses(http: httpx.Client, word: str) -> None:
+    search(http, " ".join(f"{word}{n}" for n in range(200)), mode="text")
+
+
+@pytest.mark.parametrize(
+    ("ontologies", "documents", "status"),
+    [
+        case(13, "1,000 documents of 4 ontologies", 4, 1000, 200),
+        case(13, "1,000 documents of 6 ontologies", 6, 1000, 422),
+        case(13, "1,000 ontologies", 1000, 0, 200),
+        case(13, "1,001 ontologies", 1001, 0, 422),
+    ],
+)
+def test_very_many_filters_are_followed_or_refused(
+    http: httpx.Client, ontologies: int, documents: int, status: int
+) -> None:
+    names = [*(f"o{n}" for n in range(ontologies - 1)), "canary"]
+    body: dict[str, Any] = {"query_text": CANARY, "ontology": names}
+    if documents:
+        body["documents"] = [*(f"d{n}" for n in range(documents - 1)), "canary.txt"]
+    response = http.post(SEARCH, json=body)
+    assert response.status_code == status, response.text
+    if status == 200:
+        assert texts(response.json()) == [CANARY]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        case(21, "offset", "/documents?offset=1000001"),
+        case(21, "negative", "/documents?offset=-1"),
+        case(21, "page of jobs", "/jobs?offset=99999999999999999999999"),
+        case(20, "page size 0", "/documents?limit=0"),
+        case(20, "page size 10^9", "/jobs?limit=1000000000"),
+        case(20, "page size in words", "/jobs?limit=ten"),
+        case(31, "unknown parameter", "/documents?author=x"),
+        case(31, "misspelt parameter", "/jobs?ontologie=notes"),
+        case(35, "sort", f"/documents?sort={BACKTICKS}"),
+        case(36, "state", "/jobs?state=owned"),
+        case(36, "kind", f"/jobs?kind={BACKTICKS}"),
+        case(37, "backtick", f"/documents?ontology={BACKTICKS}"),
+        case(37, "null character", "/documents?ontology=%00"),
+        case(39, "id of 9,000 characters", "/documents/" + "d" * 9000),
+        case(39, "source of 9,000 characters", "/sources/" + "s" * 9000),
+        case(39, "job of 9,000 characters", "/jobs/" + "j" * 9000),
+        case(42, "2^70", f"/documents?limit={2**70}"),
+        case(48, "window", f"/sources/x/context?window_size={10**6}"),
+        case(18, "null character in an id", "/sources/%00"),
+    ],
+)
+def test_a_question_about_the_library_that_cannot_be_is_refused(http: httpx.Client, path: str) -> None:
+    problem(http.get(path), 422)
+
+
+@pytest.mark.parametrize("kind", ["documents", "sources", "jobs"])
+@pytest.mark.parametrize("identity", [case(34, "injection", INJECTION), case(34, "surrogate", "%ED%A0%80")])
+def test_an_id_is_only_ever_compared(http: httpx.Client, kind: str, identity: str) -> None:
+    problem(http.get(f"/{kind}/{identity.replace('/', '%2F')}"), 404)
+
+
+def test_34_deleting_what_looks_like_cypher_deletes_nothing(http: httpx.Client) -> None:
+    response = http.delete("/documents/" + INJECTION.replace("/", "%2F"))
+    assert response.status_code in {200, 404}
+    for path in ("/documents/%27%7D)", f"/ontologies/{INJECTION[4:-3]}"):
+        assert http.delete(path).json() == {"documents": 0, "sources": 0}
+
+
+def test_28_a_vector_of_another_space_is_a_conflict(http: httpx.Client) -> None:
+    assert "'other'" in problem(http.post(SEARCH, json=vector(ONES, space="other")), 409)
+
+
+@pytest.mark.parametrize("scale", [3e38, 1e300, 1e-40, 5e-324])
+def test_25_very_large_and_small_numbers_are_only_a_direction(http: httpx.Client, scale: float) -> None:
+    same = search(http, **vector(ONES))["sources"][0]["similarity"]
+    assert search(http, **vector([scale] * 256))["sources"][0]["similarity"] == pytest.approx(same, abs=1e-6)
+
+
+def test_33_a_filter_of_null_is_no_filter(http: httpx.Client) -> None:
+    assert texts(search(http, CANARY, ontology=None, documents=None, min_similarity=None)) == [CANARY]
+
+
+def test_38_no_route_takes_cypher(http: httpx.Client) -> None:
+    described = json.dumps(http.get("/openapi.json").json()["paths"]).lower()
+    assert "cypher" not in described
+    for path in ("/cypher", "/query", "/db/neo4j/tx/commit", "/mcp"):
+        problem(http.post(path, json={"statement": "MATCH (n) DETACH DELETE n"}), 404)
+
+
+def document(**fields: Any) -> dict[str, Any]:
+    return {"ontology": "bad", "document": "a.txt", "text": "some text", **fields}
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        case(18, "null character", document(text="a\x00b"), "U+0000"),
+        case(37, "backtick in an ontology", document(ontology=BACKTICKS), "ontology"),
+        case(37, "slash in an ontology", document(ontology="../etc"), "ontology"),
+        case(39, "name of 9,000 characters", document(document="d" * 9000), "document"),
+        case(42, "2^70 in the metadata", document(metadata={"a": 2**70}), "64 bits"),
+        case(43, "a map in the metadata", document(metadata={"a": {"b": 1}}), "metadata.a"),
+        case(43, "a mixed list in the metadata", document(metadata={"a": [1, "x"]}), "metadata.a"),
+        case(44, "is_admin", document(is_admin=True), "is_admin"),
+        case(44, "state", document(state="done"), "state"),
+        case(44, "an id of one's own", document(document_id="mine"), "document_id"),
+        case(44, "a vector of one's own", document(embedding=ONES), "embedding"),
+        case(45, "text that is no text", document(text=["a"]), "text"),
+        case(1, "a document without text", document(text=" \n"), "no text"),
+    ],
+)
+def test_a_document_that_cannot_be_is_refused_and_nothing_is_stored(
+    http: httpx.Client, body: Any, told: str
+) -> None:
+    assert told in problem(http.post("/documents", json=body), 422)
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        case(19, "lone surrogate in the text", json.dumps(document(text="\ud800")).encode(), 422),
+        case(19, "lone surrogate in a key", json.dumps(document(metadata={"\ud800": 1})).encode(), 422),
+        case(23, "NaN in the metadata", json.dumps(document(metadata={"a": float("nan")})).encode(), 400),
+        case(
+            25,
+            "1e400 in the metadata",
+            json.dumps(document(metadata={"a": 0})).encode()[:-2] + b"1e400}}",
+            422,
+        ),
+        case(40, "ontology twice", b'{"ontology": "canary",' + json.dumps(document()).encode()[1:], 400),
+        case(41, "100,000 levels", b'{"metadata":' + b'{"a":' * 10**5 + b"1" + b"}" * 10**5 + b"}", 400),
+        case(45, "byte-order mark", b"\xef\xbb\xbf" + json.dumps(document()).encode(), 400),
+        case(45, "UTF-16", json.dumps(document()).encode("utf-16"), 400),
+    ],
+)
+def test_a_document_in_no_proper_json_is_refused(http: httpx.Client, content: bytes, status: int) -> None:
+    problem(http.post("/documents", content=content, headers=JSON), status)

@@ -1,0 +1,167 @@
+"""HARDENING section 5, numbers 1-17: full text takes any words for what they are, never for orders."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kg_api.graph.database import Graph
+from kg_api.graph.passages import by_text
+from kg_api.search.fulltext import lucene_queries, terms
+from tests.service.asking import embedded, found, ingest, search, texts
+
+STOP_WORDS = (
+    " a an and are as at be but by for if in into is it no not of on or s such t that the their then there "
+    "these they this to was will with "
+)
+"""What the index's English analyzer leaves out."""
+LITERALS = {
+    "03 unbalanced": ("(unbalanced", "a line with an (unbalanced bracket"),
+    "04 slash": ("foo/bar", "the path foo/bar is here"),
+    "04 and-or": ("lorry/and", "one lorry/and another"),
+    "05 AND": ("AND gate", "the gate of a circuit"),
+    "06 dangling": ("vessel AND", "a vessel at sea"),
+    "06 NOT": ("NOT harbour", "a harbour at night"),
+    "07 unclosed": ('"unclosed', 'he said "unclosed and went'),
+    "09 field": ("title:secret", "the secret of the sea"),
+    "10 C++": ("C++", "written in C++ mostly"),
+    "10 C#": ("C#", "written in C# mostly"),
+    "10 .NET": (".NET", "it runs on .NET today"),
+    "11 tb-": ("tb-", "the variant tb-foo of it"),
+    "12 backslash": ("back\\slash", "a back\\slash path"),
+    "15 fuzzy": ("zebra~1", "a zebra in the zoo"),
+    "16 regex": ("/(abc+)+$/", "an abc book"),
+    "boost": ("whale^-1", "a whale of a time"),
+    "range": ("[otter TO seal]", "an otter on a stone"),
+    "wildcard inside": ("cro*ile crow", "a crow on the roof"),
+    "17 Chinese": ("测试文档", "这是一个测试文档。"),
+    "17 Japanese": ("日本のアニメ", "日本のアニメを見る"),
+    "17 Arabic": ("السلام", "السلام عليكم"),
+    "17 Arabic with marks": ("مُحَمَّد", "اسمه مُحَمَّد هنا"),
+    "17 Persian with a joiner": ("می\u200cخواهم", "من می\u200cخواهم بروم"),
+    "17 Hebrew": ("שלום", "שלום לכולם"),
+    "17 Hindi": ("हिन्दी", "यह हिन्दी भाषा है"),
+    "17 Thai": ("น้ำ", "น้ำ"),
+    "17 Greek capitals": ("ΟΔΟΣ", "Η ΟΔΟΣ είναι εδώ"),
+    "17 Turkish capital": ("İSTANBUL", "in İstanbul they say"),
+    "17 mark without a composed form": ("x\u0302yz", "the vector x\u0302yz points up"),
+    "a word of 300 letters": ("w" * 300, f"so {'w' * 300} it is"),
+    "a number with dots": ("2026.08.1", "since 2026.08.1 it does"),
+    "an apostrophe": ("don’t", "we don’t say"),
+}
+
+
+@pytest.mark.parametrize(("query", "text"), LITERALS.values(), ids=LITERALS)
+def test_a_word_is_found_as_it_stands(http: httpx.Client, query: str, text: str) -> None:
+    ingest(http, text, document="it.txt")
+    ingest(http, "something else entirely", document="other.txt")
+    assert found(http, query) == [text]
+
+
+@pytest.mark.parametrize("query", ["*", "?", "* ?", "***", "~", "\\", "-", "+", "!", "&&", "||", "{", "/[/"])
+def test_08_12_signs_alone_match_nothing_and_that_is_told(http: httpx.Client, query: str) -> None:
+    ingest(http, "any text at all")
+    answer = search(http, query, mode="text")
+    assert texts(answer) == []
+    assert "no word" in answer["degraded"][0]["effect"]
+
+
+@pytest.mark.parametrize("query", ["*", "👩‍👩‍👧", "~", "\u200f"])
+def test_08_17_hybrid_search_of_signs_goes_on_by_meaning(
+    http: httpx.Client, graph: Graph, query: str
+) -> None:
+    embedded(graph, http, "any text at all")
+    answer = search(http, query)
+    assert [hit["ranks"]["text"] for hit in answer["sources"]] == [None]
+    assert "no word" in answer["degraded"][0]["effect"]
+
+
+@pytest.mark.parametrize("query", ["AND", "OR", "NOT", "TO", "a AND", "the"])
+def test_05_06_words_that_the_index_leaves_out_find_nothing_by_themselves(
+    http: httpx.Client, query: str
+) -> None:
+    """The English analyzer keeps no stop words."""
+    ingest(http, "this and that or not to the end")
+    assert found(http, query) == []
+
+
+@pytest.mark.parametrize(
+    "query", ["title:beacon", "ontology:notes", "scope:kgo", "document_id:x", "uri:beacon"]
+)
+def test_09_no_field_is_read_but_those_that_are_told(http: httpx.Client, query: str) -> None:
+    ingest(http, "some lamp", document="a.txt", uri="file:///beacon", metadata={"title": "beacon"})
+    assert found(http, query) == []
+
+
+def test_10_several_such_words_find_each_of_their_documents(http: httpx.Client) -> None:
+    for number, word in enumerate(["C++", "C#", ".NET", "plain"]):
+        ingest(http, f"a program in {word} here", document=f"{number}.txt")
+    hits = found(http, "C++ C# .NET")
+    assert sorted(hits) == ["a program in .NET here", "a program in C# here", "a program in C++ here"]
+
+
+def test_11_a_dash_excludes_nothing(http: httpx.Client) -> None:
+    ingest(http, "the foo of it")
+    assert found(http, "the -foo") == ["the foo of it"]
+
+
+def test_15_three_hundred_fuzzy_terms_are_one_word(http: httpx.Client) -> None:
+    ingest(http, "ab cd")
+    found(http, "warm up")
+    begun = time.perf_counter()
+    assert found(http, "ab~ " * 300) == ["ab cd"]
+    assert time.perf_counter() - begun < 1, "200 ms on a quiet machine"
+    assert found(http, "ac~ " * 300) == [], "nothing is fuzzy"
+
+
+@pytest.mark.parametrize("stored", ["NFC", "NFD"])
+def test_17_composed_and_decomposed_characters_are_the_same(http: httpx.Client, stored: str) -> None:
+    words = "café Ångström tiếng 한국어"
+    ingest(http, unicodedata.normalize(stored, words))  # pyright: ignore[reportArgumentType]
+    for word in words.split():
+        hits = [found(http, unicodedata.normalize(form, word)) for form in ("NFC", "NFD")]
+        assert hits[0] == hits[1] == [unicodedata.normalize(stored, words)]  # pyright: ignore[reportArgumentType]
+
+
+def test_a_question_finds_any_of_its_words_and_ranks_more_of_them_higher(http: httpx.Client) -> None:
+    for number, text in enumerate(["red apples", "green apples fall", "blue plums"]):
+        ingest(http, text, document=f"{number}.txt")
+    assert found(http, "do green apples grow?") == ["green apples fall", "red apples"]
+
+
+def test_headings_and_names_are_found_too(http: httpx.Client) -> None:
+    ingest(http, "# Zeppelin\n\n## Parts\n\ngondola and hull", document="airships.md")
+    assert found(http, "zeppelin") == found(http, "airships.md") == found(http, "gondola") != []
+
+
+SIGNS = ["a", "b", "+", "-", "&&", "!", "(", "[", '"', "~", "*", "?", ":", "\\", "/", "AND"]
+ANY_TEXT = st.text(max_size=300) | st.lists(st.sampled_from(SIGNS)).map(" ".join)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ANY_TEXT)
+def test_the_server_takes_what_is_made_of_any_text(graph: Graph, text: str) -> None:
+    for query in lucene_queries(terms(text), ["notes"], None):
+        assert by_text(graph, query, None, "", 5) == []
+
+
+LETTERS = st.characters(max_codepoint=0xD7FF, categories=["Lu", "Ll", "Lo", "Lm"])
+WORDS = st.builds(
+    str.__add__,
+    LETTERS,
+    st.text(LETTERS | st.characters(max_codepoint=0xD7FF, categories=["Nd", "Mn", "Mc"]), max_size=8),
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(WORDS, min_size=1, max_size=3))
+def test_a_document_is_found_by_any_word_of_it(http: httpx.Client, words: list[str]) -> None:
+    text = unicodedata.normalize("NFC", " ".join(words))
+    ingest(http, text, document="hypothesis.txt")
+    for word in terms(text):
+        assert f" {word.lower()} " in STOP_WORDS or found(http, word) == [text], word

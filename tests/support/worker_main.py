@@ -1,0 +1,175 @@
+"""A worker process as `kg worker` runs it, but for what a test puts into it: the model, the jobs, faults.
+
+Run as a module with a `Plan` in JSON as its argument. What it does is written to files in the plan's folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from kg_api import bootstrap
+from kg_api.bootstrap import Container
+from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.embed.port import Vectors
+from kg_api.errors import EmbeddingFailed
+from kg_api.graph import jobs
+from kg_api.graph.database import Graph, Transaction
+from kg_api.jobs.run import Handler, JobRun
+from kg_api.settings import Settings, load_settings
+from kg_api.worker import main as product
+
+Place = Literal["embedding", "before_cursor", "before_commit", "after_commit"]
+Fault = Literal["raise", "die", "freeze"]
+
+TEST_KIND = "test"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a test puts into a worker."""
+
+    folder: str
+    """Where it writes; shared by the workers of a test."""
+    seconds_a_batch: float = 0.0
+    """How long the model takes."""
+    fault: Fault | None = None
+    place: Place = "embedding"
+    at: int = 0
+    """Which batch of this process has the fault, from 1."""
+    intervals: bool = False
+    """Run jobs of kind `test` alone, writing when each was owned; wait for the file `go` first."""
+
+    def as_json(self) -> str:
+        """Give it as a command line's argument."""
+        return json.dumps(asdict(self))
+
+
+@dataclass
+class Faults:
+    """Does at its place what the plan says, once."""
+
+    plan: Plan
+    seen: int = 0
+    notes: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.notes = Path(self.plan.folder) / f"faults-{os.getpid()}"
+
+    def pass_by(self, place: Place) -> None:
+        """Count, and stumble when it is time."""
+        if place != self.plan.place or self.plan.fault is None:
+            return
+        self.seen += 1
+        if self.seen != self.plan.at:
+            return
+        self.notes.write_text(place)
+        if self.plan.fault == "raise":
+            raise EmbeddingFailed(f"a fault of the test {place}")
+        os.kill(os.getpid(), signal.SIGKILL if self.plan.fault == "die" else signal.SIGSTOP)
+
+
+class RecordingEmbedder(DeterministicEmbedder):
+    """The small embedder; it writes down what it is given, and takes its time."""
+
+    def __init__(self, plan: Plan, faults: Faults) -> None:
+        super().__init__()
+        self._plan = plan
+        self._faults = faults
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder`."""
+        note(self._plan, "embedded", list(texts))
+        self._faults.pass_by("embedding")
+        time.sleep(self._plan.seconds_a_batch)
+        return super().embed_passages(texts)
+
+
+class Intervals:
+    """Handles jobs of kind `test`: it owns each for a moment, and writes from when to when."""
+
+    kind = TEST_KIND
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def run(self, run: JobRun) -> None:
+        """See `Handler`."""
+        claimed = time.monotonic_ns()
+        run.checkpoint()
+        run.commit(lambda _: None, after="done", done=1)
+        time.sleep(0.01)
+        note(self._plan, "intervals", [run.job.job_id, claimed, time.monotonic_ns()])
+        run.finish()
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalContainer(Container):
+    """A container whose worker runs the test's jobs alone."""
+
+    plan: Plan
+
+    def handlers(self) -> list[Handler]:
+        """Give the test's handler."""
+        return [Intervals(self.plan)]
+
+
+def note(plan: Plan, name: str, entry: Any) -> None:
+    """Write a line that survives the death of this process."""
+    path = Path(plan.folder) / f"{name}-{os.getpid()}.jsonl"
+    with path.open("ab", buffering=0) as file:
+        file.write(json.dumps(entry).encode() + b"\n")
+
+
+def main(plan: Plan) -> None:
+    """Work until stopped."""
+    faults = Faults(plan)
+    product.open_container = partial(_open, plan, faults)
+    jobs.advance = _around_advance(jobs.advance, faults)
+    Graph.transaction = _around_commit(Graph.transaction, faults)
+    product.work(load_settings())
+
+
+def _open(plan: Plan, faults: Faults, settings: Settings, *, needs_embedder: bool) -> Container:
+    opened = bootstrap.open_container(settings, needs_embedder=needs_embedder)
+    if not plan.intervals:
+        return replace(opened, embedder=RecordingEmbedder(plan, faults))
+    _wait_at_barrier(Path(plan.folder))
+    return IntervalContainer(**{each.name: getattr(opened, each.name) for each in fields(opened)}, plan=plan)
+
+
+def _wait_at_barrier(folder: Path) -> None:
+    (folder / f"ready-{os.getpid()}").touch()
+    while not (folder / "go").exists():
+        time.sleep(0.001)
+
+
+def _around_advance(advance: Callable[..., None], faults: Faults) -> Callable[..., None]:
+    def faulty(tx: Transaction, owner: jobs.Owner, **places: Any) -> None:
+        faults.pass_by("before_cursor")
+        advance(tx, owner, **places)
+        faults.pass_by("before_commit")
+
+    return faulty
+
+
+def _around_commit(transaction: Callable[..., Any], faults: Faults) -> Callable[..., Any]:
+    def faulty(graph: Graph, work: Callable[[Transaction], Any]) -> Any:
+        result = transaction(graph, work)
+        if work.__qualname__ == "JobRun.commit.<locals>.batch":
+            faults.pass_by("after_commit")
+        return result
+
+    return faulty
+
+
+if __name__ == "__main__":
+    main(Plan(**json.loads(sys.argv[1])))

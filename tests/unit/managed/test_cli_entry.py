@@ -1,0 +1,140 @@
+"""The entry point of `kg`: exit codes, messages, and what it loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from kg_api.errors import NotFound
+from kg_cli import console, main
+
+HEAVY = {
+    "neo4j",
+    "onnxruntime",
+    "fastapi",
+    "pydantic",
+    "jgo",
+    "httpx",
+    "numpy",
+    "rich",
+    "psutil",
+    "tokenizers",
+}
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KG_HOME", str(tmp_path / "kg"))
+    console.stderr.cache_clear()
+    console.stdout.cache_clear()
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that fail in every way."""
+    app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+
+    @app.command()
+    def missing() -> None:
+        raise NotFound("there is no [red]ontology")
+
+    @app.command()
+    def broken() -> None:
+        raise ZeroDivisionError("a fault")
+
+    @app.command()
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    @app.command()
+    def fine() -> None:
+        return
+
+    monkeypatch.setattr(main, "app", app)
+
+
+@pytest.mark.usefixtures("failing")
+def test_an_error_of_ours_is_one_block_and_its_exit_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main.run_command(["missing"]) == NotFound.exit_code == 4
+    written = capsys.readouterr()
+    assert (written.out, written.err) == ("", "kg: there is no [red]ontology\n")
+
+
+@pytest.mark.usefixtures("failing")
+def test_a_fault_is_short_and_its_trace_is_in_the_log(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main.run_command(["broken"]) == 1
+    log = tmp_path / "kg" / "logs" / "cli.log"
+    said = capsys.readouterr().err
+    assert "ZeroDivisionError: a fault" in said
+    assert str(log) in said
+    assert "Traceback" not in said
+    assert "Traceback" in log.read_text()
+
+
+@pytest.mark.usefixtures("failing")
+def test_debugging_shows_the_trace(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KG_LOG__LEVEL", "debug")
+    assert main.run_command(["broken"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("failing")
+def test_a_fault_is_told_even_when_the_settings_are_wrong(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KG_API__PORT", "none")
+    assert main.run_command(["broken"]) == 1
+    assert "ZeroDivisionError: a fault" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("failing")
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["interrupted"], 130), (["fine"], 0), (["no-such"], 2), (["fine", "--x"], 2)]
+)
+def test_other_ends_have_their_codes(arguments: list[str], code: int) -> None:
+    assert main.run_command(arguments) == code
+
+
+def test_wrong_settings_name_their_variable(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KG_API__PORT", "99999")
+    assert main.run_command(["status"]) == 78
+    assert "KG_API__PORT" in capsys.readouterr().err
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = (
+        "import sys; from kg_cli import main; code = main.run_command(['--help']); "
+        "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr); raise SystemExit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "kg up" in done.stdout
+    assert not HEAVY & set(done.stderr.split())
+
+
+@pytest.mark.parametrize("command", ["up", "down", "status", "doctor"])
+def test_every_command_shows_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run_command([command, "--help"]) == 0
+    assert f"Example: kg {command}" in capsys.readouterr().out
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "kg_cli.main", "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as done:
+        assert done.stdout is not None
+        done.stdout.close()
+        assert done.stderr is not None
+        assert done.stderr.read() == b""
+        assert done.wait() == 1

@@ -1,0 +1,37 @@
+"""How a test sees blocks and sources: as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kg_api.models.parsing import Block, ParsedDocument
+from kg_api.parse.documents import parse
+from kg_api.parse.size import SplitLimits
+from kg_api.parse.split import split
+
+
+def seen(text: str, blocks: Iterable[Block]) -> list[tuple[str, str]]:
+    """(kind and level, text without the blanks around it) of each block."""
+    return [
+        (block.kind + (str(block.level) if block.level else ""), text[block.start : block.end].strip())
+        for block in blocks
+    ]
+
+
+def sources(text: str, name: str, limits: SplitLimits | None = None) -> list[tuple[str, str]]:
+    """(heading path, text without the blanks around it) of each source."""
+    document = parse(text, name)
+    spans = split(document, limits) if limits else split(document)
+    return [(" > ".join(span.heading), text[span.start : span.end].strip()) for span in spans]
+
+
+def assert_tiles(document: ParsedDocument) -> None:
+    spans = split(document)
+    assert "".join(document.text[span.start : span.end] for span in spans) == document.text
+    assert all(span.start < span.end for span in spans)
+    assert spans[0].start == 0
+
+
+def many(count: int, word: str = "word") -> str:
+    """A text of `count` words without an end of a sentence."""
+    return " ".join([word] * count)

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import zipfile
+from io import BytesIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.errors import InvalidInput, UnreadableDocument
+from kg_api.parse.decode import check_text, decode
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\ufeff"))
+GERMAN = "Die Größe der Übermacht überraschte Müller; er äußerte sich später ausführlich darüber.\r\n"
+RUSSIAN = "Широкая электрификация южных губерний даст мощный толчок подъёму сельского хозяйства.\n"
+CHINESE = (
+    "这是一个用来检查文字编码的普通段落，里面有逗号、句号和常用的汉字。今天的天气很好，我们去公园散步。\n"
+)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@given(text=TEXTS)
+def test_utf8_comes_back_as_it_was(encoding: str, text: str) -> None:
+    if not text.encode().startswith((b"%PDF-", b"PK", b"{\\rtf", b"GIF8", b"BZh", b"RIFF", b"7z")):
+        assert decode(text.encode(encoding)) == (text, ())
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@given(text=TEXTS)
+def test_a_byte_order_mark_is_obeyed_and_removed(encoding: str, text: str) -> None:
+    assert decode("\ufeff".encode(encoding) + text.encode(encoding)) == (text, ())
+
+
+@pytest.mark.parametrize("text", ["a\r\nb\rc\n", "", "\n", " \t"])
+def test_newlines_and_blanks_stay(text: str) -> None:
+    assert decode(text.encode())[0] == text
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "name"),
+    [(GERMAN, "cp1252", "cp1252"), (RUSSIAN, "koi8_r", "koi8_r"), (CHINESE, "gb18030", "gb18030")],
+)
+def test_another_encoding_is_guessed_and_said(text: str, encoding: str, name: str) -> None:
+    got, notes = decode(text.encode(encoding))
+    assert got == text
+    assert [note for note in notes if name in note and "not UTF-8" in note]
+
+
+def test_spanish_is_read_with_the_most_used_encoding() -> None:
+    text = (
+        "El año pasado, la señora Muñoz explicó a los niños qué pasó después en la montaña de Cataluña. " * 5
+    )
+    assert decode(text.encode("cp1252"))[0] == text
+
+
+def docx() -> bytes:
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("word/document.xml", "<x/>")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"%PDF-1.7\nall of it is ASCII\n", "a PDF file"),
+        (docx(), "ZIP archive"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "a PNG picture"),
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF", "a JPEG picture"),
+        (b"text\x00more", "byte 4 is zero"),
+        ("Größe".encode("utf-16-le"), "UTF-16 without a byte-order mark"),
+        (b"\xff\xfea\x00b", "byte-order mark says utf-16-le"),
+        (b"\xef\xbb\xbfabc\xff", "byte 6 does not fit"),
+        (bytes(range(128, 256)) * 40, "no other encoding fits"),
+    ],
+)
+def test_what_is_no_text_is_refused_with_what_was_seen(data: bytes, said: str) -> None:
+    with pytest.raises(UnreadableDocument, match=said) as caught:
+        decode(data)
+    assert "Markdown" in str(caught.value)
+
+
+@given(data=st.binary(max_size=300))
+def test_any_bytes_give_storable_text_or_a_refusal(data: bytes) -> None:
+    try:
+        text, _ = decode(data)
+    except UnreadableDocument:
+        return
+    assert "\x00" not in text
+    text.encode()  # raises on lone surrogates
+
+
+@pytest.mark.parametrize("text", ["\ud800", "ab\udfffc", "\udc00\ud800"])
+def test_half_a_surrogate_pair_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="surrogate"):
+        check_text(text)
+
+
+def test_the_place_of_a_null_character_is_said() -> None:
+    with pytest.raises(UnreadableDocument, match="offset 2"):
+        check_text("ab\x00c")
+
+
+def test_good_text_is_given_back() -> None:
+    assert check_text("𝒜 e\u0301 👩\u200d👧\n") == "𝒜 e\u0301 👩\u200d👧\n"

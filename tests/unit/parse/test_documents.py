@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+
+from kg_api.errors import InvalidInput, UnreadableDocument
+from kg_api.models.parsing import Format
+from kg_api.parse.documents import SUFFIXES, parse, read
+
+
+@pytest.mark.parametrize(
+    ("name", "format_", "expected"),
+    [
+        ("a/b/notes.md", None, "markdown"),
+        ("NOTES.MARKDOWN", None, "markdown"),
+        ("pep-0008.rst", None, "rst"),
+        ("a.txt", None, "text"),
+        ("module.py", None, "text"),
+        ("README", None, "text"),
+        ("Minutes of 3. May", None, "text"),
+        ("", None, "text"),
+        ("a.txt", "markdown", "markdown"),
+        ("report.pdf", "markdown", "markdown"),
+        ("a.md", "text", "text"),
+    ],
+)
+def test_the_format_is_the_one_given_or_that_of_the_name(
+    name: str, format_: Format | None, expected: str
+) -> None:
+    assert parse("text", name, format_).format == expected
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.PDF", "a.docx", "x/y.epub", "a.png"])
+def test_formats_of_later_versions_are_refused_with_those_that_are_read(name: str) -> None:
+    with pytest.raises(UnreadableDocument, match=r"not read in this version.*\.md.*\.rst.*\.txt"):
+        parse("text", name)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "title"),
+    [
+        ("# One\n\n# Two", "a.md", "One"),
+        ("## Low\n\n# High", "a.md", "High"),
+        ("---\ntitle: Front\n---\n# One", "a.md", "Front"),
+        ("PEP: 8\nTitle: Style Guide\n\nIntro\n=====\n", "pep-0008.rst", "Style Guide"),
+        ("Intro\n=====\n", "a.rst", "Intro"),
+        ("no heading", "folder/my notes.md", "my notes"),
+        ("no heading", "Minutes of 3. May", "Minutes of 3. May"),
+        ("# no heading", "a.b.txt", "a.b"),
+    ],
+)
+def test_the_title(text: str, name: str, title: str) -> None:
+    assert parse(text, name).title == title
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("../../x.md", "x"), ("a\x00\r\nb.md", "ab"), ("\u202egpj.md", "gpj"), ("x" * 5000, "x" * 199 + "…")],
+)
+def test_a_name_that_is_meant_to_harm_gives_a_plain_title(name: str, title: str) -> None:
+    assert parse("no heading", name).title == title
+
+
+def test_the_text_is_untouched() -> None:
+    text = "\r\n# A\r\n\tb\u2028\x0c \r"
+    assert parse(text, "a.md").text == text
+
+
+def test_program_text_is_code() -> None:
+    kinds = [block.kind for block in parse("import os\n\n\ndef f():\n    pass\n", "a.py").blocks]
+    assert kinds == ["code", "code"]
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "\ud800"])
+def test_text_that_cannot_be_stored_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        parse(text, "a.txt")
+
+
+def test_hidden_characters_are_noted() -> None:
+    assert parse("pay\u200b me\u202e now, \U0001f469\u200d\U0001f467", "a.txt").notes == (
+        "has 2 hidden characters (zero-width, or turning the direction of writing)",
+    )
+    assert parse("nothing hidden", "a.txt").notes == ()
+
+
+def test_a_file_is_decoded_and_its_notes_kept() -> None:
+    document = read(
+        "# Größe\n\nÜbermäßig große Äpfel fielen später vom Baum der Müllers.\n".encode("cp1252"), "a.md"
+    )
+    assert document.title == "Größe"
+    assert "cp1252" in document.notes[0]
+
+
+def test_a_file_of_a_later_format_is_named_before_it_is_decoded() -> None:
+    with pytest.raises(UnreadableDocument, match=r"\.docx files"):
+        read(b"PK\x03\x04", "a.docx")
+
+
+def test_folders_are_walked_for_what_can_be_read() -> None:
+    assert {".md", ".rst", ".txt", ".text", ".log", ".py"} <= SUFFIXES
+    assert not {".pdf", ".html", ".png"} & SUFFIXES
+    for suffix in SUFFIXES:
+        assert parse("text", f"a{suffix}").blocks

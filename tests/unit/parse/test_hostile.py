@@ -1,0 +1,102 @@
+"""HARDENING 5, 62: texts made to be slow. Processor time is measured: a busy machine changes nothing."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from kg_api.models.parsing import Format
+from kg_api.parse.documents import parse
+from kg_api.parse.split import split
+
+SMALL, LARGE, FULL = 10_000, 80_000, 10_000_000
+SECONDS_PER_MB = 60
+"""For the full size; several times what any of them takes, and what is quadratic takes hours."""
+FORMATS: tuple[Format, ...] = ("text", "markdown", "rst")
+
+
+UNITS = {
+    "one line of words": "word ",
+    "one word": "x",
+    "blank lines": "\n",
+    "spaces": " ",
+    "zero-width": "\u200b",
+    "marks": "\u0301",
+    "Chinese without an end": "你好",
+    "Chinese sentences": "你好。",
+    "emoji": "\U0001f469\u200d\U0001f469",
+    "open quotes": "“a. ",
+    "headings": "# h\n",
+    "underlined headings": "h\n====\n\n",
+    "headings without a blank line": "a\n=\n",
+    "list items": "- a\n",
+    "items with paragraphs": "- a\n\n  b\n\n",
+    "items in items": "- ",
+    "numbers": "1. ",
+    "quotations": "> ",
+    "lazy quotations": "> - a\nb\n",
+    "table rows": "|a|b|\n",
+    "table borders": "=  =\na\n",
+    "tables": "a|b\n-|-\n",
+    "cells in one row": "a|",
+    "fences": "```\n",
+    "tags": "<a\n",
+    "comments": ".. a\n\n",
+    "literals": "a::\n\n  b\n\n",
+    "fields": ":a: b\n",
+    "stars": "*a ",
+    "backticks": "`a ",
+    "brackets": "[",
+    "carriage returns": "a\r",
+}
+NESTED = {"nested items": "- a\n", "nested paragraphs": "a\n\n", "nested notes": ".. note::\n\n"}
+AT_FULL_SIZE = [
+    "one line of words",
+    "one word",
+    "zero-width",
+    "blank lines",
+    "headings",
+    "list items",
+    "items in items",
+]
+
+
+def hostile(name: str, size: int) -> str:
+    if name in UNITS:
+        return UNITS[name] * (size // len(UNITS[name]))
+    depth = int((2 * size) ** 0.5)
+    return "".join(f"{' ' * level}{NESTED[name]}" for level in range(depth))
+
+
+def seconds(text: str, format_: Format) -> float:
+    start = time.process_time()
+    spans = split(parse(text, "name", format_))
+    taken = time.process_time() - start
+    assert not spans or "".join(text[span.start : span.end] for span in spans) == text
+    return taken
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("name", [*UNITS, *NESTED])
+def test_time_grows_with_the_text(name: str, format_: Format) -> None:
+    small = min(seconds(hostile(name, SMALL), format_) for _ in range(2))
+    assert seconds(hostile(name, LARGE), format_) <= 30 * small + 0.1  # eight times the text; quadratic is 64
+
+
+@pytest.mark.full
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("name", AT_FULL_SIZE)
+def test_ten_megabytes_are_handled_in_bounded_time(name: str, format_: Format) -> None:
+    assert seconds(hostile(name, FULL), format_) <= SECONDS_PER_MB * FULL / 1e6
+
+
+@pytest.mark.full
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    ("format_", "line"), [("markdown", "# Heading {}\n"), ("rst", "Heading {}\n===========\n\n")]
+)
+def test_a_million_headings_are_handled_in_bounded_time(format_: Format, line: str) -> None:
+    text = "".join(map(line.format, range(1_000_000)))
+    assert seconds(text, format_) <= SECONDS_PER_MB * len(text) / 1e6

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.parse import markdown
+from tests.unit.parse.shapes import seen
+
+DOCUMENT = """\
+Before.
+
+# One *two*
+para
+goes on
+- item
+  1. inner
+     text
+
+  ```sh
+  # no heading
+  ```
+> quoted
+> # no heading of the document
+
+| a | b |
+|---|---|
+| c | d |
+
+Setext
+title
+---
+[ref]: target
+
+    indented
+
+<div>
+</div>
+
+***
+"""
+
+
+def test_every_kind_of_block() -> None:
+    assert seen(DOCUMENT, markdown.blocks(DOCUMENT)) == [
+        ("paragraph", "Before."),
+        ("heading1", "# One *two*"),
+        ("paragraph", "para\ngoes on"),
+        ("list_item", "- item"),
+        ("list_item", "1. inner\n     text"),
+        ("code", "```sh\n  # no heading\n  ```"),
+        ("paragraph", "> quoted"),
+        ("paragraph", "> # no heading of the document"),
+        ("table", "| a | b |\n|---|---|\n| c | d |"),
+        ("heading2", "Setext\ntitle\n---"),
+        ("paragraph", "[ref]: target"),
+        ("code", "indented"),
+        ("other", "<div>\n</div>"),
+        ("other", "***"),
+    ]
+
+
+@pytest.mark.parametrize("newline", ["\r\n", "\r"])
+def test_newlines_of_all_systems_give_the_same_blocks(newline: str) -> None:
+    text = DOCUMENT.replace("\n", newline)
+    expected = [
+        (kind, part.replace("\n", newline)) for kind, part in seen(DOCUMENT, markdown.blocks(DOCUMENT))
+    ]
+    assert seen(text, markdown.blocks(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("# One *two* `three`", "One two three"),
+        ("## [Linked](http://x.example/a_b) and ![pic](y.png)", "Linked and pic"),
+        ("### Trailing ###", "Trailing"),
+        ("# C# and F\\#", "C# and F#"),
+        ("# `__init__` {#anchor}", "__init__"),
+        ("#", ""),
+        ("# " + "x" * 5000, "x" * 199 + "…"),
+    ],
+)
+def test_titles(line: str, title: str) -> None:
+    (block,) = markdown.blocks(line)
+    assert (block.kind, block.title) == ("heading", title)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_front_matter_is_one_block_and_gives_the_title(newline: str) -> None:
+    text = '---\ntitle: "The *real* title"\ntags: [a]\n---\n# Heading\n'.replace("\n", newline)
+    assert seen(text, markdown.blocks(text)) == [
+        ("other", '---\ntitle: "The *real* title"\ntags: [a]\n---'.replace("\n", newline)),
+        ("heading1", "# Heading"),
+    ]
+    assert markdown.front_title(text) == "The real title"
+
+
+@pytest.mark.parametrize(
+    "text", ["---\n\nrule, no front matter\n\n---\n", "---\nnever closed\n", "a\n---\nb: c\n---\n"]
+)
+def test_a_rule_is_no_front_matter(text: str) -> None:
+    assert markdown.front_title(text) == ""
+    assert not [
+        block
+        for block in markdown.blocks(text)
+        if block.kind == "other" and "\n" in text[block.start : block.end - 1]
+    ]
+
+
+LINES = st.sampled_from(
+    [
+        "",
+        "# h",
+        "text",
+        "- a",
+        "  - b",
+        "1. c",
+        "   d",
+        "    code",
+        "```",
+        "> q",
+        "|a|b|",
+        "|-|-|",
+        "---",
+        "<div>",
+        "\tx",
+    ]
+)
+
+
+@given(lines=st.lists(LINES, max_size=60), window=st.integers(1, 20))
+def test_a_text_parsed_in_parts_has_the_blocks_of_the_whole(lines: list[str], window: int) -> None:
+    text = "\n".join(lines)
+    whole = markdown.blocks(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(markdown, "_WINDOW", window)
+        assert markdown.blocks(text) == whole
+
+
+@given(st.lists(LINES, max_size=40).map("\n".join))
+def test_no_word_is_outside_of_the_blocks(text: str) -> None:
+    covered = [False] * len(text)
+    for block in markdown.blocks(text):
+        assert not any(covered[block.start : block.end])
+        covered[block.start : block.end] = [True] * (block.end - block.start)
+    lost = "".join(character for character, inside in zip(text, covered, strict=True) if not inside)
+    assert not any(character.isalpha() and character not in "abc" for character in lost)

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.parse import rst
+from tests.unit.parse.shapes import seen
+
+DOCUMENT = """\
+PEP: 8
+Title: Style Guide
+  for Code
+
+=====
+Title
+=====
+
+Intro
+that goes on::
+
+  literal
+
+  still literal
+back
+
+1. First
+   goes on
+2. Second
+
+   - inner::
+
+       code
+A. Einstein was
+no list.
+
+.. code-block:: python
+   :caption: x
+
+   # Not a heading
+   ---------------
+
+.. note:: Take care.
+
+   Inner paragraph.
+
+.. [1] A footnote
+   goes on
+.. _link: http://x.example/
+
+.. A comment
+
+   that goes on
+..
+
+   quoted
+
+Section
+-------
+=====  =====
+a      b
+=====  =====
+c      d
+
+=====  =====
+
++---+
+| a |
++---+
+
+>>> 1 + 1
+2
+
+:field: value
+term
+  definition
+
+----
+
+.. _anchor:
+
+Sub
+~~~
+Last"""
+
+
+def test_every_kind_of_block() -> None:
+    assert seen(DOCUMENT, rst.blocks(DOCUMENT)) == [
+        ("other", "PEP: 8\nTitle: Style Guide\n  for Code"),
+        ("heading1", "=====\nTitle\n====="),
+        ("paragraph", "Intro\nthat goes on::"),
+        ("code", "literal\n\n  still literal"),
+        ("paragraph", "back"),
+        ("list_item", "1. First\n   goes on"),
+        ("list_item", "2. Second"),
+        ("list_item", "- inner::"),
+        ("code", "code"),
+        ("paragraph", "A. Einstein was\nno list."),
+        ("code", ".. code-block:: python\n   :caption: x\n\n   # Not a heading\n   ---------------"),
+        ("other", ".. note:: Take care."),
+        ("paragraph", "Inner paragraph."),
+        ("other", ".. [1] A footnote\n   goes on"),
+        ("other", ".. _link: http://x.example/"),
+        ("other", ".. A comment\n\n   that goes on"),
+        ("other", ".."),
+        ("paragraph", "quoted"),
+        ("heading2", "Section\n-------"),
+        ("table", "=====  =====\na      b\n=====  =====\nc      d\n\n=====  ====="),
+        ("table", "+---+\n| a |\n+---+"),
+        ("code", ">>> 1 + 1\n2"),
+        ("list_item", ":field: value"),
+        ("list_item", "term\n  definition"),
+        ("other", "----"),
+        ("heading3", ".. _anchor:\n\nSub\n~~~"),
+        ("paragraph", "Last"),
+    ]
+    assert rst.pep_title(DOCUMENT) == "Style Guide for Code"
+
+
+@pytest.mark.parametrize("newline", ["\r\n", "\r"])
+def test_newlines_of_all_systems_give_the_same_blocks(newline: str) -> None:
+    text = DOCUMENT.replace("\n", newline)
+    expected = [(kind, part.replace("\n", newline)) for kind, part in seen(DOCUMENT, rst.blocks(DOCUMENT))]
+    assert seen(text, rst.blocks(text)) == expected
+    assert rst.pep_title(text) == "Style Guide for Code"
+
+
+def levels(text: str) -> list[tuple[int, str]]:
+    return [(block.level, block.title) for block in rst.blocks(text) if block.kind == "heading"]
+
+
+def test_levels_follow_the_first_appearance_of_a_style() -> None:
+    text = "==\nA\n==\nB\n==\nC\n--\nD\n==\n--\nE\n--\nF\n^^^^\n==\nG\n==\n"
+    assert levels(text) == [(1, "A"), (2, "B"), (3, "C"), (2, "D"), (4, "E"), (5, "F"), (1, "G")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ünïcödé\n=======", [(1, "Ünïcödé")]),
+        ("漢字\n====", [(1, "漢字")]),
+        ("A ``b`` *c* :pep:`8` `d <http://e>`_\n====", [(1, "A b c 8 d")]),
+        ("Exception\\ s\n====", [(1, "Exceptions")]),
+        ("1. Numbered\n===========", [(1, "1. Numbered")]),
+        ("Short\n===", []),
+        ("text\nTitle\n=====", []),
+        ("  Quoted\n  ======", []),
+        ("- item\n------", []),
+        ("====\n====", []),
+        ("::\n\n  Title\n  =====", []),
+        ("=====\nOver\n-----", []),
+    ],
+)
+def test_what_is_a_heading(text: str, expected: list[tuple[int, str]]) -> None:
+    assert levels(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("- item::\n\n  at the text", ["list_item", "paragraph"]),
+        ("- item::\n\n    deeper", ["list_item", "code"]),
+        ("para::\n\nnot indented", ["paragraph", "paragraph"]),
+        ("==  ==\nno table", ["paragraph"]),
+        ("==  ==\na\n===  ==\n\nb", ["paragraph", "paragraph"]),
+        (":pep:`8` says", ["paragraph"]),
+        (".. |x| replace:: y", ["other"]),
+        (".. csv-table:: T\n\n   a, b", ["table"]),
+        ("..\n   comment\n\n   on", ["other"]),
+        ("::", ["paragraph"]),
+        (".. _target:", ["other"]),
+    ],
+)
+def test_kinds(text: str, kinds: list[str]) -> None:
+    assert [block.kind for block in rst.blocks(text)] == kinds
+
+
+LINES = st.sampled_from(
+    [
+        "",
+        "text",
+        "====",
+        "==  ==",
+        "----",
+        "- a",
+        "  b",
+        "    c::",
+        "1. d",
+        ".. note:: e",
+        ".. f",
+        "..",
+        "::",
+        "+--+",
+        "|",
+        ">>> g",
+        ":h: i",
+        "\tj",
+    ]
+)
+
+
+@given(st.lists(LINES, max_size=40).map("\n".join))
+def test_blocks_are_in_order_and_hold_every_line_that_is_not_blank(text: str) -> None:
+    blocks = rst.blocks(text)
+    borders = [offset for block in blocks for offset in (block.start, block.end)]
+    assert borders == sorted(borders)
+    rest = text
+    for block in reversed(blocks):
+        rest = rest[: block.start] + rest[block.end :]
+    assert not rest.strip()
+
+
+@given(st.text())
+def test_any_text_is_covered(text: str) -> None:
+    rest = text
+    for block in reversed(rst.blocks(text)):
+        assert text[block.start : block.end].strip()
+        rest = rest[: block.start] + rest[block.end :]
+    assert not rest.strip()
