@@ -51,6 +51,8 @@ def render(port: int, memory: Memory) -> str:
         "db.tx_log.preallocate": "false",
         "db.tx_log.rotation.size": "64M",
         "db.tx_log.rotation.retention_policy": "256M size",
+        # after a kill -9 the indexes are there at once: 18 s instead of 38 s for 17,000 vectors
+        "db.checkpoint.interval.time": "1m",
         # Bolt closes at once, not after two quiet periods of 5 s
         "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration": "0s",
     }

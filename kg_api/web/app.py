@@ -44,6 +44,7 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
         lifespan=lifespan,
         docs_url=None,  # its page loads scripts from elsewhere; kg works offline
         redoc_url=None,
+        redirect_slashes=False,  # a redirect would go wherever the Host header says
         responses=openapi.RESPONSES,
     )
     app.state.opening = opening

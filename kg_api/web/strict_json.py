@@ -72,8 +72,10 @@ class StrictRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def strictly(request: Request) -> Response:
+            strict = StrictRequest(request.scope, request.receive)
             if self.body_field is not None:
                 require_json(request)
-            return await handle(StrictRequest(request.scope, request.receive))
+                await strict.body()  # here, for FastAPI makes a 400 of whatever happens while it reads
+            return await handle(strict)
 
         return strictly

@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
+from kg_api.errors import InvalidInput
 from kg_api.ingest.records import Incoming
 from kg_api.ingest.service import IngestService
 from kg_api.models.documents import DocumentText, DocumentUpload, Ingested
@@ -99,7 +100,10 @@ async def _from_upload(service: IngestService, request: Request) -> Ingested:
 
 
 def _fields(form: FormData, filename: str | None) -> dict[str, Any]:
-    fields: dict[str, Any] = {name: value for name, value in form.multi_items() if name != "file"}
+    given = [(name, value) for name, value in form.multi_items() if name != "file"]
+    fields: dict[str, Any] = dict(given)
+    if len(fields) < len(given):
+        raise InvalidInput(f"a field stands twice in the form: {', '.join(name[:100] for name, _ in given)}")
     fields.setdefault("document", filename)
     if isinstance(fields.get("metadata"), str):
         fields["metadata"] = parse(fields["metadata"].encode("utf-8", "surrogatepass"))

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -108,13 +107,12 @@ def seed(graph: Graph, sources: int, ontology: str = "notes") -> str:
 
 
 def until_owned(graph: Graph, job_id: str, *, other_than: str | None = None) -> Job:
-    """Wait until a worker has the job, another than the one named."""
-
-    def owned() -> bool:
-        job = find_job(graph, job_id)
-        return job.state is JobState.RUNNING and job.worker != other_than
-
-    wait_until(owned, PATIENCE, lambda: str(find_job(graph, job_id)))
+    """Wait until a worker has taken the job, another than the one named; it may have ended it already."""
+    wait_until(
+        lambda: find_job(graph, job_id).worker not in {None, other_than},
+        PATIENCE,
+        lambda: str(find_job(graph, job_id)),
+    )
     return find_job(graph, job_id)
 
 
@@ -150,9 +148,3 @@ def stumbles(driver: neo4j.Driver, job_id: str) -> int:
         found = session.run("MATCH (j:Job {job_id: $id}) RETURN j.stumbles", id=job_id)
         return int(found.single(strict=True).value())
 
-
-def seconds_until(condition: object, begun: float | None = None) -> float:
-    """Seconds from `begun` (now) until the condition, a function, is true."""
-    begun = time.monotonic() if begun is None else begun
-    wait_until(condition, PATIENCE)  # pyright: ignore[reportArgumentType]
-    return time.monotonic() - begun

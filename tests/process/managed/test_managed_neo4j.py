@@ -94,6 +94,7 @@ def test_only_the_password_of_the_file_opens_it(own_server: Neo4jServer, home: H
 def test_its_settings_are_in_force(own_server: Neo4jServer) -> None:
     wanted = {
         "db.transaction.timeout": "2m",
+        "db.checkpoint.interval.time": "1m",
         "dbms.usage_report.enabled": "false",
         "dbms.security.allow_csv_import_from_file_urls": "false",
         "server.fleet_discovery.enabled": "false",

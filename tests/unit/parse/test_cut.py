@@ -59,8 +59,8 @@ def test_a_word_that_is_too_long_is_cut_anywhere() -> None:
 
 
 def test_where_each_line_is_a_paragraph_lines_stay_together() -> None:
-    line = "Ten words are in this one, and two are sentences. " * 4 + "\n"
-    assert pieces(line * 3) == [line] * 3
+    first, second = "Here are five small words. " * 6 + "\n", "Here are five small words. " * 9 + "\n"
+    assert pieces(first + second + second) == [first, second, second]
 
 
 def test_code_is_cut_at_blank_lines_first() -> None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it.token import Token
 
 from kg_api.parse import markdown
 from tests.unit.parse.shapes import seen
@@ -136,6 +139,27 @@ def test_a_text_parsed_in_parts_has_the_blocks_of_the_whole(lines: list[str], wi
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(markdown, "_WINDOW", window)
         assert markdown.blocks(text) == whole
+
+
+def test_a_long_list_is_parsed_about_once() -> None:
+    text, lines = "- item\n" * 1000, 0
+    parse = markdown._parse
+
+    def counting(text: str, starts: Sequence[int], line: int, stop: int) -> list[Token]:
+        nonlocal lines
+        lines += stop - line
+        return parse(text, starts, line, stop)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(markdown, "_WINDOW", 50)
+        patch.setattr(markdown, "_parse", counting)
+        assert len(markdown.blocks(text)) == 1000
+    assert lines < 1100
+
+
+def test_a_row_without_end_makes_no_table() -> None:
+    text = f"{'a|' * 60_000}\n{'-|' * 60_000}\n"
+    assert [block.kind for block in markdown.blocks(text)] == ["paragraph"]
 
 
 @given(st.lists(LINES, max_size=40).map("\n".join))

@@ -168,11 +168,17 @@ def test_what_is_a_heading(text: str, expected: list[tuple[int, str]]) -> None:
         (".. csv-table:: T\n\n   a, b", ["table"]),
         ("..\n   comment\n\n   on", ["other"]),
         ("::", ["paragraph"]),
+        ("term\n  definition\nterm\n  definition", ["list_item", "list_item"]),
         (".. _target:", ["other"]),
     ],
 )
 def test_kinds(text: str, kinds: list[str]) -> None:
     assert [block.kind for block in rst.blocks(text)] == kinds
+
+
+def test_blank_lines_behind_a_body_are_not_in_its_block() -> None:
+    text = "a::\n\n  code\n\n\nb"
+    assert [text[block.start : block.end] for block in rst.blocks(text)] == ["a::\n", "  code\n", "b"]
 
 
 LINES = st.sampled_from(

@@ -66,10 +66,10 @@ def test_nothing_is_joined_across_a_heading() -> None:
 
 
 def test_what_a_colon_announces_follows_it() -> None:
-    code = "```\n" + "x = 1\n" * 20 + "```"
-    text = f"{many(150)}\n\nFor example:\n\n{code}\n\n{many(50)}"
+    code = "```\n" + "x = 1\n" * 50 + "```"
+    text = f"{many(95)}\n\nFor example:\n\n{code}\n\n{many(50)}"
     assert [text for _, text in sources(text, "a.md")] == [
-        many(150),
+        many(95),
         f"For example:\n\n{code}",
         many(50),
     ]

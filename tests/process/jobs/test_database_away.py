@@ -1,0 +1,125 @@
+"""Neo4j killed in mid-work: a worker waits and goes on, the service says 503 and works again (G25)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.jobs import find_job
+from kg_api.graph.migrations import migrate
+from tests.neo4j_server import Neo4jServer, managed_server
+from tests.process.jobs.crew import (
+    BATCH,
+    Crew,
+    assert_all_embedded,
+    said,
+    seed,
+    stumbles,
+    until_done,
+    until_progress,
+)
+from tests.support.running import Service, ready, serve, wait_until
+
+LONGEST_ANSWER = 15.0
+REQUESTS = (
+    ("POST", "/queries/sources/search", {"query_text": "its own words", "mode": "hybrid"}),
+    ("POST", "/queries/sources/search", {"query_text": "its own words", "mode": "vector"}),
+    ("POST", "/documents", {"ontology": "notes", "document": "while-away.md", "text": "A document.\\n"}),
+    ("GET", "/ontologies", None),
+    ("GET", "/jobs", None),
+    ("GET", "/ready", None),
+)
+"""What depends on the database."""
+
+
+class Stage:
+    """A Neo4j of its own, the service and a worker on it."""
+
+    def __init__(self, server: Neo4jServer, folder: Path, opened: ExitStack) -> None:
+        self.server = server
+        self.graph = opened.enter_context(Graph(server.uri, server.user, server.password))
+        options = {"notifications_min_severity": neo4j.NotificationMinimumSeverity.OFF}
+        auth = (server.user, server.password)
+        self.driver = opened.enter_context(neo4j.GraphDatabase.driver(server.uri, auth=auth, **options))
+        migrate(self.graph)
+        self.crew = Crew(server, folder)
+        opened.callback(self.crew.end)
+        self.service = serve(server, folder)
+        opened.callback(self.service.kill)
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    with managed_server() as server, ExitStack() as opened:
+        yield Stage(server, tmp_path, opened)
+
+
+@pytest.mark.parametrize(
+    "kills",
+    [
+        pytest.param(1, id="one kill"),
+        pytest.param(5, id="5 kills", marks=[pytest.mark.full, pytest.mark.timeout(1800)]),
+    ],
+)
+def test_killing_neo4j_costs_a_job_nothing_and_searches_a_503(stage: Stage, kills: int) -> None:
+    sources = (kills + 1) * 40 * BATCH
+    job_id = seed(stage.graph, sources)
+    worker = stage.crew.hire(0.2)
+    for number in range(kills):
+        until_progress(stage.graph, job_id, done=number * 40 * BATCH + 2 * BATCH)
+        stage.server.kill()
+        ask_while_away(stage.service)
+        begun = time.monotonic()
+        stage.server.restart()
+        returned = time.monotonic()
+        known = find_job(stage.graph, job_id).done
+        wait_until(lambda: stumbles(stage.driver, job_id) == 0, 1)
+        until_progress(stage.graph, job_id, done=known + 1)
+        wait_until(lambda: ready(stage.service.url), 120)
+        print(f"Neo4j back after {returned - begun:.1f} s, the job goes on {time.monotonic() - returned:.1f} s later")
+    done = until_done(stage.graph, job_id, seconds=300)
+    assert (done.done, done.total, done.error) == (sources, sources, None)
+    assert_all_embedded(stage.driver, sources)
+    assert stage.crew.embedded_again() <= kills * BATCH
+    assert not said(worker, "job stumbled"), worker.output()
+    assert worker.stop() == 0, "it is the very process of the beginning"
+    ask_after_return(stage.service)
+
+
+def ask_while_away(service: Service) -> None:
+    """Every request is answered soon, with a 503 that says why; the process itself is well."""
+    with httpx.Client(base_url=service.url, timeout=60) as client, ThreadPoolExecutor(len(REQUESTS)) as pool:
+        answers = list(pool.map(lambda request: timed(client, *request), REQUESTS))
+        assert client.get("/health").status_code == 200
+    for (method, path, _), (answer, seconds) in zip(REQUESTS, answers, strict=True):
+        print(f"{method} {path}: {answer.status_code} after {seconds:.1f} s")
+        assert (answer.status_code, "Neo4j" in answer.text) == (503, True), answer.text
+        assert seconds < LONGEST_ANSWER, path
+        if path != "/ready":
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert int(answer.headers["retry-after"]) > 0
+
+
+def timed(client: httpx.Client, method: str, path: str, body: object) -> tuple[httpx.Response, float]:
+    begun = time.monotonic()
+    return client.request(method, path, json=body), time.monotonic() - begun
+
+
+def ask_after_return(service: Service) -> None:
+    """The service needs no restart."""
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+        for method, path, body in REQUESTS:
+            answer = client.request(method, path, json=body)
+            assert answer.is_success, (path, answer.text)
+        found = client.post("/queries/sources/search", json={"query_text": "source 7 of notes w7", "limit": 1})
+    assert found.json()["degraded"] == []
+    assert "source 7 " in found.json()["sources"][0]["full_text"]
+    assert service.process.poll() is None

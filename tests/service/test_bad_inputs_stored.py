@@ -1,0 +1,147 @@
+"""HARDENING section 5, numbers 29-47, as far as something is stored or races; see test_bad_inputs.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import neo4j
+import numpy as np
+import pytest
+
+from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.embed.port import Vectors
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces import ensure_space
+from kg_api.models.search import SourceSearch
+from kg_api.search import readiness
+from kg_api.search.readiness import IndexWatch
+from kg_api.search.service import SearchService
+from tests.service.asking import CANARY, embedded, found, ingest, nodes, search, texts
+from tests.support.embedders import small_embedder
+from tests.support.embedding import run_jobs
+
+HOSTILE = ["'}) DETACH DELETE n //", "a`) MATCH (n) DETACH DELETE n //", "$name {x: 1}", "../../etc/passwd"]
+
+
+@pytest.fixture(autouse=True)
+def canary(http: httpx.Client, graph: Graph) -> Iterator[None]:
+    embedded(graph, http, CANARY, document="canary.txt", ontology="canary")
+    yield
+    assert texts(search(http, CANARY, ontology="canary")) == [CANARY]
+
+
+class BadEmbedder(DeterministicEmbedder):
+    """Gives one unusable vector for every text."""
+
+    def __init__(self, bad: Sequence[float]) -> None:
+        super().__init__()
+        self.bad = bad
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return np.array([self.bad] * len(texts), dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        pytest.param([1.0] * 255, id="29-wrong dimension"),
+        pytest.param([float("nan")] * 256, id="29-NaN"),
+        pytest.param([0.0] * 256, id="29-zero"),
+    ],
+)
+def test_a_bad_vector_is_never_written_and_its_job_says_why(
+    http: httpx.Client, graph: Graph, driver: neo4j.Driver, bad: Sequence[float]
+) -> None:
+    """There is no import yet (29); vectors come from a model alone, and Neo4j would take these silently."""
+    job_id = ingest(http, "a paragraph", document="bad.txt")["job_id"]
+    run_jobs(graph, BadEmbedder(bad))
+    assert "EmbeddingFailed" in http.get(f"/jobs/{job_id}").json()["error"]
+    assert http.get("/ontologies/notes/embedding-status").json()["missing"] == 1
+    with driver.session() as session:
+        stored = session.run("MATCH (s:Source {ontology: 'notes'}) RETURN s.embedding AS v").value()
+    assert stored == [None]
+    assert found(http, "paragraph") == ["a paragraph"]
+
+
+def test_30_an_index_that_is_not_there_is_told_and_the_other_lane_answers(
+    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For real: the vector index is dropped and made again. The watch's memory is switched off."""
+    monkeypatch.setattr(readiness, "REMEMBERED_SECONDS", -1.0)
+    embedder, asked = small_embedder(), SourceSearch(query_text=CANARY)
+    space = ensure_space(graph, embedder.identity)
+    with driver.session() as session:
+        session.run("DROP INDEX passage_embedding").consume()
+    try:
+        service = SearchService(graph, embedder, space)
+        missing = IndexWatch(graph).populating("passage_embedding", "source_text")
+        answer = service.search(asked)
+    finally:
+        ensure_space(graph, embedder.identity)
+    with driver.session() as session:
+        session.run("CALL db.awaitIndexes(60)").consume()
+    again = service.search(asked)
+    service.close()
+    assert missing == {"passage_embedding": "not there"}
+    assert [each.part for each in answer.degraded] == ["vector_index"]
+    assert (answer.mode, [hit.full_text for hit in answer.sources]) == ("text", [CANARY])
+    assert (again.mode, again.degraded) == ("hybrid", [])
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, id=f"34-{name}") for name in HOSTILE])
+def test_a_hostile_name_is_stored_literally_and_deletes_nothing(
+    http: httpx.Client, driver: neo4j.Driver, name: str
+) -> None:
+    before = nodes(driver)
+    stored = ingest(http, "a paragraph", document=name, uri=name, metadata={name: name})
+    read = http.get(f"/documents/{stored['document_id']}").json()
+    assert (read["document"], read["uri"], read["metadata"]) == (name, name, {name: name})
+    assert texts(search(http, "paragraph", documents=[name])) == ["a paragraph"]
+    assert http.delete(f"/documents/{stored['document_id']}").json() == {"documents": 1, "sources": 1}
+    assert nodes(driver)["Source"] == before["Source"]
+
+
+def test_34_hostile_words_are_looked_for_and_nothing_else(http: httpx.Client) -> None:
+    ingest(http, "a line about DETACH DELETE n // in it", document="cypher.txt")
+    assert found(http, "'}) DETACH DELETE n //") == ["a line about DETACH DELETE n // in it"]
+
+
+def test_44_what_is_refused_is_not_stored_either(http: httpx.Client, driver: neo4j.Driver) -> None:
+    before = nodes(driver)
+    body = {"ontology": "notes", "document": "a.txt", "text": "x", "content_hash": "0", "owner": "me"}
+    assert http.post("/documents", json=body).status_code == 422
+    assert nodes(driver) == before
+
+
+def test_40_the_last_of_two_form_fields_is_not_taken_silently(http: httpx.Client) -> None:
+    files = [("file", ("a.txt", b"some text")), ("ontology", (None, "canary")), ("ontology", (None, "notes"))]
+    response = http.post("/documents", files=files)
+    assert response.status_code == 422
+    assert "ontology" in response.json()["detail"]
+
+
+def test_46_creators_of_one_document_at_one_instant_make_one(
+    http: httpx.Client, driver: neo4j.Driver
+) -> None:
+    body = {"ontology": "notes", "document": "a.txt", "text": "the same text"}
+
+    def create(_: int) -> httpx.Response:
+        return http.post("/documents", json=body)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(create, range(16)))
+    assert sorted(answer.status_code for answer in answers) == [200] * 15 + [202]
+    assert [answer.json()["change"] for answer in answers].count("created") == 1
+    assert nodes(driver)["Document"] == 2
+    assert nodes(driver)["Source"] == 2
+
+
+def test_47_a_path_that_climbs_is_a_name_like_any_other(http: httpx.Client) -> None:
+    """There are no parent links; a document's name is the nearest, and nothing follows it."""
+    names = ["a/../a.txt", "./a.txt", "a.txt", "a.txt/a.txt"]
+    ids = {ingest(http, f"text {name}", document=name)["document_id"] for name in names}
+    assert len(ids) == len(names)
+    listed = [each["document"] for each in http.get("/documents?ontology=notes").json()["documents"]]
+    assert listed == sorted(names)

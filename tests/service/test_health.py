@@ -1,0 +1,147 @@
+"""Health and readiness, and a service that lacks its model, its database or its schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api import __version__
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces import ensure_space
+from kg_api.managed.ports import free_port
+from tests.neo4j_server import Neo4jServer
+from tests.service.asking import embedded, problem, search, texts, vector
+from tests.support.embedders import small_embedder
+from tests.support.running import Service, environment, serve, started, wait_until
+
+SECRET = "canary-4f1d9c-key"
+
+
+def test_it_is_alive_and_ready_and_says_of_what(kg: KgClient) -> None:
+    assert (kg.health().status, kg.health().version) == ("ok", __version__)
+    readiness = kg.readiness()
+    assert (readiness.ready, readiness.waiting_for) == (True, None)
+    checks = {check.name: check for check in readiness.checks}
+    assert {"source_text", "passage_embedding", "model"} <= checks.keys()
+    assert all(check.ok for check in checks.values())
+    assert "100 %" in checks["source_text"].detail
+
+
+def test_health_answers_whatever_parameters_a_probe_adds(http: httpx.Client) -> None:
+    assert http.get("/health?probe=1").status_code == http.get("/ready?probe=1").status_code == 200
+
+
+@pytest.fixture
+def modelless(server: Neo4jServer, graph: Graph, http: httpx.Client, tmp_path: Path) -> Iterator[Service]:
+    """A service whose model cannot be loaded, on a database that has vectors."""
+    ensure_space(graph, small_embedder().identity)
+    embedded(graph, http, "green apples in a bowl")
+    (tmp_path / "empty").mkdir()
+    odd = {"KG_EMBEDDING__PROVIDER": "local", "KG_EMBEDDING__MODEL_FOLDER": str(tmp_path / "empty")}
+    running = serve(server, tmp_path, **odd, KG_API_KEY=SECRET, KG_LOG__LEVEL="debug")
+    yield running
+    assert running.stop() == 0, running.output()
+
+
+def test_without_its_model_it_answers_by_full_text_says_so_and_keeps_its_secrets(
+    modelless: Service, server: Neo4jServer
+) -> None:
+    """One process for both, for each takes seconds to start."""
+    with httpx.Client(base_url=modelless.url, headers={"Authorization": f"Bearer {SECRET}"}) as http:
+        answers_by_full_text(http)
+        seen = errors_and_descriptions(http)
+    for secret in (SECRET, server.password):
+        assert secret
+        assert secret not in seen
+        assert secret not in modelless.output()
+
+
+def answers_by_full_text(http: httpx.Client) -> None:
+    for mode in ("hybrid", "vector"):
+        answer = search(http, "apples", mode=mode)
+        assert (answer["mode"], answer["space"], texts(answer)) == ("text", None, ["green apples in a bowl"])
+        assert [each["part"] for each in answer["degraded"]] == ["embedding"]
+        assert "full text only" in answer["degraded"][0]["effect"]
+    assert search(http, "apples", mode="text")["degraded"] == []
+    least = search(http, "apples", min_similarity=0.5)
+    assert texts(least) == ["green apples in a bowl"]
+    assert "min_similarity was not applied" in least["degraded"][0]["effect"]
+    values = [float(x) for x in small_embedder().embed_query("apples")]
+    assert search(http, **vector(values))["mode"] == "vector", "a vector of the client's own needs no model"
+    ready = http.get("/ready").json()
+    assert ready["ready"]
+    assert [check["name"] for check in ready["checks"] if not check["ok"]] == ["model"]
+    assert http.post("/documents", json={"ontology": "n", "document": "b", "text": "b"}).status_code == 202
+
+
+def errors_and_descriptions(http: httpx.Client) -> str:
+    paths = ["/openapi.json", "/ready", "/health", "/nothing", "/documents?limit=x", f"/jobs/{'x' * 200}"]
+    asked = [http.get(path) for path in paths]
+    asked.append(http.post("/documents", content=b"{", headers={"content-type": "application/json"}))
+    return "".join(f"{answer.headers}{answer.text}" for answer in asked)
+
+
+def test_a_wrong_password_ends_it_with_a_reason_that_does_not_tell_it(
+    server: Neo4jServer, tmp_path: Path
+) -> None:
+    env = environment(server, KG_NEO4J__PASSWORD=SECRET, KG_API__PORT=str(free_port()))
+    with started(["serve"], env, tmp_path / "log") as running:
+        assert running.process.wait(60) == 78
+    assert "KG_NEO4J__PASSWORD" in running.output()
+    assert SECRET not in running.output()
+
+
+def test_without_its_model_and_without_vectors_it_ends_with_a_reason(
+    server: Neo4jServer, graph: Graph, tmp_path: Path
+) -> None:
+    del graph
+    odd = {"KG_EMBEDDING__PROVIDER": "local", "KG_EMBEDDING__MODEL_FOLDER": str(tmp_path)}
+    env = environment(server, KG_API__PORT=str(free_port()), **odd)
+    with started(["serve"], env, tmp_path / "log") as running:
+        assert running.process.wait(60) == 78
+    assert "model.onnx" in running.output()
+
+
+def test_without_a_database_it_lives_waits_and_says_for_what(server: Neo4jServer, tmp_path: Path) -> None:
+    port, nowhere = free_port(), free_port()
+    env = environment(server, KG_NEO4J__URI=f"bolt://127.0.0.1:{nowhere}", KG_API__PORT=str(port))
+    with started(["serve"], env, tmp_path / "log") as running:
+        url = f"http://127.0.0.1:{port}"
+        wait_until(lambda: answers(url), 60, running.output)
+        response = httpx.post(f"{url}/queries/sources/search", json={"query_text": "a"})
+        readiness = httpx.get(f"{url}/ready")
+        assert "not ready yet" in problem(response, 503)
+        assert response.headers["retry-after"]
+        assert (readiness.status_code, readiness.json()["ready"]) == (503, False)
+        wait_until(lambda: str(nowhere) in httpx.get(f"{url}/ready").json()["waiting_for"], 20)
+        assert running.stop() == 0
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/health").is_success
+    except httpx.TransportError:
+        return False
+
+
+def test_a_newer_schema_ends_it_and_nothing_is_changed(
+    server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    del graph
+    with driver.session() as session:
+        session.run("CREATE (:Migration {name: 'schema/999_future', kg_version: '9.9'})").consume()
+    try:
+        env = environment(server, KG_API__PORT=str(free_port()))
+        with started(["serve"], env, tmp_path / "log") as running:
+            assert running.process.wait(60) == 78
+    finally:
+        with driver.session() as session:
+            session.run("MATCH (m:Migration {kg_version: '9.9'}) DELETE m").consume()
+    told = [json.loads(line) for line in running.output().splitlines() if line.startswith("{")]
+    assert any("kg 9.9" in line.get("reason", "") for line in told)

@@ -1,0 +1,165 @@
+"""What every request has: problems, an id, limits; and the service's description of itself."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import TypeAdapter
+
+from kg_api import __version__
+from kg_api.models.documents import DocumentText
+from kg_api.models.search import SourceSearch
+from tests.service.asking import SEARCH, ingest, problem
+from tests.support.running import Service
+
+MEGABYTE = b"x" * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "kind"),
+    [
+        ("GET", "/nothing", 404, "http"),
+        ("GET", "/documents/none", 404, "not-found"),
+        ("GET", "/sources/none", 404, "not-found"),
+        ("GET", "/sources/none/context", 404, "not-found"),
+        ("GET", "/jobs/none", 404, "not-found"),
+        ("GET", "/ontologies/none/embedding-status", 404, "not-found"),
+        ("GET", "/documents/", 404, "http"),
+        ("GET", "/documents/a%2Fb", 404, "http"),
+        ("GET", "//documents", 404, "http"),
+        ("GET", "/%2e%2e/documents", 404, "http"),
+        ("PUT", "/documents", 405, "http"),
+        ("DELETE", "/health", 405, "http"),
+        ("GET", SEARCH, 405, "http"),
+        ("POST", SEARCH, 415, "http"),
+        ("GET", "/documents?limit=0", 422, "invalid-input"),
+    ],
+)
+def test_every_error_is_a_problem(http: httpx.Client, method: str, path: str, status: int, kind: str) -> None:
+    response = http.request(method, path)
+    problem(response, status)
+    assert response.json()["type"] == f"urn:kg:{kind}"
+    assert ("allow" in response.headers) == (status == 405)
+
+
+def test_a_problem_names_each_wrong_field_and_repeats_no_value(http: httpx.Client) -> None:
+    response = http.post(
+        SEARCH, json={"query_text": 7, "limit": "CANARY", "ontology": "CANARY`", "CANARY`": 1}
+    )
+    assert {each["field"] for each in response.json()["errors"]} == {
+        "query_text",
+        "limit",
+        "ontology",
+        "CANARY`",
+    }
+    assert "CANARY" not in response.text.replace("CANARY`", "", 2)
+
+
+def test_an_id_is_given_to_each_request_and_a_plain_one_is_kept(http: httpx.Client) -> None:
+    ids = {http.get("/health").headers["x-request-id"] for _ in range(3)}
+    assert len(ids) == 3
+    for status in (200, 404):
+        response = http.get({200: "/health", 404: "/nothing"}[status], headers={"X-Request-ID": "my.id-7"})
+        assert response.headers["x-request-id"] == "my.id-7"
+
+
+@pytest.mark.parametrize("given", ["", "a b", "x" * 101, "<script>", "é", "a;b"])
+def test_an_id_that_is_not_plain_is_replaced(http: httpx.Client, given: str) -> None:
+    response = http.get("/health", headers={b"X-Request-ID": given.encode()})
+    assert len(response.headers["x-request-id"]) == 32
+
+
+def test_the_id_stands_in_the_log_with_method_path_and_status(http: httpx.Client, service: Service) -> None:
+    http.get("/documents/none?", headers={"X-Request-ID": "to-be-logged"})
+    (line,) = [json.loads(line) for line in service.output().splitlines() if "to-be-logged" in line]
+    assert (line["event"], line["method"], line["path"], line["status"]) == (
+        *("request", "GET", "/documents/none"),
+        404,
+    )
+    assert line["ms"] > 0
+
+
+def chunks(count: int) -> Iterator[bytes]:
+    for _ in range(count):
+        yield MEGABYTE
+
+
+def test_a_body_over_the_limit_is_refused_by_its_announced_length_before_it_is_sent(service: Service) -> None:
+    host, port = service.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        head = ["POST /documents HTTP/1.1", "Host: x", "Content-Type: application/json", "Content-Length: {}"]
+        connection.sendall("\r\n".join([*head, "", ""]).format(10**10).encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize(("path", "megabytes"), [(SEARCH, 2), ("/documents", 65)])
+def test_a_body_without_a_length_is_refused_at_the_limit(
+    http: httpx.Client, path: str, megabytes: int
+) -> None:
+    response = http.post(path, content=chunks(megabytes), headers={"content-type": "application/json"})
+    assert "larger than" in problem(response, 413)
+    assert http.get("/health").status_code == 200
+
+
+def test_an_upload_without_a_length_is_refused_at_the_limit(http: httpx.Client) -> None:
+    kind = {"content-type": "multipart/form-data; boundary=b"}
+
+    def body() -> Iterator[bytes]:
+        yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+        yield from chunks(65)
+
+    problem(http.post("/documents", content=body(), headers=kind), 413)
+
+
+def test_a_document_below_the_limit_is_not_refused_for_its_size(http: httpx.Client) -> None:
+    assert ingest(http, "word " * 400_000)["sources"]["added"] > 1000
+
+
+def test_the_description_is_a_valid_one(http: httpx.Client) -> None:
+    """Against the OpenAPI initiative's own schema of 3.1, by schemathesis."""
+    import schemathesis  # noqa: PLC0415 - takes most of a second
+
+    document = http.get("/openapi.json").json()
+    schemathesis.openapi.from_dict(document).validate()
+    assert document["info"] == {**document["info"], "title": "kg", "version": __version__}
+
+
+def test_the_description_tells_errors_as_they_are(http: httpx.Client) -> None:
+    document = http.get("/openapi.json").json()
+    problems = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    operations = [each for path in document["paths"].values() for each in path.values()]
+    assert len(operations) >= 14
+    for operation in operations:
+        assert operation["responses"]["default"]["content"] == problems
+        assert "422" not in operation["responses"]
+    answer = http.get("/nothing").json()
+    assert answer.keys() <= document["components"]["schemas"]["Problem"]["properties"].keys()
+
+
+def test_the_examples_of_the_description_are_valid_and_work(http: httpx.Client) -> None:
+    paths = http.get("/openapi.json").json()["paths"]
+    asked = paths[SEARCH]["post"]["requestBody"]["content"]["application/json"]["examples"]
+    stored = paths["/documents"]["post"]["requestBody"]["content"]["application/json"]["example"]
+    examples: list[tuple[str, Any, Any]] = [("/documents", stored, DocumentText)]
+    examples += [(SEARCH, each["value"], SourceSearch) for each in asked.values()]
+    assert len(examples) >= 4
+    for path, body, model in examples:
+        TypeAdapter(model).validate_python(body)
+        assert http.post(path, json=body).is_success
+
+
+def test_every_operation_is_described_for_people(http: httpx.Client) -> None:
+    for path, methods in http.get("/openapi.json").json()["paths"].items():
+        for operation in methods.values():
+            assert operation["summary"], path
+            assert operation["tags"], path
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc"])
+def test_no_page_loads_scripts_from_elsewhere(http: httpx.Client, path: str) -> None:
+    assert http.get(path).status_code == 404

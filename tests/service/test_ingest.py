@@ -1,0 +1,199 @@
+"""Documents on their way in, by JSON and by upload."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from tests.service.asking import embedded, found, ingest, nodes, problem, search, texts
+from tests.support.embedding import run_jobs
+
+MARKDOWN = "# Leases\n\n" + "\n\n".join(f"Paragraph {n} says {'word ' * 120}end." for n in range(4)) + "\n"
+
+
+def upload(http: httpx.Client, content: bytes, name: str = "a.md", **fields: str) -> httpx.Response:
+    return http.post("/documents", files={"file": (name, content)}, data={"ontology": "notes", **fields})
+
+
+def test_a_new_document_is_accepted_and_found_by_its_words_at_once(http: httpx.Client) -> None:
+    response = http.post("/documents", json={"ontology": "notes", "document": "leases.md", "text": MARKDOWN})
+    answer = response.json()
+    assert response.status_code == 202
+    assert (answer["change"], answer["title"], answer["document"]) == ("created", "Leases", "leases.md")
+    assert answer["sources"] == {"added": 4, "kept": 0, "removed": 0}
+    assert http.get(f"/jobs/{answer['job_id']}").json()["state"] == "queued"
+    assert len(found(http, "paragraph")) == 4
+
+
+def test_the_same_again_is_no_change(http: httpx.Client, driver: neo4j.Driver) -> None:
+    ingest(http, MARKDOWN, document="a.md")
+    before = nodes(driver)
+    response = http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": MARKDOWN})
+    assert response.status_code == 200
+    assert (response.json()["change"], response.json()["job_id"]) == ("unchanged", None)
+    assert response.json()["sources"] == {"added": 0, "kept": 4, "removed": 0}
+    assert nodes(driver) == before
+
+
+def test_a_changed_document_keeps_what_stayed_and_only_the_rest_is_embedded(
+    http: httpx.Client, graph: Graph
+) -> None:
+    embedded(graph, http, MARKDOWN, document="a.md")
+    answer = ingest(http, MARKDOWN.replace("Paragraph 2 says", "Passage 2 tells"), document="a.md")
+    assert answer["change"] == "updated"
+    assert answer["sources"] == {"added": 1, "kept": 3, "removed": 1}
+    status = http.get("/ontologies/notes/embedding-status").json()
+    assert (status["embedded"], status["missing"]) == (3, 1)
+    run_jobs(graph)
+    assert http.get("/embedding-status").json()["missing"] == 0
+    assert len(found(http, "paragraph")) == 3
+    assert len(found(http, "passage")) == 1
+
+
+def test_a_paragraph_that_goes_leaves_nothing_to_embed(http: httpx.Client) -> None:
+    ingest(http, MARKDOWN, document="a.md")
+    shorter = MARKDOWN[: MARKDOWN.index("Paragraph 3")]
+    response = http.post("/documents", json={"ontology": "notes", "document": "a.md", "text": shorter})
+    assert response.status_code == 200
+    assert response.json()["sources"] == {"added": 0, "kept": 3, "removed": 1}
+
+
+@pytest.mark.parametrize("changed", [{"metadata": {"author": "new"}}, {"uri": "file:///new/a.md"}])
+def test_what_is_said_about_a_document_changes_too(http: httpx.Client, changed: dict[str, Any]) -> None:
+    about: dict[str, Any] = {"metadata": {"author": "old"}, "uri": "file:///old/a.md"}
+    ingest(http, "text", **about)
+    answer = ingest(http, "text", **{**about, **changed})
+    assert (answer["change"], answer["sources"]["kept"], answer["job_id"]) == ("updated", 1, None)
+    read = http.get(f"/documents/{answer['document_id']}").json()
+    assert {name: read[name] for name in about} == {**about, **changed}
+
+
+def test_another_file_of_the_same_name_is_told(http: httpx.Client) -> None:
+    ingest(http, "one", uri="file:///x/a.txt")
+    assert ingest(http, "two", uri="file:///y/a.txt")["notes"] == ["it took the place of file:///x/a.txt"]
+
+
+def test_names_are_of_their_ontology(http: httpx.Client) -> None:
+    ids = {ingest(http, "text", ontology=name)["document_id"] for name in ("one", "two", "Büro 2", "本")}
+    assert len(ids) == 4
+
+
+def test_metadata_comes_back_as_it_was(http: httpx.Client) -> None:
+    metadata = {"text": "é", "yes": True, "number": 7, "part": 0.5, "nothing": None, "long": 2**62}
+    stored = ingest(http, "text", metadata=metadata)
+    assert http.get(f"/documents/{stored['document_id']}").json()["metadata"] == metadata
+
+
+def test_the_format_can_be_said(http: httpx.Client) -> None:
+    assert ingest(http, "Title\n=====\n\ntext", document="a", format="rst")["title"] == "Title"
+    assert ingest(http, "# Title\n\ntext", document="b")["title"] == "b"
+
+
+def test_an_upload_is_a_document(http: httpx.Client) -> None:
+    response = upload(http, MARKDOWN.encode(), "leases.md", metadata=json.dumps({"n": 1}), uri="file:///l.md")
+    assert response.status_code == 202, response.text
+    read = http.get(f"/documents/{response.json()['document_id']}").json()
+    assert (read["document"], read["format"], read["text"]) == ("leases.md", "markdown", MARKDOWN)
+    assert (read["metadata"], read["uri"]) == ({"n": 1}, "file:///l.md")
+
+
+def test_an_upload_and_the_same_text_are_the_same(http: httpx.Client) -> None:
+    ingest(http, MARKDOWN, document="a.md")
+    assert upload(http, MARKDOWN.encode(), document="a.md").json()["change"] == "unchanged"
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "told"),
+    [
+        pytest.param("Grüße".encode(), "Grüße", "", id="utf-8"),
+        pytest.param(b"\xef\xbb\xbfGr\xc3\xbc\xc3\x9fe", "Grüße", "", id="byte-order mark"),
+        pytest.param("Grüße".encode("utf-16"), "Grüße", "", id="utf-16"),
+        pytest.param("Viele Grüße aus Köln, schöne Straße".encode("cp1252"), None, "cp1252", id="guessed"),
+        pytest.param("a\u200bb\u202ec".encode(), None, "2 hidden characters", id="hidden"),
+        pytest.param(b"one\r\ntwo\r", "one\r\ntwo\r", "", id="newlines"),
+    ],
+)
+def test_what_a_file_is_written_in_is_found_out_and_guesses_are_told(
+    http: httpx.Client, content: bytes, text: str | None, told: str
+) -> None:
+    answer = upload(http, content, "a.txt").json()
+    assert told in " ".join(answer["notes"])
+    assert bool(answer["notes"]) == bool(told)
+    if text is not None:
+        assert http.get(f"/documents/{answer['document_id']}").json()["text"] == text
+
+
+def test_hidden_characters_of_a_json_text_are_told_too(http: httpx.Client) -> None:
+    assert "hidden" in ingest(http, "say \u202enothing")["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "told"),
+    [
+        (b"", "a.md", "no text"),
+        (b"\n \xe2\x80\x8b\n", "a.md", "no text"),
+        (b"%PDF-1.7 ...", "a.pdf", "PDF"),
+        (b"just text", "a.docx", ".docx"),
+        (b"PK\x03\x04...", "a.md", "ZIP"),
+        (b"one\x00two", "a.txt", "zero"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told_and_nothing_is_stored(
+    http: httpx.Client, driver: neo4j.Driver, content: bytes, name: str, told: str
+) -> None:
+    before = nodes(driver)
+    response = upload(http, content, name)
+    assert told in problem(response, 422)
+    assert response.json()["type"] == "urn:kg:unreadable-document"
+    assert nodes(driver) == before
+
+
+@pytest.mark.parametrize(
+    ("files", "status", "told"),
+    [
+        ({"file": (None, "text"), "ontology": (None, "notes")}, 422, "file"),
+        ({"ontology": (None, "notes")}, 422, "file"),
+        ({"file": ("a.md", b"x")}, 422, "ontology"),
+        ({"file": ("a.md", b"x"), "ontology": ("b.md", b"x")}, 400, "files"),
+        ({"file": ("a.md", b"x"), "ontology": (None, "n"), "color": (None, "red")}, 422, "color"),
+        ({"file": ("a.md", b"x"), "ontology": (None, "n"), "metadata": (None, "{")}, 400, "JSON"),
+        ({"file": ("a.md", b"x"), "ontology": (None, "n"), "metadata": (None, "[]")}, 422, "metadata"),
+        ({"file": ("a.md", b"x"), "ontology": (None, "n" * 70_000)}, 400, "Part"),
+        ({"file": ("a.md", b"x"), **{f"f{n}": (None, "x") for n in range(20)}}, 400, "fields"),
+    ],
+)
+def test_a_form_that_cannot_be_is_refused(
+    http: httpx.Client, files: dict[str, Any], status: int, told: str
+) -> None:
+    assert told in problem(http.post("/documents", files=files), status)
+
+
+@pytest.mark.parametrize("content", [b"", b"no boundary here", b"--x\r\n\r\n"])
+def test_a_form_that_is_none_is_refused(http: httpx.Client, content: bytes) -> None:
+    kind = {"content-type": "multipart/form-data; boundary=x"}
+    problem(http.post("/documents", content=content, headers=kind), 400, 422)
+    problem(http.post("/documents", content=content, headers={"content-type": "multipart/form-data"}), 400)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")))
+def test_the_text_comes_back_character_for_character(http: httpx.Client, text: str) -> None:
+    stored = ingest(http, f"begin {text}", document="any.md")
+    assert http.get(f"/documents/{stored['document_id']}").json()["text"] == f"begin {text}"
+
+
+def test_the_client_ingests_both_ways(kg: KgClient, graph: Graph, http: httpx.Client) -> None:
+    by_text = kg.ingest_text("a line of text", ontology="notes", document="a.txt", metadata={"n": 1})
+    by_file = kg.ingest_bytes("ein Gruß".encode(), ontology="notes", document="b.txt", uri="file:///b.txt")
+    run_jobs(graph)
+    assert kg.document(by_text.document_id).metadata == {"n": 1}
+    assert kg.document(by_file.document_id).uri == "file:///b.txt"
+    assert texts(search(http, "Gruß"))[0] == "ein Gruß"

@@ -1,0 +1,65 @@
+"""Jobs, watched from outside."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from kg_api.models.jobs import JobState
+from tests.service.asking import ingest
+from tests.support.embedding import run_jobs
+
+
+def test_a_job_is_told_from_its_beginning_to_its_end(kg: KgClient, graph: Graph) -> None:
+    stored = kg.ingest_text("some text", ontology="notes", document="a.txt")
+    assert stored.job_id is not None
+    queued = kg.job(stored.job_id)
+    run_jobs(graph)
+    done = kg.job(stored.job_id)
+    assert (queued.state, queued.done, queued.total, queued.attempts) == (JobState.QUEUED, 0, 1, 0)
+    assert (done.state, done.done, done.total, done.attempts) == (JobState.COMPLETED, 1, 1, 1)
+    assert (queued.started_at, queued.finished_at, queued.worker, done.error) == (None, None, None, None)
+    assert done.started_at is not None
+    assert done.finished_at is not None
+    assert queued.created_at <= done.started_at <= done.finished_at
+
+
+def test_documents_that_come_while_a_job_waits_share_it(http: httpx.Client) -> None:
+    ids = {ingest(http, f"text {n}", document=f"{n}.txt")["job_id"] for n in range(3)}
+    other = ingest(http, "text", ontology="other")["job_id"]
+    assert len(ids) == 1
+    assert other not in ids
+    assert http.get(f"/jobs/{ids.pop()}").json()["total"] == 3
+
+
+def test_jobs_are_listed_the_newest_first_page_by_page(http: httpx.Client, graph: Graph) -> None:
+    ids = [ingest(http, "text", ontology=f"o{n}")["job_id"] for n in range(4)]
+    run_jobs(graph)
+    ids.append(ingest(http, "text", ontology="o4")["job_id"])
+    pages = [http.get("/jobs", params={"offset": at, "limit": 3}).json() for at in (0, 3)]
+    assert [job["job_id"] for page in pages for job in page["jobs"]] == ids[::-1]
+    assert {page["total"] for page in pages} == {5}
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [
+        ({"state": "queued"}, 1),
+        ({"state": "completed"}, 2),
+        ({"state": "dead"}, 0),
+        ({"ontology": "o1"}, 1),
+        ({"ontology": "o1", "state": "queued"}, 0),
+        ({"kind": "source_embedding"}, 3),
+        ({"kind": "backfill"}, 0),
+        ({}, 3),
+    ],
+)
+def test_jobs_are_filtered(http: httpx.Client, graph: Graph, filters: dict[str, str], count: int) -> None:
+    for number in (0, 1):
+        ingest(http, "text", ontology=f"o{number}")
+    run_jobs(graph)
+    ingest(http, "text", ontology="o2")
+    page = http.get("/jobs", params=filters).json()
+    assert (page["total"], len(page["jobs"])) == (count, count)

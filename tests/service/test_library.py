@@ -1,0 +1,112 @@
+"""Ontologies and documents: listed, read, deleted."""
+
+from __future__ import annotations
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from tests.service.asking import embedded, found, ingest, nodes, search
+from tests.support.embedding import run_jobs
+
+
+def test_an_empty_library_is_no_error(http: httpx.Client) -> None:
+    assert http.get("/ontologies").json() == {"ontologies": []}
+    assert http.get("/documents").json() == {"total": 0, "offset": 0, "limit": 100, "documents": []}
+    status = {"ontology": None, "total": 0, "embedded": 0, "missing": 0, "stale": 0}
+    assert http.get("/embedding-status").json() == status
+    assert search(http, "anything")["sources"] == []
+
+
+def test_ontologies_are_listed_with_their_counts(http: httpx.Client, graph: Graph) -> None:
+    embedded(graph, http, "one", document="a", ontology="beta")
+    embedded(graph, http, "two", document="b", ontology="beta")
+    ingest(http, "three", document="a", ontology="alpha")
+    assert http.get("/ontologies").json()["ontologies"] == [
+        {"ontology": "alpha", "documents": 1, "sources": 1, "embedded": 0},
+        {"ontology": "beta", "documents": 2, "sources": 2, "embedded": 2},
+    ]
+
+
+def test_the_status_of_embeddings_counts_one_ontology_or_all(http: httpx.Client, graph: Graph) -> None:
+    embedded(graph, http, "one", ontology="beta")
+    ingest(http, "two", ontology="alpha")
+    assert http.get("/ontologies/alpha/embedding-status").json()["missing"] == 1
+    assert http.get("/ontologies/beta/embedding-status").json()["embedded"] == 1
+    every = http.get("/embedding-status").json()
+    assert (every["total"], every["embedded"], every["missing"], every["stale"]) == (2, 1, 1, 0)
+
+
+def test_documents_come_page_by_page_in_order_each_once(http: httpx.Client) -> None:
+    for ontology in ("b", "a"):
+        for number in (3, 1, 2):
+            ingest(http, "text", document=f"{number}.txt", ontology=ontology)
+    pages = [http.get("/documents", params={"offset": at, "limit": 4}).json() for at in (0, 4, 8)]
+    names = [[(each["ontology"], each["document"]) for each in page["documents"]] for page in pages]
+    assert [page["total"] for page in pages] == [6, 6, 6]
+    assert [len(page) for page in names] == [4, 2, 0]
+    assert [name for page in names for name in page] == [(o, f"{n}.txt") for o in "ab" for n in (1, 2, 3)]
+    only = http.get("/documents", params={"ontology": "b", "limit": 2}).json()
+    assert (only["total"], len(only["documents"])) == (3, 2)
+    assert http.get("/documents", params={"ontology": "none"}).json()["total"] == 0
+
+
+def test_a_document_tells_everything_that_was_said_about_it(http: httpx.Client) -> None:
+    text = "# Leases\n\nA worker renews its lease.\n"
+    stored = ingest(http, text, document="l.md", uri="file:///l.md", metadata={"n": 1})
+    read = http.get(f"/documents/{stored['document_id']}").json()
+    assert read.pop("updated_at").endswith("Z")
+    assert read == {
+        "document_id": stored["document_id"],
+        "ontology": "notes",
+        "document": "l.md",
+        "title": "Leases",
+        "uri": "file:///l.md",
+        "format": "markdown",
+        "characters": len(text),
+        "sources": stored["sources"]["added"],
+        "metadata": {"n": 1},
+        "text": text,
+    }
+
+
+def test_deleting_a_document_twice_is_harmless(http: httpx.Client, driver: neo4j.Driver) -> None:
+    ingest(http, "the kept one", document="kept.txt")
+    before = nodes(driver)
+    stored = ingest(http, "the one that goes", document="gone.txt")
+    path = f"/documents/{stored['document_id']}"
+    assert http.delete(path).json() == {"documents": 1, "sources": 1}
+    assert http.delete(path).json() == {"documents": 0, "sources": 0}
+    assert http.get(path).status_code == 404
+    assert found(http, "one") == ["the kept one"]
+    assert nodes(driver) == before
+
+
+def test_deleting_an_ontology_twice_is_harmless(http: httpx.Client) -> None:
+    for name in ("a", "b"):
+        ingest(http, f"text {name}", document=name, ontology="gone")
+    ingest(http, "text kept", ontology="kept")
+    assert http.delete("/ontologies/gone").json() == {"documents": 2, "sources": 2}
+    assert http.delete("/ontologies/gone").json() == {"documents": 0, "sources": 0}
+    assert [each["ontology"] for each in http.get("/ontologies").json()["ontologies"]] == ["kept"]
+    assert found(http, "text") == ["text kept"]
+
+
+@pytest.mark.parametrize("name", ["Büro 2", "v1.2-final", "本棚", "a_b", "हिन्दी"])
+def test_an_ontology_of_any_script_can_be_asked_for_and_deleted(kg: KgClient, name: str) -> None:
+    kg.ingest_text("some text", ontology=name, document="a/b c?.txt")
+    assert kg.embedding_status(name).total == 1
+    assert kg.documents(name).documents[0].document == "a/b c?.txt"
+    assert kg.search_sources("text", ontology=name, documents=["a/b c?.txt"]).sources
+    assert kg.delete_ontology(name).documents == 1
+
+
+def test_a_deleted_document_can_come_back(http: httpx.Client, graph: Graph) -> None:
+    first = embedded(graph, http, "some text")
+    http.delete(f"/documents/{first['document_id']}")
+    again = ingest(http, "some text")
+    assert (again["change"], again["document_id"]) == ("created", first["document_id"])
+    run_jobs(graph)
+    assert search(http, "some text", mode="vector")["sources"][0]["similarity"] > 0.9
