@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -33,8 +34,8 @@ class Selection:
 def select(paths: Iterable[Path], suffixes: Collection[str], prefix: str = "") -> Selection:
     """Find the files under some paths: a file as it is, a folder with all below it that can be read.
 
-    Hidden files and folders are passed over. Two files that would have the same name are a problem of the
-    second: it would take the place of the first.
+    Hidden files and folders are passed over, and links to folders are not followed. Two files that would have
+    the same name are a problem of the second: it would take the place of the first.
 
     Raises:
         InvalidInput: a path does not exist.
@@ -42,29 +43,57 @@ def select(paths: Iterable[Path], suffixes: Collection[str], prefix: str = "") -
     selection = Selection()
     owners: dict[str, Path] = {}
     for path in paths:
-        for found, name in _below(path):
-            if path.is_dir() and found.suffix.lower() not in suffixes:
-                selection.left_out[found.suffix.lower() or "no ending"] += 1
+        wanted = suffixes if path.is_dir() else None
+        for found in _below(path, selection):
+            if wanted is not None and found.suffix.lower() not in wanted:
+                selection.left_out[shown(found.suffix.lower()) or "no ending"] += 1
                 continue
-            document = prefix + name
-            owner = owners.setdefault(document, found)
-            if owner is found:
-                selection.files.append(FileToIngest(found, document))
-            else:
-                reason = f"the name {document!r} is taken by {owner}; ingest it by itself with --prefix"
-                selection.problems.append((str(found), reason))
+            document = prefix + (found.relative_to(path).as_posix() if path.is_dir() else path.name)
+            _take(FileToIngest(found, document), owners, selection)
     return selection
 
 
-def _below(path: Path) -> Iterator[tuple[Path, str]]:
+def shown(path: str | Path) -> str:
+    """A path as it can be printed: what is no UTF-8 in it is replaced."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def _below(path: Path, selection: Selection) -> Iterator[Path]:
     if not path.exists():
-        raise InvalidInput(f"{path}: no such file or folder")
+        raise InvalidInput(f"{shown(path)}: no such file or folder")
     if not path.is_dir():
-        yield path, path.name
+        yield path
         return
-    for folder, subfolders, files in os.walk(path):
+
+    def unlisted(error: OSError) -> None:
+        selection.problems.append((shown(error.filename), f"cannot be listed: {error.strerror}"))
+
+    for folder, subfolders, files in os.walk(path, onerror=unlisted):
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
-        for name in sorted(files):
-            if not name.startswith("."):
-                found = Path(folder, name)
-                yield found, found.relative_to(path).as_posix()
+        links = sum(Path(folder, name).is_symlink() for name in subfolders)
+        if links:
+            selection.left_out["link to a folder"] += links
+        yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
+
+
+def _take(file: FileToIngest, owners: dict[str, Path], selection: Selection) -> None:
+    problem = _problem(file)
+    owner = None if problem else owners.setdefault(file.document, file.path)
+    if owner is file.path:
+        selection.files.append(file)
+    elif owner is not None and not owner.samefile(file.path):
+        problem = f"the name {file.document!r} is taken by {shown(owner)}; ingest it by itself with --prefix"
+    if problem:
+        selection.problems.append((shown(file.path), problem))
+
+
+def _problem(file: FileToIngest) -> str | None:
+    """Why a file cannot be taken; reading a pipe or a device would not end."""
+    try:
+        file.document.encode()
+        regular = stat.S_ISREG(file.path.stat().st_mode)
+    except UnicodeEncodeError:
+        return "its name is not valid UTF-8; rename it"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return None if regular else "cannot be read: it is a pipe, a socket or a device, not a file"

@@ -7,14 +7,19 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
 from rich.text import Text
 
 from kg_api.client import KgClient
+from kg_api.errors import InvalidInput
+from kg_api.models.base import OntologyName
 from kg_api.models.documents import Ingested
 from kg_cli import console
-from kg_cli.files import Selection
+from kg_cli.files import Selection, shown
 from kg_cli.upload import upload
-from kg_cli.waiting import wait_for_jobs
+from kg_cli.waiting import unfinished_jobs, wait_for_jobs
+
+EMBEDDING = "source_embedding"
 
 
 @dataclass(slots=True)
@@ -32,9 +37,42 @@ class Outcome:
 
 
 def run(client: KgClient, selection: Selection, ontology: str, *, wait: bool, as_json: bool) -> bool:
-    """Upload, wait if asked to, report; whether anything failed."""
+    """Upload, wait if asked to, report; whether anything failed.
+
+    Raises:
+        InvalidInput: no ontology can have that name.
+        JobFailed: the embeddings waited for will not come; what was stored is reported all the same.
+        KgError: the service is away or refuses everything.
+    """
+    _check_name(ontology)
+    client.health()  # a service that is not there is told at once; one that goes away later is waited for
     begun = time.monotonic()
     outcome = Outcome(failed=list(selection.problems))
+    try:
+        _upload(client, selection, ontology, outcome)
+        if wait:
+            waited = [*outcome.jobs(), *unfinished_jobs(client, ontology=ontology, kind=EMBEDDING)]
+            wait_for_jobs(client, list(dict.fromkeys(waited)))
+    finally:
+        outcome.seconds = round(time.monotonic() - begun, 2)
+        if as_json:
+            console.print_json(_as_json(outcome, selection))
+        else:
+            _report(outcome, selection, ontology, waited=wait)
+    return bool(outcome.failed)
+
+
+def _check_name(ontology: str) -> None:
+    try:
+        TypeAdapter[str](OntologyName).validate_python(ontology)
+    except ValidationError:
+        raise InvalidInput(
+            f"{ontology!r} cannot be the name of an ontology: take letters and digits of any script, "
+            "'_', '-', '.' and inner spaces, 100 characters at most"
+        ) from None
+
+
+def _upload(client: KgClient, selection: Selection, ontology: str, outcome: Outcome) -> None:
     with console.progress("documents") as bar:
         task = bar.add_task("taking in", total=len(selection.files))
         for each in upload(client, selection.files, ontology):
@@ -42,15 +80,7 @@ def run(client: KgClient, selection: Selection, ontology: str, *, wait: bool, as
             if each.ingested is not None:
                 outcome.ingested.append(each.ingested)
             else:
-                outcome.failed.append((str(each.file.path), each.problem or ""))
-    if wait:
-        wait_for_jobs(client, outcome.jobs())
-    outcome.seconds = round(time.monotonic() - begun, 2)
-    if as_json:
-        console.print_json(_as_json(outcome, selection))
-    else:
-        _report(outcome, selection, ontology, waited=wait)
-    return bool(outcome.failed)
+                outcome.failed.append((shown(each.file.path), each.problem or ""))
 
 
 def _as_json(outcome: Outcome, selection: Selection) -> dict[str, Any]:
@@ -78,7 +108,7 @@ def _report(outcome: Outcome, selection: Selection, ontology: str, *, waited: bo
         for note in each.notes:
             console.stdout().print(Text(f"  note: {each.document}: {note}"), soft_wrap=True)
     for suffix, count in sorted(selection.left_out.items()):
-        console.stdout().print(Text(f"  left out: {count} files ({suffix}), a kind not read yet"))
+        console.stdout().print(Text(f"  left out: {suffix} ({count}), which kg does not read yet"))
     for path, reason in outcome.failed:
         console.stdout().print(Text(f"  failed: {path}: {reason}", style="red"), soft_wrap=True)
     if outcome.jobs() and not waited:

@@ -65,7 +65,7 @@ def _row(number: int, hit: SourceHit, words: re.Pattern[str] | None, *, full: bo
     passage = Text(hit.chunk.text if full else excerpt(hit.chunk.text, words))
     if words:
         passage.highlight_regex(words, "bold yellow")
-    place = Text.assemble((hit.document, "bold"), "  ", (_where(hit), "cyan"), "\n")
+    place = Text.assemble((f"{hit.ontology} / {hit.document}", "bold"), "  ", (_where(hit), "cyan"), "\n")
     similarity = "-" if hit.similarity is None else f"{hit.similarity:.2f}"
     return [str(number), similarity, place + passage + Text(f"\n{hit.source_id}\n", style="dim")]
 

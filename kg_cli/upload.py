@@ -11,6 +11,7 @@ from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, KgError
 from kg_api.models.documents import Ingested
 from kg_cli.files import FileToIngest
+from kg_cli.waiting import patiently
 
 PARALLEL_UPLOADS = 2
 """Parsing and storing keep two cores busy; more only waits."""
@@ -29,7 +30,7 @@ def upload(client: KgClient, files: Sequence[FileToIngest], ontology: str) -> It
     """Send files in order and give each one's outcome as it comes.
 
     Raises:
-        KgError: the service is away or refuses everything; what came before is stored.
+        KgError: the service stays away or refuses everything; what came before is stored.
     """
     with ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
         try:
@@ -42,9 +43,8 @@ def upload(client: KgClient, files: Sequence[FileToIngest], ontology: str) -> It
 def _upload_one(client: KgClient, ontology: str, file: FileToIngest) -> Uploaded:
     try:
         content = file.path.read_bytes()
-        ingested = client.ingest_bytes(
-            content, ontology=ontology, document=file.document, uri=file.path.resolve().as_uri()
-        )
+        send = partial(client.ingest_bytes, content, ontology=ontology, document=file.document)
+        ingested = patiently(partial(send, uri=file.path.resolve().as_uri()))
     except OSError as error:
         return Uploaded(file, problem=f"cannot be read: {error.strerror or error}")
     except InvalidInput as error:

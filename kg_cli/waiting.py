@@ -1,24 +1,53 @@
-"""Waiting for jobs, with a live bar."""
+"""Waiting: for jobs, with a live bar, and for a service that is away for a moment."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from kg_api.client import KgClient
-from kg_api.errors import KgError
+from kg_api.errors import KgError, Unavailable
 from kg_api.models.jobs import FINISHED, Job, JobState
 from kg_cli import console
 
+T = TypeVar("T")
+
 POLL_SECONDS = 0.5
+AWAY_SECONDS = 90.0
+"""How long a service or database may be away in the middle of something: a killed Neo4j takes a minute."""
 PATIENCE_SECONDS = 20.0
 """After this long without a worker taking the job, the person is told."""
 
 
 class JobFailed(KgError):
     """The job did not come to its end."""
+
+
+def patiently(call: Callable[[], T]) -> T:
+    """Call the service, again and again while a part of it is away; the call must be safe to repeat.
+
+    Raises:
+        Unavailable: it stays away.
+    """
+    again = retry_if_exception_type(Unavailable)
+    stop, pause = stop_after_delay(AWAY_SECONDS), wait_fixed(POLL_SECONDS * 2)
+    return Retrying(retry=again, stop=stop, wait=pause, before_sleep=_tell_once, reraise=True)(call)
+
+
+def _tell_once(state: RetryCallState) -> None:
+    if state.attempt_number == 1 and state.outcome is not None:
+        console.say(f"trying again: {escape(str(state.outcome.exception()))}")
+
+
+def unfinished_jobs(client: KgClient, **chosen: str) -> list[str]:
+    """Give the ids of the jobs that run or wait; `chosen` as in `KgClient.jobs`."""
+    pages = [client.jobs(state=state, limit=1000, **chosen) for state in ("running", "queued")]
+    return list(dict.fromkeys(job.job_id for page in pages for job in page.jobs))
 
 
 def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
@@ -41,7 +70,7 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
 
 def _wait(client: KgClient, job_id: str, bars: Progress, task: TaskID) -> Job:
     begun, told = time.monotonic(), False
-    while (job := client.job(job_id)).state not in FINISHED:
+    while (job := patiently(lambda: client.job(job_id))).state not in FINISHED:
         bars.update(task, completed=job.done, total=job.total, description=_name(job), speed=_speed(job))
         if job.state is JobState.QUEUED and not told and time.monotonic() - begun > PATIENCE_SECONDS:
             console.say("No worker has taken the job yet. Is one running? `kg status` shows it.")

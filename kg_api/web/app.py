@@ -12,7 +12,7 @@ from kg_api import __version__
 from kg_api.errors import KgError
 from kg_api.settings import ApiSettings, Settings
 from kg_api.web import openapi, problems
-from kg_api.web.dependencies import only_known_parameters
+from kg_api.web.dependencies import check_parameters
 from kg_api.web.middleware import BodyLimit, RequestLog
 from kg_api.web.opening import Opening
 from kg_api.web.routes import health, ingest, jobs, library, search
@@ -49,7 +49,7 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     )
     app.state.opening = opening
     for module in (search, ingest, library, jobs):
-        app.include_router(module.router, dependencies=[Depends(only_known_parameters)])
+        app.include_router(module.router, dependencies=[Depends(check_parameters)])
     app.include_router(health.router)
     openapi.tell_problems(app)
     problems.install(app)

@@ -18,18 +18,20 @@ def _container(request: Request) -> Container:
     return opening.container()
 
 
-def only_known_parameters(request: Request) -> None:
-    """Refuse a query parameter that the route does not know: a misspelt filter must not be ignored silently.
+def check_parameters(request: Request) -> None:
+    """Refuse a query parameter that is unknown or stands twice: no filter is ignored silently.
 
     Raises:
         InvalidInput: naming it.
     """
     route: APIRoute = request.scope["route"]
     known = {parameter.alias for parameter in route.dependant.query_params}
-    unknown = [name[:100] for name in request.query_params if name not in known]
-    if unknown:
+    given = [name for name, _ in request.query_params.multi_items()]
+    if unknown := sorted({name[:100] for name in given} - known):
         told = ", ".join(sorted(known)) or "none"
         raise InvalidInput(f"unknown query parameters: {', '.join(unknown[:10])}; those known here: {told}")
+    if len(given) > len(set(given)):
+        raise InvalidInput(f"a query parameter stands twice: {', '.join(sorted(given)[:10])}")
 
 
 Open = Annotated[Container, Depends(_container)]

@@ -23,7 +23,7 @@ class Opening:
         self._settings = settings
         self._on_hopeless = on_hopeless
         self._container: Container | None = None
-        self._reason = "the service is starting"
+        self._reason = "the service to open database and model"
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._open, name="opening", daemon=True)
 
@@ -52,6 +52,11 @@ class Opening:
         """What stands in the way of the container; None when it is open."""
         return self._reason if self._container is None else None
 
+    def _give_up(self, error: KgError) -> None:
+        self._reason = str(error)
+        log.critical("the service cannot start", reason=str(error))
+        self._on_hopeless(error)
+
     def _open(self) -> None:
         while not self._closing.is_set():
             try:
@@ -60,9 +65,11 @@ class Opening:
                 self._reason = str(error)
                 self._closing.wait(RETRY_SECONDS)
             except KgError as error:
-                self._reason = str(error)
-                log.critical("the service cannot start", reason=str(error))
-                self._on_hopeless(error)
+                self._give_up(error)
+                return
+            except Exception as error:  # noqa: BLE001 - the border of a thread: else it would end unseen
+                log.critical("unexpected error while opening", exc_info=error)
+                self._give_up(KgError("the service cannot open; its log says why"))
                 return
             else:
                 log.info("service open", space=self._container.space.slug)

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from kg_api.client import KgClient
     from kg_api.models.jobs import Job
+    from rich.text import Text
+
+LONGEST_ERROR = 200
+"""Characters of an error in a list; `kg jobs show` gives all."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
 
@@ -44,7 +47,7 @@ def list_jobs(
     if as_json:
         print_json(page.model_dump(mode="json"))
         return
-    print_table(["job", "kind", "ontology", "state", "progress", "created", "error"], map(_row, page.jobs))
+    print_table(["job", "state", "progress"], map(_row, page.jobs))
     if page.total > len(page.jobs):
         say(f"{len(page.jobs)} of {page.total} shown; see more with --limit")
 
@@ -77,29 +80,20 @@ def watch(
     """
     from kg_cli.connect import open_client
     from kg_cli.console import say
-    from kg_cli.waiting import wait_for_jobs
+    from kg_cli.waiting import unfinished_jobs, wait_for_jobs
 
     with open_client() as client:
-        ids = [job_id] if job_id else _unfinished(client)
+        ids = [job_id] if job_id else unfinished_jobs(client)
         if not ids:
             say("No job is waiting or running.")
         wait_for_jobs(client, ids)
 
 
-def _unfinished(client: KgClient) -> list[str]:
-    pages = (client.jobs(state=state, limit=1000) for state in ("running", "queued"))
-    return [job.job_id for page in pages for job in page.jobs]
+def _row(job: Job) -> tuple[Text, str, str]:
+    """The id stands on a line of its own, so that it can be copied from a terminal of 80 columns."""
+    from rich.text import Text
 
-
-def _row(job: Job) -> list[str]:
+    about = f"{job.kind} {job.ontology or ''}\n{job.created_at:%Y-%m-%d %H:%M:%S} UTC"
     progress = f"{job.done}/{job.total}" + (f" ({job.rate:.0f}/s)" if job.rate else "")
-    created = f"{job.created_at:%Y-%m-%d %H:%M:%S}"
-    return [
-        job.job_id,
-        job.kind,
-        job.ontology or "",
-        job.state.value,
-        progress,
-        created,
-        (job.error or "")[:100],
-    ]
+    error = f"\n{job.error[:LONGEST_ERROR]}" if job.error else ""
+    return Text.assemble(job.job_id, (f"\n{about}", "dim"), (error, "red"), "\n"), job.state.value, progress

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from kg_api.models.documents import Deleted
+    from kg_api.models.documents import Deleted, DocumentSummary
+    from rich.text import Text
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
 Sure = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -62,13 +63,10 @@ def documents(
     if as_json:
         print_json(page.model_dump(mode="json"))
         return
-    rows = [
-        [each.ontology, each.document, each.title, str(each.sources), each.document_id]
-        for each in page.documents
-    ]
-    print_table(["ontology", "document", "title", "sources", "id"], rows)
-    if page.total > offset + len(rows):
-        say(f"{len(rows)} of {page.total} shown; go on with --offset {offset + len(rows)}")
+    print_table(["document", "sources"], map(_row, page.documents))
+    shown = len(page.documents)
+    if page.total > offset + shown:
+        say(f"{shown} of {page.total} shown; go on with --offset {offset + shown}")
 
 
 def delete_document(
@@ -115,6 +113,15 @@ def _tell(deleted: Deleted, *, as_json: bool) -> None:
         print_json(deleted.model_dump(mode="json"))
     else:
         say(f"deleted: {deleted.documents} documents, {deleted.sources} sources")
+
+
+def _row(document: DocumentSummary) -> tuple[Text, str]:
+    """The id stands on a line of its own, so that it can be copied from a terminal of 80 columns."""
+    from rich.text import Text
+
+    title = f"\n{document.title}" if document.title != document.document else ""
+    name = (f"{document.ontology} / {document.document}", "bold")
+    return Text.assemble(name, title, (f"\n{document.document_id}\n", "dim")), str(document.sources)
 
 
 def _share(part: int, whole: int) -> str:

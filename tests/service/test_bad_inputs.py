@@ -185,6 +185,7 @@ def test_very_many_filters_are_followed_or_refused(
         case(20, "page size in words", "/jobs?limit=ten"),
         case(31, "unknown parameter", "/documents?author=x"),
         case(31, "misspelt parameter", "/jobs?ontologie=notes"),
+        case(31, "a parameter twice", "/documents?ontology=canary&ontology=notes"),
         case(35, "sort", f"/documents?sort={BACKTICKS}"),
         case(36, "state", "/jobs?state=owned"),
         case(36, "kind", f"/jobs?kind={BACKTICKS}"),

@@ -45,7 +45,9 @@ class Crew:
     folder: Path
     hired: list[Running] = field(default_factory=list[Running])
 
-    def hire(self, seconds_a_batch: float = 0.0, env: dict[str, str] | None = None, **plan: object) -> Running:
+    def hire(
+        self, seconds_a_batch: float = 0.0, env: dict[str, str] | None = None, **plan: object
+    ) -> Running:
         """Start a worker with a plan; `env` goes before the short leases."""
         given = Plan(str(self.folder), seconds_a_batch, **plan)  # pyright: ignore[reportArgumentType]
         log = self.folder / f"worker-{len(self.hired)}.log"
@@ -85,7 +87,9 @@ class Crew:
 
     def embedded_again(self) -> int:
         """Count the texts that were embedded more than once, each time after the first."""
-        return sum(count - 1 for count in Counter(text for batch in self.batches() for text in batch).values())
+        return sum(
+            count - 1 for count in Counter(text for batch in self.batches() for text in batch).values()
+        )
 
 
 def alive(worker: Running) -> bool:
@@ -139,7 +143,9 @@ def assert_all_embedded(driver: neo4j.Driver, sources: int) -> None:
     missing = sum(row["vector"] is None for row in rows)
     assert (len(rows), len({row["text"] for row in rows}), missing, chunks) == (sources, sources, 0, 0)
     stored = np.array([row["vector"] for row in rows], dtype=np.float32)
-    np.testing.assert_array_equal(stored, small_embedder().embed_passages([row["text"].strip() for row in rows]))
+    np.testing.assert_array_equal(
+        stored, small_embedder().embed_passages([row["text"].strip() for row in rows])
+    )
 
 
 def stumbles(driver: neo4j.Driver, job_id: str) -> int:
@@ -147,4 +153,3 @@ def stumbles(driver: neo4j.Driver, job_id: str) -> int:
     with driver.session() as session:
         found = session.run("MATCH (j:Job {job_id: $id}) RETURN j.stumbles", id=job_id)
         return int(found.single(strict=True).value())
-

@@ -19,7 +19,9 @@ from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, said, seed
 from tests.support.proxy import BoltProxy, bolt_proxy
 from tests.support.running import serve, wait_until
 
-TEXT = "".join(f"Paragraph {number} " + "has words enough to stand alone. " * 20 + "\n\n" for number in range(9))
+TEXT = "".join(
+    f"Paragraph {number} " + "has words enough to stand alone. " * 20 + "\n\n" for number in range(9)
+)
 
 
 @pytest.fixture

@@ -84,7 +84,9 @@ def test_killing_neo4j_costs_a_job_nothing_and_searches_a_503(stage: Stage, kill
         wait_until(lambda: stumbles(stage.driver, job_id) == 0, 1)
         until_progress(stage.graph, job_id, done=known + 1)
         wait_until(lambda: ready(stage.service.url), 120)
-        print(f"Neo4j back after {returned - begun:.1f} s, the job goes on {time.monotonic() - returned:.1f} s later")
+        print(
+            f"Neo4j back after {returned - begun:.1f} s, the job goes on {time.monotonic() - returned:.1f} s later"
+        )
     done = until_done(stage.graph, job_id, seconds=300)
     assert (done.done, done.total, done.error) == (sources, sources, None)
     assert_all_embedded(stage.driver, sources)
@@ -119,7 +121,9 @@ def ask_after_return(service: Service) -> None:
         for method, path, body in REQUESTS:
             answer = client.request(method, path, json=body)
             assert answer.is_success, (path, answer.text)
-        found = client.post("/queries/sources/search", json={"query_text": "source 7 of notes w7", "limit": 1})
+        found = client.post(
+            "/queries/sources/search", json={"query_text": "source 7 of notes w7", "limit": 1}
+        )
     assert found.json()["degraded"] == []
     assert "source 7 " in found.json()["sources"][0]["full_text"]
     assert service.process.poll() is None

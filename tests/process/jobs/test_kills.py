@@ -79,7 +79,9 @@ def test_kills_lose_nothing_and_do_nothing_twice(
             until_owned(graph, job_id, other_than=before)
             time.sleep(dice.uniform(*size.lives))
             victim.kill()
-            assert find_job(graph, job_id).state is JobState.RUNNING, "this kill missed: more sources are needed"
+            assert find_job(graph, job_id).state is JobState.RUNNING, (
+                "this kill missed: more sources are needed"
+            )
         crew.hire()
         done = until_done(graph, job_id)
         time.sleep(0.5)

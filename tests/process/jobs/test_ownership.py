@@ -48,7 +48,9 @@ def test_eight_workers_never_own_a_job_at_once(crew: Crew, graph: Graph, count: 
     ready = [crew.folder / f"ready-{worker.process.pid}" for worker in workers]
     wait_until(lambda: all(map(Path.exists, ready)), PATIENCE)
     (crew.folder / "go").touch()
-    wait_until(lambda: completed(graph) == count, PATIENCE + count / 5, lambda: f"{completed(graph)} of {count}")
+    wait_until(
+        lambda: completed(graph) == count, PATIENCE + count / 5, lambda: f"{completed(graph)} of {count}"
+    )
     owned = defaultdict[str, list[tuple[int, int]]](list)
     for worker in workers:
         for job_id, claimed, released in crew.notes("intervals", worker.process.pid):

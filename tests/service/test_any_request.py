@@ -1,0 +1,55 @@
+"""Requests made up from the service's own description, valid ones and others: never a 5xx.
+
+By schemathesis without its pytest plugin, which does not work with pytest 9.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.service.asking import SEARCH
+from tests.support.running import Service
+
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+WITHOUT_INPUT = {"/ontologies", "/embedding-status", "/health", "/ready"}
+EXAMPLES = {SEARCH: 50, "/documents": 30}
+
+
+@pytest.mark.parametrize("mode", [*GenerationMode], ids=lambda mode: mode.value)
+def test_no_request_makes_a_server_error(service: Service, http: httpx.Client, mode: GenerationMode) -> None:
+    description: Any = schemathesis.openapi.from_url(f"{service.url}/openapi.json")
+    asked = 0
+    for operation in (result.ok() for result in description.get_all_operations()):
+        if mode is GenerationMode.POSITIVE or operation.path not in WITHOUT_INPUT:
+            ask(operation, mode)
+            asked += 1
+    assert asked >= 11
+    assert http.get("/ready").json()["ready"]
+
+
+def ask(operation: Any, mode: GenerationMode) -> None:
+    """Send some requests of one operation and hold the answers to the description."""
+
+    @settings(
+        max_examples=EXAMPLES.get(operation.path, 10),
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+    )
+    @given(operation.as_strategy(generation_mode=mode))
+    def one(case: Any) -> None:
+        case.call_and_validate(checks=CHECKS)
+
+    one()

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.graph.passages import Found
+from kg_api.search.answer import Lanes, hits
+from kg_api.search.fusion import reciprocal_rank_fusion
+from tests.unit.search.found import START, TEXT, found, place
+
+
+def test_one_lane_keeps_its_order_and_its_own_scores() -> None:
+    lane = [found("b", 3.0), found("a", 2.0)]
+    answer = hits(Lanes(text=lane), 10)
+    assert [(hit.source_id, hit.score, hit.ranks.text, hit.ranks.vector) for hit in answer] == [
+        ("b", 3.0, 1, None),
+        ("a", 2.0, 2, None),
+    ]
+
+
+def test_two_lanes_are_fused_and_each_hit_says_its_ranks() -> None:
+    lanes = Lanes(
+        vector=[found("a", 0.9, 0.9), found("b", 0.8, 0.8)], text=[found("b", 7.0, 0.8), found("c", 5.0)]
+    )
+    answer = hits(lanes, 10)
+    expected = reciprocal_rank_fusion({"vector": ["a", "b"], "text": ["b", "c"]})
+    assert {hit.source_id: hit.score for hit in answer} == expected
+    assert {hit.source_id: (hit.ranks.vector, hit.ranks.text) for hit in answer} == {
+        "b": (2, 1),
+        "a": (1, None),
+        "c": (None, 2),
+    }
+
+
+def test_an_empty_lane_is_a_lane_that_was_asked() -> None:
+    answer = hits(Lanes(vector=[found("a", 0.9, 0.9)], text=[]), 10)
+    assert answer[0].score == pytest.approx(1 / 61)
+    assert hits(Lanes(vector=[], text=[]), 10) == hits(Lanes(text=[]), 10) == []
+
+
+@given(st.integers(0, 8), st.integers(0, 8), st.integers(1, 10))
+def test_the_limit_cuts_the_fused_list(vectors: int, words: int, limit: int) -> None:
+    vector = [found(f"v{n}", 1 - n / 10, 1 - n / 10) for n in range(vectors)]
+    lanes = Lanes(vector=vector, text=[found(f"t{n}", 9.0 - n) for n in range(words)])
+    every = hits(lanes, 100)
+    assert len(every) == vectors + words
+    assert hits(lanes, limit) == every[:limit]
+
+
+def test_less_similar_hits_are_left_out_before_the_cut() -> None:
+    lane = [found("a", 9.0, 0.2), found("b", 8.0), found("c", 7.0, 0.5), found("d", 6.0, -0.5)]
+    assert [hit.source_id for hit in hits(Lanes(text=lane), 1, 0.5)] == ["c"]
+    assert [hit.source_id for hit in hits(Lanes(text=lane), 10, -1)] == ["a", "c", "d"]
+    assert len(hits(Lanes(text=lane), 10, None)) == 4
+
+
+def test_the_vector_lane_says_which_chunk_and_how_similar() -> None:
+    lanes = Lanes(vector=[found("a", 0.9, 0.9, offset=6, length=4)], text=[found("a", 5.0, 0.4)])
+    (hit,) = hits(lanes, 10)
+    assert (hit.similarity, hit.chunk.text) == (0.9, "fox")
+    assert TEXT[hit.chunk.start - START : hit.chunk.end - START] == "fox"
+
+
+def test_without_chunks_the_whole_source_matched_without_the_blanks_around_it() -> None:
+    (hit,) = hits(Lanes(text=[found("a", 5.0)]), 10)
+    assert hit.chunk.text == TEXT.strip()
+    assert (hit.chunk.start, hit.chunk.end) == (START + 2, START + 2 + len(TEXT.strip()))
+    assert hit.full_text == TEXT
+
+
+@given(st.text(), st.integers(0, 20), st.integers(0, 20))
+def test_a_chunk_stands_where_it_says(text: str, offset: int, length: int) -> None:
+    document = "x" * START + text
+    (hit,) = hits(Lanes(vector=[Found(place("a", text), 0.5, 0.5, offset, length)]), 10)
+    assert document[hit.chunk.start : hit.chunk.end] == hit.chunk.text
+    assert hit.chunk.text == text[offset : offset + length].strip()
+
+
+def test_a_hit_carries_its_place() -> None:
+    (hit,) = hits(Lanes(text=[found("a", 5.0)]), 10)
+    assert hit.model_dump(include=set(place("a").model_dump())) == place("a").model_dump()

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.models.identity import scope_of_document, scope_of_ontology
+from kg_api.search.fulltext import FIELDS, MAX_TERMS, SCOPES_A_QUERY, lucene_queries, terms
+
+LUCENE_CLAUSES = 1024
+QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"')
+WITHOUT_WORDS = re.compile(
+    r"\+\((full_text:\( *\)\^1\.0 heading:\( *\)\^1\.0 document:\( *\)\^0\.5)\)( \+scope:\([a-z0-9 ]+\)\^0)?"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("How are retries delayed?", ["How", "are", "retries", "delayed"]),
+        ("C++ C# .NET", ["C", "NET"]),
+        ("foo/bar and/or", ["foo", "bar", "and", "or"]),
+        ("tb-", ["tb"]),
+        ('* ? ~ ^ \\ / && || ! ( ) { } [ ] - + " :', []),
+        ("", []),
+        (" \n\t\u3000", []),
+        ("a.b.c it's don’t 3.14", ["a.b.c", "it's", "don’t", "3.14"]),
+        ("'quoted' ...end. .start", ["quoted", "end", "start"]),
+        ("snake_case x2", ["snake_case", "x2"]),
+        ("一 测试 テスト て", ["一", "测", "试", "テスト", "て"]),
+        ("हिन्दी น้ำ می\u200cخواهم", ["हिन्दी", "น้ำ", "می\u200cخواهم"]),
+        ("one\u200btwo", ["one", "two"]),
+        ("👩‍👩‍👧 🦊", []),
+    ],
+)
+def test_words_are_what_a_person_calls_words(text: str, expected: list[str]) -> None:
+    assert terms(text) == expected
+
+
+def test_each_word_is_taken_once_whatever_its_case_in_the_form_that_came_first() -> None:
+    assert terms("Fox fox FOX dog Fox") == ["Fox", "dog"]
+
+
+@given(st.text())
+def test_composed_and_decomposed_text_have_the_same_words(text: str) -> None:
+    assert terms(unicodedata.normalize("NFD", text)) == terms(unicodedata.normalize("NFC", text))
+
+
+@given(st.lists(st.from_regex(r"[a-z]{1,9}", fullmatch=True), min_size=1), st.sampled_from(" ,;:!?/()-+\n\t"))
+def test_no_plain_word_is_lost(words: list[str], between: str) -> None:
+    assert terms(between.join(words)) == [*dict.fromkeys(words)]
+
+
+@given(st.text(), st.none() | st.just(["one", "two"]), st.none() | st.just(["d"]))
+def test_nothing_of_the_text_stands_outside_of_quotes(
+    text: str, ontologies: list[str] | None, documents: list[str] | None
+) -> None:
+    for query in lucene_queries(terms(text), ontologies, documents):
+        assert WITHOUT_WORDS.fullmatch(QUOTED.sub("", query)), query
+
+
+@given(st.text())
+def test_each_field_is_asked_for_the_same_words(text: str) -> None:
+    for query in lucene_queries(terms(text)):
+        words = QUOTED.findall(query)
+        third = len(words) // len(FIELDS)
+        assert words == words[:third] * len(FIELDS)
+
+
+def test_a_word_is_looked_for_in_both_of_its_forms() -> None:
+    (query,) = lucene_queries(["café", "tea"])
+    assert QUOTED.findall(query)[:3] == ["café", "cafe\u0301", "tea"]
+
+
+@given(st.integers(0, 300), st.integers(0, 2300))
+def test_a_query_never_has_too_many_clauses(words: int, documents: int) -> None:
+    queries = lucene_queries([f"é{n}" for n in range(words)], None, [f"{n:032x}" for n in range(documents)])
+    for query in queries:
+        assert len(QUOTED.findall(query)) <= MAX_TERMS * 2 * len(FIELDS)
+        assert len(QUOTED.findall(query)) + query.count("kgd") + 10 < LUCENE_CLAUSES
+    assert sum(query.count("kgd") for query in queries) == (documents if words else 0)
+
+
+def test_nothing_to_look_for_or_nowhere_to_look_makes_no_query() -> None:
+    assert lucene_queries([]) == []
+    assert lucene_queries(["a"], []) == []
+    assert lucene_queries(["a"], None, []) == []
+
+
+def test_a_filter_names_scopes_and_leaves_the_score_alone() -> None:
+    (by_ontology,) = lucene_queries(["a"], ["one", "two"])
+    assert by_ontology.endswith(f" +scope:({scope_of_ontology('one')} {scope_of_ontology('two')})^0")
+    (by_document,) = lucene_queries(["a"], ["one"], ["d1"])
+    assert by_document.endswith(f" +scope:({scope_of_document('d1')})^0")
+
+
+def test_very_many_scopes_are_shared_out_each_once() -> None:
+    names = [f"o{n}" for n in range(SCOPES_A_QUERY * 2 + 1)]
+    queries = lucene_queries(["a"], names)
+    assert len(queries) == 3
+    assert [token for query in queries for token in re.findall("kgo[0-9a-f]+", query)] == [
+        scope_of_ontology(name) for name in names
+    ]

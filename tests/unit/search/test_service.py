@@ -1,0 +1,195 @@
+"""The search service with a database that gives canned rows: what happens while indexes are filled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kg_api.embed.port import Embedder
+from kg_api.embed.unavailable import UnavailableEmbedder
+from kg_api.errors import Conflict, InvalidInput, Unavailable
+from kg_api.graph.database import Graph, Row
+from kg_api.graph.spaces import Space
+from kg_api.models.search import SourceHits, SourceSearch
+from kg_api.search import readiness
+from kg_api.search.query import MAX_SCOPES
+from kg_api.search.readiness import IndexWatch
+from kg_api.search.service import SearchService
+from tests.support.embedders import small_embedder
+from tests.unit.search.found import place
+
+SPACE = Space("default", small_embedder().identity.fingerprint, 256, "passage_embedding")
+
+
+class CannedGraph(Graph):
+    """Answers statements by name; one it does not know fails loudly."""
+
+    def __init__(self, **states: tuple[str, float]) -> None:
+        self.states: dict[str, tuple[str, float]] = {
+            "source_text": ("ONLINE", 100.0),
+            "passage_embedding": ("ONLINE", 100.0),
+            **states,
+        }
+        self.asked: list[tuple[str, Row]] = []
+
+    def read(self, name: str, /, **parameters: Any) -> list[Row]:
+        self.asked.append((name, parameters))
+        return getattr(self, name.replace("/", "_"))()
+
+    def indexes_states(self) -> list[Row]:
+        rows = ((name, *state) for name, state in self.states.items())
+        return [{"name": n, "type": "x", "state": s, "percent": p, "options": {}} for n, s, p in rows]
+
+    def search_by_vector(self) -> list[Row]:
+        row = {**place("by vector").model_dump(), "similarity": 0.9, "score": 0.95}
+        return [{**row, "offset": None, "length": None}]
+
+    def search_by_text(self) -> list[Row]:
+        return [{**place("by text").model_dump(), "similarity": 0.4, "score": 3.0}]
+
+    def ontologies_names(self) -> list[Row]:
+        return [{"ontology": f"o{n}"} for n in range(6)]
+
+    def times(self, name: str) -> int:
+        return [each for each, _ in self.asked].count(name)
+
+
+POPULATING = ("POPULATING", 40.0)
+
+
+def searched(graph: Graph, embedder: Embedder | None = None, **asked: Any) -> SourceHits:
+    service = SearchService(graph, embedder or small_embedder(), SPACE)
+    try:
+        return service.search(SourceSearch(**{"query_text": "two words", **asked}))
+    finally:
+        service.close()
+
+
+def ids(answer: SourceHits) -> list[str]:
+    return sorted(hit.source_id for hit in answer.sources)
+
+
+def parts(answer: SourceHits) -> list[str]:
+    return [each.part for each in answer.degraded]
+
+
+def test_both_lanes_are_asked_once_and_nothing_is_degraded() -> None:
+    graph = CannedGraph()
+    answer = searched(graph)
+    assert (answer.mode, ids(answer), parts(answer)) == ("hybrid", ["by text", "by vector"], [])
+    assert graph.times("search/by_vector") == graph.times("search/by_text") == 1
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector"])
+def test_while_the_vector_index_is_filled_full_text_answers_and_it_is_said(mode: str) -> None:
+    graph = CannedGraph(passage_embedding=POPULATING)
+    answer = searched(graph, mode=mode)
+    assert (answer.mode, ids(answer), parts(answer)) == ("text", ["by text"], ["vector_index"])
+    assert "populating, 40 % populated" in answer.degraded[0].effect
+    assert graph.times("search/by_vector") == 0
+
+
+def test_while_the_text_index_is_filled_vectors_answer_and_it_is_said() -> None:
+    answer = searched(CannedGraph(source_text=POPULATING))
+    assert (answer.mode, ids(answer), parts(answer)) == ("vector", ["by vector"], ["text_index"])
+
+
+@pytest.mark.parametrize(
+    ("states", "asked"),
+    [
+        ({"source_text": POPULATING, "passage_embedding": POPULATING}, {}),
+        ({"source_text": POPULATING}, {"mode": "text"}),
+        (
+            {"passage_embedding": POPULATING},
+            {"query_text": None, "query_vector": [1.0] * 256, "space": "default", "mode": "vector"},
+        ),
+    ],
+)
+def test_when_no_lane_can_answer_it_is_an_error_and_not_an_empty_list(
+    states: dict[str, Any], asked: dict[str, Any]
+) -> None:
+    with pytest.raises(Unavailable, match="try again"):
+        searched(CannedGraph(**states), **asked)
+
+
+def test_an_index_that_failed_or_is_not_there_is_like_one_that_is_filled() -> None:
+    graph = CannedGraph(passage_embedding=("FAILED", 0.0))
+    assert "failed, 0 %" in searched(graph).degraded[0].effect
+    del graph.states["passage_embedding"]
+    assert "not there" in searched(graph).degraded[0].effect
+
+
+def test_the_watch_asks_the_database_only_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = CannedGraph(source_text=POPULATING)
+    watch = IndexWatch(graph)
+    assert [watch.populating("source_text") for _ in range(5)] == [
+        {"source_text": "populating, 40 % populated"}
+    ] * 5
+    assert watch.populating("passage_embedding") == {}
+    assert graph.times("indexes/states") == 1
+    graph.states["source_text"] = ("ONLINE", 100.0)
+    monkeypatch.setattr(readiness, "REMEMBERED_SECONDS", -1.0)
+    assert watch.populating("source_text") == {}
+
+
+@pytest.mark.parametrize("least", [None, 0.99])
+def test_without_a_model_words_answer_whatever_the_least_similarity(least: float | None) -> None:
+    answer = searched(CannedGraph(), UnavailableEmbedder("no model"), min_similarity=least)
+    assert (answer.mode, answer.space, ids(answer)) == ("text", None, ["by text"])
+    assert ("min_similarity was not applied" in answer.degraded[0].effect) == (least is not None)
+
+
+def test_a_least_similarity_leaves_out_what_a_lane_found() -> None:
+    assert ids(searched(CannedGraph(), min_similarity=0.5)) == ["by vector"]
+
+
+def test_words_left_out_are_counted() -> None:
+    answer = searched(CannedGraph(), query_text=" ".join(f"w{n}" for n in range(70)), mode="text")
+    assert [each.effect for each in answer.degraded] == [
+        "full text: the first 64 words were used, 6 were left out"
+    ]
+
+
+def test_a_question_without_words_is_told_and_the_text_lane_is_not_asked() -> None:
+    graph = CannedGraph()
+    answer = searched(graph, query_text="?!")
+    assert (parts(answer), ids(answer), graph.times("search/by_text")) == (["query"], ["by vector"], 0)
+
+
+def test_the_clients_vector_in_mode_text_gives_only_similarities() -> None:
+    graph = CannedGraph()
+    answer = searched(graph, query_vector=[1.0] * 256, space="default", mode="text")
+    assert (answer.mode, graph.times("search/by_vector")) == ("text", 0)
+    (parameters,) = [given for name, given in graph.asked if name == "search/by_text"]
+    assert parameters["vector"] is not None
+
+
+@pytest.mark.parametrize("values", [[1.0] * 256, [3e38] * 256, [1e308] * 256, [5e-324] * 256])
+def test_a_vector_of_any_scale_is_a_direction(values: list[float]) -> None:
+    graph = CannedGraph()
+    searched(graph, query_vector=values, space="default", mode="vector")
+    (parameters,) = [given for name, given in graph.asked if name == "search/by_vector"]
+    np.testing.assert_allclose(parameters["vector"].to_native(), [1 / 16] * 256, rtol=1e-6)
+
+
+def test_a_vector_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="has 3 dimensions; the space 'default' has 256"):
+        searched(CannedGraph(), query_vector=[1.0] * 3, space="default")
+    with pytest.raises(Conflict, match="cannot be compared"):
+        searched(CannedGraph(), query_vector=[1.0] * 256, space="other")
+
+
+def test_more_documents_than_one_search_can_take_are_refused() -> None:
+    names = [f"d{n}" for n in range(MAX_SCOPES // 6 + 1)]
+    with pytest.raises(InvalidInput, match="more than 5,000 documents"):
+        searched(CannedGraph(), documents=names)
+    assert parts(searched(CannedGraph(), documents=names[:-1], mode="text")) == []
+
+
+def test_many_documents_are_asked_for_in_several_queries_and_merged() -> None:
+    graph = CannedGraph()
+    answer = searched(graph, documents=[f"d{n}" for n in range(200)], mode="text", ontology=["a", "b", "c"])
+    assert graph.times("search/by_text") == 2
+    assert len(answer.sources) == 1
