@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rich.markup import escape
 from rich.text import Text
 
 from kg_api.models.search import Place, SourceContext, SourceHit, SourceHits
@@ -18,7 +19,7 @@ SHORTEST_STEM = 4
 def print_hits(answer: SourceHits, *, full: bool) -> None:
     """Print the hits of a search as a table, and what could not be done."""
     for each in answer.degraded:
-        console.say(f"[yellow]note:[/] {each.effect}")
+        console.say(f"[yellow]note:[/] {escape(each.effect)}")
     if not answer.sources:
         console.say("Nothing was found. `kg ontologies` shows what there is to search.")
         return

@@ -20,7 +20,7 @@ def print_up(status: StackStatus) -> None:
     console.stdout().print(Text.assemble(("kg is up", "bold green"), f" at {status.api_url}"), soft_wrap=True)
     lines = [
         f"  Neo4j    {status.neo4j_uri}",
-        f"  REST     {status.api_url}/docs",
+        f"  REST     {status.api_url}/openapi.json",
         "  next     kg ingest FOLDER --ontology NAME, then kg search 'WHAT YOU LOOK FOR'",
         "  stop     kg down",
     ]

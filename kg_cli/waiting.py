@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from rich.markup import escape
@@ -44,9 +45,10 @@ def _tell_once(state: RetryCallState) -> None:
         console.say(f"trying again: {escape(str(state.outcome.exception()))}")
 
 
-def unfinished_jobs(client: KgClient, **chosen: str) -> list[str]:
-    """Give the ids of the jobs that run or wait; `chosen` as in `KgClient.jobs`."""
-    pages = [client.jobs(state=state, limit=1000, **chosen) for state in ("running", "queued")]
+def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str | None = None) -> list[str]:
+    """Give the ids of the jobs that run or wait."""
+    chosen = partial(client.jobs, kind=kind, ontology=ontology, limit=1000)
+    pages = [chosen(state=state) for state in ("running", "queued")]
     return list(dict.fromkeys(job.job_id for page in pages for job in page.jobs))
 
 

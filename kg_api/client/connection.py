@@ -16,10 +16,7 @@ def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[
     Raises:
         ConfigurationError: the address or the key cannot be one.
     """
-    try:
-        url = httpx.URL(base_url)
-    except httpx.InvalidURL as error:
-        raise ConfigurationError(f"KG_API_URL is no address: {error}") from None
+    url = _address(base_url)
     if api_key and not (api_key.isascii() and api_key.isprintable()):
         raise ConfigurationError("KG_API_KEY holds characters that no key has")
     return {
@@ -28,6 +25,16 @@ def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[
         "timeout": timeout_seconds,
         "trust_env": not _loopback(url.host),
     }
+
+
+def _address(base_url: str) -> httpx.URL:
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL as error:
+        raise ConfigurationError(f"KG_API_URL is no address: {error}") from None
+    if url.port is not None and not 0 < url.port < 2**16:
+        raise ConfigurationError(f"KG_API_URL is no address: there is no port {url.port}")
+    return url
 
 
 def unreachable(base_url: httpx.URL, error: httpx.RequestError) -> ServiceUnreachable:

@@ -56,8 +56,14 @@ class Graph:
     """A database of a Neo4j server. Long-lived, thread-safe; one a process."""
 
     def __init__(self, uri: str, user: str, password: str, database: str = "neo4j") -> None:
+        """Connects when first used.
+
+        Raises:
+            ConfigurationError: the address cannot be one.
+        """
         self._uri = uri
-        with _translated(uri):
+        self._database = database
+        try:
             self._driver = neo4j.GraphDatabase.driver(
                 uri,
                 auth=(user, password),
@@ -66,7 +72,8 @@ class Graph:
                 max_transaction_retry_time=RETRY_SECONDS,
                 notifications_min_severity=neo4j.NotificationMinimumSeverity.OFF,
             )
-        self._database = database
+        except (DriverConfigurationError, ValueError) as error:
+            raise ConfigurationError(f"KG_NEO4J__URI {uri!r} cannot be used: {error}") from error
 
     def __enter__(self) -> Self:
         return self
@@ -125,7 +132,7 @@ def _translated(uri: str) -> Generator[None]:
         raise ConfigurationError(
             f"Neo4j at {uri} refuses the user or password; check KG_NEO4J__USER and KG_NEO4J__PASSWORD"
         ) from error
-    except (DriverConfigurationError, ValueError) as error:
+    except DriverConfigurationError as error:
         raise ConfigurationError(f"KG_NEO4J__URI {uri!r} cannot be used: {error}") from error
     except (DriverError, Neo4jError) as error:
         if isinstance(error, Neo4jError) and error.code == _SCHEMA_RACE:

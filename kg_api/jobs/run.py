@@ -9,7 +9,7 @@ from typing import Protocol, Self
 
 import structlog
 
-from kg_api.errors import DatabaseUnavailable, KgError, LeaseLost
+from kg_api.errors import KgError, LeaseLost
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph, Transaction
 
@@ -47,8 +47,8 @@ class Heartbeat:
                 jobs.heartbeat(self._graph, self._owner)
             except LeaseLost:
                 self.lost.set()
-            except DatabaseUnavailable as error:
-                log.warning("no heartbeat", job_id=self._owner.job_id, reason=str(error))
+            except Exception as error:  # noqa: BLE001 - the border of a thread: one bad beat must not be the last
+                log.warning("no heartbeat", job_id=self._owner.job_id, reason=f"{type(error).__name__}: {error}")
 
 
 class JobRun:

@@ -22,7 +22,7 @@ class Policy:
 
     first_pause: float = 0.5
     max_pause: float = 30
-    give_up_after: int = 6
+    give_up_after: int = 4
     """Deaths in a row."""
     healthy_after: float = 10
     """Seconds of life after which earlier deaths are forgotten."""

@@ -15,6 +15,7 @@ MetadataValue = str | int | float | bool | None
 Change = Literal["created", "updated", "unchanged"]
 
 MAX_METADATA_KEYS = 64
+MAX_METADATA_CHARACTERS = 65_536
 INT64 = 2**63
 
 
@@ -84,6 +85,8 @@ class DocumentUpload(Body):
                 raise ValueError(f"{key!r} does not fit 64 bits")
             if isinstance(value, str):
                 storable(value)
+        if sum(len(key) + len(str(value)) for key, value in metadata.items()) > MAX_METADATA_CHARACTERS:
+            raise ValueError(f"is longer than {MAX_METADATA_CHARACTERS:,} characters in all")
         return metadata
 
 

@@ -41,8 +41,10 @@ def terms(text: str) -> list[str]:
     They keep their case: the analyzer folds it as it did for what is stored, which Python's rules would not.
     """
     composed = unicodedata.normalize("NFC", text)
-    found = [part for word in _WORDS.findall(composed) for part in _PARTS.findall(word)]
-    return list({word.lower(): word for word in reversed(found)}.values())[::-1]
+    first: dict[str, str] = {}
+    for part in (part for word in _WORDS.findall(composed) for part in _PARTS.findall(word)):
+        first.setdefault(part.lower(), part)
+    return [*first.values()]
 
 
 def lucene_queries(

@@ -18,7 +18,7 @@ def _container(request: Request) -> Container:
     return opening.container()
 
 
-def check_parameters(request: Request) -> None:
+async def check_parameters(request: Request) -> None:
     """Refuse a query parameter that is unknown or stands twice: no filter is ignored silently.
 
     Raises:

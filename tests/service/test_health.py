@@ -37,6 +37,22 @@ def test_health_answers_whatever_parameters_a_probe_adds(http: httpx.Client) -> 
     assert http.get("/health?probe=1").status_code == http.get("/ready?probe=1").status_code == 200
 
 
+def test_an_index_that_is_not_there_is_waited_for(
+    http: httpx.Client, graph: Graph, driver: neo4j.Driver
+) -> None:
+    ensure_space(graph, small_embedder().identity)
+    with driver.session() as session:
+        session.run("DROP INDEX passage_embedding").consume()
+        try:
+            response = http.get("/ready")
+        finally:
+            ensure_space(graph, small_embedder().identity)
+            session.run("CALL db.awaitIndexes(60)").consume()
+    assert response.status_code == 503
+    assert response.json()["waiting_for"] == "index passage_embedding is not there"
+    assert http.get("/ready").status_code == 200
+
+
 @pytest.fixture
 def modelless(server: Neo4jServer, graph: Graph, http: httpx.Client, tmp_path: Path) -> Iterator[Service]:
     """A service whose model cannot be loaded, on a database that has vectors."""

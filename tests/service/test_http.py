@@ -15,7 +15,7 @@ from kg_api import __version__
 from kg_api.models.documents import DocumentText
 from kg_api.models.search import SourceSearch
 from tests.service.asking import SEARCH, ingest, problem
-from tests.support.running import Service
+from tests.support.running import Service, wait_until
 
 MEGABYTE = b"x" * 1024 * 1024
 
@@ -76,6 +76,7 @@ def test_an_id_that_is_not_plain_is_replaced(http: httpx.Client, given: str) -> 
 
 def test_the_id_stands_in_the_log_with_method_path_and_status(http: httpx.Client, service: Service) -> None:
     http.get("/documents/none?", headers={"X-Request-ID": "to-be-logged"})
+    wait_until(lambda: "to-be-logged" in service.output(), 5)  # it is written when the answer has gone
     (line,) = [json.loads(line) for line in service.output().splitlines() if "to-be-logged" in line]
     assert (line["event"], line["method"], line["path"], line["status"]) == (
         *("request", "GET", "/documents/none"),

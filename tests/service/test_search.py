@@ -17,9 +17,6 @@ from tests.support.embedding import run_jobs
 from tests.support.records import record
 
 MODES = ["hybrid", "vector", "text"]
-QUANTISED = pytest.mark.xfail(
-    reason="cypher/search/by_vector*.cypher give the index's quantised score; they should compute the cosine"
-)
 FRUIT = ["red apples on the tree", "green apples in a bowl", "blue plums in a jar", "a jar of honey"]
 
 
@@ -53,7 +50,6 @@ def test_hybrid_is_the_mode_unless_another_is_asked_for(http: httpx.Client, grap
     assert search(http, "apples")["mode"] == "hybrid"
 
 
-@QUANTISED
 def test_the_similarity_is_the_exact_cosine_in_every_lane(http: httpx.Client, graph: Graph) -> None:
     store(graph, "fruit", FRUIT)
     query = "apples in a jar"
@@ -142,7 +138,6 @@ def test_very_many_documents_can_be_named(http: httpx.Client) -> None:
         assert scores == sorted(scores, reverse=True)
 
 
-@QUANTISED
 def test_less_similar_hits_are_left_out(http: httpx.Client, graph: Graph) -> None:
     store(graph, "fruit", FRUIT)
     ingest(http, "apples without a vector", document="late.txt")
@@ -205,7 +200,6 @@ def test_the_chunk_of_a_long_source_is_the_part_that_matched(http: httpx.Client,
     assert search(http, "needle haystack needle")["sources"][0]["chunk"] == chunk
 
 
-@QUANTISED
 def test_the_similarity_of_a_chunk_is_its_own(http: httpx.Client, graph: Graph) -> None:
     store(graph, "long", [" ".join(f"filler{n}" for n in range(1500)) + " needle haystack"])
     hit = search(http, "needle haystack", mode="vector")["sources"][0]

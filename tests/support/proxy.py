@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable
 
 COMMIT = b"\x00\x02\xb0\x12\x00\x00"
-"""A whole Bolt message: a chunk of two bytes, a structure without fields, the signature of COMMIT, the end."""
+"""A whole Bolt message: a chunk of two bytes, a structure of no fields, COMMIT's signature, the end."""
 PIECE = 65536
 
 Choice = Callable[[int], bool]

@@ -10,6 +10,7 @@ from kg_api.embed.unavailable import UnavailableEmbedder
 from kg_api.errors import KgError
 from kg_api.graph.indexes import index_states
 from kg_api.models.health import Check, Health, Readiness
+from kg_api.search.service import TEXT_INDEX
 from kg_api.web.opening import Opening
 
 router = APIRouter(tags=["health"])
@@ -47,13 +48,18 @@ def readiness_of(opening: Opening) -> Readiness:
 
 def _index_checks(container: Container) -> list[Check]:
     states = index_states(container.graph)
-    return [
+    missing = {TEXT_INDEX, container.space.index_name} - states.keys()
+    there = [
         Check(
             name=name,
             ok=state.online,
             detail=f"index {name} is {state.state.lower()}, {state.percent:.0f} % populated",
         )
         for name, state in states.items()
+    ]
+    return [
+        *there,
+        *(Check(name=name, ok=False, detail=f"index {name} is not there") for name in sorted(missing)),
     ]
 
 

@@ -23,6 +23,7 @@ from tests.process.jobs.crew import (
     said,
     seed,
     stumbles,
+    tell,
     until_done,
     until_progress,
 )
@@ -83,10 +84,9 @@ def test_killing_neo4j_costs_a_job_nothing_and_searches_a_503(stage: Stage, kill
         known = find_job(stage.graph, job_id).done
         wait_until(lambda: stumbles(stage.driver, job_id) == 0, 1)
         until_progress(stage.graph, job_id, done=known + 1)
+        goes_on = time.monotonic() - returned
         wait_until(lambda: ready(stage.service.url), 120)
-        print(
-            f"Neo4j back after {returned - begun:.1f} s, the job goes on {time.monotonic() - returned:.1f} s later"
-        )
+        tell(f"Neo4j back after {returned - begun:.1f} s, the job goes on {goes_on:.1f} s later")
     done = until_done(stage.graph, job_id, seconds=300)
     assert (done.done, done.total, done.error) == (sources, sources, None)
     assert_all_embedded(stage.driver, sources)
@@ -102,7 +102,7 @@ def ask_while_away(service: Service) -> None:
         answers = list(pool.map(lambda request: timed(client, *request), REQUESTS))
         assert client.get("/health").status_code == 200
     for (method, path, _), (answer, seconds) in zip(REQUESTS, answers, strict=True):
-        print(f"{method} {path}: {answer.status_code} after {seconds:.1f} s")
+        tell(f"{method} {path}: {answer.status_code} after {seconds:.1f} s")
         assert (answer.status_code, "Neo4j" in answer.text) == (503, True), answer.text
         assert seconds < LONGEST_ANSWER, path
         if path != "/ready":

@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import httpx
 import neo4j
@@ -15,7 +15,7 @@ import pytest
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs import find_job
 from kg_api.models.jobs import JobState
-from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, seed, until_done, until_owned
+from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, seed, tell, until_done, until_owned
 from tests.support.running import Service, wait_until
 
 COMPLETED = {"state": "completed", "kind": "source_embedding", "ontology": None, "hidden": []}
@@ -32,7 +32,7 @@ class Watcher:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._poll)
 
-    def __enter__(self) -> Watcher:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -79,16 +79,14 @@ def test_kills_lose_nothing_and_do_nothing_twice(
             until_owned(graph, job_id, other_than=before)
             time.sleep(dice.uniform(*size.lives))
             victim.kill()
-            assert find_job(graph, job_id).state is JobState.RUNNING, (
-                "this kill missed: more sources are needed"
-            )
+            assert find_job(graph, job_id).state is JobState.RUNNING, "it missed: more sources are needed"
         crew.hire()
         done = until_done(graph, job_id)
         time.sleep(0.5)
     assert_all_embedded(driver, size.sources)
     assert (done.done, done.total) == (size.sources, size.sources)
     again = crew.embedded_again()
-    print(f"{size.kills} kills, {again} of {size.sources} sources embedded again")
+    tell(f"{size.kills} kills, {again} of {size.sources} sources embedded again")
     assert again <= size.kills * BATCH
     assert_monotone(watcher.seen, size.sources)
 

@@ -62,7 +62,7 @@ POPULATING = ("POPULATING", 40.0)
 def searched(graph: Graph, embedder: Embedder | None = None, **asked: Any) -> SourceHits:
     service = SearchService(graph, embedder or small_embedder(), SPACE)
     try:
-        return service.search(SourceSearch(**{"query_text": "two words", **asked}))
+        return service.search(SourceSearch.model_validate({"query_text": "two words", **asked}))
     finally:
         service.close()
 

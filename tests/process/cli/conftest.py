@@ -1,0 +1,66 @@
+"""The `kg` command as a person types it, against a running service."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.neo4j_server import Neo4jServer
+from tests.support.running import Service, environment, serve, started
+
+Kg = Callable[..., "subprocess.CompletedProcess[str]"]
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="session")
+def service(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The REST service; documents of more than a million bytes are too large for it."""
+    folder = tmp_path_factory.mktemp("service")
+    running = serve(server, folder, KG_API__MAX_DOCUMENT_BYTES="1000000")
+    yield running
+    assert running.stop() == 0, running.output()
+
+
+@pytest.fixture(scope="session")
+def worker(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A worker, for those who wait for embeddings."""
+    folder = tmp_path_factory.mktemp("worker")
+    with started(["worker"], environment(server), folder / "worker.log"):
+        yield
+
+
+@pytest.fixture(scope="session")
+def kg(server: Neo4jServer, service: Service, tmp_path_factory: pytest.TempPathFactory) -> Kg:
+    """Run `kg ARGUMENTS` and give what it said; `env` changes variables, `before` goes before the command."""
+    home = tmp_path_factory.mktemp("home")
+    usual = environment(server, KG_API_URL=service.url, KG_HOME=str(home), COLUMNS="80", PYTHONUTF8="1")
+
+    def run(
+        *arguments: str, env: dict[str, str] | None = None, before: tuple[str, ...] = (), stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*before, sys.executable, "-m", "kg_cli.main", *arguments],
+            env={**usual, **(env or {})},
+            cwd=ROOT,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def ordinary() -> tuple[str, ...]:
+    """What goes before a command so that file permissions hold for it, even when the tests run as root."""
+    if os.geteuid() != 0:
+        return ()
+    return ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")

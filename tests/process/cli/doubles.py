@@ -1,0 +1,90 @@
+"""Small web servers in the place of the service, that answer what a test wants."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import httpx
+
+from kg_api.errors import DatabaseUnavailable, KgError
+from tests.support.running import Service
+
+
+@dataclass(frozen=True)
+class Request:
+    """What came."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What goes back."""
+
+    status: int
+    body: bytes
+    media_type: str = "application/json"
+
+
+def problem(error: KgError) -> Reply:
+    """An error as the service tells it."""
+    body = {"type": f"urn:kg:{error.slug()}", "title": type(error).__name__, "detail": str(error)}
+    return Reply(error.status, json.dumps(body).encode(), "application/problem+json")
+
+
+@contextlib.contextmanager
+def answering(answer: Callable[[Request], Reply]) -> Generator[str]:
+    """Give the address of a server that answers with a function."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            length = int(self.headers.get("content-length", "0"))
+            reply = answer(Request(self.command, self.path, dict(self.headers), self.rfile.read(length)))
+            self.send_response(reply.status)
+            self.send_header("content-type", reply.media_type)
+            self.send_header("content-length", str(len(reply.body)))
+            self.end_headers()
+            self.wfile.write(reply.body)
+
+        do_POST = do_GET  # noqa: N815 - the names are the library's
+        do_DELETE = do_GET  # noqa: N815
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextlib.contextmanager
+def flaky(service: Service, failures: int) -> Generator[str]:
+    """Give the address of a service whose database is away for the first so many documents."""
+    left = [failures]
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+
+        def answer(request: Request) -> Reply:
+            if request.path == "/documents" and left[0]:
+                left[0] -= 1
+                return problem(DatabaseUnavailable("Neo4j is away"))
+            kept = {name: value for name, value in request.headers.items() if name.lower() == "content-type"}
+            told = client.request(request.method, request.path, content=request.body, headers=kept)
+            return Reply(told.status_code, told.content)
+
+        with answering(answer) as url:
+            yield url

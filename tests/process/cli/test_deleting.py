@@ -1,0 +1,48 @@
+"""`kg delete`: asked first, harmless when there is nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from tests.process.cli.conftest import Kg
+from tests.support.running import Service
+
+
+@pytest.fixture
+def document(service: Service, graph: Graph) -> str:
+    """The id of the one document there is."""
+    del graph
+    with KgClient(service.url) as client:
+        return client.ingest_text("A note.\n", ontology="notes", document="a.md").document_id
+
+
+def left(kg: Kg) -> int:
+    return int(json.loads(kg("documents", "--json").stdout)["total"])
+
+
+def test_a_no_deletes_nothing(kg: Kg, document: str) -> None:
+    refused = kg("delete", "document", document, stdin="n\n")
+    assert (refused.returncode, left(kg)) == (1, 1)
+    assert "Delete a.md of notes (1 sources)?" in refused.stdout + refused.stderr
+    assert kg("delete", "ontology", "notes", stdin="").returncode == 1, "no answer is no yes"
+    assert left(kg) == 1
+
+
+def test_a_yes_deletes_and_a_second_time_is_harmless(kg: Kg, document: str) -> None:
+    assert kg("delete", "document", document, stdin="y\n").returncode == 0
+    assert left(kg) == 0
+    again = kg("delete", "document", document, "--yes", "--json")
+    assert json.loads(again.stdout) == {"documents": 0, "sources": 0}
+
+
+def test_an_ontology_goes_with_its_documents(kg: Kg, document: str) -> None:
+    assert document
+    assert json.loads(kg("delete", "ontology", "notes", "--yes", "--json").stdout) == {
+        "documents": 1,
+        "sources": 1,
+    }
+    assert json.loads(kg("ontologies", "--json").stdout) == {"ontologies": []}

@@ -1,0 +1,161 @@
+"""What goes wrong is told in words, with its exit code, and never as a stack trace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kg_api import errors
+from kg_api.errors import KgError
+from kg_cli import connect, main
+from tests.neo4j_server import Neo4jServer
+from tests.process.cli.conftest import Kg
+from tests.process.cli.doubles import Reply, answering, problem
+from tests.support.running import Service, environment
+
+
+def tree(root: type[KgError] = KgError) -> Iterator[type[KgError]]:
+    yield root
+    for below in root.__subclasses__():
+        if below.__module__ == errors.__name__:
+            yield from tree(below)
+
+
+@pytest.mark.parametrize("kind", list(tree()), ids=lambda kind: kind.__name__)
+def test_an_error_of_the_service_keeps_its_class_message_and_exit_code(
+    kind: type[KgError], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with answering(lambda _: problem(kind("what to do next"))) as url:
+        monkeypatch.setenv("KG_API_URL", url)
+        assert main.run_command(["ontologies"]) == kind.exit_code
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", "kg: what to do next\n")
+
+
+SETTINGS = {
+    "KG_WORKER__BATCH_SIZE": "0",
+    "KG_NEO4J__URI": "http://127.0.0.1",
+    "KG_EMBEDDING__PROVIDER": "magic",
+    "KG_API_URL": "ftp://127.0.0.1",
+    "KG_NEO4J__HEAP": "1",
+}
+
+
+@pytest.mark.parametrize("command", [["search", "x"], ["serve"], ["worker"], ["status"]], ids=" ".join)
+def test_wrong_settings_are_all_named(kg: Kg, command: list[str]) -> None:
+    ran = kg(*command, env=SETTINGS)
+    assert (ran.returncode, ran.stdout) == (78, "")
+    assert [name for name in SETTINGS if name not in ran.stderr] == []
+    assert "Traceback" not in ran.stderr
+
+
+AWAY = [
+    *(["ontologies"], ["documents"], ["search", "x"], ["show", "x"], ["ingest", "README.md", "-o", "x"]),
+    *(["jobs", "list"], ["jobs", "show", "x"], ["jobs", "watch"], ["delete", "document", "x"]),
+    *(["delete", "ontology", "x", "--yes"], ["admin", "source-embeddings", "status"]),
+]
+
+
+@pytest.mark.parametrize("command", AWAY, ids=" ".join)
+def test_a_service_that_is_away_is_said_to_be(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KG_API_URL", "http://127.0.0.1:1")
+    assert main.run_command(command) == 69
+    told = capsys.readouterr()
+    assert told.err.startswith("kg: kg does not answer at http://127.0.0.1:1")
+    assert "`kg up`" in told.err
+    assert len(told.err.splitlines()) == 1
+
+
+def test_a_home_without_a_service_says_how_to_start_one() -> None:
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("KG_")}
+    with subprocess.Popen(
+        [sys.executable, "-m", "kg_cli.main", "search", "x"],
+        env={**bare, "KG_HOME": "/nonexistent/home"},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as started:
+        _, told = started.communicate(timeout=60)
+    assert (started.returncode, "`kg up`" in told, "/nonexistent/home" in told) == (69, True, True)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(200, b"<html>hello</html>"), (404, b"no"), (500, b""), (200, b"{}"), (502, b"[1]")]
+)
+def test_something_else_at_the_address_is_no_reason_for_a_trace(
+    status: int, body: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with answering(lambda _: Reply(status, body, "text/html")) as url:
+        monkeypatch.setenv("KG_API_URL", url)
+        assert main.run_command(["ontologies"]) in {1, 69}
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("kg: ")
+    assert len(told.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        (["show", "nosuch"], 4, "no source 'nosuch'"),
+        (["jobs", "show", "nosuch"], 4, "`kg jobs list`"),
+        (["jobs", "watch", "nosuch"], 4, "`kg jobs list`"),
+        (["delete", "document", "nosuch"], 4, "`kg documents`"),
+        (["admin", "source-embeddings", "status", "-o", "nosuch"], 4, "`kg ontologies`"),
+        (["search", "   "], 2, "query_text"),
+        (["search", "x", "--limit", "0"], 2, "--limit"),
+        (["search", "x", "--mode", "magic"], 2, "--mode"),
+        (["jobs", "list", "--state", "magic"], 2, "state"),
+        (["ingest", "/nonexistent", "-o", "notes"], 2, "no such file or folder"),
+        (["ingest", "README.md"], 2, "--ontology"),
+        (["nosuch"], 2, "nosuch"),
+    ],
+)
+def test_wrong_commands_have_their_exit_code(kg: Kg, command: list[str], code: int, words: str) -> None:
+    ran = kg(*command)
+    assert (ran.returncode, ran.stdout) == (code, ""), ran.stderr
+    assert words in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_fault_that_nobody_foresaw_is_written_to_a_log(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("nobody foresaw it")
+
+    monkeypatch.setattr(connect, "open_client", broken)
+    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    assert main.run_command(["ontologies"]) == 1
+    told = capsys.readouterr().err
+    log = tmp_path / "logs" / "cli.log"
+    assert "nobody foresaw it" in told
+    assert str(log) in told.replace("\n", "")
+    assert "Traceback" not in told
+    assert "Traceback" in log.read_text()
+
+
+def test_a_reader_that_goes_away_is_no_error_to_shout_about(server: Neo4jServer, service: Service) -> None:
+    command = f"{sys.executable} -m kg_cli.main jobs list --json | head -c 1"
+    env = environment(server, KG_API_URL=service.url)
+    ran = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, check=True)
+    assert (ran.stdout, ran.stderr) == ("{", "")
+
+
+@pytest.mark.xfail(
+    reason="uvicorn leaves with exit code 3 before kg_api.web.serve can say which variable to set"
+)
+def test_a_taken_port_is_told(server: Neo4jServer, service: Service) -> None:
+    port = service.url.rsplit(":", 1)[1]
+    env = environment(server, KG_API__PORT=port)
+    ran = subprocess.run(
+        [sys.executable, "-m", "kg_cli.main", "serve"], env=env, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 78
+    assert "KG_API__PORT" in ran.stderr

@@ -1,0 +1,81 @@
+"""Help for every command, with an example, and quickly."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from kg_cli.main import app
+
+HEAVY = [
+    *("neo4j", "onnxruntime", "fastapi", "starlette", "uvicorn", "pydantic", "httpx", "jgo", "numpy"),
+    *("rich", "structlog", "apscheduler", "tokenizers", "psutil", "platformdirs", "tenacity"),
+]
+"""What `kg --help` does without: it is to take less than 0.3 s."""
+
+
+def commands(
+    group: typer.Typer = app, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], typer.models.CommandInfo]]:
+    """Every command below a group, hidden ones left out."""
+    for command in group.registered_commands:
+        if not command.hidden and command.callback is not None:
+            name = command.name or command.callback.__name__.replace("_", "-")
+            yield (*path, name), command
+    for below in group.registered_groups:
+        if below.typer_instance is not None:
+            yield from commands(below.typer_instance, (*path, str(below.name)))
+
+
+COMMANDS = [path for path, _ in commands()]
+GROUPS = sorted({path[:depth] for path in COMMANDS for depth in range(len(path))})
+
+
+def test_all_commands_are_found() -> None:
+    assert {("search",), ("jobs", "watch"), ("admin", "source-embeddings", "status")} <= set(COMMANDS)
+    assert len(COMMANDS) == len(set(COMMANDS)) >= 18
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_has_help_with_an_example(path: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(app, [*path, "--help"], prog_name="kg", env={"COLUMNS": "80"})
+    assert shown.exit_code == 0
+    example = shown.output.partition("Example: ")[2].split("\n\n")[0]
+    assert " ".join(("kg", *path)) in " ".join(example.split())
+    options = shown.output.partition("Options:")[2]
+    assert all(line.strip() for line in options.strip().splitlines()), "each option says what it does"
+
+
+@pytest.mark.parametrize("path", GROUPS, ids=lambda path: " ".join(("kg", *path)))
+def test_every_group_says_what_its_commands_do(path: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(app, [*path, "--help"], prog_name="kg", env={"COLUMNS": "80"})
+    assert shown.exit_code == 0
+    listed = shown.output.partition("Commands:")[2].strip().splitlines()
+    assert listed
+    assert all(len(line.split()) > 1 for line in listed)
+    assert max(map(len, shown.output.splitlines())) <= 80
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = f"""
+import json, sys
+sys.argv = ["kg", "--help"]
+from kg_cli.main import run_command
+code = run_command(["--help"])
+print("LOADED", json.dumps([code, [name for name in {HEAVY!r} if name in sys.modules]]))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(ran.stdout.partition("LOADED")[2]) == [0, []]
+
+
+def test_the_version_is_told() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "kg_cli.main", "--version"], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split()[0] == "kg"

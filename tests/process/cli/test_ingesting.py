@@ -1,0 +1,211 @@
+"""`kg ingest` with the files that people really have."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.library import list_ontologies
+from tests.neo4j_server import Neo4jServer
+from tests.process.cli.conftest import Kg
+from tests.process.cli.doubles import flaky
+from tests.support.embedders import small_embedder
+from tests.support.embedding import run_jobs
+from tests.support.running import Service, environment, wait_until
+
+SOME_FAILED = 3
+
+
+@pytest.fixture
+def folder(tmp_path: Path, graph: Graph) -> Path:
+    """An empty folder, and an empty database."""
+    del graph
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    return folder
+
+
+def fill(folder: Path) -> dict[str, str]:
+    """Put good and broken files into a folder; give the broken ones with a word of what is told of each."""
+    (folder / "good.md").write_text("# Good\n\nOne good file.\n")
+    (folder / "below").mkdir()
+    (folder / "below" / "also good.txt").write_text("Another good file.\n")
+    (folder / "old.txt").write_bytes(
+        "Caf\xe9 d\xe9j\xe0 vu, na\xefve fa\xe7ade, \xe9l\xe8ve\n".encode("latin-1")
+    )
+    (folder / "program.md").write_bytes(b"\x7fELF" + bytes(200))
+    (folder / "zeros.txt").write_bytes(b"text\x00text")
+    (folder / "half.txt").write_bytes(b"\xff\xfe\x00\xd8")
+    (folder / "empty.md").touch()
+    (folder / "blank.rst").write_text("  \n\n \n")
+    (folder / "large.txt").write_text("word " * 250_000)
+    (folder / "locked.md").write_text("nobody may read this")
+    (folder / "locked.md").chmod(0)
+    (folder / "private").mkdir(mode=0)
+    (folder / "gone.md").symlink_to("nowhere")
+    (folder / "circle.md").symlink_to("circle.md")
+    os.mkfifo(folder / "pipe.md")
+    (folder / os.fsdecode(b"caf\xe9.md")).write_text("a name in an old encoding")
+    return {
+        "program.md": "this is a program",
+        "zeros.txt": "byte 4 is zero",
+        "half.txt": "byte-order mark says utf-16-le",
+        "empty.md": "no text",
+        "blank.rst": "no text",
+        "large.txt": "larger than 1,000,000 bytes",
+        "locked.md": "Permission denied",
+        "private": "Permission denied",
+        "gone.md": "No such file",
+        "circle.md": "symbolic links",
+        "pipe.md": "it is a pipe",
+        "caf\ufffd.md": "not valid UTF-8",
+    }
+
+
+def test_broken_files_are_told_line_by_line_and_the_rest_is_taken_in(
+    kg: Kg, folder: Path, graph: Graph, ordinary: tuple[str, ...]
+) -> None:
+    broken = fill(folder)
+    ran = kg("ingest", str(folder), "--ontology", "notes", before=ordinary)
+    assert ran.returncode == SOME_FAILED, ran.stderr
+    failed = [line for line in ran.stdout.splitlines() if "failed:" in line]
+    told = {name: next((line for line in failed if f"/{name}: " in line), "") for name in broken}
+    assert {name: broken[name] in line for name, line in told.items()} == dict.fromkeys(broken, True), failed
+    assert len(failed) == len(broken), "one line a file"
+    assert "3 documents created" in ran.stdout
+    assert "old.txt: read as cp1252" in ran.stdout
+    assert "Traceback" not in ran.stdout + ran.stderr
+    assert [each.documents for each in list_ontologies(graph, "")] == [3]
+
+
+def test_broken_files_are_told_to_programs_too(kg: Kg, folder: Path, ordinary: tuple[str, ...]) -> None:
+    broken = fill(folder)
+    ran = kg("ingest", str(folder), "--ontology", "notes", "--json", before=ordinary)
+    assert ran.returncode == SOME_FAILED
+    told = json.loads(ran.stdout)
+    assert {
+        Path(each["path"]).name: broken[Path(each["path"]).name] in each["error"] for each in told["failed"]
+    } == (dict.fromkeys(broken, True))
+    names = sorted(each["document"] for each in told["documents"])
+    assert names == ["below/also good.txt", "good.md", "old.txt"], "the path below the folder given"
+    assert told["jobs"] == [told["documents"][0]["job_id"]]
+
+
+def test_kinds_that_are_not_read_are_counted(kg: Kg, folder: Path) -> None:
+    for name in ("a.md", "b.xyz", "c.xyz", "picture.PNG", "Makefile", ".hidden.md"):
+        (folder / name).write_text("some text")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "inside.md").write_text("hidden")
+    (folder / "link").symlink_to(folder, target_is_directory=True)
+    ran = kg("ingest", str(folder), "--ontology", "notes", "--json")
+    assert ran.returncode == 0
+    told = json.loads(ran.stdout)
+    assert told["left_out"] == {".xyz": 2, ".png": 1, "no ending": 1, "link to a folder": 1}
+    assert [each["document"] for each in told["documents"]] == ["a.md"]
+    said = kg("ingest", str(folder), "--ontology", "notes").stdout
+    assert "left out: .xyz (2)" in said
+    assert "1 unchanged" in said
+
+
+def test_two_files_of_one_name_are_a_problem_of_the_second(kg: Kg, folder: Path) -> None:
+    for below in ("one", "two"):
+        (folder / below).mkdir()
+        (folder / below / "same.md").write_text(f"from {below}")
+    both = [str(folder / "one"), str(folder / "two"), str(folder / "one" / "same.md")]
+    ran = kg("ingest", *both, "--ontology", "notes")
+    assert ran.returncode == SOME_FAILED
+    failed = [line for line in ran.stdout.splitlines() if "failed:" in line]
+    assert len(failed) == 1, "a file that is given twice is no problem"
+    assert (
+        f"{folder / 'two' / 'same.md'}: the name 'same.md' is taken by {folder / 'one' / 'same.md'}"
+        in failed[0]
+    )
+    again = kg("ingest", str(folder / "two"), "--ontology", "notes", "--prefix", "two/", "--json")
+    assert again.returncode == 0
+    assert json.loads(again.stdout)["documents"][0]["document"] == "two/same.md"
+
+
+def test_wait_waits_for_what_an_earlier_ingest_began(
+    kg: Kg, folder: Path, driver: neo4j.Driver, graph: Graph
+) -> None:
+    """The second time nothing is new, but the embeddings are still to come."""
+    (folder / "a.md").write_text("A note.\n")
+    assert "embedding goes on" in kg("ingest", str(folder), "--ontology", "notes").stderr
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(kg, "ingest", str(folder), "--ontology", "notes", "--wait")
+        time.sleep(3)
+        assert (waiting.done(), missing(driver)) == (False, 1)
+        run_jobs(graph)
+        assert waiting.result().returncode == 0
+    assert "1 unchanged" in waiting.result().stdout
+    assert missing(driver) == 0
+
+
+def missing(driver: neo4j.Driver) -> int:
+    fingerprint = small_embedder().identity.fingerprint
+    with driver.session() as session:
+        rows = session.run("MATCH (s:Source) RETURN s.embedded_with AS w").data()
+    assert rows
+    return sum(row["w"] != fingerprint for row in rows)
+
+
+def test_a_service_that_is_away_for_a_moment_is_waited_for(kg: Kg, folder: Path, service: Service) -> None:
+    """503 in the middle of an ingest, as when Neo4j restarts, is no reason to give up."""
+    (folder / "a.md").write_text("A note.\n")
+    with flaky(service, failures=2) as url:
+        ran = kg("ingest", str(folder), "--ontology", "notes", env={"KG_API_URL": url})
+    assert (ran.returncode, "1 documents created" in ran.stdout) == (0, True), ran.stderr
+    assert ran.stderr.count("trying again: Neo4j is away") == 1
+
+
+def test_an_interrupted_ingest_ends_soon(
+    folder: Path, server: Neo4jServer, service: Service, graph: Graph
+) -> None:
+    for number in range(1500):
+        (folder / f"{number}.md").write_text(f"note {number}")
+    with subprocess.Popen(
+        [sys.executable, "-m", "kg_cli.main", "ingest", str(folder), "--ontology", "notes"],
+        env=environment(server, KG_API_URL=service.url),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as ingest:
+        wait_until(lambda: bool(list_ontologies(graph, "")), 60)
+        ingest.send_signal(signal.SIGINT)
+        begun = time.monotonic()
+        _, errors = ingest.communicate(timeout=60)
+    assert time.monotonic() - begun < 5
+    assert ingest.returncode == 130
+    assert "Traceback" not in errors
+    assert list_ontologies(graph, "")[0].documents < 1500
+
+
+@pytest.mark.parametrize("name", ["bad/name", " ", "-", "x" * 101])
+def test_a_name_that_no_ontology_can_have_is_told_once(kg: Kg, folder: Path, name: str) -> None:
+    (folder / "a.md").write_text("A note.\n")
+    (folder / "b.md").write_text("A note.\n")
+    ran = kg("ingest", str(folder), f"--ontology={name}")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.count("cannot be the name of an ontology") == 1
+
+
+@pytest.mark.usefixtures("worker")
+def test_wait_ends_when_the_embeddings_are_there(kg: Kg, folder: Path, driver: neo4j.Driver) -> None:
+    for number in range(20):
+        (folder / f"{number}.md").write_text(f"# Note {number}\n\nIts words are w{number} and others.\n")
+    ran = kg("ingest", str(folder), "--ontology", "notes", "--wait")
+    assert ran.returncode == 0, ran.stderr
+    assert missing(driver) == 0
+    assert "embedding goes on" not in ran.stderr
+    status = json.loads(kg("admin", "source-embeddings", "status", "--ontology", "notes", "--json").stdout)
+    assert (status["total"], status["embedded"], status["missing"], status["stale"]) == (20, 20, 0, 0)

@@ -1,0 +1,196 @@
+"""Searching, listing and reading: for people at 80 columns, for programs as the REST answer (SPEC I)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from kg_api.graph.jobs import request_job
+from tests.conftest import wipe
+from tests.process.cli.conftest import Kg
+from tests.support.embedding import run_jobs
+from tests.support.running import Service
+
+LONG = "a folder with a long name/and one more below it/the report of the year 2026, second edition.md"
+PASSAGE = (
+    "# Leases\n\nA worker renews its lease every ten seconds.\n\n"
+    "## Heartbeats\n\nA heartbeat [bold]is[/bold] a sign of life; a lost one is noticed.\n\n"
+    "## Fences\n\nEach claim raises the fence, and every later write is checked against it.\n"
+)
+
+
+@pytest.fixture(scope="module")
+def rest(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iterator[httpx.Client]:
+    """The service with two ontologies, embedded, and a job that failed; the tests here only read."""
+    wipe(driver)
+    with KgClient(service.url) as client:
+        client.ingest_text(PASSAGE, ontology="handbook", document="leases.md")
+        client.ingest_text("A long report. " * 60, ontology="handbook", document=LONG)
+        client.ingest_text("Bread needs flour, water and time.\n", ontology="kitchen", document="bread.txt")
+    run_jobs(migrated_graph)
+    migrated_graph.transaction(lambda tx: request_job(tx, "test", "handbook", added=3))
+    with driver.session() as session:
+        session.run("MATCH (j:Job {kind: 'test'}) SET j.error = $e", e="Unhappy: " + "word " * 60).consume()
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+        yield client
+
+
+def answer(rest: httpx.Client, path: str) -> Any:
+    return rest.get(path).raise_for_status().json()
+
+
+def first_of(rest: httpx.Client, path: str, name: str, key: str) -> str:
+    return str(answer(rest, path)[name][0][key])
+
+
+SAME = {
+    "ontologies": ("/ontologies", ["ontologies"]),
+    "documents": ("/documents?limit=100", ["documents"]),
+    "documents of one": (
+        "/documents?ontology=kitchen&limit=5",
+        ["documents", "-o", "kitchen", "--limit", "5"],
+    ),
+    "documents from the second": ("/documents?offset=1&limit=1", ["documents", "--offset", "1", "-n", "1"]),
+    "jobs": ("/jobs?limit=20", ["jobs", "list"]),
+    "jobs by state": (
+        "/jobs?state=completed&ontology=handbook&limit=20",
+        ["jobs", "list", "--state", "completed", "--ontology", "handbook"],
+    ),
+    "jobs by kind": ("/jobs?kind=test&limit=20", ["jobs", "list", "--kind", "test"]),
+    "one job": ("/jobs/{job}", ["jobs", "show", "{job}"]),
+    "a source": ("/sources/{source}/context?window_size=1", ["show", "{source}", "--window", "1"]),
+    "embeddings": ("/embedding-status", ["admin", "source-embeddings", "status"]),
+    "embeddings of one": (
+        "/ontologies/kitchen/embedding-status",
+        ["admin", "source-embeddings", "status", "--ontology", "kitchen"],
+    ),
+}
+"""What REST tells, and the command that tells the same."""
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_json_is_the_rest_answer(kg: Kg, rest: httpx.Client, name: str) -> None:
+    path, command = SAME[name]
+    ids = {"job": first_of(rest, "/jobs", "jobs", "job_id"), "source": a_source(rest)["source_id"]}
+    ran = kg(*(each.format(**ids) for each in command), "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout) == answer(rest, path.format(**ids))
+    assert "\x1b" not in ran.stdout, "no colours for programs"
+
+
+def a_source(rest: httpx.Client) -> dict[str, Any]:
+    found = rest.post("/queries/sources/search", json={"query_text": "heartbeat", "ontology": "handbook"})
+    return found.json()["sources"][0]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "text"])
+def test_a_search_as_json_is_the_rest_answer(kg: Kg, rest: httpx.Client, mode: str) -> None:
+    body: dict[str, object] = {
+        "query_text": "sign of life",
+        "mode": mode,
+        "ontology": ["handbook", "kitchen"],
+        "limit": 3,
+        "documents": ["leases.md"],
+    }
+    ran = kg(
+        *(
+            "search",
+            "sign of life",
+            "--mode",
+            mode,
+            "-o",
+            "handbook",
+            "-o",
+            "kitchen",
+            "--limit",
+            "3",
+            "--json",
+        ),
+        *("--document", "leases.md", *(("--min-similarity", "0.1") if mode != "text" else ())),
+    )
+    if mode != "text":
+        body["min_similarity"] = 0.1
+    assert ran.returncode == 0, ran.stderr
+    told, expected = json.loads(ran.stdout), rest.post("/queries/sources/search", json=body).json()
+    assert told.pop("timings_ms").keys() == expected.pop("timings_ms").keys()
+    assert told == expected
+    assert told["sources"], "something is found, else this says nothing"
+
+
+IN_80_COLUMNS = {
+    "search": ["search", "a sign of life in the report"],
+    "show": ["show", "{source}"],
+    "documents": ["documents"],
+    "ontologies": ["ontologies"],
+    "jobs": ["jobs", "list"],
+    "job": ["jobs", "show", "{job}"],
+    "status": ["admin", "source-embeddings", "status"],
+}
+
+
+@pytest.mark.parametrize("name", IN_80_COLUMNS)
+def test_tables_fit_80_columns_and_cut_no_id(kg: Kg, rest: httpx.Client, name: str) -> None:
+    ids = {"job": first_of(rest, "/jobs", "jobs", "job_id"), "source": a_source(rest)["source_id"]}
+    ran = kg(*(each.format(**ids) for each in IN_80_COLUMNS[name]))
+    assert ran.returncode == 0, ran.stderr
+    if name != "show":  # whole passages are the terminal's to wrap, so that they can be copied
+        assert max(map(len, ran.stdout.splitlines())) <= 80
+    shown = re.findall(r"\b[0-9a-f]{32}\b", ran.stdout)
+    expected = {
+        "documents": {each["document_id"] for each in answer(rest, "/documents")["documents"]},
+        "jobs": {each["job_id"] for each in answer(rest, "/jobs")["jobs"]},
+        "job": {ids["job"]},
+    }
+    assert set(shown) >= expected.get(name, set())
+    if name == "search":
+        assert len(shown) == ran.stdout.count("¶")
+
+
+def test_a_search_shows_passages_with_their_place(kg: Kg, rest: httpx.Client) -> None:
+    del rest
+    ran = kg("search", "noticed heartbeat", "--limit", "1")
+    assert "handbook / leases.md" in ran.stdout
+    assert "Leases > Heartbeats > ¶1" in " ".join(ran.stdout.split())
+    assert "A heartbeat [bold]is[/bold] a sign of life" in " ".join(ran.stdout.split()), "text is text"
+    assert "1 hits" in ran.stderr
+
+
+def test_words_are_highlighted_for_people_alone(kg: Kg, rest: httpx.Client) -> None:
+    del rest
+    forced = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
+    assert "\x1b[1;33mheartbeat\x1b" in kg("search", "heartbeats", env=forced).stdout
+    assert "\x1b" not in kg("search", "heartbeats").stdout
+
+
+def test_an_id_from_a_search_can_be_shown(kg: Kg, rest: httpx.Client) -> None:
+    del rest
+    found = kg("search", "a sign of life", "--limit", "1").stdout
+    shown = kg("show", re.findall(r"[0-9a-f]{32}", found)[0], "--window", "1").stdout
+    assert [line for line in shown.splitlines() if "¶" in line] == [
+        "  Leases > ¶0",
+        "> Leases > Heartbeats > ¶1",
+        "  Leases > Fences > ¶2",
+    ]
+    assert shown.startswith("handbook / leases.md")
+
+
+def test_nothing_found_is_said_and_no_error(kg: Kg, rest: httpx.Client) -> None:
+    del rest
+    ran = kg("search", "leases", "--ontology", "no such one")
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert "Nothing was found" in ran.stderr
+
+
+def test_the_rest_of_a_list_is_pointed_to(kg: Kg, rest: httpx.Client) -> None:
+    del rest
+    assert "1 of 3 shown; go on with --offset 1" in kg("documents", "--limit", "1").stderr
+    assert "of 3 shown" not in kg("documents", "--offset", "2").stderr
+    assert "1 of 3 shown" in kg("jobs", "list", "--limit", "1").stderr

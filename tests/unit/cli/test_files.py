@@ -1,0 +1,129 @@
+"""Which files an ingest takes."""
+
+from __future__ import annotations
+
+import os
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.errors import InvalidInput
+from kg_cli.files import Selection, select, shown
+
+SUFFIXES = {".md", ".txt"}
+
+
+def put(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(os.fsencode(name))
+
+
+def names(selection: Selection) -> list[str]:
+    return [file.document for file in selection.files]
+
+
+def test_a_folder_gives_all_below_it_by_their_path(tmp_path: Path) -> None:
+    put(tmp_path, "b.md", "a.txt", "deep/er/c.md", "deep/a.MD")
+    selection = select([tmp_path], SUFFIXES)
+    assert names(selection) == ["a.txt", "b.md", "deep/a.MD", "deep/er/c.md"]
+    assert [file.path for file in selection.files] == [tmp_path / name for name in names(selection)]
+
+
+def test_the_order_is_the_same_every_time(tmp_path: Path) -> None:
+    put(tmp_path, *(f"{number}/{letter}.md" for number in range(5) for letter in "zxcvb"))
+    assert names(select([tmp_path], SUFFIXES)) == sorted(names(select([tmp_path], SUFFIXES)))
+
+
+def test_a_file_that_is_named_is_taken_whatever_its_ending(tmp_path: Path) -> None:
+    put(tmp_path, "notes.xyz", ".hidden", "Makefile")
+    given = [tmp_path / name for name in ("notes.xyz", ".hidden", "Makefile")]
+    selection = select(given, SUFFIXES)
+    assert names(selection) == ["notes.xyz", ".hidden", "Makefile"]
+    assert not selection.left_out
+
+
+def test_what_is_left_out_of_a_folder_is_counted(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "b.png", "c.PNG", "Makefile", "archive.tar.gz", ".env", ".git/config.md")
+    selection = select([tmp_path], SUFFIXES)
+    assert (names(selection), selection.problems) == (["a.md"], [])
+    assert selection.left_out == {".png": 2, ".gz": 1, "no ending": 1}
+
+
+def test_links_to_folders_are_counted_and_not_followed(tmp_path: Path) -> None:
+    put(tmp_path, "real/a.md")
+    (tmp_path / "real" / "loop").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "a-link.md").symlink_to(tmp_path / "real" / "a.md")
+    selection = select([tmp_path], SUFFIXES)
+    assert names(selection) == ["a-link.md", "real/a.md"]
+    assert selection.left_out == {"link to a folder": 1}
+
+
+def test_a_link_to_a_folder_that_is_named_is_followed(tmp_path: Path) -> None:
+    put(tmp_path, "real/a.md")
+    (tmp_path / "link").symlink_to("real", target_is_directory=True)
+    assert names(select([tmp_path / "link"], SUFFIXES)) == ["a.md"]
+
+
+def test_the_second_of_two_equal_names_is_a_problem(tmp_path: Path) -> None:
+    put(tmp_path, "one/a.md", "one/b.md", "two/a.md")
+    selection = select([tmp_path / "one", tmp_path / "two"], SUFFIXES)
+    assert [file.path for file in selection.files] == [tmp_path / "one/a.md", tmp_path / "one/b.md"]
+    [(path, reason)] = selection.problems
+    assert path == str(tmp_path / "two/a.md")
+    assert str(tmp_path / "one/a.md") in reason
+    assert "--prefix" in reason
+
+
+def test_a_file_that_is_given_twice_is_taken_once(tmp_path: Path) -> None:
+    put(tmp_path, "a.md")
+    (tmp_path / "link").symlink_to(".", target_is_directory=True)
+    twice = select([tmp_path, tmp_path / "a.md", tmp_path / "link" / "a.md"], SUFFIXES)
+    assert (names(twice), twice.problems) == (["a.md"], [])
+
+
+def test_a_prefix_goes_before_every_name(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "below/b.md")
+    assert names(select([tmp_path, tmp_path / "a.md"], SUFFIXES, "2026/")) == ["2026/a.md", "2026/below/b.md"]
+
+
+def test_a_path_that_is_not_there_ends_it(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no such file or folder"):
+        select([tmp_path, tmp_path / "nosuch"], SUFFIXES)
+
+
+def test_what_cannot_be_read_is_a_problem_each(tmp_path: Path) -> None:
+    (tmp_path / "gone.md").symlink_to("nowhere")
+    (tmp_path / "circle.md").symlink_to("circle.md")
+    os.mkfifo(tmp_path / "pipe.md")
+    put(tmp_path, "good.md")
+    selection = select([tmp_path], SUFFIXES)
+    assert names(selection) == ["good.md"]
+    told = {Path(path).name: reason for path, reason in selection.problems}
+    assert told == {
+        "circle.md": "cannot be read: Too many levels of symbolic links",
+        "gone.md": "cannot be read: No such file or directory",
+        "pipe.md": "cannot be read: it is a pipe, a socket or a device, not a file",
+    }
+
+
+def test_a_name_that_is_no_utf8_is_a_problem_and_can_be_printed(tmp_path: Path) -> None:
+    put(tmp_path, os.fsdecode(b"caf\xe9.md"))
+    [(path, reason)] = select([tmp_path], SUFFIXES).problems
+    assert path.encode()
+    assert path.endswith("caf\ufffd.md")
+    assert reason == "its name is not valid UTF-8; rename it"
+
+
+@given(st.text(string.printable + "äß語🙂", max_size=30))
+def test_what_is_valid_is_shown_as_it_is(name: str) -> None:
+    assert shown(name) == name
+
+
+@given(st.binary(max_size=30))
+def test_everything_that_is_shown_can_be_printed(name: bytes) -> None:
+    assert isinstance(shown(os.fsdecode(name)).encode(), bytes)

@@ -1,0 +1,45 @@
+"""Patience with a service that is away for a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kg_api.errors import DatabaseUnavailable, InvalidInput, KgError
+from kg_cli import waiting
+from kg_cli.waiting import patiently
+
+
+def failing(times: int, error: KgError) -> Callable[[], str]:
+    left = [times]
+
+    def call() -> str:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise error
+        return "done"
+
+    return call
+
+
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(waiting, "AWAY_SECONDS", 0.5)
+
+
+def test_it_tries_again_and_says_so_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert patiently(failing(3, DatabaseUnavailable("Neo4j is away [really]"))) == "done"
+    assert capsys.readouterr().err == "trying again: Neo4j is away [really]\n"
+
+
+def test_it_ends_when_the_service_stays_away() -> None:
+    with pytest.raises(DatabaseUnavailable, match="away"):
+        patiently(failing(10**6, DatabaseUnavailable("away")))
+
+
+def test_what_waiting_does_not_mend_is_raised_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InvalidInput):
+        patiently(failing(1, InvalidInput("wrong")))
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,120 @@
+"""Both clients: the same methods, and how they reach the service."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from kg_api.client import AsyncKgClient, KgClient
+from kg_api.errors import ConfigurationError, KgError, ServiceUnreachable
+from kg_api.managed.ports import free_port
+
+
+def methods(client: type) -> dict[str, Callable[..., Any]]:
+    found = inspect.getmembers(client, inspect.isfunction)
+    return {name: each for name, each in found if not name.startswith("_")}
+
+
+def test_both_clients_have_the_same_methods() -> None:
+    assert methods(KgClient).keys() == methods(AsyncKgClient).keys()
+    assert len(methods(KgClient)) >= 16
+
+
+@pytest.mark.parametrize("name", methods(KgClient))
+def test_a_method_is_the_same_in_both_but_for_waiting(name: str) -> None:
+    one, other = methods(KgClient)[name], methods(AsyncKgClient)[name]
+    assert inspect.signature(one) == inspect.signature(other)
+    assert inspect.getdoc(one) == inspect.getdoc(other)
+    assert inspect.iscoroutinefunction(other)
+    assert not inspect.iscoroutinefunction(one)
+
+
+def test_both_are_opened_alike() -> None:
+    assert inspect.signature(KgClient.__init__) == inspect.signature(AsyncKgClient.__init__)
+
+
+class Recorder(BaseHTTPRequestHandler):
+    """Answers as a healthy kg and remembers what it was asked."""
+
+    seen: list[str]
+
+    def do_GET(self) -> None:
+        self.seen.append(f"{self.path} {self.headers.get('Authorization')}")
+        body = b'{"version": "1"}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 - its name there
+
+
+@pytest.fixture
+def recorder() -> Iterator[tuple[str, list[str]]]:
+    seen: list[str] = []
+    server = HTTPServer(("127.0.0.1", 0), type("Handler", (Recorder,), {"seen": seen}))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", seen
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+async def healthy(url: str, key: str | None = None) -> str:
+    async with AsyncKgClient(url, api_key=key) as client:
+        return (await client.health()).version
+
+
+def test_both_send_the_key_and_none_when_there_is_none(recorder: tuple[str, list[str]]) -> None:
+    url, seen = recorder
+    with KgClient(url, api_key="k1") as client, KgClient(url) as without:
+        assert client.health().version == without.health().version == "1"
+    assert asyncio.run(healthy(url, "k2")) == "1"
+    assert seen == ["/health Bearer k1", "/health None", "/health Bearer k2"]
+
+
+def test_no_proxy_stands_before_this_machine(
+    recorder: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{free_port()}")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with KgClient(recorder[0]) as client:
+        assert client.health().version == "1"
+    assert asyncio.run(healthy(recorder[0])) == "1"
+
+
+def test_a_service_that_is_away_is_told_without_its_password() -> None:
+    url = f"http://user:SECRET@127.0.0.1:{free_port()}"
+    with KgClient(url) as client, pytest.raises(ServiceUnreachable, match="kg up") as one:
+        client.health()
+    with pytest.raises(ServiceUnreachable) as other:
+        asyncio.run(healthy(url))
+    assert str(one.value) == str(other.value)
+    assert "SECRET" not in str(one.value)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:99999999", "http://[::1", "http://a\nb"])
+def test_an_address_that_is_none_names_its_variable(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="KG_API_URL"):
+        KgClient(url)
+
+
+@pytest.mark.parametrize("key", ["schlüssel", "a\r\nX-Other: b"])
+def test_a_key_that_is_none_names_its_variable_and_is_not_repeated(key: str) -> None:
+    with pytest.raises(ConfigurationError, match="KG_API_KEY") as raised:
+        KgClient("http://127.0.0.1:1", api_key=key)
+    assert key not in str(raised.value)
+
+
+def test_what_speaks_no_http_is_unreachable_too() -> None:
+    with KgClient("ftp://127.0.0.1") as client, pytest.raises(KgError):
+        client.health()

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from kg_api.models.base import Answer, Body, DocumentName, NodeId, OntologyName, Text, storable
+
+ANY_CHARACTER = st.text(st.characters())
+
+
+def accepts(kind: Any, value: object) -> bool:
+    try:
+        TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return False
+    return True
+
+
+@given(ANY_CHARACTER)
+def test_a_text_is_storable_unless_it_holds_what_neo4j_cannot(text: str) -> None:
+    bad = "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text)
+    assert accepts(Text, text) == (not bad)
+    if not bad:
+        assert storable(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("a\x00", "U+0000"), ("\ud800", "surrogate"), ("\udfff\x00", "surrogate")]
+)
+def test_what_is_wrong_with_a_text_is_told(text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told.replace("+", r"\+")):
+        storable(text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a", "_", "1", "notes", "Büro 2", "v1.2-final", "本棚", "हिन्दी", "a" * 100, "e\u0301", "a  b", "a."],
+)
+def test_names_of_ontologies_in_any_script(name: str) -> None:
+    assert accepts(OntologyName, name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "",
+            " ",
+            " a",
+            "a ",
+            "-a",
+            ".a",
+            "a/b",
+            "a\\b",
+            "a`b",
+            "a'b",
+            'a"b',
+            "a\nb",
+            "a\n",
+            "a\x00",
+            "a" * 101,
+        ),
+        *("a;b", "a{b", "a$b", "../a", "a\u200bb", "a\u202eb", "\u0301a", "🦊", "a\ud800"),
+    ],
+)
+def test_what_is_no_name_of_an_ontology(name: str) -> None:
+    assert not accepts(OntologyName, name)
+
+
+@given(ANY_CHARACTER)
+def test_no_name_of_an_ontology_holds_a_quote_a_control_or_a_path(text: str) -> None:
+    if accepts(OntologyName, text):
+        assert not set(text) & set("`'\"\\/{}$;\n\r\t\x00")
+        assert text == text.strip()
+
+
+@pytest.mark.parametrize(("kind", "longest"), [(DocumentName, 1000), (NodeId, 100)])
+def test_lengths_are_bounded(kind: object, longest: int) -> None:
+    assert accepts(kind, "x" * longest)
+    assert not accepts(kind, "x" * (longest + 1))
+    assert not accepts(kind, "")
+
+
+def test_a_request_refuses_what_an_answer_passes_over() -> None:
+    class Asked(Body):
+        a: int
+
+    class Told(Answer):
+        a: int
+
+    assert Told.model_validate({"a": 1, "b": 2}).a == 1
+    with pytest.raises(ValidationError, match="b"):
+        Asked.model_validate({"a": 1, "b": 2})

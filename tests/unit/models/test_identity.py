@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.models.identity import (
+    ID_DIGITS,
+    chunk_id,
+    content_hash,
+    digest,
+    document_id,
+    scope_of_document,
+    scope_of_ontology,
+    source_ids,
+)
+
+TEXT = st.text()
+PARTS = st.lists(TEXT, max_size=4)
+
+
+def test_ids_never_change_between_releases() -> None:
+    """Stored data hangs on them."""
+    assert document_id("notes", "a.md") == "ed38a806b94b9ade97b547254c487926"
+    assert content_hash("text") == "d41d7ee6513fe47e3df380f74cb14ea4"
+    first, second = source_ids("d", ["h", "h"])
+    assert (first, second) == ("680f783d4cee4818bd5bc8ddc9922429", "0772f10355b56b32a6e3ba22ef784a0d")
+    assert chunk_id("s", 0, 1) == "3d120a21b22efb2efa9ea5e7ccc197f8"
+
+
+@given(PARTS, PARTS)
+def test_different_parts_have_different_digests(one: list[str], two: list[str]) -> None:
+    assert (digest(*one) == digest(*two)) == (one == two)
+
+
+@given(PARTS)
+def test_a_digest_is_short_and_hexadecimal(parts: list[str]) -> None:
+    assert len(digest(*parts)) == ID_DIGITS
+    assert set(digest(*parts)) <= set("0123456789abcdef")
+
+
+@given(TEXT, st.sampled_from(["", " ", "\n\n", "\t\r\n"]), st.sampled_from(["", " ", "\n"]))
+def test_blanks_around_a_text_do_not_count(text: str, before: str, after: str) -> None:
+    assert content_hash(before + text + after) == content_hash(text)
+
+
+@given(st.lists(st.sampled_from("abc")))
+def test_equal_paragraphs_are_sources_of_their_own_and_moving_keeps_the_id(hashes: list[str]) -> None:
+    ids = [*source_ids("d", hashes)]
+    assert len(set(ids)) == len(ids)
+    assert Counter(source_ids("d", sorted(hashes))) == Counter(ids)
+    assert not set(ids) & {*source_ids("other", hashes)}
+
+
+@given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
+def test_what_comes_behind_a_paragraph_does_not_change_its_id(hashes: list[str], more: list[str]) -> None:
+    assert [*source_ids("d", hashes + more)][: len(hashes)] == [*source_ids("d", hashes)]
+
+
+def test_a_chunk_is_known_by_its_place() -> None:
+    assert len({chunk_id("s", 0, 1), chunk_id("s", 0, 2), chunk_id("s", 1, 2), chunk_id("t", 0, 1)}) == 4
+
+
+@given(TEXT)
+def test_a_scope_is_one_plain_token(name: str) -> None:
+    assert scope_of_ontology(name).isalnum()
+    assert scope_of_document(document_id("o", name)).isalnum()
+    assert scope_of_ontology(name).islower()

@@ -1,0 +1,116 @@
+"""What the bodies of requests take and refuse, and how that is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from kg_api.models.documents import DocumentText
+from kg_api.models.problems import MAX_ERRORS, field_problems
+from kg_api.models.search import MAX_DIMENSIONS, MAX_QUERY_CHARACTERS, SourceSearch
+
+VECTOR: dict[str, Any] = {"query_vector": [0.5], "space": "default", "mode": "vector"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"query_text": "a"},
+        {"query_text": "a" * MAX_QUERY_CHARACTERS, "limit": 100, "window_size": 20},
+        {"query_text": "a", "ontology": "one", "documents": ["a/b.md"], "min_similarity": -1},
+        {"query_text": "a", "ontology": ["one", "two"], "min_similarity": 0.5, "expand_context": True},
+        {"query_text": "a", "ontology": None, "documents": None, "min_similarity": None},
+        VECTOR,
+        {**VECTOR, "query_vector": [1] * MAX_DIMENSIONS},
+        {**VECTOR, "query_text": "a", "mode": "hybrid"},
+        {**VECTOR, "query_text": "a", "mode": "text", "min_similarity": 0.5},
+    ],
+)
+def test_searches_that_can_be(body: dict[str, Any]) -> None:
+    search = SourceSearch.model_validate(body)
+    assert search.model_dump(exclude_unset=True) == body
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({}, "query_text is missing"),
+        ({"query_text": None}, "query_text is missing"),
+        ({"query_text": " "}, "blank"),
+        ({"query_text": "a" * (MAX_QUERY_CHARACTERS + 1)}, "query_text"),
+        ({"query_text": "a", "space": "default"}, "go together"),
+        ({"query_vector": [0.5], "mode": "vector"}, "go together"),
+        ({**VECTOR, "mode": "hybrid"}, "mode 'hybrid' needs query_text"),
+        ({**VECTOR, "query_vector": [0.0, -0.0]}, "points nowhere"),
+        ({**VECTOR, "query_vector": []}, "query_vector"),
+        ({**VECTOR, "query_vector": [1] * (MAX_DIMENSIONS + 1)}, "query_vector"),
+        ({**VECTOR, "query_vector": [float("nan")]}, "query_vector.0"),
+        ({**VECTOR, "query_vector": [float("inf")]}, "query_vector.0"),
+        ({**VECTOR, "query_vector": ["0.5"]}, "query_vector.0"),
+        ({**VECTOR, "query_vector": [True]}, "query_vector.0"),
+        ({"query_text": "a", "min_similarity": 1.01}, "min_similarity"),
+        ({"query_text": "a", "min_similarity": "0.5"}, "min_similarity"),
+        ({"query_text": "a", "mode": "text", "min_similarity": 0.5}, "min_similarity needs vectors"),
+        ({"query_text": "a", "limit": 10.0}, "limit"),
+        ({"query_text": "a", "expand_context": "yes"}, "expand_context"),
+        ({"query_text": "a", "mode": "fuzzy"}, "mode"),
+        ({"query_text": "a", "ontology": []}, "ontology"),
+        ({"query_text": "a", "documents": []}, "documents"),
+    ],
+)
+def test_searches_that_cannot_be_and_what_is_said(body: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        SourceSearch.model_validate(body)
+    assert told in "; ".join(map(str, field_problems(raised.value.errors())))
+
+
+@pytest.mark.parametrize("value", ["a", 1, 0, -(2**63) + 1, 2**63 - 1, 0.5, True, False, None])
+def test_metadata_keeps_its_types(value: object) -> None:
+    document = document_with({"key": value})
+    assert document.metadata == {"key": value}
+    assert type(document.metadata["key"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        *(
+            {"a": value}
+            for value in (2**63, -(2**63), float("inf"), float("nan"), [1], {"b": 1}, "\x00", "\ud800")
+        ),
+        *({key: 1} for key in ("\x00", "\ud800", "k" * 201)),
+        {f"k{n}": n for n in range(65)},
+        {f"k{n}": "x" * 9000 for n in range(8)},
+        [],
+        None,
+    ],
+)
+def test_metadata_that_cannot_be_stored(metadata: Any) -> None:
+    with pytest.raises(ValidationError):
+        document_with(metadata)
+
+
+def document_with(metadata: Any) -> DocumentText:
+    return DocumentText.model_validate({"ontology": "o", "document": "d", "text": "t", "metadata": metadata})
+
+
+def test_problems_name_fields_as_a_person_would_and_never_repeat_values() -> None:
+    body = {
+        "query_text": "SECRET",
+        "ontology": ["SECRET`"],
+        "documents": ["ok", "SECRET" * 999],
+        "limit": "SECRET",
+    }
+    with pytest.raises(ValidationError) as raised:
+        SourceSearch.model_validate(body)
+    problems = field_problems(raised.value.errors())
+    assert {each.field for each in problems} == {"ontology", "ontology.0", "documents.1", "limit"}
+    assert "SECRET" not in repr(problems)
+
+
+def test_problems_are_not_endless() -> None:
+    with pytest.raises(ValidationError) as raised:
+        SourceSearch.model_validate({f"unknown {n}": n for n in range(1000)})
+    assert len(field_problems(raised.value.errors())) == MAX_ERRORS

@@ -1,0 +1,178 @@
+"""Rules of the whole code base that no linter of ours knows."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from pydantic import BaseModel
+
+from kg_api.settings import Settings, load_settings
+from kg_api.web.app import create_app
+from kg_cli.main import app
+
+ROOT = Path(__file__).parents[2]
+PRODUCT = sorted(path for package in ("kg_api", "kg_cli") for path in (ROOT / package).rglob("*.py"))
+ALL = [*PRODUCT, *sorted((ROOT / "tests").rglob("*.py")), *sorted((ROOT / "benchmarks").rglob("*.py"))]
+LONGEST_MODULE = 300
+
+OVER: dict[str, int] = {}
+"""Modules that are longer, with their length: it may only shrink."""
+
+HOMES = {
+    "neo4j": "kg_api/graph/",
+    "fastapi": "kg_api/web/",
+    "starlette": "kg_api/web/",
+    "uvicorn": "kg_api/web/",
+    "onnxruntime": "kg_api/embed/",
+    "tokenizers": "kg_api/embed/",
+    "apscheduler": "kg_api/jobs/",
+    "httpx": "kg_api/client/",
+    "typer": "kg_cli/",
+    "rich": "kg_cli/",
+}
+"""The one place where a library is known."""
+
+ENVIRONMENT = {"environ", "environb", "getenv", "putenv", "unsetenv"}
+READS_THE_ENVIRONMENT = {
+    "kg_api/managed/processes.py": "hands it on to the processes it starts",
+}
+"""Besides settings.py, each with its reason."""
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """The top-level names of all that is imported, at any depth."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(PRODUCT) > 100
+    assert ROOT / "kg_api" / "settings.py" in PRODUCT
+
+
+def test_no_module_is_long() -> None:
+    lengths = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in ALL}
+    too_long = {name: length for name, length in lengths.items() if length > LONGEST_MODULE}
+    assert too_long == OVER, "split what is new; take out of OVER what has shrunk"
+
+
+@pytest.mark.parametrize("library", HOMES)
+def test_a_library_is_imported_in_its_home_only(library: str) -> None:
+    users = {name_of(path) for path in PRODUCT if library in set(imports(tree_of(path)))}
+    strangers = {name for name in users if not name.startswith(HOMES[library])}
+    assert strangers == set()
+    assert users, "the table is out of date: nobody imports it any more"
+
+
+def test_only_settings_reads_the_environment() -> None:
+    readers = {name_of(path) for path in PRODUCT if ENVIRONMENT & set(os_attributes(tree_of(path)))}
+    assert readers == set(READS_THE_ENVIRONMENT), "add it with its reason, or read a setting"
+
+
+def os_attributes(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os":
+            yield node.attr
+        elif isinstance(node, ast.ImportFrom) and node.module == "os":
+            yield from (alias.name for alias in node.names)
+
+
+@pytest.mark.parametrize("path", PRODUCT, ids=name_of)
+def test_importing_a_module_calls_nothing_of_weight(path: Path) -> None:
+    """No client, file, process, thread or setting is opened by an import."""
+    forbidden = {"open", "load_settings", "Settings", "Graph", "Client", "AsyncClient", "FastAPI", "Thread"}
+    forbidden |= {
+        "Popen",
+        "run",
+        "connect",
+        "create_app",
+        "ThreadPoolExecutor",
+        "mkdir",
+        "read_text",
+        "getLogger",
+    }
+    called = {name for statement in tree_of(path).body for name in calls_at_import(statement)}
+    assert called & forbidden == ({"run"} if name_of(path) == "kg_cli/main.py" else set()), "main runs itself"
+
+
+def calls_at_import(statement: ast.stmt) -> Iterator[str]:
+    """The names of the functions that a statement of a module calls when the module is imported."""
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.Call):
+            yield node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        todo.extend(ast.iter_child_nodes(node))
+
+
+@pytest.fixture(scope="module")
+def docs() -> str:
+    """Everything below docs/, as one text."""
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").rglob("*.md")))
+
+
+def settings(model: type[BaseModel] = Settings, prefix: str = "KG_") -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            yield from settings(type(field.default), f"{prefix}{name.upper()}__")
+        else:
+            yield f"{prefix}{name.upper()}"
+
+
+def commands(group: typer.Typer = app, path: str = "kg") -> Iterator[str]:
+    for command in group.registered_commands:
+        if command.callback is not None and not command.hidden:
+            yield f"{path} {command.name or command.callback.__name__.replace('_', '-')}"
+    for below in group.registered_groups:
+        if below.typer_instance is not None:
+            yield from commands(below.typer_instance, f"{path} {below.name}")
+
+
+def operations() -> Iterator[str]:
+    document: dict[str, Any] = create_app(load_settings(), lambda _: None).openapi()
+    for path, methods in document["paths"].items():
+        yield from (f"{method.upper()} {path}" for method in methods)
+
+
+def undocumented(names: Iterator[str], docs: str) -> list[str]:
+    """The names that stand nowhere as a whole: `kg jobs` does not stand for `kg jobs list`."""
+    known = list(names)
+    assert len(known) > 10
+    return [name for name in known if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w/{{-])", docs)]
+
+
+def test_every_setting_is_documented(docs: str) -> None:
+    assert undocumented(settings(), docs) == []
+
+
+def test_every_command_is_documented(docs: str) -> None:
+    assert undocumented(commands(), docs) == []
+
+
+def test_every_operation_is_documented(docs: str) -> None:
+    assert undocumented(operations(), docs) == []
+
+
+def test_what_is_not_documented_is_found(docs: str) -> None:
+    """The search itself: a part of a name is not the name."""
+    names = [*settings(), "KG_NEO4J__PASS", "kg job", "GET /sources"]
+    assert undocumented(iter(names), docs) == ["KG_NEO4J__PASS", "kg job", "GET /sources"]

@@ -1,0 +1,151 @@
+"""What happens to every request, with small apps behind it and no network."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.testing import capture_logs
+
+from kg_api.web.middleware import BodyLimit, RequestLog
+
+LIMIT = 1000
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Give the size of the body."""
+    body = await Request(scope, receive).body()
+    await PlainTextResponse(str(len(body)))(scope, receive, send)
+
+
+async def broken(*_: object) -> None:
+    """Have a bug."""
+    raise ZeroDivisionError("SECRET")
+
+
+async def broken_late(scope: Scope, receive: Receive, send: Send) -> None:
+    """Have a bug when the answer has begun."""
+
+    async def parts() -> AsyncIterator[bytes]:
+        yield b"begun"
+        raise ZeroDivisionError("SECRET")
+
+    await StreamingResponse(parts())(scope, receive, send)
+
+
+async def leaving(*_: object) -> None:
+    """Notice that the client went away."""
+    raise ClientDisconnect
+
+
+def ask(app: ASGIApp, content: bytes | AsyncIterator[bytes] = b"", **headers: str) -> httpx.Response:
+    async def asked() -> httpx.Response:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://kg") as client:
+            names = {name.replace("_", "-"): value for name, value in headers.items()}
+            return await client.post("/x", content=content, headers=names)
+
+    return asyncio.run(asked())
+
+
+async def pieces(*sizes: int) -> AsyncIterator[bytes]:
+    for size in sizes:
+        yield b"x" * size
+
+
+def limited(app: ASGIApp) -> ASGIApp:
+    return RequestLog(BodyLimit(app, lambda _: LIMIT))
+
+
+@pytest.mark.parametrize("sizes", [(LIMIT,), (LIMIT - 1, 1), (0, 0), ()])
+def test_a_body_up_to_the_limit_is_let_through(sizes: tuple[int, ...]) -> None:
+    assert ask(limited(echo), b"x" * sum(sizes)).text == str(sum(sizes))
+    assert ask(limited(echo), pieces(*sizes)).text == str(sum(sizes))
+
+
+@pytest.mark.parametrize("sizes", [(LIMIT + 1,), (LIMIT, 1), (1,) * (LIMIT + 1)])
+def test_a_body_over_the_limit_is_refused_announced_or_not(sizes: tuple[int, ...]) -> None:
+    for content in (b"x" * sum(sizes), pieces(*sizes)):
+        response = ask(limited(echo), content)
+        assert response.status_code == 413
+        assert response.json()["type"] == "urn:kg:too-large"
+        assert "1,000 bytes" in response.json()["detail"]
+
+
+@pytest.mark.parametrize("length", ["-1", "1.5", "ten", "9" * 5000, "٣" * 30])
+def test_a_length_that_is_none_is_refused(length: str) -> None:
+    sent: list[Message] = []
+
+    async def asked() -> None:
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b""}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        headers = [(b"content-length", length.encode("latin-1", "replace"))]
+        await limited(echo)(
+            {"type": "http", "method": "POST", "path": "/x", "headers": headers}, receive, send
+        )
+
+    asyncio.run(asked())
+    assert sent[0]["status"] == 413
+
+
+def test_a_bug_is_answered_with_an_id_and_gives_nothing_away() -> None:
+    with capture_logs() as logs:
+        response = ask(limited(broken), x_request_id="my-id")
+    assert response.status_code == 500
+    assert response.headers["x-request-id"] == "my-id"
+    assert response.headers["content-type"] == "application/problem+json"
+    assert "SECRET" not in response.text
+    assert "ZeroDivisionError" not in response.text
+    assert [(line["event"], line["log_level"]) for line in logs] == [
+        ("unexpected error", "error"),
+        ("request", "info"),
+    ]
+    assert logs[1]["status"] == 500
+
+
+def test_a_bug_in_the_middle_of_an_answer_ends_the_connection() -> None:
+    with capture_logs() as logs, pytest.raises(ZeroDivisionError):
+        ask(limited(broken_late))
+    assert "unexpected error" in [line["event"] for line in logs]
+
+
+def test_a_client_that_went_away_is_no_bug() -> None:
+    with capture_logs() as logs, pytest.raises(AssertionError):  # httpx's own: there was no answer
+        ask(limited(leaving))
+    assert [line["event"] for line in logs] == ["client went away", "request"]
+
+
+def test_health_is_logged_quietly() -> None:
+    def level(path: str) -> str:
+        async def asked() -> None:
+            transport = httpx.ASGITransport(limited(echo))
+            async with httpx.AsyncClient(transport=transport, base_url="http://kg") as client:
+                await client.get(path)
+
+        with capture_logs() as logs:
+            asyncio.run(asked())
+        return logs[0]["log_level"]
+
+    assert [level(path) for path in ("/health", "/ready", "/jobs")] == ["debug", "debug", "info"]
+
+
+def test_a_path_in_the_log_is_cut_and_cannot_begin_a_line_of_its_own() -> None:
+    async def asked() -> None:
+        transport = httpx.ASGITransport(limited(echo))
+        async with httpx.AsyncClient(transport=transport, base_url="http://kg") as client:
+            await client.get("/a%0Aevent=forged" + "x" * 2000)
+
+    with capture_logs() as logs:
+        asyncio.run(asked())
+    assert len(logs[0]["path"]) == 500
+    assert "\n" not in json.dumps(logs[0])

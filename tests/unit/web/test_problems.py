@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import Depends, FastAPI
+from pydantic import BaseModel
+
+from kg_api.errors import ConfigurationError, Conflict, KgError, NotFound, TooLarge, Unavailable
+from kg_api.models.problems import Problem
+from kg_api.web import problems
+from kg_api.web.dependencies import check_parameters
+from kg_api.web.middleware import RequestLog
+from kg_api.web.problems import MAX_DETAIL_CHARACTERS, of_error, problem
+
+
+class Row(BaseModel):
+    """Something of the database."""
+
+    number: int
+
+
+def app() -> FastAPI:
+    """A small app with the handlers of the real one."""
+    made = FastAPI(dependencies=[Depends(check_parameters)])
+    problems.install(made)
+    made.add_middleware(RequestLog)
+
+    @made.get("/raise")
+    def _(status: int, ontology: str | None = None) -> None:
+        del ontology
+        by_status = {
+            409: Conflict("it is taken"),
+            503: Unavailable("wait"),
+            500: ConfigurationError("set it"),
+        }
+        raise by_status[status]
+
+    @made.get("/corrupt")
+    def _() -> Row:
+        return Row.model_validate({"number": "not one"})
+
+    return made
+
+
+def get(path: str) -> httpx.Response:
+    async def asked() -> httpx.Response:
+        transport = httpx.ASGITransport(app())
+        async with httpx.AsyncClient(transport=transport, base_url="http://kg") as client:
+            return await client.get(path)
+
+    return asyncio.run(asked())
+
+
+@pytest.mark.parametrize("error", [NotFound("x"), TooLarge("x"), Unavailable("x"), KgError("x")])
+def test_an_error_is_a_problem_of_its_status_and_name(error: KgError) -> None:
+    told = of_error(error)
+    body = Problem.model_validate_json(bytes(told.body))
+    assert told.status_code == body.status == error.status
+    assert (body.type, body.title, body.detail) == (f"urn:kg:{error.slug()}", type(error).__name__, "x")
+    assert ("retry-after" in told.headers) == (error.status == 503)
+    assert told.media_type == "application/problem+json"
+
+
+def test_a_problem_can_quote_what_is_no_unicode() -> None:
+    assert json.loads(bytes(problem(422, "x", "x", "bad \ud800 text").body))["detail"] == "bad ? text"
+
+
+def test_a_detail_is_not_endless() -> None:
+    told = Problem.model_validate_json(bytes(of_error(NotFound("x" * 10**6)).body))
+    assert len(told.detail) == MAX_DETAIL_CHARACTERS
+
+
+@pytest.mark.parametrize(("status", "detail"), [(409, "it is taken"), (503, "wait"), (500, "set it")])
+def test_an_error_that_a_route_raises_is_answered(status: int, detail: str) -> None:
+    response = get(f"/raise?status={status}")
+    assert (response.status_code, response.json()["detail"]) == (status, detail)
+
+
+def test_a_bad_row_of_the_database_is_our_fault_and_not_the_clients() -> None:
+    response = get("/corrupt")
+    assert response.status_code == 500
+    assert "number" not in response.text
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("status=409&colour=red", "unknown query parameters: colour; those known here: ontology, status"),
+        ("status=409&status=409", "stands twice"),
+        ("status=409&ontology=a&ontology=b", "stands twice"),
+        ("status=x", "status: "),
+        ("", "status: Field required"),
+    ],
+)
+def test_a_query_parameter_is_known_and_stands_once(query: str, told: str) -> None:
+    response = get(f"/raise?{query}")
+    body: dict[str, Any] = response.json()
+    assert response.status_code == 422
+    assert told in body["detail"]

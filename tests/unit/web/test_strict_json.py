@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from typing import Any
+
+import pytest
+from fastapi import HTTPException
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.web.strict_json import parse
+
+SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text()
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20
+)
+
+
+def refusal(content: bytes) -> HTTPException:
+    with pytest.raises(HTTPException) as raised:
+        parse(content)
+    return raised.value
+
+
+@given(VALUES.filter(lambda value: "Infinity" not in json.dumps(value)))
+def test_proper_json_comes_back(value: Any) -> None:
+    assert parse(json.dumps(value).encode()) == value
+
+
+@given(st.binary())
+def test_whatever_comes_is_read_or_refused(content: bytes) -> None:
+    with contextlib.suppress(HTTPException):
+        parse(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"NaN", "NaN is not a JSON value"),
+        (b"[1, Infinity]", "Infinity"),
+        (b'{"a": -Infinity}', "-Infinity"),
+        (b'{"a": 1, "a": 2}', "twice"),
+        (b'[{"b": {"a": 1, "\\u0061": 2}}]', "twice"),
+        (b"{'a': 1}", "not JSON"),
+        (b"", "not JSON"),
+        (b"\xff", "not UTF-8"),
+        ("{}".encode("utf-16"), "not UTF-8"),
+        (b"\xef\xbb\xbf{}", "BOM"),
+        (b"[" * 10**6, "nested too deeply"),
+        (b'{"a":' * 10**5, "nested too deeply"),
+        (b"9" * 5000, "not JSON"),
+        (b"{} {}", "not JSON"),
+    ],
+)
+def test_what_python_would_take_or_choke_on_is_refused(content: bytes, told: str) -> None:
+    error = refusal(content)
+    assert error.status_code == 400
+    assert told in error.detail
+
+
+def test_what_the_standard_allows_is_left_to_the_models() -> None:
+    assert math.isinf(parse(b"1e400"))
+    assert parse(rb'"\ud800"') == "\ud800"
+    assert parse(b"9" * 4000) == int("9" * 4000)
