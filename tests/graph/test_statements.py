@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, LiteralString, cast
 
 import neo4j
 import pytest
@@ -89,6 +90,11 @@ def test_labels_and_relationship_types_are_of_the_vocabulary(name: str) -> None:
     assert types <= RELATIONSHIPS
 
 
+def explain(name: str) -> str:
+    text = FILES[name].read_text()
+    return re.sub(r"^((?://.*\n)*)(CYPHER 25\n)?", r"\1\2EXPLAIN ", text, count=1)
+
+
 @pytest.fixture(scope="module")
 def explained(migrated_graph: Graph, server: Neo4jServer) -> Iterator[neo4j.Driver]:
     """A driver that tells notifications, on a database that has seen every label and property."""
@@ -114,10 +120,8 @@ def test_a_misspelt_name_would_be_seen(explained: neo4j.Driver) -> None:
 
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_the_server_accepts_it(name: str, explained: neo4j.Driver) -> None:
-    text = FILES[name].read_text()
-    query = re.sub(r"^((?://.*\n)*)(CYPHER 25\n)?", r"\1\2EXPLAIN ", text, count=1)
     values = dict.fromkeys(parameters(name)) | {"limit": 1, "offset": 0}
-    assert statuses(explained, query, values) & FAILING_STATUSES.keys() == set()
+    assert statuses(explained, explain(name), values) & FAILING_STATUSES.keys() == set()
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _, _ in CALLS}))
@@ -129,3 +133,32 @@ def test_the_method_fits_the_statement(name: str) -> None:
         assert "read" not in methods
     else:
         assert methods <= {"read", "run"}
+
+
+HOT = ["sources/find", "sources/neighbours", "sources/without_vector", "sources/write_vectors"]
+"""Run for every batch or every search: none may look at all there is."""
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_a_hot_statement_reads_an_index(name: str, explained: neo4j.Driver) -> None:
+    used = operators(explained, name)
+    assert not used & {"AllNodesScan", "NodeByLabelScan"}, used
+    assert any("IndexSeek" in operator for operator in used)
+
+
+def test_backfill_walks_the_index_in_order(explained: neo4j.Driver) -> None:
+    assert not operators(explained, "sources/without_vector") & {"Sort", "Top", "PartialTop"}
+
+
+def operators(driver: neo4j.Driver, name: str) -> set[str]:
+    with driver.session() as session:
+        values = dict.fromkeys(parameters(name)) | {"limit": 1}
+        plan = session.run(cast("LiteralString", explain(name)), values).consume().plan
+    assert plan is not None
+    return set(walk(plan))
+
+
+def walk(plan: dict[str, Any]) -> Iterator[str]:
+    yield plan["operatorType"].partition("@")[0]
+    for child in plan.get("children", []):
+        yield from walk(child)

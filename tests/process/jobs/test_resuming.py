@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import neo4j
 import pytest
 
 from kg_api.graph.database import Graph
-from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, seed, until_done
+from tests.process.jobs.crew import BATCH, PATIENCE, Crew, assert_all_embedded, seed, tell, until_done
+from tests.support.running import wait_until
 from tests.support.worker_main import Fault, Place
 
 BATCHES = 12
@@ -50,7 +53,10 @@ def test_a_worker_frozen_within_a_transaction_does_not_hold_its_job_for_ever(
 ) -> None:
     """Its transaction keeps the locks until the server ends it: db.transaction.timeout, 120 s."""
     job_id = seed(graph, 4 * BATCH)
-    crew.hire(fault="freeze", place=place, at=2)
-    crew.hire_and_wait()
+    frozen = crew.hire(fault="freeze", place=place, at=2)
+    wait_until((crew.folder / f"faults-{frozen.process.pid}").exists, PATIENCE)
+    crew.hire()
+    begun = time.monotonic()
     until_done(graph, job_id, seconds=180)
+    tell(f"frozen {place}: done {time.monotonic() - begun:.0f} s later")
     assert_all_embedded(driver, 4 * BATCH)
