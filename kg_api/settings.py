@@ -25,8 +25,8 @@ class Neo4jSettings(Section):
 
     uri: str | None = Field(
         default=None,
-        pattern=r"^(neo4j|bolt)(\+s|\+ssc)?://",
-        description="An own Neo4j, cluster or Aura, such as `bolt://127.0.0.1:7687`; unset: the managed one.",
+        pattern=r"^(neo4j|bolt)(\+s|\+ssc)?://[^@]+$",
+        description="An own Neo4j, such as `bolt://host:7687`, no password in it; unset: the managed one.",
     )
     user: str = Field(default="neo4j", description="User at `KG_NEO4J__URI`.")
     password: SecretStr | None = Field(default=None, description="Its password; goes with the URI.")

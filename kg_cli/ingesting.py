@@ -17,7 +17,7 @@ from kg_api.models.documents import Ingested
 from kg_cli import console
 from kg_cli.files import Selection, shown
 from kg_cli.upload import upload
-from kg_cli.waiting import unfinished_jobs, wait_for_jobs
+from kg_cli.waiting import unfinished_jobs, wait_until_embedded
 
 EMBEDDING = "source_embedding"
 
@@ -52,7 +52,7 @@ def run(client: KgClient, selection: Selection, ontology: str, *, wait: bool, as
         _upload(client, selection, ontology, outcome)
         if wait:
             waited = [*outcome.jobs(), *unfinished_jobs(client, ontology=ontology, kind=EMBEDDING)]
-            wait_for_jobs(client, list(dict.fromkeys(waited)))
+            _wait(client, ontology, outcome, list(dict.fromkeys(waited)))
     finally:
         outcome.seconds = round(time.monotonic() - begun, 2)
         if as_json:
@@ -60,6 +60,11 @@ def run(client: KgClient, selection: Selection, ontology: str, *, wait: bool, as
         else:
             _report(outcome, selection, ontology, waited=wait)
     return bool(outcome.failed)
+
+
+def _wait(client: KgClient, ontology: str, outcome: Outcome, jobs: list[str]) -> None:
+    if outcome.ingested:
+        wait_until_embedded(client, ontology, jobs)
 
 
 def _check_name(ontology: str) -> None:

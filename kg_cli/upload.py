@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kg_api.client import KgClient
-from kg_api.errors import InvalidInput, KgError
+from kg_api.errors import KgError, Unavailable
 from kg_api.models.documents import Ingested
 from kg_cli.files import FileToIngest
 from kg_cli.waiting import patiently
@@ -47,6 +47,8 @@ def _upload_one(client: KgClient, ontology: str, file: FileToIngest) -> Uploaded
         ingested = patiently(partial(send, uri=file.path.resolve().as_uri()))
     except OSError as error:
         return Uploaded(file, problem=f"cannot be read: {error.strerror or error}")
-    except InvalidInput as error:
+    except Unavailable:
+        raise
+    except KgError as error:
         return Uploaded(file, problem=str(error))
     return Uploaded(file, ingested=ingested)

@@ -19,6 +19,8 @@ from kg_cli import console
 T = TypeVar("T")
 
 POLL_SECONDS = 0.5
+BACKFILL_SECONDS = 90.0
+"""Longer than a tick of the schedule, which asks for what is missing without a job."""
 AWAY_SECONDS = 90.0
 """How long a service or database may be away in the middle of something: a killed Neo4j takes a minute."""
 PATIENCE_SECONDS = 20.0
@@ -48,7 +50,7 @@ def _tell_once(state: RetryCallState) -> None:
 def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str | None = None) -> list[str]:
     """Give the ids of the jobs that run or wait."""
     chosen = partial(client.jobs, kind=kind, ontology=ontology, limit=1000)
-    pages = [chosen(state=state) for state in ("running", "queued")]
+    pages = [chosen(state=state) for state in ("queued", "running")]  # the way a job goes
     return list(dict.fromkeys(job.job_id for page in pages for job in page.jobs))
 
 
@@ -68,6 +70,30 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
         if job.state is not JobState.COMPLETED:
             raise JobFailed(f"job {job.job_id} is {job.state}: {job.error or 'no reason is recorded'}")
     return ended
+
+
+def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str]) -> None:
+    """Wait until no source of an ontology lacks its vector, whichever jobs it takes.
+
+    Raises:
+        JobFailed: a job is dead or cancelled, or vectors are missing and no job is there to make them.
+    """
+    wait_for_jobs(client, job_ids)
+    quiet_since = time.monotonic()
+    while missing := _missing(client, ontology):
+        if more := unfinished_jobs(client, ontology=ontology):
+            wait_for_jobs(client, more)
+            quiet_since = time.monotonic()
+        elif time.monotonic() - quiet_since > BACKFILL_SECONDS:
+            raise JobFailed(
+                f"{missing} sources lack their vector and no job is at it: `kg jobs list` says why"
+            )
+        time.sleep(POLL_SECONDS)
+
+
+def _missing(client: KgClient, ontology: str) -> int:
+    status = patiently(lambda: client.embedding_status(ontology))
+    return status.missing + status.stale
 
 
 def _wait(client: KgClient, job_id: str, bars: Progress, task: TaskID) -> Job:

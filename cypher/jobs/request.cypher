@@ -1,6 +1,7 @@
 // New work for a kind and key: joins the unfinished job of that key, or makes it. Runs in the transaction that
-// makes the work, so neither is there without the other. `wanted` tells a running job to look once more.
+// makes the work, so neither is there without the other. `wanted` tells a running job to look once more. When the
+// job ended while this waited for its lock, it is not open and another is to be asked for.
 MERGE (j:Job {unique_key: $unique_key})
 ON CREATE SET j += $fresh, j.created_at = datetime.realtime(), j.run_after = datetime.realtime()
 SET j.wanted = j.wanted + 1, j.total = j.total + $added
-RETURN j.job_id AS job_id
+RETURN j.job_id AS job_id, j.unique_key IS NOT NULL AS open

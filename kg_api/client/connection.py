@@ -38,7 +38,11 @@ def _address(base_url: str) -> httpx.URL:
 
 
 def unreachable(base_url: httpx.URL, error: httpx.RequestError) -> ServiceUnreachable:
-    """No answer at all."""
+    """No answer at all, or none in time."""
+    if isinstance(error, httpx.ReadTimeout):
+        return ServiceUnreachable(
+            f"kg at {shown(base_url)} has not answered in time; it may be at it still: look before you repeat"
+        )
     return ServiceUnreachable(
         f"kg does not answer at {shown(base_url)} ({type(error).__name__}); "
         "start it with `kg up`, or set KG_API_URL"

@@ -16,9 +16,16 @@ from neo4j.exceptions import (
 from neo4j.exceptions import (
     ConfigurationError as DriverConfigurationError,
 )
-from tenacity import retry, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_random
+from tenacity import (
+    retry,
+    retry_if_exception,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_after_delay,
+    wait_random,
+)
 
-from kg_api.errors import ConfigurationError, DatabaseUnavailable, SchemaChanging
+from kg_api.errors import ConfigurationError, DatabaseUnavailable, KgError, SchemaChanging
 from kg_api.graph.statements import statement
 
 Row = dict[str, Any]
@@ -39,6 +46,23 @@ while_schema_changes = retry(
     reraise=True,
 )
 """Decorates what makes constraints and indexes: done again when another process was at it."""
+
+
+_DELETED_MEANWHILE = "Neo.ClientError.Statement.EntityNotFound"
+_TOO_MUCH = frozenset(
+    {
+        "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
+        "Neo.ClientError.Transaction.TransactionTimedOut",
+        "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
+    }
+)
+
+
+def _worth_repeating(error: BaseException) -> bool:
+    """The answer to a commit was lost, or a node was deleted while its lock was waited for."""
+    return isinstance(error, IncompleteCommit) or (
+        isinstance(error, Neo4jError) and error.code == _DELETED_MEANWHILE
+    )
 
 
 class Transaction:
@@ -114,7 +138,12 @@ class Graph:
         with _translated(self._uri):
             return self._commit(work)
 
-    @retry(retry=retry_if_exception_type(IncompleteCommit), stop=stop_after_attempt(3), reraise=True)
+    @retry(
+        retry=retry_if_exception(_worth_repeating),
+        wait=wait_random(0, 0.2),
+        stop=stop_after_attempt(5),
+        reraise=True,
+    )
     def _commit(self, work: Callable[[Transaction], T]) -> T:
         with self._session(neo4j.WRITE_ACCESS) as session:
             return session.execute_write(lambda tx: work(Transaction(tx)))
@@ -135,8 +164,13 @@ def _translated(uri: str) -> Generator[None]:
     except DriverConfigurationError as error:
         raise ConfigurationError(f"KG_NEO4J__URI {uri!r} cannot be used: {error}") from error
     except (DriverError, Neo4jError) as error:
-        if isinstance(error, Neo4jError) and error.code == _SCHEMA_RACE:
+        code = error.code if isinstance(error, Neo4jError) else None
+        if code == _SCHEMA_RACE:
             raise SchemaChanging from error
+        if code in _TOO_MUCH:
+            raise KgError(
+                f"that was too much for one transaction of Neo4j ({code}): do it in parts"
+            ) from error
         if isinstance(error, DriverError) or error.is_retryable():
             raise DatabaseUnavailable(
                 f"Neo4j at {uri} does not answer ({type(error).__name__}); `kg doctor` says why"

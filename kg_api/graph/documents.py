@@ -71,7 +71,7 @@ def _difference(rows: Sequence[Row], sources: Sequence[SourceRecord]) -> _Differ
 
 
 def _place(row: Row) -> tuple[Any, ...]:
-    return (row["paragraph"], row["start"], row["end"], tuple(row["heading"]))
+    return (row["paragraph"], row["start"], row["end"], tuple(row["heading"]), row["full_text"])
 
 
 def _source_row(source: SourceRecord) -> Row:

@@ -58,8 +58,11 @@ def _fresh(kind: str, ontology: str | None, job_id: str | None = None) -> dict[s
 
 def request_job(tx: Transaction, kind: str, ontology: str, *, added: int) -> str:
     """Ask for work on an ontology within the caller's transaction; give the id of the job that will do it."""
-    rows = tx.run("jobs/request", unique_key=f"{kind}:{ontology}", fresh=_fresh(kind, ontology), added=added)
-    return str(rows[0]["job_id"])
+    while True:
+        fresh = _fresh(kind, ontology)
+        row = tx.run("jobs/request", unique_key=f"{kind}:{ontology}", fresh=fresh, added=added)[0]
+        if row["open"]:
+            return str(row["job_id"])
 
 
 def ensure_job(graph: Graph, kind: str, ontology: str, *, total: int) -> tuple[str, bool]:
@@ -70,7 +73,7 @@ def ensure_job(graph: Graph, kind: str, ontology: str, *, total: int) -> tuple[s
 
 
 def enqueue_slot(graph: Graph, kind: str, slot: str) -> str:
-    """Make the one job of a schedule's slot."""
+    """Make the one job of a schedule's slot, unless one of the kind is unfinished; give the slot's id."""
     job_id = f"{kind}-{slot}"
     graph.write("jobs/enqueue_slot", job_id=job_id, fresh=_fresh(kind, None, job_id))
     return job_id

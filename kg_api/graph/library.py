@@ -63,10 +63,7 @@ def find_document(graph: Graph, document_id: str) -> DocumentContent:
     rows = graph.read("documents/find", document_id=document_id)
     if not rows:
         raise NotFound(f"there is no document with id {document_id!r}; `kg documents` lists them")
-    parts = graph.read("documents/text", document_id=document_id)
-    return DocumentContent.model_validate(
-        {**_described(rows[0]), "text": "".join(part["full_text"] for part in parts)}
-    )
+    return DocumentContent.model_validate({**_described(rows[0]), "text": "".join(rows[0]["parts"])})
 
 
 def find_source(graph: Graph, source_id: str) -> Place:
@@ -104,27 +101,19 @@ def delete_document(graph: Graph, document_id: str) -> Deleted:
 
 
 def delete_ontology(graph: Graph, name: str) -> Deleted:
-    """Delete an ontology with its documents, some a transaction; nothing when it is not there."""
+    """Delete an ontology, one document a transaction; nothing when it is not there."""
     gone = Deleted(documents=0, sources=0)
-    while portion := graph.transaction(lambda tx: _delete_portion(tx, name)):
-        gone.documents += portion.documents
-        gone.sources += portion.sources
+    while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):
+        for row in rows:
+            deleted = delete_document(graph, row["document_id"])
+            gone.documents += deleted.documents
+            gone.sources += deleted.sources
     graph.write("ontologies/delete_empty", name=name)
     return gone
 
 
-def _delete_portion(tx: Transaction, name: str) -> Deleted | None:
-    tx.run("ontologies/lock", name=name)
-    rows = tx.run("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION)
-    deleted = [_delete_document(tx, row["document_id"]) for row in rows]
-    if not deleted:
-        return None
-    return Deleted(
-        documents=sum(each.documents for each in deleted), sources=sum(each.sources for each in deleted)
-    )
-
-
 def _delete_document(tx: Transaction, document_id: str) -> Deleted:
+    tx.run("documents/hold", document_id=document_id)
     ids = [row["source_id"] for row in tx.run("sources/ids_of_document", document_id=document_id)]
     sources = tx.run("sources/delete_many", ids=ids)[0]["sources"]
     documents = tx.run("documents/delete", document_id=document_id)[0]["documents"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from neo4j.vector import Vector
@@ -71,6 +71,6 @@ def _best_of_each_source(rows: list[Row]) -> list[Found]:
         offset, length = row["offset"] or 0, row["length"]
         found = Found(Place.model_validate(row), row["similarity"], row["similarity"], offset, length)
         held = best.setdefault(row["source_id"], found)
-        if held.length is None and length is not None:  # a chunk says more than its whole source
-            best[row["source_id"]] = found
+        if held.length is None and length is not None:  # the chunk says where, the mean how near
+            best[row["source_id"]] = replace(held, offset=offset, length=length)
     return list(best.values())

@@ -48,7 +48,9 @@ class Heartbeat:
             except LeaseLost:
                 self.lost.set()
             except Exception as error:  # noqa: BLE001 - the border of a thread: one bad beat must not be the last
-                log.warning("no heartbeat", job_id=self._owner.job_id, reason=f"{type(error).__name__}: {error}")
+                log.warning(
+                    "no heartbeat", job_id=self._owner.job_id, reason=f"{type(error).__name__}: {error}"
+                )
 
 
 class JobRun:

@@ -21,8 +21,11 @@ def document_id(ontology: str, document: str) -> str:
 
 
 def content_hash(text: str) -> str:
-    """The hash of what a source says; blanks around it do not count."""
-    return digest("content", text.strip())
+    """The hash of what a source says; blanks behind it do not count.
+
+    Blanks before it do: offsets of its chunks are counted from its first character.
+    """
+    return digest("content", text.rstrip())
 
 
 def source_ids(document: str, hashes: Iterable[str]) -> Iterator[str]:

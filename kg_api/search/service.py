@@ -60,7 +60,7 @@ class SearchService:
             mode="hybrid" if len(lanes.asked) > 1 else "vector" if lanes.vector is not None else "text",
             space=self._space.slug if vector.vector is not None else None,
             sources=found,
-            degraded=[*vector.degraded, *degraded],
+            degraded=[*vector.degraded, *degraded, *_missing_concepts(request)],
             timings_ms=watch.milliseconds(),
         )
 
@@ -103,6 +103,11 @@ class SearchService:
     def _with_context(self, found: list[SourceHit], window: int) -> list[SourceHit]:
         around = neighbours(self._graph, [*found], window)
         return [hit.model_copy(update={"context": around[hit.source_id]}) for hit in found]
+
+
+def _missing_concepts(request: SourceSearch) -> list[Degradation]:
+    effect = "include_concepts: this version has no concepts yet"
+    return [Degradation(part="query", effect=effect)] if request.include_concepts else []
 
 
 def _text_degradations(query: Query, populating: dict[str, str]) -> list[Degradation]:

@@ -15,6 +15,7 @@ from kg_api.web import openapi, problems
 from kg_api.web.dependencies import check_parameters
 from kg_api.web.middleware import BodyLimit, RequestLog
 from kg_api.web.opening import Opening
+from kg_api.web.origin import OriginCheck
 from kg_api.web.routes import health, ingest, jobs, library, search
 
 DESCRIPTION = (
@@ -54,6 +55,7 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     openapi.tell_problems(app)
     problems.install(app)
     app.add_middleware(BodyLimit, limit_of=_limits(settings.api))
+    app.add_middleware(OriginCheck, host=settings.api.host)
     app.add_middleware(RequestLog)
     return app
 

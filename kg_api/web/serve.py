@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import signal
 
 import structlog
@@ -12,6 +11,7 @@ from kg_api.errors import ConfigurationError, KgError
 from kg_api.logs import configure_logs
 from kg_api.settings import Settings
 from kg_api.web.app import create_app
+from kg_api.web.origin import is_loopback
 
 log = structlog.get_logger()
 
@@ -33,7 +33,7 @@ def serve(settings: Settings) -> None:
         server.should_exit = True
 
     host, port = settings.api.host, settings.api.port or DEFAULT_PORT
-    if not _loopback(host):
+    if not is_loopback(host):
         log.warning("listening beyond this machine, and anyone who reaches it may read and write", host=host)
     server = uvicorn.Server(
         uvicorn.Config(
@@ -62,10 +62,3 @@ def _end_on_signals(server: uvicorn.Server) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

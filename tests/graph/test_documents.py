@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import neo4j
@@ -13,7 +14,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.documents import store_document
 from kg_api.models.identity import document_id
 from tests.support.cypher import rows
-from tests.support.records import record
+from tests.support.records import record, text_record
 
 
 def count(driver: neo4j.Driver, label: str) -> int:
@@ -126,3 +127,49 @@ def test_documents_are_listed_by_page(graph: Graph) -> None:
     page, total = library.page_of_documents(graph, ontology="notes", offset=1, limit=1)
     assert total == 3
     assert [document.document for document in page] == ["b.md"]
+
+
+def test_a_change_of_blanks_alone_is_kept_to_the_letter(graph: Graph, driver: neo4j.Driver) -> None:
+    store_document(graph, text_record("a.md", ["Hello world\n\n", "second\n"]))
+    before = elements(driver)
+    store_document(graph, text_record("a.md", ["Hello world \n", "second\n"]))
+    assert library.find_document(graph, document_id("notes", "a.md")).text == "Hello world \nsecond\n"
+    assert elements(driver) == before, "what is behind a paragraph does not make it another"
+    store_document(graph, text_record("a.md", ["\n\nHello world \n", "second\n"]))
+    assert elements(driver)["Hello world"] != before["Hello world"], "its chunks would be out of place"
+
+
+def test_deleting_and_writing_one_document_at_once_leaves_no_source_without_it(
+    graph: Graph, driver: neo4j.Driver
+) -> None:
+    def write(number: int) -> None:
+        store_document(graph, record("a.md", [f"text {number} {n}" for n in range(20)]))
+
+    def delete(number: int) -> None:
+        del number
+        library.delete_document(graph, document_id("notes", "a.md"))
+
+    with ThreadPoolExecutor(8) as pool:
+        done = [pool.submit(act, number) for number in range(20) for act in (write, delete)]
+        for each in done:
+            each.result()
+    orphans = "MATCH (s:Source) WHERE NOT (s)-[:PART_OF]->(:Document) RETURN s"
+    assert rows(driver, orphans) == []
+
+
+def test_chunks_made_while_their_source_is_deleted_go_with_it(graph: Graph, driver: neo4j.Driver) -> None:
+    store_document(graph, record("a.md", ["one two three"]))
+    source = record("a.md", ["one two three"]).sources[0].source_id
+    chunk = (
+        "MATCH (s:Source {source_id: $id}) SET s.embedded_with = 'x' "
+        "CREATE (:Chunk {chunk_id: 'c'})-[:CHUNK_OF]->(s)"
+    )
+    with driver.session() as session, ThreadPoolExecutor(1) as pool:
+        embedding = session.begin_transaction()
+        embedding.run(chunk, id=source).consume()
+        deleting = pool.submit(library.delete_document, graph, document_id("notes", "a.md"))
+        time.sleep(0.5)
+        assert not deleting.done(), "it waits for the batch"
+        embedding.commit()
+        assert deleting.result().sources == 1
+    assert count(driver, "Chunk") == 0

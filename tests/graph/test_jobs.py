@@ -206,3 +206,26 @@ def test_finished_jobs_are_forgotten_after_a_while(graph: Graph, driver: neo4j.D
     assert jobs.prune(graph, days=7) == 1
     with pytest.raises(Exception, match=job_id):
         jobs.find_job(graph, job_id)
+
+
+def test_work_asked_for_while_the_job_ends_gets_a_job_of_its_own(graph: Graph, driver: neo4j.Driver) -> None:
+    job_id = request(graph)
+    job, owner = owned(graph, "w")
+    with driver.session() as session, ThreadPoolExecutor(1) as pool:
+        ending = session.begin_transaction()
+        ending.run("MATCH (j:Job {job_id: $id}) SET j.locked_by = 'w'", id=job_id).consume()
+        asking = pool.submit(request, graph)
+        time.sleep(0.5)
+        ending.run(
+            "MATCH (j:Job {job_id: $id}) SET j.state = 'completed', j.unique_key = null", id=job_id
+        ).consume()
+        ending.commit()
+        assert asking.result() != job_id
+    assert owner.fence == job.fence
+
+
+def test_scheduled_jobs_do_not_pile_up(graph: Graph) -> None:
+    for slot in range(5):
+        jobs.enqueue_slot(graph, "backfill", str(slot))
+    _, total = jobs.page_of_jobs(graph, state=None, kind="backfill", ontology=None, offset=0, limit=10)
+    assert total == 1

@@ -12,8 +12,14 @@ def record(
     document: str, paragraphs: Sequence[str], ontology: str = "notes", uri: str | None = None
 ) -> DocumentRecord:
     """A document of these paragraphs, a blank line after each."""
+    return text_record(document, [f"{paragraph}\n\n" for paragraph in paragraphs], ontology, uri)
+
+
+def text_record(
+    document: str, texts: Sequence[str], ontology: str = "notes", uri: str | None = None
+) -> DocumentRecord:
+    """A document of these sources, to the letter."""
     identity = document_id(ontology, document)
-    texts = [f"{paragraph}\n\n" for paragraph in paragraphs]
     hashes = [content_hash(text) for text in texts]
     sources, start = [], 0
     for number, (source_id, text, content) in enumerate(

@@ -102,7 +102,7 @@ def serve(server: Neo4jServer, folder: Path, **more: str) -> Service:
 def ready(url: str) -> bool:
     """Whether the service there can do its work."""
     try:
-        return httpx.get(f"{url}/ready", timeout=5).status_code == httpx.codes.OK
+        return httpx.get(f"{url}/ready", timeout=5).is_success
     except httpx.TransportError:
         return False
 
