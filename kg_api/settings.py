@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from kg_api.errors import ConfigurationError
 
 MIB = 1024 * 1024
+
+
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
 
 class Section(BaseModel):
@@ -34,8 +38,8 @@ class Neo4jSettings(Section):
     port: int | None = Field(default=None, ge=1, le=65535, description="Bolt port of the managed Neo4j.")
     heap_mb: int | None = Field(default=None, ge=256, description="Heap of the managed Neo4j, MiB.")
     pagecache_mb: int | None = Field(default=None, ge=64, description="Page cache of the managed Neo4j, MiB.")
-    start_timeout_seconds: float = Field(
-        default=300, gt=0, description="How long a start may take before it counts as failed."
+    start_timeout_seconds: Seconds = Field(
+        default=300, description="How long a start may take before it counts as failed."
     )
 
     @model_validator(mode="after")
@@ -58,12 +62,12 @@ class WorkerSettings(Section):
     """The process that keeps embeddings there and fresh."""
 
     batch_size: int = Field(default=64, ge=1, le=2048, description="Sources embedded and written at once.")
-    poll_seconds: float = Field(default=0.5, gt=0, description="How often an idle worker looks for a job.")
-    lease_seconds: float = Field(
-        default=30, gt=0, description="After this long without a sign of life a job goes to another worker."
+    poll_seconds: Seconds = Field(default=0.5, description="How often an idle worker looks for a job.")
+    lease_seconds: Seconds = Field(
+        default=30, description="After this long without a sign of life a job goes to another worker."
     )
-    heartbeat_seconds: float = Field(default=10, gt=0, description="How often a worker gives that sign.")
-    tick_seconds: float = Field(default=60, gt=0, description="How often missing work is looked for.")
+    heartbeat_seconds: Seconds = Field(default=10, description="How often a worker gives that sign.")
+    tick_seconds: Seconds = Field(default=60, description="How often missing work is looked for.")
     max_stumbles: int = Field(default=5, ge=1, description="Failures without progress before a job is dead.")
     niceness: int = Field(default=5, ge=0, le=19, description="So that backfill never slows a search.")
 
@@ -101,6 +105,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="KG_",
         env_nested_delimiter="__",
+        env_ignore_empty=True,
         extra="ignore",
         frozen=True,
         nested_model_default_partial_update=True,
@@ -136,6 +141,10 @@ def load_settings(**overrides: object) -> Settings:
     try:
         given = {name: value for name, value in overrides.items() if value is not None}
         return Settings(**given)  # pyright: ignore[reportArgumentType]
+    except SettingsError as error:
+        field = re.search(r'field "(\w+)"', str(error))
+        name = f"KG_{field[1].upper()}" if field else "a KG_* variable"
+        raise ConfigurationError(f"{name} is a group of settings: set {name}__... instead") from None
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
         lines = [f"{_variable(e['loc'])}: {e['msg']}" for e in found]

@@ -173,9 +173,6 @@ def test_settings_do_not_change() -> None:
         load_settings().worker.batch_size = 3  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@pytest.mark.xfail(
-    reason="pydantic-settings raises an error of its own, which load_settings does not turn into ours"
-)
 @pytest.mark.parametrize("name", ["KG_WORKER", "KG_NEO4J"])
 def test_a_section_that_is_no_section_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "nonsense")
@@ -183,7 +180,6 @@ def test_a_section_that_is_no_section_is_named(monkeypatch: pytest.MonkeyPatch, 
         load_settings()
 
 
-@pytest.mark.xfail(reason="the fields say gt=0, but not allow_inf_nan=False")
 @pytest.mark.parametrize("name", [name for name in SECONDS if name != "KG_WORKER__HEARTBEAT_SECONDS"])
 def test_for_ever_is_no_number_of_seconds(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "inf")
@@ -191,7 +187,6 @@ def test_for_ever_is_no_number_of_seconds(monkeypatch: pytest.MonkeyPatch, name:
         load_settings()
 
 
-@pytest.mark.xfail(reason="env_ignore_empty is not set")
 def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compose files set `KG_X=${KG_X:-}`; an empty KG_HOME must not mean the folder one happens to be in."""
     expected = load_settings()
