@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -40,22 +41,45 @@ def store_document(graph: Graph, record: DocumentRecord) -> Stored:
     Raises:
         DatabaseUnavailable: Neo4j does not answer; nothing was stored.
     """
-    return graph.transaction(lambda tx: _store(tx, record))
+    call = _Call(record, uuid.uuid4().hex)
+    return graph.transaction(call.store)
 
 
-def _store(tx: Transaction, record: DocumentRecord) -> Stored:
-    before = tx.run(
+class _Call:
+    """One call of store_document, which may run its transaction twice when the answer to a commit is lost.
+
+    Then it finds its own work, knows it by its mark, and gives the outcome of the first run.
+    """
+
+    def __init__(self, record: DocumentRecord, mark: str) -> None:
+        self._record = record
+        self._mark = mark
+        self._outcome: Stored | None = None
+
+    def store(self, tx: Transaction) -> Stored:
+        """Store the document, unless this call has done so."""
+        before = _lock(tx, self._record)
+        if self._outcome is None or before["written_by"] != self._mark:
+            self._outcome = _store(tx, self._record, before, self._mark)
+        return self._outcome
+
+
+def _lock(tx: Transaction, record: DocumentRecord) -> Row:
+    return tx.run(
         "documents/lock",
         ontology=record.ontology,
         document_id=record.document_id,
         document=record.document,
     )[0]
+
+
+def _store(tx: Transaction, record: DocumentRecord, before: Row, mark: str) -> Stored:
     if before["content_hash"] == record.content_hash:
         return Stored(StoredChange("unchanged", 0, before["sources"], 0, None), None)
     places = tx.run("documents/source_places", document_id=record.document_id)
     difference = _difference(places, record.sources)
     _write(tx, record, difference)
-    tx.run("documents/describe", document_id=record.document_id, properties=_properties(record))
+    tx.run("documents/describe", document_id=record.document_id, properties=_properties(record, mark))
     added = len(difference.new)
     job_id = request_job(tx, "source_embedding", record.ontology, added=added) if added else None
     return Stored(_change(before, record, difference), job_id)
@@ -106,8 +130,9 @@ def _portions(items: Sequence[T]) -> Iterator[Sequence[T]]:
         yield items[start : start + ROWS_A_STATEMENT]
 
 
-def _properties(record: DocumentRecord) -> Row:
+def _properties(record: DocumentRecord, mark: str) -> Row:
     return {
+        "written_by": mark,
         "title": record.title,
         "uri": record.uri,
         "format": record.format,

@@ -9,7 +9,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
     "Document": frozenset(
         {
             *("document_id", "ontology", "document", "title", "uri", "format", "content_hash"),
-            *("characters", "metadata", "sources", "created_at", "touched_at", "updated_at"),
+            *("characters", "metadata", "sources", "created_at", "touched_at", "updated_at", "written_by"),
         }
     ),
     "Source": frozenset(

@@ -47,11 +47,14 @@ def serve(settings: Settings) -> None:
         )
     )
     _end_on_signals(server)
-    server.run()
+    try:
+        server.run()
+    except SystemExit:  # uvicorn's way to say that it cannot listen
+        raise ConfigurationError(
+            f"port {port} on {host} cannot be used, it may be taken; set KG_API__PORT to another"
+        ) from None
     if hopeless:
         raise hopeless[0]
-    if not server.started:
-        raise ConfigurationError(f"port {port} on {host} cannot be used; set KG_API__PORT to another")
 
 
 def _end_on_signals(server: uvicorn.Server) -> None:

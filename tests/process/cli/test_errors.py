@@ -148,9 +148,6 @@ def test_a_reader_that_goes_away_is_no_error_to_shout_about(server: Neo4jServer,
     assert (ran.stdout, ran.stderr) == ("{", "")
 
 
-@pytest.mark.xfail(
-    reason="uvicorn leaves with exit code 3 before kg_api.web.serve can say which variable to set"
-)
 def test_a_taken_port_is_told(server: Neo4jServer, service: Service) -> None:
     port = service.url.rsplit(":", 1)[1]
     env = environment(server, KG_API__PORT=port)

