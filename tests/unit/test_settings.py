@@ -115,7 +115,8 @@ def setting(settings: Settings, name: str) -> object:
     return found
 
 
-def test_without_any_variable_all_is_on_this_machine() -> None:
+def test_without_any_variable_all_is_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KG_CACHE", raising=False)
     settings = load_settings()
     assert settings.home.is_absolute()
     assert settings.cache.is_absolute()
@@ -189,6 +190,7 @@ def test_for_ever_is_no_number_of_seconds(monkeypatch: pytest.MonkeyPatch, name:
 
 def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compose files set `KG_X=${KG_X:-}`; an empty KG_HOME must not mean the folder one happens to be in."""
+    monkeypatch.delenv("KG_CACHE", raising=False)
     expected = load_settings()
     for name, _ in variables():
         monkeypatch.setenv(name, "")
