@@ -17,7 +17,7 @@ Kg = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def service(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The REST service; documents of more than a million bytes are too large for it."""
     folder = tmp_path_factory.mktemp("service")
@@ -26,15 +26,15 @@ def service(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> It
     assert running.stop() == 0, running.output()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def worker(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A worker, for those who wait for embeddings."""
+    """A worker, for those who wait for embeddings. It goes with this package: elsewhere it would take jobs away."""
     folder = tmp_path_factory.mktemp("worker")
     with started(["worker"], environment(server), folder / "worker.log"):
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kg(server: Neo4jServer, service: Service, tmp_path_factory: pytest.TempPathFactory) -> Kg:
     """Run `kg ARGUMENTS` and give what it said; `env` changes variables, `before` goes before the command."""
     home = tmp_path_factory.mktemp("home")
