@@ -28,7 +28,7 @@ def service(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture(scope="package")
 def worker(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A worker for those who wait for embeddings; it ends with this package, or it would take others' jobs."""
+    """A worker for those who wait for embeddings; it ends with this package, lest it takes others' jobs."""
     folder = tmp_path_factory.mktemp("worker")
     with started(["worker"], environment(server), folder / "worker.log"):
         yield
