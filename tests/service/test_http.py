@@ -93,7 +93,12 @@ def chunks(count: int) -> Iterator[bytes]:
 def test_a_body_over_the_limit_is_refused_by_its_announced_length_before_it_is_sent(service: Service) -> None:
     host, port = service.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as connection:
-        head = ["POST /documents HTTP/1.1", "Host: localhost", "Content-Type: application/json", "Content-Length: {}"]
+        head = [
+            "POST /documents HTTP/1.1",
+            "Host: localhost",
+            "Content-Type: application/json",
+            "Content-Length: {}",
+        ]
         connection.sendall("\r\n".join([*head, "", ""]).format(10**10).encode())
         assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
 
