@@ -66,7 +66,7 @@ class Running:
 def test_roles_start_in_their_order_and_outlive_the_supervisor(home: Home, port: int) -> None:
     first, second = web_role(home, "first", port), web_role(home, "second", ports.free_port(), "first")
     with Running(home, second, first):
-        until(lambda: state.read(home).roles, "the first word of the supervisor")
+        until(lambda: any(each.message for each in state.read(home).roles.values()), "its first word")
         assert state.read(home).roles["second"].message == "first to work"
         until(lambda: working(home, "second"), "the second role")
     assert process_of(home, "first").created <= process_of(home, "second").created
