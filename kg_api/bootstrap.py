@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+from functools import cache, partial
 from types import TracebackType
 from typing import Self
 
 import structlog
+from prometheus_client import REGISTRY
 
+from kg_api.configure.estimate import Estimator
+from kg_api.configure.models import ModelService
+from kg_api.configure.service import ConfigurationService
+from kg_api.embed.known import price_of
+from kg_api.embed.metered import EmbeddingMetrics, MeteredEmbedder
 from kg_api.embed.open import open_embedder
 from kg_api.embed.port import Embedder
-from kg_api.embed.unavailable import UnavailableEmbedder
-from kg_api.errors import ConfigurationError, EmbeddingUnavailable, KgError, ManagedProcessError
+from kg_api.errors import (
+    ConfigurationError,
+    EmbeddingFailed,
+    EmbeddingUnavailable,
+    ManagedProcessError,
+    NotFound,
+)
 from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
-from kg_api.graph.spaces import Space, ensure_space, find_space
+from kg_api.graph.spaces import Space
 from kg_api.ingest.service import IngestService
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.run import Handler
 from kg_api.jobs.source_embedding import SourceEmbedding
 from kg_api.managed.home import Home
+from kg_api.models.spaces import ModelChoice
+from kg_api.planning.contexts import Contexts
 from kg_api.search.service import SearchService
 from kg_api.settings import Settings
+from kg_api.spaces.cached import CachedPassages
+from kg_api.spaces.registry import SpaceRegistry, choice_of
 
 log = structlog.get_logger()
 
@@ -33,22 +48,27 @@ class Container:
 
     settings: Settings
     graph: Graph
-    embedder: Embedder
-    space: Space
+    spaces: SpaceRegistry
+    contexts: Contexts
     ingest: IngestService
     search: SearchService
+    configure: ConfigurationService
+    models: ModelService
 
     def handlers(self) -> list[Handler]:
         """What a worker can run."""
+        entries = self.settings.embedding.cache_entries
+        passages = CachedPassages(self.graph, keeps=entries > 0)
         batch = self.settings.worker.batch_size
         return [
-            SourceEmbedding(self.graph, self.embedder, self.space, batch),
-            Backfill(self.graph, self.space),
+            SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch),
+            Backfill(self.graph, entries),
         ]
 
     def close(self) -> None:
         """Close threads and connections."""
         self.search.close()
+        self.spaces.close()
         self.graph.close()
 
     def __enter__(self) -> Self:
@@ -93,33 +113,76 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         ConfigurationError: the model is not the one whose vectors are stored, or settings are wrong.
     """
     graph = open_graph(settings)
+    spaces = SpaceRegistry(graph, partial(_open_model, settings))
     try:
         applied = migrate(graph)
         if applied:
             log.info("schema migrated", applied=applied)
-        embedder, space = _embedder_and_space(settings, graph, needs_embedder=needs_embedder)
+        _open_first_space(settings, spaces, needs_embedder=needs_embedder)
     except BaseException:
+        spaces.close()
         graph.close()
         raise
-    search = SearchService(graph, embedder, space)
-    return Container(settings, graph, embedder, space, IngestService(graph), search)
+    contexts = Contexts(graph)
+    estimator = Estimator(graph, spaces, contexts, lambda plan: _price(settings, plan.space))
+    return Container(
+        settings=settings,
+        graph=graph,
+        spaces=spaces,
+        contexts=contexts,
+        ingest=IngestService(graph),
+        search=SearchService(graph, spaces),
+        configure=ConfigurationService(graph, spaces, estimator),
+        models=ModelService(
+            spaces, price_of=partial(_price, settings), batch_size_of=partial(_batch_size, settings)
+        ),
+    )
 
 
-def _embedder_and_space(settings: Settings, graph: Graph, *, needs_embedder: bool) -> tuple[Embedder, Space]:
-    begun = time.perf_counter()
+def _open_model(settings: Settings, choice: ModelChoice | None) -> Embedder:
+    return MeteredEmbedder(open_embedder(settings, choice), _metrics())
+
+
+@cache
+def _metrics() -> EmbeddingMetrics:
+    """One for all embedders of the process."""
+    return EmbeddingMetrics(REGISTRY)
+
+
+def _open_first_space(settings: Settings, spaces: SpaceRegistry, *, needs_embedder: bool) -> None:
+    """Open the settings' own model, and see that it answers as it did when its vectors were made.
+
+    A provider that does not answer is no reason to stay away: searches go on with full text, jobs wait.
+    """
     try:
-        embedder = open_embedder(settings)
+        embedder = _open_model(settings, None)
     except (EmbeddingUnavailable, ManagedProcessError, ConfigurationError) as error:
-        if needs_embedder:
+        if needs_embedder or settings.embedding.provider != "local" or not _is_registered(spaces):
             raise
-        return _without_embedder(graph, error)
-    log.info("model loaded", model=embedder.identity.model, seconds=round(time.perf_counter() - begun, 2))
-    return embedder, ensure_space(graph, embedder.identity)
+        log.critical("searching by full text only: the embedding model cannot be loaded", reason=str(error))
+        return
+    first = spaces.open_first(embedder)
+    try:
+        first.check()
+    except (EmbeddingUnavailable, EmbeddingFailed) as error:
+        log.critical("searching by full text only until the embedding model answers", reason=str(error))
 
 
-def _without_embedder(graph: Graph, error: KgError) -> tuple[Embedder, Space]:
-    space = find_space(graph)
-    if space is None:
-        raise error
-    log.error("searching by full text only: the embedding model cannot be loaded", reason=str(error))
-    return UnavailableEmbedder(str(error)), space
+def _is_registered(spaces: SpaceRegistry) -> bool:
+    try:
+        spaces.get()
+    except NotFound:
+        return False
+    return True
+
+
+def _price(settings: Settings, space: Space) -> float | None:
+    return price_of(choice_of(space), settings)
+
+
+def _batch_size(settings: Settings, space: Space) -> int:
+    """Texts that go to the model at once."""
+    provider = space.identity.provider
+    return {"openai": settings.openai.batch_size, "nomic": settings.nomic.batch_size}.get(
+        provider, settings.worker.batch_size
+    )

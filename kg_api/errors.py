@@ -101,6 +101,11 @@ class SchemaChanging(DatabaseUnavailable):
 class EmbeddingUnavailable(Unavailable):
     """The embedding model does not answer."""
 
+    def __init__(self, message: str | None = None, *, retry_after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+        """How long the provider asks to be left alone, if it said so."""
+
 
 class ServiceUnreachable(Unavailable):
     """kg does not answer; start it with `kg up`, or set KG_API_URL."""

@@ -1,27 +1,36 @@
-"""The one place that reads the environment: KG_* variables, nested by `__` (KG_NEO4J__URI)."""
+"""The one place that reads the environment.
+
+KG_* variables, nested by `__` (KG_NEO4J__URI), and a provider's own by its own names (OPENAI_API_KEY).
+"""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Literal, Self, cast
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic import BaseModel, Field, SecretStr, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from kg_api.errors import ConfigurationError
+from kg_api.models.spaces import Provider
+from kg_api.sections import (
+    CohereSettings,
+    LlmSettings,
+    NomicSettings,
+    OpenAISettings,
+    Price,
+    Seconds,
+    Section,
+)
 
 MIB = 1024 * 1024
-
-
-Seconds = Annotated[float, Field(gt=0, le=86_400)]
-
-
-class Section(BaseModel):
-    """A group of settings; unknown names are refused, so that a typo is seen at start."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+BY_THEIR_OWN_NAMES = ("openai", "nomic", "cohere")
+"""Sections whose variables have no KG_ before them, as the providers' own tools read them."""
 
 
 class Neo4jSettings(Section):
@@ -70,6 +79,9 @@ class WorkerSettings(Section):
     tick_seconds: Seconds = Field(default=60, description="How often missing work is looked for.")
     max_stumbles: int = Field(default=5, ge=1, description="Failures without progress before a job is dead.")
     niceness: int = Field(default=5, ge=0, le=19, description="So that backfill never slows a search.")
+    metrics_port: int | None = Field(
+        default=None, ge=1, le=65535, description="Where the worker shows its metrics; unset: nowhere."
+    )
 
     @model_validator(mode="after")
     def _heartbeat_within_lease(self) -> Self:
@@ -79,15 +91,42 @@ class WorkerSettings(Section):
 
 
 class EmbeddingSettings(Section):
-    """The embedding model."""
+    """The embedding model of ontologies that name no other."""
 
-    provider: Literal["local", "deterministic"] = Field(
+    provider: Provider = Field(
         default="local", description="`deterministic` is a toy for tests: words, no meaning."
+    )
+    model: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Unset: the provider's usual one; for openai OPENAI_EMBED_MODEL.",
     )
     model_folder: Path | None = Field(
         default=None, description="A folder with model.onnx and tokenizer.json to use instead."
     )
     threads: int | None = Field(default=None, ge=1, description="Unset: one per core.")
+    query_seconds: Seconds = Field(
+        default=5,
+        description="How long a search waits for a provider, tries and all, before it does without.",
+    )
+    cache_entries: int = Field(
+        default=200_000, ge=0, le=100_000_000, description="Vectors kept so as not to embed twice; 0: none."
+    )
+    max_tokens: int = Field(
+        default=512, ge=64, le=1_000_000, description="Longest text of a model that kg does not know."
+    )
+    query_prefix: str = Field(default="", description="What such a model wants before a question.")
+    passage_prefix: str = Field(default="", description="What such a model wants before a passage.")
+    price: Price | None = Field(default=None, description="Its price in US dollars for a million tokens.")
+
+    @model_validator(mode="after")
+    def _one_model(self) -> Self:
+        if self.model_folder is not None and (self.model is not None or self.provider != "local"):
+            raise ValueError(
+                "KG_EMBEDDING__MODEL_FOLDER is a local model of your own: "
+                "leave out KG_EMBEDDING__MODEL, and KG_EMBEDDING__PROVIDER unless it is local"
+            )
+        return self
 
 
 class LogSettings(Section):
@@ -129,7 +168,60 @@ class Settings(BaseSettings):
     api: ApiSettings = ApiSettings()
     worker: WorkerSettings = WorkerSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
+    llm: LlmSettings = LlmSettings()
     log: LogSettings = LogSettings()
+    openai: OpenAISettings = OpenAISettings()
+    nomic: NomicSettings = NomicSettings()
+    cohere: CohereSettings = CohereSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - kg reads no such file
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - nor such a folder
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Add the providers' own variables."""
+        return init_settings, _TheirOwnNames(settings_cls), env_settings
+
+
+class _TheirOwnNames(PydanticBaseSettingsSource):
+    """Reads OPENAI_API_KEY into `openai.api_key`, and so on."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[object, str, bool]:
+        section = cast("type[Section]", type(field.default))
+        own = {
+            name: value
+            for name in section.model_fields
+            if (value := os.environ.get(f"{field_name}_{name}".upper()))
+        }
+        return own, field_name, True
+
+    def __call__(self) -> dict[str, object]:
+        fields = self.settings_cls.model_fields
+        found = {name: self.get_field_value(fields[name], name)[0] for name in BY_THEIR_OWN_NAMES}
+        return {name: own for name, own in found.items() if own}
+
+
+def variables(
+    model: type[BaseModel] = Settings, path: tuple[str, ...] = ()
+) -> Iterator[tuple[str, FieldInfo]]:
+    """Every environment variable that kg reads, and what is known of it."""
+    for name, field in model.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            yield from variables(type(field.default), (*path, name))
+        else:
+            yield variable_of((*path, name)), field
+
+
+def variable_of(path: tuple[int | str, ...]) -> str:
+    """The variable behind a setting: ("openai", "timeout") is OPENAI_TIMEOUT."""
+    parts = [str(part).upper() for part in path]
+    if path[:1] and path[0] in BY_THEIR_OWN_NAMES:
+        return "_".join(parts)
+    return "KG_" + "__".join(parts)
 
 
 def load_settings(**overrides: object) -> Settings:
@@ -147,9 +239,5 @@ def load_settings(**overrides: object) -> Settings:
         raise ConfigurationError(f"{name} is a group of settings: set {name}__... instead") from None
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
-        lines = [f"{_variable(e['loc'])}: {e['msg']}" for e in found]
+        lines = [f"{variable_of(e['loc'])}: {e['msg']}" for e in found]
         raise ConfigurationError("these settings are wrong:\n  " + "\n  ".join(lines)) from None
-
-
-def _variable(location: tuple[int | str, ...]) -> str:
-    return "KG_" + "__".join(str(part).upper() for part in location)

@@ -6,4 +6,5 @@ MERGE (d:Document {document_id: $document_id})
 ON CREATE SET d.ontology = $ontology, d.document = $document, d.created_at = datetime.realtime()
 MERGE (d)-[:IN_ONTOLOGY]->(o)
 SET d.touched_at = datetime.realtime()
-RETURN d.content_hash AS content_hash, d.uri AS uri, d.sources AS sources, d.written_by AS written_by
+RETURN d.content_hash AS content_hash, d.uri AS uri, d.sources AS sources, d.written_by AS written_by,
+       d.title AS title, d.metadata AS metadata

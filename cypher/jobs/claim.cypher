@@ -21,4 +21,5 @@ SET j.stumbles = stumbles, j.error = error, j.attempts = j.attempts + 1, j.fence
     j.unique_key = CASE WHEN stumbles >= $max_stumbles THEN null ELSE j.unique_key END,
     j.finished_at = CASE WHEN stumbles >= $max_stumbles THEN datetime.realtime() ELSE null END
 RETURN j.job_id AS job_id, j.kind AS kind, j.state AS state, j.ontology AS ontology, j.fence AS fence,
-       j.cursor AS cursor, j.wanted AS wanted, j.stumbles AS stumbles
+       j.cursor AS cursor, j.wanted AS wanted, j.stumbles AS stumbles,
+       coalesce(j.waits, 0) AS waits

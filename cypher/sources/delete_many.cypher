@@ -1,12 +1,20 @@
 // Sources go with their chunks. They are locked before their chunks are looked for: a batch that was embedding
-// them may just have made some.
+// them may just have made some. Sources that shared such a chunk are looked at again.
 UNWIND $ids AS id
 MATCH (s:Source {source_id: id})
-SET s.embedded_with = null
-WITH collect(s) AS sources
-UNWIND sources AS s
-OPTIONAL MATCH (c:Chunk)-[:CHUNK_OF]->(s)
-WITH s, collect(c) AS chunks
-FOREACH (chunk IN chunks | DETACH DELETE chunk)
-DETACH DELETE s
-RETURN count(*) AS sources
+SET s.held_at = datetime.realtime()
+WITH collect(s) AS gone
+CALL (gone) {
+  UNWIND gone AS s
+  MATCH (c:Chunk)-[:CHUNK_OF]->(s)
+  WITH DISTINCT c
+  CALL (c) {
+    MATCH (c)-[:CHUNK_OF]->(other:Source)
+    SET other[CASE c.space WHEN 'default' THEN 'embedded_with' ELSE 'embedded_with_' + c.space END] = null
+    RETURN collect(other.source_id) AS shared
+  }
+  DETACH DELETE c
+  RETURN reduce(all = [], each IN collect(shared) | all + each) AS shared
+}
+CALL (gone) { UNWIND gone AS s DETACH DELETE s }
+RETURN size(gone) AS sources, shared

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from kg_api.client import calls, connection
 from kg_api.client.answers import read
 from kg_api.client.calls import Call, Metadata
+from kg_api.models.configuration import DocumentPreview, EmbeddingConfiguration, EmbeddingStarted
 from kg_api.models.documents import (
     Deleted,
     DocumentContent,
@@ -23,6 +24,7 @@ from kg_api.models.documents import (
 from kg_api.models.health import Health, Readiness
 from kg_api.models.jobs import Job, JobPage
 from kg_api.models.search import Place, SourceContext, SourceHits
+from kg_api.models.spaces import EmbeddingHealth, SpaceInfo, SpaceList
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -125,6 +127,49 @@ class AsyncKgClient:
     async def embedding_status(self, ontology: str | None = None) -> EmbeddingStatus:
         """Count what is embedded and what is not."""
         return await self._send(calls.embedding_status(ontology))
+
+    async def embedding_config(self, ontology: str) -> EmbeddingConfiguration:
+        """Read how an ontology is embedded, what is stale, and what making it anew takes."""
+        return await self._send(calls.embedding_config(ontology))
+
+    async def set_embedding_config(
+        self, ontology: str, *, dry_run: bool = False, **config: Any
+    ) -> EmbeddingConfiguration:
+        """Set how an ontology is embedded; `config` are the fields of EmbeddingConfig."""
+        return await self._send(calls.set_embedding_config(ontology, dry_run=dry_run, **config))
+
+    async def embed_ontology(self, ontology: str) -> EmbeddingStarted:
+        """Have embedded what is missing or stale, now."""
+        return await self._send(calls.embed_ontology(ontology))
+
+    async def embedding_spaces(self) -> SpaceList:
+        """List the embedding spaces and their models."""
+        return await self._send(calls.spaces())
+
+    async def add_embedding_space(
+        self, slug: str, *, provider: str, model: str | None = None, dimensions: int | None = None
+    ) -> SpaceInfo:
+        """Make a further embedding space beside those there are."""
+        call = calls.add_space(slug=slug, provider=provider, model=model, dimensions=dimensions)
+        return await self._send(call)
+
+    async def embedding_health(self) -> EmbeddingHealth:
+        """Ask each space's model for an answer."""
+        return await self._send(calls.embedding_health())
+
+    async def preview_text(
+        self, text: str, *, ontology: str, document: str, metadata: Metadata | None = None
+    ) -> DocumentPreview:
+        """Say what storing a text would make and cost; nothing is stored or paid."""
+        call = calls.preview_text(text, ontology=ontology, document=document, metadata=metadata)
+        return await self._send(call)
+
+    async def preview_bytes(
+        self, content: bytes, *, ontology: str, document: str, metadata: Metadata | None = None
+    ) -> DocumentPreview:
+        """Say what storing a file's content would make and cost; nothing is stored or paid."""
+        call = calls.preview_bytes(content, ontology=ontology, document=document, metadata=metadata)
+        return await self._send(call)
 
     async def jobs(
         self,

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
 from kg_api.errors import InvalidInput
+from kg_api.models.configuration import (
+    DocumentPreview,
+    EmbeddingConfig,
+    EmbeddingConfiguration,
+    EmbeddingStarted,
+)
 from kg_api.models.documents import (
     Deleted,
     DocumentContent,
@@ -26,6 +32,7 @@ from kg_api.models.health import Health, Readiness
 from kg_api.models.jobs import Job, JobPage
 from kg_api.models.problems import field_problems
 from kg_api.models.search import Place, SourceContext, SourceHits, SourceSearch
+from kg_api.models.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
 
 T = TypeVar("T", bound=BaseModel)
 Metadata = dict[str, MetadataValue]
@@ -64,6 +71,16 @@ def ingest_bytes(content: bytes, **about: Any) -> Call[Ingested]:
     if "metadata" in data:
         data["metadata"] = json.dumps(data["metadata"])
     return Call("POST", "/documents", Ingested, data=data, files={"file": ("file", content)})
+
+
+def preview_text(text: str, **about: Any) -> Call[DocumentPreview]:
+    """Say what storing a text would make and cost; `about` as for `ingest_text`."""
+    return replace(ingest_text(text, **about), path="/documents/preview", answer=DocumentPreview)  # pyright: ignore[reportReturnType]
+
+
+def preview_bytes(content: bytes, **about: Any) -> Call[DocumentPreview]:
+    """Say what storing a file's content would make and cost; `about` as for `ingest_bytes`."""
+    return replace(ingest_bytes(content, **about), path="/documents/preview", answer=DocumentPreview)  # pyright: ignore[reportReturnType]
 
 
 def ontologies() -> Call[OntologyList]:
@@ -109,6 +126,45 @@ def embedding_status(ontology: str | None) -> Call[EmbeddingStatus]:
     """Count what is embedded."""
     path = "/embedding-status" if ontology is None else _path("ontologies", ontology, "embedding-status")
     return Call("GET", path, EmbeddingStatus)
+
+
+def embedding_config(ontology: str) -> Call[EmbeddingConfiguration]:
+    """Read how an ontology is embedded."""
+    return Call("GET", _path("ontologies", ontology, "embedding-config"), EmbeddingConfiguration)
+
+
+def set_embedding_config(
+    ontology: str, *, dry_run: bool = False, **config: Any
+) -> Call[EmbeddingConfiguration]:
+    """Set how an ontology is embedded; `config` are the fields of EmbeddingConfig, None for the default."""
+    return Call(
+        "PUT",
+        _path("ontologies", ontology, "embedding-config"),
+        EmbeddingConfiguration,
+        params=_params(dry_run=dry_run or None),
+        json=_valid(EmbeddingConfig, _given(config)).model_dump(exclude_unset=True, exclude_none=True),
+    )
+
+
+def embed_ontology(ontology: str) -> Call[EmbeddingStarted]:
+    """Have embedded what is missing or stale."""
+    return Call("POST", _path("ontologies", ontology, "embeddings"), EmbeddingStarted)
+
+
+def spaces() -> Call[SpaceList]:
+    """List embedding spaces."""
+    return Call("GET", "/embedding/spaces", SpaceList)
+
+
+def add_space(**space: Any) -> Call[SpaceInfo]:
+    """Make a further space; `space` are the fields of NewSpace, None for unset."""
+    body = _valid(NewSpace, _given(space)).model_dump(exclude_unset=True)
+    return Call("POST", "/embedding/spaces", SpaceInfo, json=body)
+
+
+def embedding_health() -> Call[EmbeddingHealth]:
+    """Ask whether the models answer."""
+    return Call("GET", "/embedding/health", EmbeddingHealth)
 
 
 def jobs(state: str | None, kind: str | None, ontology: str | None, offset: int, limit: int) -> Call[JobPage]:

@@ -11,7 +11,9 @@ from itertools import pairwise
 import numpy as np
 
 from kg_api.embed.port import Vectors
-from kg_api.embed.spans import Measure, Span, Token, cut
+from kg_api.embed.spans import Span, Token, cut
+from kg_api.embed.tally import spend
+from kg_api.embed.tokens import measure, query_pieces, total
 from kg_api.embed.vectors import require_text, too_long, unit
 from kg_api.models.spaces import SpaceIdentity
 
@@ -43,18 +45,25 @@ class DeterministicEmbedder:
         vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
         for i, text in enumerate(texts):
             vectors[i] = self._vector(text)
+        spend(self.count_tokens(texts))
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
         """See `Embedder`."""
         require_text(text)
-        pieces = self.embed_passages([text[start:end] for start, end in self.spans(text)])
+        pieces = self.embed_passages(query_pieces(text, self.spans(text)))
         return unit(pieces.mean(axis=0, dtype=np.float64), self._identity.dimensions)
 
-    def spans(self, text: str) -> list[Span]:
+    def spans(self, text: str, before: str = "") -> list[Span]:
         """See `Embedder`."""
-        limit = self._identity.max_tokens
-        return cut(text, Measure(_tokens, lambda piece: len(_tokens(piece)) <= limit, limit, len(text)))
+        return cut(text, measure(_Words(), self._identity.max_tokens, before))
+
+    def count_tokens(self, texts: Sequence[str]) -> int:
+        """See `Embedder`."""
+        return total(_Words(), self._identity.max_tokens, "", texts)
+
+    def close(self) -> None:
+        """Nothing is open."""
 
     def _vector(self, text: str) -> Vectors:
         require_text(text)
@@ -74,5 +83,17 @@ class DeterministicEmbedder:
         return counts
 
 
-def _tokens(text: str) -> list[Token]:
-    return [Token(*found.span(), word) for word, found in enumerate(_WORD.finditer(text))]
+class _Words:
+    """A word is a token."""
+
+    special = 0
+    widest = 1
+
+    def most_characters(self, max_tokens: int) -> int:  # noqa: ARG002 - words may be of any length
+        return 1_000_000
+
+    def count(self, text: str) -> int:
+        return sum(1 for _ in _WORD.finditer(text))
+
+    def tokens(self, text: str) -> list[Token]:
+        return [Token(*found.span(), word) for word, found in enumerate(_WORD.finditer(text))]

@@ -13,6 +13,8 @@ from kg_api.embed.catalogue import ModelSpec
 from kg_api.embed.onnx import OnnxModel
 from kg_api.embed.port import Vectors
 from kg_api.embed.spans import Span, cut
+from kg_api.embed.tally import spend
+from kg_api.embed.tokens import query_pieces, total
 from kg_api.embed.vectors import require_text, unit
 from kg_api.models.spaces import SpaceIdentity
 
@@ -57,23 +59,34 @@ class LocalEmbedder:
         prefix = self._identity.query_prefix
         spans = cut(text, self._model.measure(prefix))
         if len(spans) == 1:
-            return self._model.vector(prefix + text)
-        pieces = [piece for start, end in spans if not (piece := text[start:end]).isspace()]
-        mean = self._embed(pieces, prefix).mean(axis=0, dtype=np.float64)
+            vector, tokens = self._model.embed(prefix + text)
+            spend(tokens)
+            return vector
+        mean = self._embed(query_pieces(text, spans), prefix).mean(axis=0, dtype=np.float64)
         return unit(mean, self._identity.dimensions)
 
-    def spans(self, text: str) -> list[Span]:
+    def spans(self, text: str, before: str = "") -> list[Span]:
         """See `Embedder`. A span is blank only where white space fills tens of thousands of characters."""
-        return cut(text, self._model.measure(self._identity.passage_prefix))
+        return cut(text, self._model.measure(self._identity.passage_prefix + before))
+
+    def count_tokens(self, texts: Sequence[str]) -> int:
+        """See `Embedder`."""
+        identity = self._identity
+        return total(self._model.tokenizer, identity.max_tokens, identity.passage_prefix, texts)
+
+    def close(self) -> None:
+        """See `Embedder`."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _embed(self, texts: Sequence[str], prefix: str) -> Vectors:
         for text in texts:
             require_text(text)
         longest_first = sorted(range(len(texts)), key=lambda i: -len(texts[i]))  # no thread ends late
         vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
-        found = self._pool.map(self._model.vector, (prefix + texts[i] for i in longest_first))
-        for i, vector in zip(longest_first, found, strict=True):
+        found = self._pool.map(self._model.embed, (prefix + texts[i] for i in longest_first))
+        for i, (vector, tokens) in zip(longest_first, found, strict=True):
             vectors[i] = vector
+            spend(tokens)
         return vectors
 
 

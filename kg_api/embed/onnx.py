@@ -1,4 +1,4 @@
-"""One text to one vector, by onnxruntime and tokenizers. Only this module imports them."""
+"""One text to one vector, by onnxruntime. Only this module imports it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from typing import Any, Protocol, cast
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from kg_api.embed.catalogue import ModelSpec
 from kg_api.embed.packaged import TOKENIZER, WEIGHTS
 from kg_api.embed.port import Vectors
-from kg_api.embed.spans import Measure, Token
+from kg_api.embed.spans import Measure
+from kg_api.embed.tokens import measure
 from kg_api.embed.vectors import too_long, unit
+from kg_api.embed.wordpiece import WordPiece
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
 
 KNOWN_INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
-CHARS_PER_TOKEN = 100
-"""No ordinary text has more. Without a bound, 10 MB in one call take 1.8 GB to tokenise."""
 _state: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")  # compiled, so without types
 ORT_ERRORS: tuple[type[Exception], ...] = (
     _state.Fail,
@@ -60,7 +59,7 @@ class OnnxModel:
             ConfigurationError: the files cannot be used, or are not what `spec` says.
         """
         self._spec = spec
-        self._tokenizer = _load_tokenizer(folder / TOKENIZER)
+        self.tokenizer = WordPiece(folder / TOKENIZER)
         self._session = _load_session(folder / WEIGHTS)
         self._inputs = {str(node.name) for node in self._session.get_inputs()}
         if not self._inputs <= KNOWN_INPUTS:
@@ -71,10 +70,15 @@ class OnnxModel:
             raise ConfigurationError(f"{folder} does not hold {spec.name} as described: {error}") from error
 
     def vector(self, text: str) -> Vectors:
+        """Like `embed`, without the number of tokens."""
+        return self.embed(text)[0]
+
+    def embed(self, text: str) -> tuple[Vectors, int]:
         """Embed one text, its prefix included.
 
         Returns:
-            float32, shape (dimensions,), of length 1; the same bytes for the same text, always.
+            float32, shape (dimensions,), of length 1; the same bytes for the same text, always. And how
+            many tokens were read.
 
         Raises:
             InvalidInput: the text is longer than the model takes.
@@ -85,28 +89,22 @@ class OnnxModel:
             raise too_long(self._spec.max_tokens)
         states = self._states(ids)
         pooled = states[0] if self._spec.pooling == "cls" else states.mean(axis=0, dtype=np.float64)
-        return unit(pooled, self._spec.dimensions)
+        return unit(pooled, self._spec.dimensions), ids.size
 
-    def measure(self, prefix: str) -> Measure:
-        """How long texts are, in tokens, when they stand behind `prefix`."""
-        special = self._tokenizer.num_special_tokens_to_add(is_pair=False)
-        return Measure(
-            tokens=self._tokens,
-            fits=lambda text: self._ids(prefix + text) is not None,
-            budget=self._spec.max_tokens - special - len(self._tokens(prefix)),
-            max_chars=CHARS_PER_TOKEN * self._spec.max_tokens - len(prefix),
-        )
+    def measure(self, before: str) -> Measure:
+        """How long texts are, in tokens, when they stand behind `before`.
+
+        Raises:
+            InvalidInput: `before` leaves no room.
+        """
+        return measure(self.tokenizer, self._spec.max_tokens, before)
 
     def _ids(self, text: str) -> NDArray[np.int64] | None:
         """Token ids, shape (1, tokens), special ones included; None when there are too many."""
-        if len(text) > CHARS_PER_TOKEN * self._spec.max_tokens:
+        if len(text) > self.tokenizer.most_characters(self._spec.max_tokens):
             return None
-        ids = self._tokenizer.encode(text).ids
+        ids = self.tokenizer.ids(text)
         return np.array([ids], dtype=np.int64) if len(ids) <= self._spec.max_tokens else None
-
-    def _tokens(self, text: str) -> list[Token]:
-        found = self._tokenizer.encode(text, add_special_tokens=False)
-        return [Token(*place, word) for place, word in zip(found.offsets, found.word_ids, strict=True)]
 
     def _states(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """The last layer, shape (tokens, width)."""
@@ -119,17 +117,6 @@ class OnnxModel:
         if states.shape != expected:
             raise EmbeddingFailed(f"the model's first output has shape {states.shape}, expected {expected}")
         return states[0]
-
-
-def _load_tokenizer(path: Path) -> Tokenizer:
-    try:
-        tokenizer = Tokenizer.from_buffer(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"{path} is not a tokenizer: {error}") from error
-    tokenizer.no_truncation()  # a text is never cut silently
-    tokenizer.no_padding()
-    tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
-    return tokenizer
 
 
 def _load_session(path: Path) -> Session:

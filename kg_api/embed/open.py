@@ -1,23 +1,85 @@
-"""The embedder that the settings name."""
+"""The embedder that the settings, or a space, name."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from kg_api.embed.catalogue import CATALOGUE, ModelSpec
 from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.packaged import find_model
+from kg_api.embed.known import DEFAULT_MODELS, own_model, packaged_model
+from kg_api.embed.packaged import describe, ensure_packaged, find_model
 from kg_api.embed.port import Embedder
+from kg_api.errors import ConfigurationError
 from kg_api.maven import Progress
+from kg_api.models.spaces import ModelChoice
 from kg_api.settings import Settings
 
 
-def open_embedder(settings: Settings, on_progress: Progress | None = None) -> Embedder:
-    """Open the embedder that the settings name; the local model is fetched when it is not there.
+def default_choice(settings: Settings) -> ModelChoice:
+    """Say which model the settings name. The model of a folder of one's own has no name here."""
+    own = settings.embedding
+    match own.provider:
+        case "openai":
+            return ModelChoice("openai", own_model(settings), settings.openai.embed_dims)
+        case "local" if own.model_folder is not None:
+            return ModelChoice("local")
+        case provider:
+            return ModelChoice(provider, own.model or DEFAULT_MODELS[provider])
+
+
+def open_embedder(
+    settings: Settings, choice: ModelChoice | None = None, on_progress: Progress | None = None
+) -> Embedder:
+    """Open the embedder of a choice, by default the settings' own.
+
+    A local model is fetched when it is not there. Nothing is asked of a provider yet.
 
     Raises:
-        ConfigurationError: the model's files are missing, wrong or cannot be stored.
+        ConfigurationError: a key is missing, kg does not know the model, it cannot give vectors of that size,
+            the provider's packages are not installed, or the model's files are missing, wrong or cannot be
+            stored.
         ManagedProcessError: the model cannot be fetched.
     """
-    if settings.embedding.provider == "deterministic":
-        return DeterministicEmbedder()
+    choice = choice or default_choice(settings)
+    match choice.provider:
+        case "deterministic":
+            return _open_deterministic(choice)
+        case "local":
+            return _open_local(settings, choice, on_progress)
+        case "openai":
+            from kg_api.embed.openai import open_openai  # noqa: PLC0415 - the SDK is an extra, and slow to import
+
+            return open_openai(settings, choice)
+        case "nomic":
+            from kg_api.embed.nomic import open_nomic  # noqa: PLC0415 - so is httpx
+
+            return open_nomic(settings, choice)
+
+
+def _open_deterministic(choice: ModelChoice) -> Embedder:
+    usual = DEFAULT_MODELS["deterministic"]
+    if choice.model not in {None, usual}:
+        raise ConfigurationError(f"KG_EMBEDDING__MODEL: the deterministic model is called {usual}")
+    return DeterministicEmbedder(choice.dimensions) if choice.dimensions else DeterministicEmbedder()
+
+
+def _open_local(settings: Settings, choice: ModelChoice, on_progress: Progress | None) -> Embedder:
     from kg_api.embed.local import LocalEmbedder  # noqa: PLC0415 - onnxruntime takes its time to import
 
-    return LocalEmbedder(*find_model(settings, on_progress), settings.embedding.threads)
+    folder, spec = _find_local(settings, choice.model, on_progress)
+    if choice.dimensions not in {None, spec.dimensions}:
+        raise ConfigurationError(
+            f"{spec.name} gives vectors of {spec.dimensions} numbers, not {choice.dimensions}"
+        )
+    return LocalEmbedder(folder, spec, settings.embedding.threads)
+
+
+def _find_local(settings: Settings, name: str | None, on_progress: Progress | None) -> tuple[Path, ModelSpec]:
+    """Find a packaged model, or that of a folder of one's own: without a name, or by the one in model.json."""
+    if name is None:
+        return find_model(settings, on_progress)
+    own = settings.embedding.model_folder
+    if own is not None and name not in CATALOGUE and (described := describe(own)).name == name:
+        return own, described
+    model = CATALOGUE[packaged_model(name)]
+    return ensure_packaged(model, settings.cache, on_progress), model.spec

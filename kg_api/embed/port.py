@@ -31,7 +31,9 @@ class Embedder(Protocol):
             float32, shape (len(texts), dimensions), rows of length 1, in the order given.
 
         Raises:
-            InvalidInput: a text is blank or too long.
+            InvalidInput: a text is blank or too long, or the provider refuses it.
+            ConfigurationError: a provider does not take the key, the model or its dimensions.
+            EmbeddingUnavailable: a provider does not answer, after all tries.
             EmbeddingFailed: the model gave NaN, zero or wrongly sized vectors.
         """
         ...
@@ -39,15 +41,34 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> Vectors:
         """Embed a question, with the model's query prefix; one over `max_tokens` is averaged over its spans.
 
+        Of a question of more than 16 spans, 16 that are spread evenly stand for it.
+
         Returns:
             float32, shape (dimensions,), of length 1.
 
         Raises:
-            InvalidInput: the text is blank.
-            EmbeddingUnavailable: the model does not answer.
+            InvalidInput: the text is blank, or the provider refuses it.
+            ConfigurationError: a provider does not take the key, the model or its dimensions.
+            EmbeddingUnavailable: the model does not answer, within KG_EMBEDDING__QUERY_SECONDS.
+            EmbeddingFailed: the model gave a NaN, zero or wrongly sized vector.
         """
         ...
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
-        """Cut text into pieces that fit `max_tokens` each: (start, end) offsets, joining to the whole."""
+    def spans(self, text: str, before: str = "") -> list[tuple[int, int]]:
+        """Cut text into pieces that fit `max_tokens` each with `before` in front of them.
+
+        Returns:
+            (start, end) offsets in code points, joining to the whole text.
+
+        Raises:
+            InvalidInput: `before` alone leaves no room.
+        """
+        ...
+
+    def count_tokens(self, texts: Sequence[str]) -> int:
+        """How many tokens the model reads when these passages are embedded: what a provider bills."""
+        ...
+
+    def close(self) -> None:
+        """Close connections and threads; the embedder is not used any more."""
         ...

@@ -29,9 +29,16 @@ class UnavailableEmbedder:
         """Refuse."""
         return self._refuse()
 
-    def spans(self, text: str) -> list[tuple[int, int]]:  # noqa: ARG002
+    def spans(self, text: str, before: str = "") -> list[tuple[int, int]]:  # noqa: ARG002
         """Refuse."""
         return self._refuse()
+
+    def count_tokens(self, texts: Sequence[str]) -> int:  # noqa: ARG002
+        """Refuse."""
+        return self._refuse()
+
+    def close(self) -> None:
+        """Nothing is open."""
 
     def _refuse(self) -> NoReturn:
         raise EmbeddingUnavailable(self._reason)

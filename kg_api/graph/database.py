@@ -27,6 +27,7 @@ from tenacity import (
 
 from kg_api.errors import ConfigurationError, DatabaseUnavailable, KgError, SchemaChanging
 from kg_api.graph.statements import statement
+from kg_api.models.spaces import FIRST_SLUG
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -71,9 +72,9 @@ class Transaction:
     def __init__(self, transaction: neo4j.ManagedTransaction) -> None:
         self._transaction = transaction
 
-    def run(self, name: LiteralString, /, **parameters: Any) -> list[Row]:
-        """Run the statement of that name and give all its rows."""
-        return self._transaction.run(statement(name), parameters).data()
+    def run(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
+        """Run the statement of that name, in the form for one space, and give all its rows."""
+        return self._transaction.run(statement(name, space), parameters).data()
 
 
 class Graph:
@@ -109,22 +110,22 @@ class Graph:
         """Close all connections."""
         self._driver.close()
 
-    def read(self, name: LiteralString, /, **parameters: Any) -> list[Row]:
+    def read(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run one reading statement.
 
         Raises:
             DatabaseUnavailable: Neo4j does not answer.
         """
         with _translated(self._uri), self._session(neo4j.READ_ACCESS) as session:
-            return session.execute_read(lambda tx: Transaction(tx).run(name, **parameters))
+            return session.execute_read(lambda tx: Transaction(tx).run(name, space, **parameters))
 
-    def write(self, name: LiteralString, /, **parameters: Any) -> list[Row]:
+    def write(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run one writing statement; it must be safe to repeat.
 
         Raises:
             DatabaseUnavailable: Neo4j does not answer.
         """
-        return self.transaction(lambda tx: tx.run(name, **parameters))
+        return self.transaction(lambda tx: tx.run(name, space, **parameters))
 
     def transaction(self, work: Callable[[Transaction], T]) -> T:
         """Run work in one transaction and commit it.

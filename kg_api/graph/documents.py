@@ -7,8 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from kg_api.graph.configuration import read_configuration
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.jobs import request_job
+from kg_api.graph.statements import FIRST_MARK, of_space
+from kg_api.models.configuration import EmbeddingConfig
 from kg_api.models.documents import DocumentRecord, SourceRecord, StoredChange
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
@@ -31,6 +34,8 @@ class _Difference:
     moved: list[SourceRecord]
     gone: list[str]
     kept: int
+    new_headings: bool
+    """Whether a source that stays has come under another heading."""
 
 
 def store_document(graph: Graph, record: DocumentRecord) -> Stored:
@@ -43,6 +48,17 @@ def store_document(graph: Graph, record: DocumentRecord) -> Stored:
     """
     call = _Call(record, uuid.uuid4().hex)
     return graph.transaction(call.store)
+
+
+def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange, list[SourceRecord]]:
+    """What storing a document would do, and its sources that would be new; nothing is stored."""
+    rows = graph.read("documents/stored", document_id=record.document_id)
+    before: Row = rows[0] if rows else {"content_hash": None, "uri": None, "sources": 0}
+    if before["content_hash"] == record.content_hash:
+        return StoredChange("unchanged", 0, before["sources"], 0, None), []
+    places = graph.read("documents/source_places", document_id=record.document_id)
+    difference = _difference(places, record.sources)
+    return _change(before, record, difference), difference.new
 
 
 class _Call:
@@ -78,11 +94,29 @@ def _store(tx: Transaction, record: DocumentRecord, before: Row, mark: str) -> S
         return Stored(StoredChange("unchanged", 0, before["sources"], 0, None), None)
     places = tx.run("documents/source_places", document_id=record.document_id)
     difference = _difference(places, record.sources)
+    config = read_configuration(tx, record.ontology)
     _write(tx, record, difference)
     tx.run("documents/describe", document_id=record.document_id, properties=_properties(record, mark))
-    added = len(difference.new)
-    job_id = request_job(tx, "source_embedding", record.ontology, added=added) if added else None
+    due = _look_again(tx, before, record, difference, config)
+    wanted = due and config.embed_on_ingest
+    job_id = request_job(tx, "source_embedding", record.ontology, added=due) if wanted else None
     return Stored(_change(before, record, difference), job_id)
+
+
+def _look_again(
+    tx: Transaction, before: Row, record: DocumentRecord, difference: _Difference, config: EmbeddingConfig
+) -> int:
+    """Let sources be planned anew whose chunks or contexts the change may touch; how many are due now."""
+    broken = tx.run("chunks/delete_broken", document_id=record.document_id)
+    shared = {identity for row in broken for identity in row["shared"]}
+    changed = bool(difference.new or difference.gone or difference.new_headings)
+    described = (before["title"], before["metadata"]) != (record.title, record.metadata)
+    with_context = config.context != "none" and (described or difference.new_headings)
+    if difference.kept and (with_context or (changed and config.crosses_sources)):
+        mark_property = of_space(FIRST_MARK, config.space)
+        row = tx.run("sources/unmark_document", document_id=record.document_id, mark_property=mark_property)
+        return int(row[0]["unmarked"]) + len(difference.new)
+    return len(difference.new) + len(shared)
 
 
 def _difference(rows: Sequence[Row], sources: Sequence[SourceRecord]) -> _Difference:
@@ -91,7 +125,8 @@ def _difference(rows: Sequence[Row], sources: Sequence[SourceRecord]) -> _Differ
     kept = [source for source in sources if source.source_id in stored]
     moved = [source for source in kept if _place(_source_row(source)) != _place(stored[source.source_id])]
     gone = sorted(stored.keys() - {source.source_id for source in sources})
-    return _Difference(new, moved, gone, len(kept))
+    new_headings = any(list(source.heading) != list(stored[source.source_id]["heading"]) for source in moved)
+    return _Difference(new, moved, gone, len(kept), new_headings)
 
 
 def _place(row: Row) -> tuple[Any, ...]:

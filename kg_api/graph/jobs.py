@@ -29,6 +29,8 @@ class ClaimedJob:
     cursor: str
     wanted: int
     stumbles: int
+    waits: int
+    """How often in a row it has waited for something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,9 @@ def _fresh(kind: str, ontology: str | None, job_id: str | None = None) -> dict[s
         "ontology": ontology,
         "state": JobState.QUEUED.value,
         "cursor": "",
-        **dict.fromkeys(("done", "total", "done_at_claim", "wanted", "attempts", "stumbles", "fence"), 0),
+        **dict.fromkeys(
+            ("done", "total", "done_at_claim", "wanted", "attempts", "stumbles", "waits", "fence"), 0
+        ),
     }
 
 
@@ -70,6 +74,12 @@ def ensure_job(graph: Graph, kind: str, ontology: str, *, total: int) -> tuple[s
     key = f"{kind}:{ontology}"
     row = graph.write("jobs/ensure", unique_key=key, fresh=_fresh(kind, ontology), total=total)[0]
     return row["job_id"], row["created"]
+
+
+def died_recently(graph: Graph, kind: str, ontology: str, minutes: int) -> bool:
+    """Whether the last job of that kind for an ontology died within the last minutes."""
+    rows = graph.read("jobs/died_recently", kind=kind, ontology=ontology, minutes=minutes)
+    return bool(rows and rows[0]["died"])
 
 
 def enqueue_slot(graph: Graph, kind: str, slot: str) -> str:
@@ -136,6 +146,11 @@ def fail(
         permanent=permanent,
     )
     return rows[0]["state"] if rows else "lost"
+
+
+def wait(graph: Graph, owner: Owner, error: str, *, delay_seconds: float) -> None:
+    """Give the job back for a while: something that it needs does not answer."""
+    graph.write("jobs/wait", **owner.parameters(), error=error, delay_seconds=delay_seconds)
 
 
 def release(graph: Graph, owner: Owner) -> None:

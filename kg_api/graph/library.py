@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.due import Mark
 from kg_api.models.documents import (
     Deleted,
     DocumentContent,
@@ -19,27 +22,31 @@ from kg_api.models.search import Place
 DOCUMENTS_A_PORTION = 100
 
 
-def list_ontologies(graph: Graph, fingerprint: str, name: str | None = None) -> list[OntologySummary]:
-    """All ontologies, or the one of that name, with their counts."""
-    rows = graph.read("ontologies/list", name=name, fingerprint=fingerprint)
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An ontology, and how its sources shall be embedded."""
+
+    ontology: str
+    space: str
+    mark: Mark
+
+    def parameters(self) -> dict[str, str]:
+        """As the statement takes it."""
+        return {"ontology": self.ontology, "space": self.space, **self.mark.parameters()}
+
+
+def list_ontologies(graph: Graph, counted: Sequence[Counted]) -> list[OntologySummary]:
+    """Some ontologies with their counts, by name."""
+    rows = graph.read("ontologies/list", plans=[each.parameters() for each in counted])
     return [OntologySummary.model_validate(row) for row in rows]
 
 
-def ontology_names(graph: Graph) -> list[str]:
-    """The names of all ontologies, in order."""
-    return [row["ontology"] for row in graph.read("ontologies/names")]
-
-
-def embedding_status(graph: Graph, fingerprint: str, ontology: str | None) -> EmbeddingStatus:
-    """How many sources have the vector they should have.
-
-    Raises:
-        NotFound: there is no such ontology.
-    """
-    rows = graph.read("ontologies/list", name=ontology, fingerprint=fingerprint)
-    if ontology is not None and not rows:
-        raise NotFound(f"there is no ontology {ontology!r}; `kg ontologies` lists those there are")
-    total, embedded, stale = (sum(row[key] for row in rows) for key in ("sources", "embedded", "stale"))
+def embedding_status(graph: Graph, counted: Sequence[Counted], ontology: str | None) -> EmbeddingStatus:
+    """How many sources have the vector they should have, over some ontologies."""
+    summaries = list_ontologies(graph, counted)
+    total, embedded, stale = (
+        sum(getattr(each, name) for each in summaries) for name in ("sources", "embedded", "stale")
+    )
     return EmbeddingStatus(
         ontology=ontology, total=total, embedded=embedded, missing=total - embedded - stale, stale=stale
     )

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, Row
+from kg_api.graph.spaces import Space
 from kg_api.models.search import Place
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChunk:
+    """Where in its first source a chunk begins and in its last one it ends, in code points."""
+
+    chunk_id: str
+    offset: int
+    end_offset: int
+    covers: tuple[str, ...]
+    """The sources that it covers, in reading order."""
+    parent_id: str | None
+    """The chunk that is read in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +36,10 @@ class Found:
     similarity: float | None
     score: float
     """The lane's own measure."""
-    offset: int = 0
-    """Where in the source the matched chunk starts; the whole source when there is none."""
-    length: int | None = None
+    chunk: FoundChunk | None = None
+    """The part that matched; none: the whole source."""
+    without_vector: bool = False
+    """Found by words, and has no vector that the question's could be compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,43 +50,100 @@ class Filters:
     document_ids: Sequence[str] | None = None
 
 
-def by_vector(graph: Graph, vector: NDArray[np.float32], filters: Filters, limit: int) -> list[Found]:
-    """The sources nearest to a vector; the filter runs inside the index.
+@dataclass(frozen=True, slots=True)
+class SpaceVectors:
+    """The question's vector in each space that is searched, and which ontologies are not in the first one."""
+
+    vectors: Mapping[str, NDArray[np.float32]]
+    properties: Mapping[str, str]
+    spaces: Mapping[str, str]
+
+    def parameters(self) -> dict[str, Any]:
+        """As statements take it."""
+        return {
+            "vectors": {slug: Vector.from_numpy(vector) for slug, vector in self.vectors.items()},
+            "properties": dict(self.properties),
+            "spaces": dict(self.spaces),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkText:
+    """What a chunk says, and where in its document."""
+
+    text: str
+    start: int
+    end: int
+    source_ids: tuple[str, ...]
+
+
+def by_vector(
+    graph: Graph, vector: NDArray[np.float32], space: Space, filters: Filters, limit: int
+) -> list[Found]:
+    """The sources nearest to a vector of a space; the filter runs inside the index.
 
     `limit` counts passages, so sources that match with several chunks make the list shorter.
     """
-    query = {"vector": Vector.from_numpy(vector), "limit": limit}
+    query = {"vector": Vector.from_numpy(vector), "limit": limit, "property": space.vector_property}
+    slug = space.slug
     if filters.document_ids is not None:
         ids = list(filters.document_ids)
-        rows = graph.read("search/by_vector_in_documents", **query, document_ids=ids)
+        rows = graph.read("search/by_vector_in_documents", slug, **query, document_ids=ids)
     elif filters.ontologies is not None:
         names = list(filters.ontologies)
-        rows = graph.read("search/by_vector_in_ontologies", **query, ontologies=names)
+        rows = graph.read("search/by_vector_in_ontologies", slug, **query, ontologies=names)
     else:
-        rows = graph.read("search/by_vector", **query)
-    return _best_of_each_source(rows)
+        rows = graph.read("search/by_vector", slug, **query)
+    return _best_of_each(rows)
 
 
-def by_text(
-    graph: Graph, query: str, vector: NDArray[np.float32] | None, fingerprint: str, limit: int
-) -> list[Found]:
+def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[Found]:
     """The sources that a full-text query (in Lucene syntax, filters included) finds.
 
-    Their similarity to the vector comes along, so that a fused list can show one measure for all.
+    Their similarity to the question's vector comes along, so that a fused list can show a measure for all.
     """
-    packed = None if vector is None else Vector.from_numpy(vector)
-    rows = graph.read("search/by_text", query=query, limit=limit, vector=packed, fingerprint=fingerprint)
+    rows = graph.read("search/by_text", query=query, limit=limit, **asked.parameters())
     return [
-        Found(Place.model_validate(row), similarity=row["similarity"], score=row["score"]) for row in rows
+        Found(
+            Place.model_validate(row),
+            similarity=row["similarity"],
+            score=row["score"],
+            without_vector=row["asked"] and row["similarity"] is None,
+        )
+        for row in rows
     ]
 
 
-def _best_of_each_source(rows: list[Row]) -> list[Found]:
+def chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkText]:
+    """What some chunks say, by id; one that has gone meanwhile is missing."""
+    rows = graph.read("chunks/texts", chunk_ids=list(chunk_ids)) if chunk_ids else []
+    return {row["chunk_id"]: _text(row) for row in rows}
+
+
+def _text(row: Row) -> ChunkText:
+    parts = row["parts"]
+    first, last = parts[0], parts[-1]
+    start, end = first["start"] + row["offset"], last["start"] + row["end_offset"]
+    text = "".join(part["full_text"] for part in parts)[row["offset"] :][: end - start]
+    return ChunkText(text, start, end, tuple(part["source_id"] for part in parts))
+
+
+def _best_of_each(rows: list[Row]) -> list[Found]:
+    """The best chunk of each source, and of each parent."""
     best: dict[str, Found] = {}
+    parents: set[str] = set()
     for row in rows:
-        offset, length = row["offset"] or 0, row["length"]
-        found = Found(Place.model_validate(row), row["similarity"], row["similarity"], offset, length)
-        held = best.setdefault(row["source_id"], found)
-        if held.length is None and length is not None:  # the chunk says where, the mean how near
-            best[row["source_id"]] = replace(held, offset=offset, length=length)
+        if row["source_id"] in best or row["parent_id"] in parents:
+            continue
+        best[row["source_id"]] = _found(row)
+        if row["parent_id"] is not None:
+            parents.add(row["parent_id"])
     return list(best.values())
+
+
+def _found(row: Row) -> Found:
+    chunk = None
+    if row["chunk_id"] is not None:
+        places = (row["chunk_id"], row["offset"], row["end_offset"])
+        chunk = FoundChunk(*places, tuple(row["covers"]), row["parent_id"])
+    return Found(Place.model_validate(row), row["similarity"], row["similarity"], chunk)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from kg_api.errors import ConfigurationError
-from kg_api.graph.database import Graph, while_schema_changes
-from kg_api.graph.indexes import index_states
-from kg_api.models.spaces import SpaceIdentity
+import numpy as np
+from neo4j.vector import Vector
+from numpy.typing import NDArray
 
-FIRST_SPACE: Final = "default"
-FIRST_INDEX: Final = "passage_embedding"
-FIRST_PROPERTY: Final = "embedding"
+from kg_api.errors import ConfigurationError, Conflict, NotFound
+from kg_api.graph.database import Graph, Row, while_schema_changes
+from kg_api.graph.indexes import index_states
+from kg_api.graph.statements import FIRST_INDEX, FIRST_MARK, FIRST_PROPERTY, of_space
+from kg_api.models.spaces import FIRST_SLUG, SpaceIdentity
 
 QUANTIZATION: Final = "SCALAR"
 EXPANSION_FACTOR: Final = 3.0
@@ -20,46 +22,90 @@ EXPANSION_FACTOR: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A registered space."""
+    """A registered space. Its own property, mark and index keep its vectors apart from all others."""
 
     slug: str
-    fingerprint: str
-    dimensions: int
-    index_name: str
+    identity: SpaceIdentity
+    probe: NDArray[np.float32] | None = None
+    """What the model answered to the probe text when the space was made; shape (dimensions,)."""
+    state: str = "active"
+    created_at: Any = None
+    ontologies: tuple[str, ...] = ()
+    """Those that use it; filled by `list_spaces` only."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its identity."""
+        return self.identity.fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        """Of its vectors."""
+        return self.identity.dimensions
+
+    @property
+    def index_name(self) -> str:
+        """Its vector index."""
+        return of_space(FIRST_INDEX, self.slug)
+
+    @property
+    def vector_property(self) -> str:
+        """The property that holds its vectors, on sources and chunks."""
+        return of_space(FIRST_PROPERTY, self.slug)
+
+    @property
+    def mark_property(self) -> str:
+        """The property of a source that says how it was embedded in this space."""
+        return of_space(FIRST_MARK, self.slug)
 
 
 @while_schema_changes
-def ensure_space(graph: Graph, identity: SpaceIdentity) -> Space:
-    """Register the first space with its index, or check that it is the one that was registered.
+def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) -> Space:
+    """Register a space with its index, or check that it is the one that was registered.
 
     Raises:
-        ConfigurationError: the stored vectors are of another model, or the index has other settings.
+        ConfigurationError: the stored vectors of the first space are of another model than the settings
+            name, or the index has other settings.
+        Conflict: a further space of that name has another model.
     """
     graph.write(
         "spaces/register",
-        slug=FIRST_SPACE,
+        slug=slug,
         identity={**asdict(identity), "fingerprint": identity.fingerprint},
-        property=FIRST_PROPERTY,
-        index_name=FIRST_INDEX,
+        property=of_space(FIRST_PROPERTY, slug),
+        index_name=of_space(FIRST_INDEX, slug),
     )
-    stored = graph.read("spaces/find", slug=FIRST_SPACE)[0]
-    if stored["fingerprint"] != identity.fingerprint:
-        raise ConfigurationError(
-            f"the vectors in this database were made by {_named(stored)}, but KG_EMBEDDING__* now says "
-            f"{_named(asdict(identity))}. Set it back, or use another database: vectors of two models "
-            "cannot be compared."
-        )
-    graph.write("spaces/create_index", name=FIRST_INDEX, options={"indexConfig": index_config(identity)})
-    _check_index(graph, identity)
-    return Space(FIRST_SPACE, identity.fingerprint, identity.dimensions, FIRST_INDEX)
+    space = find_space(graph, slug)
+    if space.identity != identity:
+        raise _other_model(space, identity)
+    options = {"indexConfig": index_config(identity)}
+    graph.write("spaces/create_index", slug, name=space.index_name, options=options)
+    _check_index(graph, space)
+    return space
 
 
-def find_space(graph: Graph) -> Space | None:
-    """The registered space, without asking a model; None before the first start."""
-    rows = graph.read("spaces/find", slug=FIRST_SPACE)
+def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
+    """A registered space, without asking its model.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    rows = graph.read("spaces/find", slug=slug)
     if not rows:
-        return None
-    return Space(FIRST_SPACE, rows[0]["fingerprint"], rows[0]["dimensions"], rows[0]["index_name"])
+        raise NotFound(
+            f"there is no embedding space {slug!r}; `kg admin embedding status` lists those there are"
+        )
+    return _space(rows[0]["space"])
+
+
+def list_spaces(graph: Graph) -> list[Space]:
+    """All registered spaces, the oldest first."""
+    return [_space(row["space"], row["ontologies"]) for row in graph.read("spaces/list")]
+
+
+def remember_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> None:
+    """Keep what the model answers to the probe text, unless that is known already."""
+    graph.write("spaces/remember_probe", slug=space.slug, vector=Vector.from_numpy(probe))
 
 
 def index_config(identity: SpaceIdentity) -> dict[str, Any]:
@@ -72,17 +118,42 @@ def index_config(identity: SpaceIdentity) -> dict[str, Any]:
     }
 
 
-def _check_index(graph: Graph, identity: SpaceIdentity) -> None:
-    found = index_states(graph)[FIRST_INDEX].options["indexConfig"]
-    wrong = {key: found.get(key) for key, value in index_config(identity).items() if found.get(key) != value}
+def _space(row: Row, ontologies: Sequence[str] = ()) -> Space:
+    identity = SpaceIdentity(**{name: row[name] for name in SpaceIdentity.__dataclass_fields__})
+    probe = None if row.get("probe") is None else np.asarray(row["probe"], dtype=np.float32)
+    return Space(row["slug"], identity, probe, row["state"], row["created_at"], tuple(ontologies))
+
+
+def _check_index(graph: Graph, space: Space) -> None:
+    found = index_states(graph)[space.index_name].options["indexConfig"]
+    wanted = index_config(space.identity)
+    wrong = {key: found.get(key) for key, value in wanted.items() if found.get(key) != value}
     if wrong:
         raise ConfigurationError(
-            f"the vector index {FIRST_INDEX} has other settings than kg gives it: {wrong}. "
-            f"Drop it in Neo4j (DROP INDEX {FIRST_INDEX}); kg makes it anew from the stored vectors."
+            f"the vector index {space.index_name} has other settings than kg gives it: {wrong}. "
+            f"Drop it in Neo4j (DROP INDEX {space.index_name}); kg makes it anew from the stored vectors."
         )
 
 
-def _named(space: dict[str, Any]) -> str:
-    return (
-        f"{space['provider']} {space['model']} ({space['dimensions']} dimensions, {space['revision'][:12]})"
+def _other_model(space: Space, identity: SpaceIdentity) -> ConfigurationError | Conflict:
+    if space.slug != FIRST_SLUG:
+        return Conflict(
+            f"the space {space.slug!r} is there already, for {named(space.identity)}; a space keeps its "
+            f"model: take another name for {named(identity)}"
+        )
+    return ConfigurationError(
+        f"the vectors in this database were made by {named(space.identity)}, but {_variables(identity)} now "
+        f"say {named(identity)}. Set them back; for another model beside it, make a further space with "
+        "`kg admin embedding add`: vectors of two models cannot be compared."
     )
+
+
+def _variables(identity: SpaceIdentity) -> str:
+    provider = {"openai": " and OPENAI_EMBED_MODEL, OPENAI_EMBED_DIMS"}.get(identity.provider, "")
+    return f"KG_EMBEDDING__*{provider}"
+
+
+def named(identity: SpaceIdentity) -> str:
+    """A model as a person reads it."""
+    about = f"{identity.dimensions} dimensions, {identity.revision[:12]}"
+    return f"{identity.provider} {identity.model} ({about})"

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import LiteralString, cast
+from typing import Final, LiteralString, cast
+
+from kg_api.models.spaces import FIRST_SLUG, SLUG_PATTERN
+
+FIRST_INDEX: Final = "passage_embedding"
+FIRST_PROPERTY: Final = "embedding"
+FIRST_MARK: Final = "embedded_with"
+
+_OF_A_SPACE = re.compile(rf"\b({FIRST_INDEX}|n\.{FIRST_PROPERTY})\b")
 
 
 def folder() -> Traversable:
@@ -15,14 +24,29 @@ def folder() -> Traversable:
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "cypher"
 
 
+def of_space(name: str, slug: str) -> str:
+    """The name of a space's own index or property: the first space's name, with the slug behind it.
+
+    Raises:
+        ValueError: the slug is not one; it becomes part of a statement, so nothing else may pass.
+    """
+    if not re.fullmatch(SLUG_PATTERN, slug):
+        raise ValueError(f"{slug!r} is no slug of a space")
+    return name if slug == FIRST_SLUG else f"{name}_{slug}"
+
+
 @cache
-def statement(name: str) -> LiteralString:
-    """The text of a statement.
+def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
+    """The text of a statement, for one space.
+
+    Cypher takes no parameter for a vector index's name, nor for its property when it is made. So a statement
+    is written for the first space, and for another one these names get its slug.
 
     The one cast to LiteralString: the driver takes no other text, so a query put together at run time fails
     type checking.
     """
-    return cast("LiteralString", folder().joinpath(f"{name}.cypher").read_text(encoding="utf-8"))
+    text = folder().joinpath(f"{name}.cypher").read_text(encoding="utf-8")
+    return cast("LiteralString", _OF_A_SPACE.sub(lambda found: of_space(found[1], space), text))
 
 
 def names(below: str) -> list[str]:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import Stored, store_document
+from kg_api.graph.documents import Stored, preview_document, store_document
 from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.documents import DocumentRecord, Ingested, SourceChanges
+from kg_api.models.documents import DocumentRecord, Ingested, SourceChanges, SourceRecord, StoredChange
 from kg_api.parse.decode import decode
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What ingesting a document would do."""
+
+    record: DocumentRecord
+    change: StoredChange
+    new: list[SourceRecord]
+    notes: list[str]
 
 
 class IngestService:
@@ -28,6 +38,21 @@ class IngestService:
         record, more = to_record(incoming)
         stored = store_document(self._graph, record)
         return _told(record, stored, [*notes, *more])
+
+    def preview_text(self, incoming: Incoming, notes: Sequence[str] = ()) -> Preview:
+        """Say what `ingest_text` would do; nothing is stored.
+
+        Raises:
+            UnreadableDocument: it holds no text, or its format is not read.
+        """
+        record, more = to_record(incoming)
+        change, new = preview_document(self._graph, record)
+        return Preview(record, change, new, [*notes, *more])
+
+    def preview_bytes(self, content: bytes, incoming: Incoming) -> Preview:
+        """Say what `ingest_bytes` would do; nothing is stored."""
+        text, notes = decode(content)
+        return self.preview_text(replace(incoming, text=text), notes)
 
     def ingest_bytes(self, content: bytes, incoming: Incoming) -> Ingested:
         """Store a file's content; `incoming.text` is replaced by it.

@@ -1,44 +1,49 @@
-"""The scheduled job that finds what lacks a vector and has no job yet, and clears old jobs away."""
+"""The scheduled job that finds what is not embedded as it should be, and clears old things away."""
 
 from __future__ import annotations
 
 import structlog
 
+from kg_api.graph.cache import prune_cache
 from kg_api.graph.database import Graph
-from kg_api.graph.jobs import ensure_job, prune
-from kg_api.graph.library import ontology_names
-from kg_api.graph.spaces import Space
-from kg_api.graph.vectors import count_without_vector
+from kg_api.graph.due import count_due
+from kg_api.graph.jobs import died_recently, ensure_job, prune
 from kg_api.jobs.run import JobRun
 from kg_api.jobs.source_embedding import KIND as SOURCE_EMBEDDING
+from kg_api.spaces.plans import Plan, read_plans
 
 log = structlog.get_logger()
 
 KIND = "backfill"
 KEEP_FINISHED_DAYS = 7
+DEAD_REST_MINUTES = 10
+"""What died is not begun again by itself for so long: the list of jobs is for people."""
 
 
 class Backfill:
-    """Handles jobs of kind `backfill`; it only enqueues."""
+    """Handles jobs of kind `backfill`; it only enqueues, and keeps the cache in its bounds."""
 
     kind = KIND
 
-    def __init__(self, graph: Graph, space: Space) -> None:
+    def __init__(self, graph: Graph, cache_entries: int) -> None:
         self._graph = graph
-        self._space = space
+        self._cache_entries = cache_entries
 
     def run(self, run: JobRun) -> None:
         """Look at every ontology once."""
-        for ontology in ontology_names(self._graph):
+        for plan in read_plans(self._graph).values():
             run.checkpoint()
-            self._enqueue_missing(ontology)
+            if plan.config.embed_on_ingest:
+                self._enqueue_due(plan)
         prune(self._graph, days=KEEP_FINISHED_DAYS)
+        while prune_cache(self._graph, self._cache_entries):
+            run.checkpoint()
         run.finish()
 
-    def _enqueue_missing(self, ontology: str) -> None:
-        missing = count_without_vector(self._graph, ontology, self._space.fingerprint)
-        if not missing:
+    def _enqueue_due(self, plan: Plan) -> None:
+        due = count_due(self._graph, plan.ontology, plan.mark)
+        if not due or died_recently(self._graph, SOURCE_EMBEDDING, plan.ontology, DEAD_REST_MINUTES):
             return
-        job_id, created = ensure_job(self._graph, SOURCE_EMBEDDING, ontology, total=missing)
+        job_id, created = ensure_job(self._graph, SOURCE_EMBEDDING, plan.ontology, total=due)
         if created:
-            log.info("backfill enqueued", job_id=job_id, ontology=ontology, missing=missing)
+            log.info("backfill enqueued", job_id=job_id, ontology=plan.ontology, due=due)

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 
 import structlog
 
-from kg_api.errors import ConfigurationError, DatabaseUnavailable, InvalidInput, LeaseLost
+from kg_api.errors import (
+    ConfigurationError,
+    DatabaseUnavailable,
+    EmbeddingUnavailable,
+    InvalidInput,
+    LeaseLost,
+    Unavailable,
+)
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph
 from kg_api.jobs.run import Handler, Heartbeat, JobRun, Stopped
@@ -101,8 +108,18 @@ class Runner:
             log.warning("job lost to another worker", job_id=job.job_id)
         except DatabaseUnavailable:
             raise
+        except Unavailable as error:
+            self._waits(job, owner, error)
         except Exception as error:  # noqa: BLE001 - the border of a job: whatever it is, it is recorded on the job
             self._failed(job, owner, error)
+
+    def _waits(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: Unavailable) -> None:
+        delay = retry_delay(job.waits, random.random())  # noqa: S311 - spreads retries, no secret
+        if isinstance(error, EmbeddingUnavailable):
+            delay = max(delay, error.retry_after_seconds or 0)
+        told = f"waiting: {error}"[:LONGEST_ERROR]
+        jobs.wait(self._graph, owner, told, delay_seconds=delay)
+        log.warning("job waits", job_id=job.job_id, kind=job.kind, seconds=round(delay, 1), reason=str(error))
 
     def _failed(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: Exception) -> None:
         state = jobs.fail(

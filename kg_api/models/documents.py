@@ -150,9 +150,14 @@ class OntologySummary(Answer):
     """An ontology and how much of it is embedded."""
 
     ontology: str
+    space: str
+    """The embedding space it uses."""
     documents: int
     sources: int
     embedded: int
+    """Sources that have the vectors they should have."""
+    stale: int
+    """Sources whose vectors are of an earlier configuration."""
 
 
 class OntologyList(Answer):

@@ -79,11 +79,13 @@ class Place(Answer):
 
 
 class MatchedChunk(Answer):
-    """The part of the source that matched; offsets are code points of the document's text."""
+    """A part of a document; offsets are code points of the document's text."""
 
     text: str
     start: int
     end: int
+    source_ids: list[str] = Field(default_factory=list[str])
+    """The sources it lies in, in reading order: several where chunks are larger than a paragraph."""
 
 
 class Ranks(Answer):
@@ -97,11 +99,16 @@ class SourceHit(Place):
     """A source that was found."""
 
     similarity: float | None
-    """Cosine of query and source, -1 to 1; none without a vector."""
+    """Cosine of query and passage, -1 to 1; none without a vector. Compare those of one space only."""
+    space: str | None = None
+    """The embedding space of the similarity."""
     score: float
     """What the hits are ordered by: the similarity, the full-text score, or the fused score."""
     ranks: Ranks
     chunk: MatchedChunk
+    """What matched."""
+    parent: MatchedChunk | None = None
+    """The larger part to read in its place, where the ontology's strategy is `hierarchical`."""
     concepts: list[str] = Field(default_factory=list[str])
     context: list[Place] | None = None
     """The neighbours and the source itself in reading order, if asked for."""
@@ -110,7 +117,7 @@ class SourceHit(Place):
 class Degradation(Answer):
     """Something that could not be done, and what was done instead."""
 
-    part: Literal["embedding", "vector_index", "text_index", "query"]
+    part: Literal["embedding", "vector_index", "text_index", "query", "vectors"]
     effect: str
 
 
@@ -121,7 +128,9 @@ class SourceHits(Answer):
     mode: Mode
     """The mode that was used; another than the one asked for is explained in `degraded`."""
     space: str | None
-    """The one embedding space of this answer."""
+    """The one embedding space of this answer; none without vectors, or when there are several."""
+    spaces: list[str] = Field(default_factory=list[str])
+    """All embedding spaces that were searched: the question was embedded once in each."""
     sources: list[SourceHit]
     degraded: list[Degradation]
     timings_ms: dict[str, float]

@@ -4,6 +4,31 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import astuple, dataclass
+from datetime import datetime
+from typing import Annotated, Final, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from kg_api.models.base import Answer, Body, NodeId
+
+Provider = Literal["local", "openai", "nomic", "deterministic"]
+
+FIRST_SLUG: Final = "default"
+SLUG_PATTERN: Final = r"^[a-z][a-z0-9_]{0,39}$"
+
+Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
+"""A space's name: lower-case letters, digits and `_`, beginning with a letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """Which model a space is for, as a person names it; the rest follows from what is known of the model."""
+
+    provider: Provider
+    model: str | None = None
+    """Unset: the provider's default."""
+    dimensions: int | None = None
+    """Unset: the model's own; fewer for models that can shorten their vectors (Matryoshka)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +48,61 @@ class SpaceIdentity:
     def fingerprint(self) -> str:
         """16 hexadecimal digits that change when any part of the identity does."""
         return hashlib.sha256("\x1f".join(map(str, astuple(self))).encode()).hexdigest()[:16]
+
+
+class NewSpace(Body):
+    """A further space, beside those there are."""
+
+    model_config = ConfigDict(frozen=True)
+
+    slug: Slug
+    provider: Provider
+    model: NodeId | None = None
+    """Unset: the provider's default."""
+    dimensions: Annotated[int, Field(strict=True, ge=1, le=4096)] | None = None
+    """Unset: the model's own."""
+
+
+class SpaceInfo(Answer):
+    """A space, its model, and who uses it."""
+
+    slug: str
+    provider: str
+    model: str
+    revision: str
+    dimensions: int
+    max_tokens: int
+    """A longer text is split."""
+    batch_size: int | None
+    """Most texts that go to the model in one call; none when the model cannot be opened here."""
+    price_per_million_tokens: float | None
+    """US dollars; none when it is not known, 0 for what runs here."""
+    query_prefix: str
+    passage_prefix: str
+    fingerprint: str
+    state: str
+    created_at: datetime
+    ontologies: list[str]
+
+
+class SpaceList(Answer):
+    """All spaces, the oldest first."""
+
+    spaces: list[SpaceInfo]
+
+
+class SpaceHealth(Answer):
+    """Whether a space's model answers, and as it always did."""
+
+    slug: str
+    status: Literal["ok", "error"]
+    latency_ms: float | None
+    error: str | None = None
+
+
+class EmbeddingHealth(Answer):
+    """The models of all spaces."""
+
+    status: Literal["ok", "error"]
+    """`error` when any of them has one."""
+    spaces: list[SpaceHealth]

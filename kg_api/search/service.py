@@ -1,22 +1,25 @@
-"""Search: request -> embed query -> lanes side by side -> fuse -> windows -> answer."""
+"""Search: request -> embed query, once a space -> lanes side by side -> fuse -> windows -> answer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
-from kg_api.embed.port import Embedder
 from kg_api.errors import Unavailable
 from kg_api.graph.database import Graph
-from kg_api.graph.library import find_source, neighbours, ontology_names
-from kg_api.graph.passages import Found, by_text, by_vector
-from kg_api.graph.spaces import Space
-from kg_api.models.search import Degradation, SourceContext, SourceHit, SourceHits, SourceSearch
-from kg_api.search.answer import Lanes, hits
-from kg_api.search.query import MAX_TERMS, Query, prepare
-from kg_api.search.query_vector import QueryVector, query_vector
+from kg_api.graph.library import find_source, neighbours
+from kg_api.graph.passages import Found, SpaceVectors, by_text, by_vector, chunk_texts
+from kg_api.models.search import SourceContext, SourceHit, SourceHits, SourceSearch
+from kg_api.search import degraded
+from kg_api.search.answer import Lanes, best, needed_texts, told
+from kg_api.search.query import Query, prepare
+from kg_api.search.query_vector import QueryVector, query_vector, require_space
 from kg_api.search.readiness import IndexWatch
+from kg_api.search.scope import Scope, SpaceScope, scope_of
 from kg_api.search.timing import Stopwatch
+from kg_api.spaces.plans import PlanWatch
+from kg_api.spaces.registry import SpaceRegistry
 
 TEXT_INDEX = "source_text"
 LANE_THREADS = 16
@@ -25,10 +28,10 @@ LANE_THREADS = 16
 class SearchService:
     """Finds sources by meaning, by words, or both."""
 
-    def __init__(self, graph: Graph, embedder: Embedder, space: Space) -> None:
+    def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
         self._graph = graph
-        self._embedder = embedder
-        self._space = space
+        self._spaces = spaces
+        self._plans = PlanWatch(graph)
         self._indexes = IndexWatch(graph)
         self._pool = ThreadPoolExecutor(LANE_THREADS, thread_name_prefix="lane")
 
@@ -41,26 +44,38 @@ class SearchService:
 
         Raises:
             InvalidInput: the query vector does not fit its space, or the filters name too many documents.
-            Conflict: the query vector is of another space.
+            Conflict: the query vector is of a space that is not searched.
             Unavailable: no lane that was asked for can answer.
         """
         watch = Stopwatch()
-        populating = self._indexes.populating(TEXT_INDEX, self._space.index_name)
-        query = prepare(request, ontology_names(self._graph) if request.documents else [])
+        plans = self._plans.plans()
+        query = prepare(request, list(plans))
+        scope = scope_of(request, query.filters, plans, self._spaces.get().space)
+        require_space(request, scope.slugs)
+        populating = self._indexes.populating(TEXT_INDEX, *(each.space.index_name for each in scope.spaces))
         with watch.stage("embed"):
-            vector = query_vector(request, self._embedder, self._space, populating)
-        lanes, degraded = self._lanes(query, vector, populating, watch)
-        least = request.min_similarity if vector.vector is not None else None
-        found = hits(lanes, request.limit, least)
+            vectors = self._vectors(request, scope, populating)
+        lanes = self._lanes(query, scope, vectors, populating, watch)
+        blind = {vector.space.slug for vector in vectors if vector.vector is None}
+        spaces = {name: plan.space.slug for name, plan in plans.items()}
+        unmeasured = {name for name, slug in spaces.items() if slug in blind}
+        found = best(lanes.pointed(), request.limit, request.min_similarity, unmeasured)
+        hits = told(found, chunk_texts(self._graph, needed_texts(found)), spaces)
         if request.expand_context:
             with watch.stage("context"):
-                found = self._with_context(found, request.window_size)
+                hits = self._with_context(hits, request.window_size)
+        known = [vector.space.slug for vector in vectors if vector.vector is not None]
         return SourceHits(
             query_text=request.query_text,
-            mode="hybrid" if len(lanes.asked) > 1 else "vector" if lanes.vector is not None else "text",
-            space=self._space.slug if vector.vector is not None else None,
-            sources=found,
-            degraded=[*vector.degraded, *degraded, *_missing_concepts(request)],
+            mode="hybrid"
+            if lanes.vectors and lanes.text is not None
+            else "vector"
+            if lanes.vectors
+            else "text",
+            space=known[0] if len(known) == 1 else None,
+            spaces=known,
+            sources=hits,
+            degraded=degraded.tell(query, scope, vectors, lanes, populating.get(TEXT_INDEX)),
             timings_ms=watch.milliseconds(),
         )
 
@@ -74,54 +89,59 @@ class SearchService:
         around = neighbours(self._graph, [source], window)[source_id]
         return SourceContext(source_id=source_id, window_size=window, sources=around)
 
+    def _vectors(self, request: SourceSearch, scope: Scope, populating: dict[str, str]) -> list[QueryVector]:
+        """One for each space, side by side where there are several."""
+        alone = len(scope.spaces) == 1
+
+        def one(each: SpaceScope) -> QueryVector:
+            return query_vector(request, self._spaces.of(each.space), populating, alone=alone)
+
+        return [one(scope.spaces[0])] if alone else list(self._pool.map(one, scope.spaces))
+
     def _lanes(
-        self, query: Query, vector: QueryVector, populating: dict[str, str], watch: Stopwatch
-    ) -> tuple[Lanes, list[Degradation]]:
-        """Run the lanes side by side: full text in this thread, vectors in another."""
-        nearest = self._pool.submit(self._by_vector, query, vector, watch) if vector.usable else None
-        wants_text = query.request.mode != "vector" or (nearest is None and bool(query.text))
-        degraded = _text_degradations(query, populating) if wants_text else []
-        text = self._by_text(query, vector, watch) if wants_text and TEXT_INDEX not in populating else None
-        lanes = Lanes(vector=nearest.result() if nearest else None, text=text)
+        self,
+        query: Query,
+        scope: Scope,
+        vectors: Sequence[QueryVector],
+        populating: dict[str, str],
+        watch: Stopwatch,
+    ) -> Lanes:
+        """Run the lanes side by side: full text in this thread, those of vectors in others."""
+        usable = [pair for pair in zip(scope.spaces, vectors, strict=True) if pair[1].usable]
+        nearest = {
+            each.space.slug: self._pool.submit(self._by_vector, query, each, vector, watch)
+            for each, vector in usable
+        }
+        wants_text = query.request.mode != "vector" or (len(usable) < len(vectors) and bool(query.text))
+        text = None
+        if wants_text and TEXT_INDEX not in populating:
+            text = self._by_text(query, scope, vectors, watch)
+        lanes = Lanes({slug: lane.result() for slug, lane in nearest.items()}, text)
         if not lanes.asked:
             raise Unavailable("the search indexes are still being filled; try again in a moment")
-        return lanes, degraded
+        return lanes
 
-    def _by_vector(self, query: Query, vector: QueryVector, watch: Stopwatch) -> list[Found]:
-        with watch.stage("vector"):
-            return by_vector(self._graph, vector.required(), query.filters, query.depth)
+    def _by_vector(
+        self, query: Query, scope: SpaceScope, vector: QueryVector, watch: Stopwatch
+    ) -> list[Found]:
+        if vector.vector is None:
+            return []
+        with watch.stage("vector" if scope.space.slug == "default" else f"vector_{scope.space.slug}"):
+            return by_vector(self._graph, vector.vector, scope.space, scope.filters, query.depth)
 
-    def _by_text(self, query: Query, vector: QueryVector, watch: Stopwatch) -> list[Found]:
+    def _by_text(
+        self, query: Query, scope: Scope, vectors: Sequence[QueryVector], watch: Stopwatch
+    ) -> list[Found]:
+        asked = SpaceVectors(
+            vectors={each.space.slug: each.vector for each in vectors if each.vector is not None},
+            properties={each.space.slug: each.space.vector_property for each in vectors},
+            spaces=scope.elsewhere,
+        )
         with watch.stage("text"):
-            found = (
-                by_text(self._graph, each, vector.vector, self._space.fingerprint, query.depth)
-                for each in query.full_text
-            )
+            found = (by_text(self._graph, each, asked, query.depth) for each in query.full_text)
             best_first = sorted(chain(*found), key=lambda each: (-each.score, each.place.source_id))
             return best_first[: query.depth]
 
     def _with_context(self, found: list[SourceHit], window: int) -> list[SourceHit]:
         around = neighbours(self._graph, [*found], window)
         return [hit.model_copy(update={"context": around[hit.source_id]}) for hit in found]
-
-
-def _missing_concepts(request: SourceSearch) -> list[Degradation]:
-    effect = "include_concepts: this version has no concepts yet"
-    return [Degradation(part="query", effect=effect)] if request.include_concepts else []
-
-
-def _text_degradations(query: Query, populating: dict[str, str]) -> list[Degradation]:
-    told: list[Degradation] = []
-    if TEXT_INDEX in populating:
-        told.append(
-            Degradation(
-                part="text_index",
-                effect=f"the full-text index is {populating[TEXT_INDEX]}: searched by vector only",
-            )
-        )
-    elif query.words_left_out:
-        used = f"the first {MAX_TERMS} words were used, {query.words_left_out} were left out"
-        told.append(Degradation(part="query", effect=f"full text: {used}"))
-    elif not query.words:
-        told.append(Degradation(part="query", effect="full text: there is no word in the query to look for"))
-    return told

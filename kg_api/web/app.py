@@ -16,7 +16,7 @@ from kg_api.web.dependencies import check_parameters
 from kg_api.web.middleware import BodyLimit, RequestLog
 from kg_api.web.opening import Opening
 from kg_api.web.origin import OriginCheck
-from kg_api.web.routes import health, ingest, jobs, library, search
+from kg_api.web.routes import embedding, health, ingest, jobs, library, metrics, search
 
 DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
@@ -49,9 +49,10 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
         responses=openapi.RESPONSES,
     )
     app.state.opening = opening
-    for module in (search, ingest, library, jobs):
+    for module in (search, ingest, library, embedding, jobs):
         app.include_router(module.router, dependencies=[Depends(check_parameters)])
     app.include_router(health.router)
+    app.include_router(metrics.router)
     openapi.tell_problems(app)
     problems.install(app)
     app.add_middleware(BodyLimit, limit_of=_limits(settings.api))
@@ -62,6 +63,6 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
 
 def _limits(settings: ApiSettings) -> Callable[[str], int]:
     def limit_of(path: str) -> int:
-        return settings.max_document_bytes if path == "/documents" else settings.max_request_bytes
+        return settings.max_document_bytes if path.startswith("/documents") else settings.max_request_bytes
 
     return limit_of

@@ -72,5 +72,5 @@ class Opening:
                 self._give_up(KgError("the service cannot open; its log says why"))
                 return
             else:
-                log.info("service open", space=self._container.space.slug)
+                log.info("service open")
                 return

@@ -16,6 +16,7 @@ from kg_api.errors import Unavailable
 from kg_api.jobs.runner import Runner
 from kg_api.jobs.schedule import ticking
 from kg_api.logs import configure_logs
+from kg_api.metrics import serve_metrics
 from kg_api.settings import Settings
 
 log = structlog.get_logger()
@@ -34,6 +35,8 @@ def work(settings: Settings) -> None:
     configure_logs(settings.log)
     stopping = _stop_on_signals()
     os.nice(settings.worker.niceness)
+    if settings.worker.metrics_port is not None:
+        serve_metrics(settings.worker.metrics_port)
     container = _open(settings, stopping)
     if container is None:
         return

@@ -10,6 +10,7 @@ import pytest
 
 from kg_api.errors import NotFound
 from kg_api.graph import library
+from kg_api.graph.configuration import read_configurations
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import store_document
 from kg_api.models.identity import document_id
@@ -108,7 +109,7 @@ def test_deleting_an_ontology_takes_all_of_it_and_nothing_else(graph: Graph, dri
     again = library.delete_ontology(graph, "notes")
     assert (gone.documents, gone.sources) == (120, 240)
     assert (again.documents, again.sources) == (0, 0)
-    assert library.ontology_names(graph) == ["other"]
+    assert list(read_configurations(graph)) == ["other"]
     assert count(driver, "Source") == 1
 
 
@@ -162,7 +163,7 @@ def test_chunks_made_while_their_source_is_deleted_go_with_it(graph: Graph, driv
     source = record("a.md", ["one two three"]).sources[0].source_id
     chunk = (
         "MATCH (s:Source {source_id: $id}) SET s.embedded_with = 'x' "
-        "CREATE (:Chunk {chunk_id: 'c'})-[:CHUNK_OF]->(s)"
+        "CREATE (:Chunk {chunk_id: 'c', space: 'default', sources: 1})-[:CHUNK_OF]->(s)"
     )
     with driver.session() as session, ThreadPoolExecutor(1) as pool:
         embedding = session.begin_transaction()

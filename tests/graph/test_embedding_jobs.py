@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import neo4j
 import numpy as np
@@ -11,19 +12,22 @@ import pytest
 
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import Vectors
-from kg_api.errors import EmbeddingFailed
+from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
 from kg_api.graph import jobs, library
+from kg_api.graph.chunks import EmbeddedBatch, write_batch
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import store_document
-from kg_api.graph.spaces import ensure_space
-from kg_api.graph.vectors import EmbeddedSource, sources_without_vector, write_vectors
-from kg_api.jobs.source_embedding import SourceEmbedding, embed_sources
+from kg_api.graph.due import SourceText, due_sources
+from kg_api.jobs.runner import Runner
+from kg_api.jobs.source_embedding import BEGINNING, SourceEmbedding
 from kg_api.models.jobs import JobState
+from kg_api.planning.contexts import Contexts
+from kg_api.settings import WorkerSettings
+from kg_api.spaces.cached import CachedPassages
+from kg_api.spaces.plans import read_plan
 from tests.support.embedders import small_embedder
-from tests.support.embedding import run_jobs
+from tests.support.embedding import open_spaces, run_jobs, status
 from tests.support.records import record
-
-FINGERPRINT = small_embedder().identity.fingerprint
 
 
 class CountingEmbedder(DeterministicEmbedder):
@@ -39,9 +43,12 @@ class CountingEmbedder(DeterministicEmbedder):
         self.texts.extend(texts)
         return super().embed_passages(texts)
 
+    def embed_query(self, text: str) -> Vectors:
+        return DeterministicEmbedder(max_tokens=self.identity.max_tokens).embed_query(text)
+
 
 def missing(graph: Graph) -> int:
-    return library.embedding_status(graph, FINGERPRINT, None).missing
+    return status(graph).missing
 
 
 def test_every_source_gets_its_vector(graph: Graph, driver: neo4j.Driver) -> None:
@@ -90,22 +97,36 @@ def test_a_long_source_is_embedded_in_chunks_and_nothing_is_cut(graph: Graph, dr
     with driver.session() as session:
         rows = session.run(
             "MATCH (c:Chunk)-[:CHUNK_OF]->(s) "
-            "RETURN c.offset AS o, c.length AS n, s.full_text AS t ORDER BY o"
+            "RETURN c.offset AS o, c.end_offset AS n, s.full_text AS t, s.embedding AS v ORDER BY o"
         ).data()
     assert len(rows) >= 4
-    assert "".join(row["t"][row["o"] : row["o"] + row["n"]] for row in rows).strip() == text
+    assert " ".join(row["t"][row["o"] : row["n"]] for row in rows).split() == text.split()
+    assert all(row["v"] is None for row in rows), "its chunks are searched, not the source itself too"
+
+
+def one_due(graph: Graph) -> tuple[SourceText, EmbeddedBatch]:
+    """The one source that is due, and a batch that embeds it."""
+    open_spaces(graph)
+    plan = read_plan(graph, "notes")
+    (due,) = due_sources(graph, "notes", plan.mark, after=BEGINNING, limit=9)
+    vector = small_embedder().embed_passages([due.full_text])[0]
+    ids = frozenset({due.source_id})
+    return due, EmbeddedBatch("notes", [due], ids, {due.source_id: vector}, [], [], frozenset())
+
+
+def write(graph: Graph, batch: EmbeddedBatch) -> int:
+    plan = read_plan(graph, "notes")
+    return graph.transaction(lambda tx: write_batch(tx, batch, plan.space, plan.mark))
 
 
 def test_a_vector_for_a_text_that_has_changed_is_not_written(graph: Graph) -> None:
     store_document(graph, record("a.md", ["old"]))
-    space = ensure_space(graph, small_embedder().identity)
-    due = sources_without_vector(graph, "notes", FINGERPRINT, after="", limit=9)
-    embedded = embed_sources(small_embedder(), due)
-    stale = [EmbeddedSource(type(due[0])(due[0].source_id, "", "another hash"), embedded[0].vector)]
-    graph.transaction(
-        lambda tx: write_vectors(tx, stale, fingerprint=FINGERPRINT, dimensions=space.dimensions)
-    )
+    due, batch = one_due(graph)
+    changed = replace(batch, sources=[replace(due, content_hash="another")])
+    assert write(graph, changed) == 0
     assert missing(graph) == 1
+    assert write(graph, batch) == 1
+    assert missing(graph) == 0
 
 
 @pytest.mark.parametrize(
@@ -117,10 +138,9 @@ def test_a_vector_that_the_index_would_silently_leave_out_is_refused(
     graph: Graph, vector: np.ndarray
 ) -> None:
     store_document(graph, record("a.md", ["one"]))
-    due = sources_without_vector(graph, "notes", FINGERPRINT, after="", limit=1)[0]
-    bad = [EmbeddedSource(due, vector.astype(np.float32))]
+    due, batch = one_due(graph)
     with pytest.raises(EmbeddingFailed):
-        graph.transaction(lambda tx: write_vectors(tx, bad, fingerprint=FINGERPRINT, dimensions=256))
+        write(graph, replace(batch, vectors={due.source_id: vector.astype(np.float32)}))
     assert missing(graph) == 1
 
 
@@ -138,15 +158,33 @@ def test_a_failing_model_makes_the_job_wait_and_loses_nothing(graph: Graph) -> N
     assert job.run_after > job.created_at
 
 
-def test_a_stop_ends_the_batch_and_gives_the_job_back(graph: Graph) -> None:
-    from kg_api.jobs.runner import Runner  # noqa: PLC0415
-    from kg_api.settings import WorkerSettings  # noqa: PLC0415
+def test_a_job_waits_for_a_model_that_is_away_and_never_dies_of_it(
+    graph: Graph, driver: neo4j.Driver
+) -> None:
+    embedder, job_id = CountingEmbedder(), store_document(graph, record("a.md", ["one"])).job_id or ""
 
+    def away() -> None:
+        raise EmbeddingUnavailable("nobody answers", retry_after_seconds=40)
+
+    embedder.before = away
+    for _ in range(12):
+        assert run_jobs(graph, embedder) == 1
+        job = jobs.find_job(graph, job_id)
+        assert (job.state, job.error) == (JobState.QUEUED, "waiting: nobody answers")
+        assert (job.run_after - job.created_at).total_seconds() >= 40, "as long as it was asked"
+        with driver.session() as session:
+            session.run("MATCH (j:Job) SET j.run_after = datetime()").consume()
+    embedder.before = lambda: None
+    run_jobs(graph, embedder)
+    assert missing(graph) == 0
+
+
+def test_a_stop_ends_the_batch_and_gives_the_job_back(graph: Graph) -> None:
     stopping, embedder = threading.Event(), CountingEmbedder()
     embedder.before = stopping.set
     job_id = store_document(graph, record("a.md", [f"text {n}" for n in range(10)])).job_id or ""
-    space = ensure_space(graph, embedder.identity)
-    handlers = [SourceEmbedding(graph, embedder, space, 4)]
+    passages = CachedPassages(graph, keeps=False)
+    handlers = [SourceEmbedding(graph, open_spaces(graph, embedder), Contexts(graph), passages, 4)]
     Runner(graph, handlers, WorkerSettings(), worker="w", stopping=stopping).run_until_stopped()
     job = jobs.find_job(graph, job_id)
     assert (job.state, job.done) == (JobState.QUEUED, 4), "the batch at hand is ended, no other begun"

@@ -3,24 +3,65 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
+from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import Embedder
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import ensure_space
+from kg_api.graph.library import embedding_status
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.runner import Runner
 from kg_api.jobs.source_embedding import SourceEmbedding
+from kg_api.models.documents import EmbeddingStatus
+from kg_api.models.spaces import ModelChoice
+from kg_api.planning.contexts import Contexts
 from kg_api.settings import WorkerSettings
+from kg_api.spaces.cached import CachedPassages
+from kg_api.spaces.plans import read_plans
+from kg_api.spaces.registry import SpaceRegistry
 from tests.support.embedders import small_embedder
 
 
-def run_jobs(graph: Graph, embedder: Embedder | None = None, batch_size: int = 64) -> int:
+def open_spaces(
+    graph: Graph,
+    embedder: Embedder | None = None,
+    further: Callable[[ModelChoice], Embedder] | None = None,
+) -> SpaceRegistry:
+    """Register the first space for an embedder; further ones are tiny ones of the size asked for."""
+
+    def open_model(choice: ModelChoice | None) -> Embedder:
+        if choice is None:
+            return embedder or small_embedder()
+        return further(choice) if further else DeterministicEmbedder(choice.dimensions or 256)
+
+    spaces = SpaceRegistry(graph, open_model)
+    spaces.open_first(open_model(None))
+    return spaces
+
+
+def run_jobs(
+    graph: Graph,
+    embedder: Embedder | None = None,
+    batch_size: int = 64,
+    *,
+    spaces: SpaceRegistry | None = None,
+    cached: bool = False,
+) -> int:
     """Run all jobs that can be had; give how many."""
-    embedder = embedder or small_embedder()
-    space = ensure_space(graph, embedder.identity)
-    handlers = [SourceEmbedding(graph, embedder, space, batch_size), Backfill(graph, space)]
+    spaces = spaces or open_spaces(graph, embedder)
+    passages = CachedPassages(graph, keeps=cached)
+    handlers = [
+        SourceEmbedding(graph, spaces, Contexts(graph), passages, batch_size),
+        Backfill(graph, cache_entries=1000),
+    ]
     runner = Runner(graph, handlers, WorkerSettings(), worker="test", stopping=threading.Event())
     ran = 0
     while runner.run_one():
         ran += 1
     return ran
+
+
+def status(graph: Graph, ontology: str | None = None) -> EmbeddingStatus:
+    """How many sources have the vectors they should have."""
+    counted = [plan.counted for plan in read_plans(graph, ontology).values()]
+    return embedding_status(graph, counted, ontology)

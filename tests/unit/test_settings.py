@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel, SecretStr
-from pydantic.fields import FieldInfo
+from pydantic import SecretStr
 
 from kg_api.errors import ConfigurationError
-from kg_api.settings import Settings, WorkerSettings, load_settings
+from kg_api.settings import BY_THEIR_OWN_NAMES, Settings, WorkerSettings, load_settings, variables
 
 CANARY = "canary-7f3b"
 
 
-def variables(model: type[BaseModel] = Settings, prefix: str = "KG_") -> Iterator[tuple[str, FieldInfo]]:
-    """Every variable, and what is known of it."""
-    for name, field in model.model_fields.items():
-        if isinstance(field.default, BaseModel):
-            yield from variables(type(field.default), f"{prefix}{name.upper()}__")
-        else:
-            yield f"{prefix}{name.upper()}", field
-
-
 FREE = {
     *("KG_HOME", "KG_CACHE", "KG_API_KEY", "KG_NEO4J__USER", "KG_NEO4J__PASSWORD", "KG_NEO4J__DATABASE"),
-    *("KG_API__HOST", "KG_EMBEDDING__MODEL_FOLDER"),
+    *("KG_API__HOST", "KG_EMBEDDING__MODEL_FOLDER", "KG_EMBEDDING__MODEL", "KG_LLM__MODEL"),
+    *("KG_EMBEDDING__QUERY_PREFIX", "KG_EMBEDDING__PASSAGE_PREFIX", "OPENAI_EMBED_MODEL"),
 }
 """Any text is good."""
 
@@ -49,8 +39,33 @@ WRONG = [
     *(("KG_WORKER__NICENESS", value) for value in ("20", "-1")),
     ("KG_EMBEDDING__PROVIDER", "magic"),
     ("KG_EMBEDDING__THREADS", "0"),
+    *(("KG_EMBEDDING__QUERY_SECONDS", value) for value in ("0", "nan", "soon")),
+    *(("KG_EMBEDDING__CACHE_ENTRIES", value) for value in ("-1", "many")),
+    ("KG_EMBEDDING__MAX_TOKENS", "63"),
+    *(("KG_EMBEDDING__PRICE", value) for value in ("-1", "inf", "$1")),
+    ("KG_WORKER__METRICS_PORT", "65536"),
+    ("KG_LLM__BASE_URL", "localhost:1234"),
+    ("KG_LLM__API_KEY", "two words"),
+    ("KG_LLM__TIMEOUT_SECONDS", "0"),
+    ("KG_LLM__PRICE_INPUT", "-1"),
+    ("KG_LLM__PRICE_OUTPUT", "nan"),
     ("KG_LOG__LEVEL", "loud"),
     ("KG_LOG__FORMAT", "xml"),
+    *(("OPENAI_BASE_URL", value) for value in ("api.example", "http://a:b@host/v1", "https://x/v1?k=1")),
+    *(("OPENAI_EMBED_DIMS", value) for value in ("0", "4097", "large")),
+    *((f"{one}_TIMEOUT", value) for one in ("OPENAI", "NOMIC") for value in ("0", "-1", "nan")),
+    *((f"{one}_MAX_RETRIES", value) for one in ("OPENAI", "NOMIC") for value in ("-1", "11", "2.5")),
+    *((f"{one}_BATCH_SIZE", value) for one in ("OPENAI", "NOMIC") for value in ("0", "2049")),
+    ("NOMIC_BASE_URL", "ftp://host"),
+    *(
+        (f"{one}_API_KEY", value)
+        for one in ("OPENAI", "NOMIC", "COHERE")
+        for value in (
+            *("sk-two words", "sk-line\nend", "'sk-abc'", '"sk-abc"', "Bearer sk-abc", "sk-schlüssel"),
+            *("sk-your-key-here", "<key>", "sk-...", "sk-xxxx", "changeme", "sk-\x07bell"),
+        )
+    ),
+    ("OPENAI_API_KEY", "key-of-someone-else"),
 ]
 
 
@@ -93,6 +108,15 @@ RIGHT: list[tuple[str, str, object]] = [
     ("KG_EMBEDDING__PROVIDER", "deterministic", "deterministic"),
     ("KG_EMBEDDING__MODEL_FOLDER", "/models/own", Path("/models/own")),
     ("KG_LOG__FORMAT", "text", "text"),
+    ("KG_EMBEDDING__PROVIDER", "nomic", "nomic"),
+    ("KG_EMBEDDING__QUERY_PREFIX", "query: ", "query: "),
+    ("KG_EMBEDDING__CACHE_ENTRIES", "0", 0),
+    ("OPENAI_API_KEY", "sk-proj-Ab_9-z", SecretStr("sk-proj-Ab_9-z")),
+    ("OPENAI_EMBED_DIMS", "256", 256),
+    ("OPENAI_TIMEOUT", "2.5", 2.5),
+    ("OPENAI_BASE_URL", "http://127.0.0.1:11434/v1", "http://127.0.0.1:11434/v1"),
+    ("NOMIC_API_KEY", "nk-abc", SecretStr("nk-abc")),
+    ("COHERE_API_KEY", "abc", SecretStr("abc")),
 ]
 
 
@@ -110,7 +134,9 @@ def test_a_variable_reaches_its_setting_and_no_other(
 
 def setting(settings: Settings, name: str) -> object:
     found: object = settings
-    for part in name.removeprefix("KG_").lower().split("__"):
+    section, _, rest = name.lower().partition("_")
+    path = [section, rest] if section in BY_THEIR_OWN_NAMES else rest.split("__")
+    for part in path:
         found = getattr(found, part)
     return found
 
@@ -140,6 +166,43 @@ def test_an_address_of_neo4j_needs_its_password(monkeypatch: pytest.MonkeyPatch)
     assert load_settings().neo4j.password == SecretStr("secret")
 
 
+def test_another_server_may_have_any_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-someone-else")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1234/v1")
+    assert load_settings().openai.api_key == SecretStr("key-of-someone-else")
+
+
+@pytest.mark.parametrize(
+    ("address", "needed"),
+    [
+        ("https://api.openai.com/v1", True),
+        ("https://api.openai.com/v1/", True),
+        ("https://eu.api.openai.com/v1", True),
+        ("http://127.0.0.1:1234/v1", False),
+        ("https://api.openai.com.example/v1", False),
+    ],
+)
+def test_openai_itself_wants_a_key(monkeypatch: pytest.MonkeyPatch, address: str, *, needed: bool) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    assert load_settings().openai.needs_key is needed
+
+
+def test_a_model_of_ones_own_goes_with_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KG_EMBEDDING__MODEL_FOLDER", "/models/own")
+    load_settings()
+    for name, value in (("KG_EMBEDDING__MODEL", "e5-small-v2"), ("KG_EMBEDDING__PROVIDER", "openai")):
+        with monkeypatch.context() as both:
+            both.setenv(name, value)
+            with pytest.raises(ConfigurationError, match="KG_EMBEDDING__MODEL_FOLDER"):
+                load_settings()
+
+
+def test_other_variables_of_a_provider_are_its_own_affair(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_LOG", "info")
+    load_settings()
+
+
 def test_a_heartbeat_comes_at_least_twice_a_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KG_WORKER__LEASE_SECONDS", "19")
     with pytest.raises(ConfigurationError, match="KG_WORKER__HEARTBEAT_SECONDS"):
@@ -150,6 +213,10 @@ def test_a_heartbeat_comes_at_least_twice_a_lease(monkeypatch: pytest.MonkeyPatc
 
 def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KG_API_KEY", CANARY)
+    monkeypatch.setenv("OPENAI_API_KEY", f"sk-{CANARY}")
+    monkeypatch.setenv("NOMIC_API_KEY", CANARY)
+    monkeypatch.setenv("COHERE_API_KEY", CANARY)
+    monkeypatch.setenv("KG_LLM__API_KEY", CANARY)
     monkeypatch.setenv("KG_NEO4J__PASSWORD", CANARY)
     settings = load_settings()
     shown = f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Request, Response
 
 from kg_api import __version__
 from kg_api.bootstrap import Container
-from kg_api.embed.unavailable import UnavailableEmbedder
 from kg_api.errors import KgError
 from kg_api.graph.indexes import index_states
+from kg_api.graph.spaces import list_spaces
 from kg_api.models.health import Check, Health, Readiness
 from kg_api.search.service import TEXT_INDEX
 from kg_api.web.opening import Opening
@@ -48,7 +48,8 @@ def readiness_of(opening: Opening) -> Readiness:
 
 def _index_checks(container: Container) -> list[Check]:
     states = index_states(container.graph)
-    missing = {TEXT_INDEX, container.space.index_name} - states.keys()
+    wanted = {TEXT_INDEX, *(space.index_name for space in list_spaces(container.graph))}
+    missing = wanted - states.keys()
     there = [
         Check(
             name=name,
@@ -64,6 +65,7 @@ def _index_checks(container: Container) -> list[Check]:
 
 
 def _model_check(container: Container) -> Check:
-    if isinstance(container.embedder, UnavailableEmbedder):
-        return Check(name="model", ok=False, detail="the embedding model is missing: full text only")
-    return Check(name="model", ok=True, detail=container.embedder.identity.model)
+    first = container.spaces.get()
+    if problem := first.problem():
+        return Check(name="model", ok=False, detail=f"full text only: {problem}")
+    return Check(name="model", ok=True, detail=first.space.identity.model)

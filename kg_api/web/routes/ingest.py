@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -12,14 +13,15 @@ from starlette.datastructures import FormData, UploadFile
 
 from kg_api.errors import InvalidInput
 from kg_api.ingest.records import Incoming
-from kg_api.ingest.service import IngestService
-from kg_api.models.documents import DocumentText, DocumentUpload, Ingested
+from kg_api.models.configuration import DocumentPreview
+from kg_api.models.documents import DocumentText, DocumentUpload, Ingested, SourceChanges
 from kg_api.web.dependencies import Open
 from kg_api.web.strict_json import parse
 
 router = APIRouter(tags=["ingest"])
 
 Model = TypeVar("Model", bound=BaseModel)
+Taken = TypeVar("Taken")
 
 MAX_FIELDS = 10
 MAX_FIELD_BYTES = 64 * 1024
@@ -70,25 +72,46 @@ async def ingest_document(container: Open, request: Request, response: Response)
     It can be found by full text when this answers (202), by meaning when the job is done.
     200: there is nothing new to embed.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "application/json":
-        ingested = await _from_json(container.ingest, await request.body())
-    elif kind == "multipart/form-data":
-        ingested = await _from_upload(container.ingest, request)
-    else:
-        raise HTTPException(415, "send application/json, or a file as multipart/form-data")
+    ingested = await _taken(request, container.ingest.ingest_text, container.ingest.ingest_bytes)
     if ingested.job_id is None:
         response.status_code = 200
     return ingested
 
 
-async def _from_json(service: IngestService, content: bytes) -> Ingested:
-    body = _valid(DocumentText, await run_in_threadpool(parse, content))
-    incoming = Incoming(body.ontology, body.document, body.text, body.format, body.uri, body.metadata)
-    return await run_in_threadpool(service.ingest_text, incoming)
+@router.post(
+    "/documents/preview", summary="What ingesting a document would make and cost", openapi_extra=BODY
+)
+async def preview_document(container: Open, request: Request) -> DocumentPreview:
+    """Parse, split and chunk a document as its ingestion would; nothing is stored, embedded or paid."""
+    preview = await _taken(request, container.ingest.preview_text, container.ingest.preview_bytes)
+    config, cost = await run_in_threadpool(container.configure.cost_of_new, preview.record, preview.new)
+    change = preview.change
+    return DocumentPreview(
+        document=preview.record.document,
+        ontology=preview.record.ontology,
+        change=change.change,
+        sources=SourceChanges(added=change.added, kept=change.kept, removed=change.removed),
+        config=config,
+        cost=cost,
+        notes=preview.notes,
+    )
 
 
-async def _from_upload(service: IngestService, request: Request) -> Ingested:
+async def _taken(
+    request: Request, text: Callable[[Incoming], Taken], content: Callable[[bytes, Incoming], Taken]
+) -> Taken:
+    """Read the document that a request brings, as JSON or as a file, and hand it on."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        body = _valid(DocumentText, await run_in_threadpool(parse, await request.body()))
+        incoming = Incoming(body.ontology, body.document, body.text, body.format, body.uri, body.metadata)
+        return await run_in_threadpool(text, incoming)
+    if kind == "multipart/form-data":
+        return await _from_upload(request, content)
+    raise HTTPException(415, "send application/json, or a file as multipart/form-data")
+
+
+async def _from_upload(request: Request, taken: Callable[[bytes, Incoming], Taken]) -> Taken:
     async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile):
@@ -96,7 +119,7 @@ async def _from_upload(service: IngestService, request: Request) -> Ingested:
         upload = _valid(DocumentUpload, _fields(form, file.filename))
         content = await file.read()
     incoming = Incoming(upload.ontology, upload.document, "", upload.format, upload.uri, upload.metadata)
-    return await run_in_threadpool(service.ingest_bytes, content, incoming)
+    return await run_in_threadpool(taken, content, incoming)
 
 
 def _fields(form: FormData, filename: str | None) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from kg_api.models.documents import (
     Deleted,
     DocumentContent,
     DocumentPage,
-    EmbeddingStatus,
     OntologyList,
 )
+from kg_api.spaces.plans import read_plans
 from kg_api.web.dependencies import DocumentId, Offset, Ontology, OntologyFilter, Open, PageSize
 
 router = APIRouter(tags=["library"])
@@ -20,26 +20,14 @@ router = APIRouter(tags=["library"])
 @router.get("/ontologies", summary="All ontologies")
 def list_ontologies(container: Open) -> OntologyList:
     """Give every ontology with its counts of documents, sources and embedded sources."""
-    found = library.list_ontologies(container.graph, container.space.fingerprint)
-    return OntologyList(ontologies=found)
+    counted = [plan.counted for plan in read_plans(container.graph).values()]
+    return OntologyList(ontologies=library.list_ontologies(container.graph, counted))
 
 
 @router.delete("/ontologies/{ontology}", summary="Delete an ontology")
 def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
     """Delete an ontology with all its documents. Deleting what is not there is no error."""
     return library.delete_ontology(container.graph, ontology)
-
-
-@router.get("/ontologies/{ontology}/embedding-status", summary="How much of an ontology is embedded")
-def ontology_embedding_status(container: Open, ontology: Ontology) -> EmbeddingStatus:
-    """Count the sources that have the vector they should have, and those that have not."""
-    return library.embedding_status(container.graph, container.space.fingerprint, ontology)
-
-
-@router.get("/embedding-status", summary="How much of everything is embedded")
-def embedding_status(container: Open) -> EmbeddingStatus:
-    """Count over all ontologies."""
-    return library.embedding_status(container.graph, container.space.fingerprint, None)
 
 
 @router.get("/documents", summary="One page of documents")

@@ -88,6 +88,48 @@ def test_the_deterministic_embedder_needs_no_onnxruntime() -> None:
     assert run(code) == "[]\n"
 
 
+def test_only_the_packages_of_the_provider_in_use_are_imported() -> None:
+    code = """
+    import os, sys
+    os.environ["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
+    os.environ["NOMIC_API_KEY"] = "nk-1"
+    from kg_api.embed.open import open_embedder
+    from kg_api.models.spaces import ModelChoice
+    from kg_api.settings import load_settings
+    def imported():
+        return sorted({"openai", "httpx", "bpe_openai", "onnxruntime", "nomic"} & set(sys.modules))
+    open_embedder(load_settings(), ModelChoice("deterministic")).close()
+    print(imported())
+    open_embedder(load_settings(), ModelChoice("nomic")).close()
+    print(imported())
+    open_embedder(load_settings(), ModelChoice("openai")).close()
+    print(imported())
+    """
+    nothing, nomic, openai = run(code).splitlines()
+    assert nothing == "[]"
+    assert nomic == "['httpx']"
+    assert openai == "['bpe_openai', 'httpx', 'openai']"
+
+
+@pytest.mark.parametrize("package", ["openai", "bpe_openai"])
+def test_a_provider_without_its_packages_names_the_extra(package: str) -> None:
+    code = """
+    import sys
+    sys.modules[sys.argv[1]] = None  # as if it were not installed
+    import os
+    os.environ["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
+    from kg_api.embed.open import open_embedder
+    from kg_api.errors import ConfigurationError
+    from kg_api.models.spaces import ModelChoice
+    from kg_api.settings import load_settings
+    try:
+        open_embedder(load_settings(), ModelChoice("openai"))
+    except ConfigurationError as error:
+        print(error)
+    """
+    assert "pip install 'kg[openai]'" in run(code, package)
+
+
 def test_memory_stays_flat_over_texts_of_all_lengths() -> None:
     code = (
         OPEN

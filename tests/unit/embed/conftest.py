@@ -1,5 +1,6 @@
 """The weights come from the per-user cache (or KG_CACHE): fetched once, by the first test that wants them."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from kg_api.embed.catalogue import DEFAULT
 from kg_api.embed.local import LocalEmbedder
 from kg_api.embed.packaged import ensure_model
 from kg_api.settings import load_settings
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.providers import Asking
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +28,16 @@ def local(model_folder: Path) -> LocalEmbedder:
 def short(model_folder: Path) -> LocalEmbedder:
     """The same model, pretending to take 32 tokens: long texts come cheap."""
     return LocalEmbedder(model_folder, replace(DEFAULT.spec, max_tokens=32), threads=2)
+
+
+@pytest.fixture
+def server() -> Iterator[EmbeddingServer]:
+    with EmbeddingServer() as running:
+        yield running
+
+
+@pytest.fixture(params=["openai", "nomic"])
+def asking(request: pytest.FixtureRequest, server: EmbeddingServer) -> Iterator[Asking]:
+    """Each provider in turn, on a server of ours."""
+    with Asking(request.param, server) as opened:
+        yield opened

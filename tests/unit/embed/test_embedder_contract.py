@@ -1,11 +1,16 @@
 """What port.Embedder promises, for every embedder that ships."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
+from prometheus_client import CollectorRegistry
 
 from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.embed.metered import EmbeddingMetrics, MeteredEmbedder
 from kg_api.embed.port import Embedder
 from kg_api.errors import InvalidInput
+from tests.support.providers import Asking
 
 TEXTS = [
     "The cat sleeps on the warm stove all day.",
@@ -17,17 +22,33 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(params=["deterministic", "local"])
-def embedder(request: pytest.FixtureRequest) -> Embedder:
-    return DeterministicEmbedder() if request.param == "deterministic" else request.getfixturevalue("local")
+@pytest.fixture(params=["deterministic", "local", "openai", "nomic", "metered"])
+def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
+    match request.param:
+        case "local":
+            yield request.getfixturevalue("local")
+        case "deterministic":
+            yield DeterministicEmbedder()
+        case "metered":
+            yield MeteredEmbedder(DeterministicEmbedder(), EmbeddingMetrics(CollectorRegistry()))
+        case provider:
+            with Asking(provider, request.getfixturevalue("server")) as asking:
+                yield asking.embedder
 
 
-@pytest.fixture(params=["deterministic", "local"])
-def short_embedder(request: pytest.FixtureRequest) -> Embedder:
-    """One that takes 32 tokens."""
-    if request.param == "deterministic":
-        return DeterministicEmbedder(max_tokens=32)
-    return request.getfixturevalue("short")
+@pytest.fixture(params=["deterministic", "local", "openai"])
+def short_embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
+    """One that takes few tokens."""
+    match request.param:
+        case "local":
+            yield request.getfixturevalue("short")
+        case "deterministic":
+            yield DeterministicEmbedder(max_tokens=32)
+        case _:
+            server, sizes = request.getfixturevalue("server"), {"embed_dims": 64, "max_tokens": 64}
+            server.dimensions["own-model"] = 64
+            with Asking("openai", server, embed_model="own-model", **sizes) as asking:
+                yield asking.embedder
 
 
 def test_passages_give_one_unit_row_each(embedder: Embedder) -> None:
@@ -79,12 +100,34 @@ def test_half_a_surrogate_pair_is_refused(embedder: Embedder) -> None:
 
 def test_a_passage_over_the_limit_is_refused_and_its_spans_are_taken(short_embedder: Embedder) -> None:
     text = "Nothing may be cut off silently. " * 20
-    with pytest.raises(InvalidInput, match="32 tokens"):
+    with pytest.raises(InvalidInput, match=r"\d\d tokens"):
         short_embedder.embed_passages([text])
     pieces = [text[start:end] for start, end in short_embedder.spans(text)]
     assert "".join(pieces) == text
     assert len(pieces) > 1
     assert len(short_embedder.embed_passages(pieces)) == len(pieces)
+
+
+def test_spans_leave_room_for_what_stands_before(short_embedder: Embedder) -> None:
+    text, before = "Nothing may be cut off silently. " * 20, "A > B: "
+    spans = short_embedder.spans(text, before)
+    pieces = [text[start:end] for start, end in spans]
+    assert "".join(pieces) == text
+    assert len(spans) >= len(short_embedder.spans(text))
+    assert len(short_embedder.embed_passages([before + piece for piece in pieces])) == len(pieces)
+
+
+def test_what_leaves_no_room_is_refused(short_embedder: Embedder) -> None:
+    with pytest.raises(InvalidInput, match="no room"):
+        short_embedder.spans("text", "heading " * 100)
+
+
+def test_tokens_of_passages_are_counted(embedder: Embedder) -> None:
+    assert embedder.count_tokens([]) == 0
+    each = [embedder.count_tokens([text]) for text in TEXTS]
+    assert min(each) > 0
+    assert embedder.count_tokens(TEXTS) == sum(each)
+    assert each[-1] >= 90
 
 
 def test_a_query_over_the_limit_says_something_of_all_its_parts(short_embedder: Embedder) -> None:

@@ -1,0 +1,4 @@
+// How many sources of an ontology are not embedded as they should be.
+MATCH (s:Source)
+WHERE s.ontology = $ontology AND (s[$mark_property] IS NULL OR s[$mark_property] <> $mark)
+RETURN count(s) AS due

@@ -1,0 +1,83 @@
+"""The line before a chunk when it is embedded: where it stands, who wrote it, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+from kg_api.models.documents import MetadataValue
+from kg_api.parse.titles import plain_title
+
+LONGEST = 300
+"""Characters of a line, about 75 tokens: the rest is for the text."""
+_DATES = ("date", "published", "updated", "created")
+_PEOPLE = ("author", "authors", "by")
+_MARKS = "#=-~^*+\"'`_: \t"
+"""What stands around a heading's words in Markdown and reStructuredText."""
+_LINES = 12
+"""Lines in which a chunk's own headings are looked for."""
+
+
+def template(
+    title: str, heading: Sequence[str], metadata: Mapping[str, MetadataValue], text: str = ""
+) -> str:
+    """Give one line of title, headings, date and author, of at most 300 characters; empty when none is known.
+
+    Args:
+        title: the document's title.
+        heading: the path of headings above the chunk, the highest first.
+        metadata: the document's; of its keys `date`, `published`, `updated` or `created`, and `author`,
+            `authors` or `by` are used.
+        text: the chunk; headings that it begins with are not repeated.
+    """
+    own = {_folded(name) for name in _first_headings(text)}
+    path = [plain_title(name) for name in _without_repeats((title, *heading))]
+    path = [name for name in path if name and _folded(name) not in own]
+    rest = [_value(metadata, names) for names in (_DATES, _PEOPLE)]
+    ending = ", ".join(part for part in rest if part)
+    line = _shortened(path, LONGEST - (len(ending) + 3 if ending else 0))
+    return f"{line} ({ending})" if line and ending else line or ending
+
+
+def contextual(before: str, text: str) -> str:
+    """The text with its context in front, as it is embedded."""
+    return f"{before}\n\n{text}" if before else text
+
+
+def _without_repeats(names: Iterable[str]) -> list[str]:
+    """The first heading of a document is mostly its title."""
+    kept: list[str] = []
+    for name in names:
+        if not kept or _folded(kept[-1]) != _folded(name):
+            kept.append(name)
+    return kept
+
+
+def _first_headings(text: str) -> Iterable[str]:
+    """Lines at the beginning of a chunk that may be headings, without their marks."""
+    return islice((name for line in text[:2000].splitlines() if (name := line.strip(_MARKS))), _LINES)
+
+
+def _folded(name: str) -> str:
+    return " ".join(plain_title(name).casefold().split())
+
+
+def _value(metadata: Mapping[str, MetadataValue], names: Iterable[str]) -> str:
+    folded = {key.casefold(): value for key, value in metadata.items()}
+    found = (folded[name] for name in names if folded.get(name) not in {None, ""})
+    value = " ".join(str(next(found, "")).split())
+    return value if len(value) <= LONGEST // 4 else value[: LONGEST // 4 - 1].rstrip() + "…"
+
+
+def _shortened(path: Sequence[str], most: int) -> str:
+    """Join the path with `most` characters: its middle is left out first, then the ends of its names."""
+    names = list(path)
+    while len(line := " > ".join(names)) > most and len(names) > 1:
+        middle = 1 if "…" not in names else 2
+        if len(names) - middle < 2:  # noqa: PLR2004 - the first and the last say most
+            break
+        names[1 : middle + 1] = ["…"]
+    if len(line) <= most:
+        return line
+    share = (most - len(" > ") * (len(names) - 1) - names.count("…")) // (len(names) - names.count("…"))
+    return " > ".join(name if len(name) <= share else name[: share - 1].rstrip() + "…" for name in names)

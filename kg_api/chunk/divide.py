@@ -1,0 +1,69 @@
+"""Cutting what is too long at the best borders it has, into pieces of about equal length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, pairwise
+
+from kg_api.chunk.borders import clause_borders, clusters, word_borders
+from kg_api.chunk.spans import Span
+from kg_api.parse.cut import Borders, prose_levels
+from kg_api.parse.lines import is_blank
+from kg_api.parse.size import words
+
+Measure = Callable[[str, int, int], int]
+"""How long text[start:end] is. What is joined is never longer than its parts together."""
+
+_FINEST = 8
+"""What the last level cuts, words without end, it cuts into parts of at most this share of a piece."""
+
+
+def characters(text: str, start: int, end: int) -> int:
+    """Count code points; `words` of kg_api.parse.size is the other measure."""
+    del text
+    return end - start
+
+
+def divide(text: str, span: Span, measure: Measure, most: int) -> list[Span]:
+    """Cut text[start:end] into pieces of at most `most`, as even as good borders allow; they join to it.
+
+    Sentences and lines are the best borders, then clauses, then words, then the characters of a word.
+    """
+    size = measure(text, *span)
+    if size <= most:
+        return [span]
+    finest = max(1, most // _FINEST)  # characters; a word has two and more
+
+    def cluster_borders(text: str, start: int, end: int) -> Iterator[int]:
+        return (begin for begin, _ in clusters(text, start, end, finest) if begin > start)
+
+    prose = prose_levels(text, *span, words(text, *span))[:2]  # lines and sentences, the better first
+    return _divide(text, span, measure, most, (*prose, clause_borders, word_borders, cluster_borders))
+
+
+def trimmed(text: str, start: int, end: int) -> Span | None:
+    """The span without white space at its ends; None when there is nothing to see in it."""
+    if is_blank(text, start, end):
+        return None
+    piece = text[start:end]
+    return end - len(piece.lstrip()), start + len(piece.rstrip())
+
+
+def _divide(text: str, span: Span, measure: Measure, most: int, levels: Sequence[Borders]) -> list[Span]:
+    size = measure(text, *span)
+    if size <= most or not levels:
+        return [span]
+    fair = size / -(-size // most)
+    pieces: list[Span] = []
+    begin, filled = span[0], 0
+    for start, end in pairwise(chain((span[0],), levels[0](text, *span), (span[1],))):
+        part = measure(text, start, end)
+        if start > begin and (filled >= fair or filled + part > most):
+            pieces.append((begin, start))
+            begin, filled = start, 0
+        if part > most:
+            pieces += _divide(text, (start, end), measure, most, levels[1:])
+            begin = end
+        else:
+            filled += part
+    return pieces if begin == span[1] else [*pieces, (begin, span[1])]

@@ -1,0 +1,157 @@
+"""An embedder whose model runs elsewhere: limits, batches, retries and checks for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kg_api.embed.port import Vectors
+from kg_api.embed.spans import Span, cut
+from kg_api.embed.tally import spend
+from kg_api.embed.tokens import Tokenizer, fits, measure, query_pieces, total
+from kg_api.embed.vectors import require_text, too_long, unit
+from kg_api.errors import EmbeddingUnavailable
+from kg_api.models.spaces import SpaceIdentity
+from kg_api.retrying import RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A provider's reply to one request, checked."""
+
+    vectors: Vectors
+    """One row of length 1 per text, in their order."""
+    tokens: int | None
+    """What the provider bills; None when it does not say."""
+
+
+class Endpoint(Protocol):
+    """One provider's protocol: one call is one HTTP request."""
+
+    def ask(self, texts: Sequence[str], *, query: bool, seconds: float) -> Answer:
+        """Embed texts, with the prefix or task of passages or of queries.
+
+        Raises:
+            TryAgain: it may work later.
+            ConfigurationError: the key, the model or the address is wrong.
+            InvalidInput: the provider refuses the texts.
+            EmbeddingFailed: it answered, but not with usable vectors.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one request may hold and how long it may take."""
+
+    texts: int
+    tokens: int
+    seconds: float
+    query_seconds: float
+    """For a whole question, tries and waits included."""
+
+
+class RemoteEmbedder:
+    """A model behind HTTP."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        identity: SpaceIdentity,
+        tokenizer: Tokenizer,
+        limits: Limits,
+        policy: RetryPolicy,
+    ) -> None:
+        self._endpoint = endpoint
+        self._identity = identity
+        self._tokenizer = tokenizer
+        self._limits = limits
+        self._policy = policy
+
+    @property
+    def identity(self) -> SpaceIdentity:
+        """The provider's name for the model, its size and its prefixes, whoever puts them there."""
+        return self._identity
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """See `Embedder`.
+
+        Raises:
+            InvalidInput: a text is blank or too long; none was sent.
+            ConfigurationError: the key, the model or the address is wrong.
+            EmbeddingUnavailable: the provider does not answer, after all tries; with the time for which it
+                asks to be left alone, if it does.
+            EmbeddingFailed: the provider answered, but not with usable vectors.
+        """
+        sizes = [self._size(text, self._identity.passage_prefix) for text in texts]
+        vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
+        for batch in self._batches(sizes):
+            vectors[batch] = self._ask(texts[batch], sum(sizes[batch]), query=False, until=None)
+        return vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        """See `Embedder`. It takes no longer than the limit for questions, whatever the provider does."""
+        until = self._policy.clock() + self._limits.query_seconds
+        require_text(text)
+        prefix = self._identity.query_prefix
+        pieces = query_pieces(text, self._cut(text, prefix))
+        sizes = [self._size(piece, prefix) for piece in pieces]
+        found = [
+            self._ask(pieces[batch], sum(sizes[batch]), query=True, until=until)
+            for batch in self._batches(sizes)
+        ]
+        rows = np.concatenate(found)
+        return rows[0] if len(rows) == 1 else unit(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
+
+    def spans(self, text: str, before: str = "") -> list[Span]:
+        """See `Embedder`."""
+        return self._cut(text, self._identity.passage_prefix + before)
+
+    def count_tokens(self, texts: Sequence[str]) -> int:
+        """See `Embedder`."""
+        return total(self._tokenizer, self._identity.max_tokens, self._identity.passage_prefix, texts)
+
+    def close(self) -> None:
+        """See `Embedder`."""
+        self._endpoint.close()
+
+    def _cut(self, text: str, before: str) -> list[Span]:
+        return cut(text, measure(self._tokenizer, self._identity.max_tokens, before))
+
+    def _size(self, text: str, prefix: str) -> int:
+        require_text(text)
+        if not fits(self._tokenizer, prefix + text, self._identity.max_tokens):
+            raise too_long(self._identity.max_tokens)
+        return self._tokenizer.count(prefix + text) + self._tokenizer.special
+
+    def _batches(self, sizes: Sequence[int]) -> Iterator[slice]:
+        """As many texts in a row as one request may hold."""
+        begin = used = 0
+        for at, size in enumerate(sizes):
+            if at > begin and (at - begin == self._limits.texts or used + size > self._limits.tokens):
+                yield slice(begin, at)
+                begin, used = at, 0
+            used += size
+        if sizes:
+            yield slice(begin, len(sizes))
+
+    def _ask(self, texts: Sequence[str], tokens: int, *, query: bool, until: float | None) -> Vectors:
+        def once(left: float | None) -> Answer:
+            seconds = self._limits.seconds if left is None else min(left, self._limits.seconds)
+            return self._endpoint.ask(texts, query=query, seconds=seconds)
+
+        answer = self._policy.call(once, _gave_up, until)
+        spend(tokens if answer.tokens is None else answer.tokens)
+        return answer.vectors
+
+
+def _gave_up(reason: str, asked: float | None) -> EmbeddingUnavailable:
+    rest = f"; it asks to be left alone for {asked:.0f} s" if asked else ""
+    return EmbeddingUnavailable(f"the embedding provider fails: {reason}{rest}", retry_after_seconds=asked)

@@ -1,0 +1,44 @@
+"""Vectors and contexts that were made before, by a hash of all that went into them. Bounded; may be lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from neo4j.vector import Vector
+from numpy.typing import NDArray
+
+from kg_api.graph.database import Graph
+
+
+def read_vectors(graph: Graph, keys: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    """Those of the vectors that are known, by key."""
+    rows = graph.read("cache/read_vectors", keys=list(keys))
+    return {row["key"]: np.asarray(row["vector"], dtype=np.float32) for row in rows}
+
+
+def remember_vectors(graph: Graph, new: Mapping[str, NDArray[np.float32]], used: Sequence[str]) -> None:
+    """Keep new vectors, and note that others were used again."""
+    if new:
+        rows = [{"key": key, "vector": Vector.from_numpy(vector)} for key, vector in sorted(new.items())]
+        graph.write("cache/write_vectors", rows=rows)
+    if used:
+        graph.write("cache/touch_vectors", keys=sorted(used))
+
+
+def read_contexts(graph: Graph, keys: Sequence[str]) -> dict[str, str]:
+    """Those of the contexts that are known, by key."""
+    return {row["key"]: row["text"] for row in graph.read("cache/read_contexts", keys=list(keys))}
+
+
+def remember_contexts(graph: Graph, new: Mapping[str, str]) -> None:
+    """Keep new contexts."""
+    graph.write(
+        "cache/write_contexts", rows=[{"key": key, "text": text} for key, text in sorted(new.items())]
+    )
+
+
+def prune_cache(graph: Graph, bound: int) -> int:
+    """Forget the least recently used beyond `bound` entries, of each kind at most 5,000 a call; how many."""
+    vectors = graph.write("cache/prune_vectors", bound=bound)[0]["pruned"]
+    return vectors + graph.write("cache/prune_contexts", bound=bound)[0]["pruned"]

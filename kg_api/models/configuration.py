@@ -1,0 +1,88 @@
+"""How an ontology is embedded: its configuration, what that makes stale, and what it will cost."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from kg_api.models.base import Answer
+from kg_api.models.chunking import Chunking
+from kg_api.models.documents import Change, SourceChanges
+from kg_api.models.spaces import FIRST_SLUG, Slug
+
+
+class EmbeddingConfig(Chunking):
+    """How one ontology is embedded. Every ontology has exactly one; what is unset is the default."""
+
+    space: Slug = FIRST_SLUG
+    """The embedding space; its model decides over provider and dimensions."""
+    embed_on_ingest: Annotated[bool, Field(strict=True)] = True
+    """Whether new text is embedded by itself; else when it is asked for."""
+
+    @property
+    def chunking(self) -> Chunking:
+        """The part that decides over chunks."""
+        return Chunking.model_validate(self.model_dump(include=set(Chunking.model_fields)))
+
+
+class Cost(Answer):
+    """What embedding will take. Estimated where `sampled_documents` is less than `documents`."""
+
+    documents: int
+    sampled_documents: int
+    sources: int
+    """Sources to embed."""
+    chunks: int
+    tokens: int
+    """As the space's model counts them."""
+    seconds: float | None
+    """With one worker here; none when its speed is not known."""
+    price: float | None
+    """US dollars; 0 for a model that runs here, none when the price is not known."""
+    context_price: float | None = None
+    """US dollars for the language model that writes contexts; none without one or without a known price."""
+    notes: list[str] = Field(default_factory=list[str])
+
+
+class EmbeddingConfiguration(Answer):
+    """An ontology's configuration and where its vectors stand."""
+
+    ontology: str
+    config: EmbeddingConfig
+    dimensions: int
+    """Of the space's vectors."""
+    total: int
+    embedded: int
+    missing: int
+    stale: int
+    """Embedded, but with another configuration: they are found as they are until they are made anew."""
+    regeneration: Cost
+    """What making the missing and stale ones takes."""
+    applied: bool = True
+    """False for a dry run."""
+    notes: list[str] = Field(default_factory=list[str])
+    """What follows from it."""
+
+
+class EmbeddingStarted(Answer):
+    """The job that embeds what is missing or stale."""
+
+    ontology: str
+    due: int
+    """Sources that are missing or stale."""
+    job_id: str | None
+    """None when nothing is due."""
+
+
+class DocumentPreview(Answer):
+    """What taking in a document will make and take; nothing was stored or embedded."""
+
+    document: str
+    ontology: str
+    change: Change
+    sources: SourceChanges
+    config: EmbeddingConfig
+    cost: Cost
+    """Of what is new; what stays keeps its vectors."""
+    notes: list[str] = Field(default_factory=list[str])

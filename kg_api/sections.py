@@ -1,0 +1,127 @@
+"""Groups of settings that belong to a provider; settings.py reads them under the names its own tools use."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
+
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+WebAddress = Annotated[str, Field(pattern=r"^https?://[^\s@/]+(/[^\s@?#]*)?$")]
+Price = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+
+OPENAI_HOST = "api.openai.com"
+OPENAI_ADDRESS = f"https://{OPENAI_HOST}/v1"
+NOMIC_ADDRESS = "https://api-atlas.nomic.ai"
+_PLACEHOLDER = re.compile(r"your|xxx|<|>|\.\.\.|…|changeme|change-me|placeholder|example", re.IGNORECASE)
+
+
+class Section(BaseModel):
+    """A group of settings; unknown names are refused, so that a typo is seen at start."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def plausible_key(key: SecretStr | None) -> SecretStr | None:
+    """Refuse what cannot be a key, without repeating it.
+
+    Raises:
+        ValueError: saying what is wrong with it.
+    """
+    if key is None:
+        return None
+    value = key.get_secret_value()
+    wrong = {
+        "has a blank or a line's end in it": bool(re.search(r"\s", value.removeprefix("Bearer "))),
+        "has quotes around it": value[:1] in {'"', "'", "`"} or value[-1:] in {'"', "'", "`"},
+        "begins with `Bearer`, which is not part of it": value.lower().startswith("bearer"),
+        "has characters in it that no key has": not value.isascii() or not value.isprintable(),
+        "is a placeholder": bool(_PLACEHOLDER.search(value)),
+    }
+    for complaint, holds in wrong.items():
+        if holds:
+            raise ValueError(f"the key {complaint}; copy it again from the provider's page")
+    return key
+
+
+class ProviderSettings(Section):
+    """A provider that is asked over HTTP. The address comes first: what a key looks like depends on it."""
+
+    base_url: WebAddress
+    api_key: SecretStr | None = Field(default=None, description="Its key; only needed when it is used.")
+    timeout: Seconds = Field(default=30, description="Seconds that one request may take.")
+    max_retries: int = Field(
+        default=2, ge=0, le=10, description="Tries after the first one; 2 waits of 1 and 2 s in between."
+    )
+    batch_size: int = Field(default=100, ge=1, le=2048, description="Texts in one request.")
+
+    _key = field_validator("api_key")(plausible_key)
+
+
+class OpenAISettings(ProviderSettings):
+    """OpenAI, or any server that speaks its language."""
+
+    base_url: WebAddress = Field(
+        default=OPENAI_ADDRESS,
+        description="Another server with the same interface: Ollama, vLLM, TEI, a proxy.",
+    )
+    api_key: SecretStr | None = Field(default=None, description="OpenAI's key; another server may want none.")
+    embed_model: str = Field(
+        default="text-embedding-3-small",
+        min_length=1,
+        description="Model, with KG_EMBEDDING__PROVIDER=openai.",
+    )
+    embed_dims: int | None = Field(
+        default=None,
+        ge=1,
+        le=4096,
+        description="Size of its vectors: needed for a model unknown to kg, smaller for some known ones.",
+    )
+
+    @field_validator("api_key")
+    @classmethod
+    def _begins_as_theirs(cls, key: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        official = _is_openai(info.data.get("base_url", ""))
+        if official and key is not None and not key.get_secret_value().startswith("sk-"):
+            raise ValueError("a key of OpenAI begins with sk-; for another server set OPENAI_BASE_URL too")
+        return key
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether the server is OpenAI's own; others often go without a key."""
+        return _is_openai(self.base_url)
+
+
+class NomicSettings(ProviderSettings):
+    """Nomic's embedding service."""
+
+    api_key: SecretStr | None = Field(default=None, description="Nomic's key.")
+    base_url: WebAddress = Field(default=NOMIC_ADDRESS, description="Another server with the same interface.")
+
+
+class CohereSettings(Section):
+    """Cohere, for reranking."""
+
+    api_key: SecretStr | None = Field(default=None, description="Cohere's key; nothing uses it yet.")
+
+    _key = field_validator("api_key")(plausible_key)
+
+
+class LlmSettings(Section):
+    """A language model behind an OpenAI-compatible chat endpoint."""
+
+    model: str | None = Field(default=None, min_length=1, description="Its name; unset: no language model.")
+    base_url: WebAddress | None = Field(default=None, description="Unset: OPENAI_BASE_URL.")
+    api_key: SecretStr | None = Field(default=None, description="Unset: OPENAI_API_KEY.")
+    timeout_seconds: Seconds = Field(default=60, description="Seconds that one request may take.")
+    price_input: Price | None = Field(default=None, description="US dollars for a million tokens read.")
+    price_output: Price | None = Field(default=None, description="US dollars for a million tokens written.")
+
+    _key = field_validator("api_key")(plausible_key)
+
+
+def _is_openai(address: str) -> bool:
+    host = urlsplit(address).hostname or ""
+    return host == OPENAI_HOST or host.endswith(f".{OPENAI_HOST}")  # regions have names before it

@@ -1,0 +1,122 @@
+"""A space whose model can be asked: opened when needed, checked once, left alone for a while when down."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from kg_api.embed.port import Embedder
+from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, KgError
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces import Space, find_space, named, remember_probe
+from kg_api.spaces.probe import PROBE_TEXT, check_probe
+
+log = structlog.get_logger()
+
+LEFT_ALONE_SECONDS = 5.0
+"""After a failure questions go to full text at once for so long, instead of waiting for it each time."""
+Fault = EmbeddingUnavailable | EmbeddingFailed | ConfigurationError
+FAULTS = (EmbeddingUnavailable, EmbeddingFailed, ConfigurationError)
+
+
+class OpenSpace:
+    """A space and its model. Thread-safe."""
+
+    def __init__(self, graph: Graph, space: Space, open_model: Callable[[], Embedder]) -> None:
+        self.space = space
+        self._graph = graph
+        self._open_model = open_model
+        self._embedder: Embedder | None = None
+        self._checked = False
+        self._opening = threading.Lock()
+        self._down: tuple[float, Fault] | None = None
+
+    def embedder(self) -> Embedder:
+        """The model itself, opened when it is first needed, and tried again when that failed.
+
+        Raises:
+            ConfigurationError: it cannot be opened, or is not the one that the space was made with.
+            EmbeddingUnavailable: it cannot be had at the moment.
+        """
+        with self._opening:
+            if self._embedder is None:
+                self._embedder = self._opened()
+            return self._embedder
+
+    def check(self) -> None:
+        """Ask the model for its probe text and compare; the first answer of all is kept.
+
+        Raises:
+            ConfigurationError: another model answers under the same name.
+            EmbeddingUnavailable, EmbeddingFailed: it does not answer as it should.
+        """
+        answered = self.embedder().embed_query(PROBE_TEXT)
+        if self.space.probe is None:
+            remember_probe(self._graph, self.space, answered)
+            self.space = find_space(self._graph, self.space.slug)
+        check_probe(self.space, answered)
+        self._checked = True
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Embed a question; a model that just failed is not asked again for a few seconds.
+
+        Raises:
+            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: it cannot be embedded; the caller goes
+                on with full text.
+        """
+        if self._down is not None and time.monotonic() < self._down[0]:
+            raise self._down[1]
+        try:
+            if not self._checked:
+                self.check()
+            vector = self.embedder().embed_query(text)
+        except FAULTS as error:
+            self._left_alone(error)
+            raise
+        self._down = None
+        return vector
+
+    def problem(self) -> str | None:
+        """Why the model cannot be used, as far as it is known without a question to it."""
+        if self._down is not None:
+            return str(self._down[1])
+        try:
+            self.embedder()
+        except FAULTS as error:
+            self._left_alone(error)
+            return str(error)
+        return None
+
+    def close(self) -> None:
+        """Close the model."""
+        if self._embedder is not None:
+            self._embedder.close()
+
+    def _opened(self) -> Embedder:
+        begun = time.perf_counter()
+        try:
+            embedder = self._open_model()
+        except FAULTS:
+            raise
+        except KgError as error:  # a package that cannot be fetched at the moment
+            raise EmbeddingUnavailable(str(error)) from error
+        if embedder.identity != self.space.identity:
+            embedder.close()
+            raise ConfigurationError(
+                f"the space {self.space.slug!r} was made with {named(self.space.identity)}, but here is "
+                f"{named(embedder.identity)}: make a further space for it (kg admin embedding add)"
+            )
+        log.info("model opened", space=self.space.slug, seconds=round(time.perf_counter() - begun, 2))
+        return embedder
+
+    def _left_alone(self, error: Fault) -> None:
+        asked = error.retry_after_seconds if isinstance(error, EmbeddingUnavailable) else None
+        self._down = (time.monotonic() + max(LEFT_ALONE_SECONDS, asked or 0), error)
+        log.warning(
+            "question not embedded", space=self.space.slug, error=type(error).__name__, reason=str(error)
+        )

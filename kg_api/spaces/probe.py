@@ -1,0 +1,37 @@
+"""A text whose vector is known: it tells another model under the same name (SPEC D6). Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.errors import ConfigurationError
+from kg_api.graph.spaces import Space, named
+
+PROBE_TEXT: Final = (
+    "Where does the fox keep the seven red apples that it found behind the old mill in winter?"
+)
+
+LEAST_COSINE: Final = 0.98
+"""Providers' answers vary a little from call to call, and quantised weights from one processor to another;
+two models differ by far more (docs/benchmarks.md)."""
+
+
+def check_probe(space: Space, answered: NDArray[np.float32]) -> None:
+    """Compare what the model answers to the probe text with what it answered when the space was made.
+
+    Raises:
+        ConfigurationError: it is another model.
+    """
+    if space.probe is None:
+        return
+    cosine = float(np.dot(space.probe.astype(np.float64), answered.astype(np.float64)))
+    if cosine < LEAST_COSINE:
+        raise ConfigurationError(
+            f"another model answers under the name of the space {space.slug!r} ({named(space.identity)}): "
+            f"its probe text has the cosine {cosine:.3f} with what it was when the space was made, and at "
+            f"least {LEAST_COSINE} is the same model. Vectors of both cannot be compared. Let the old model answer "
+            "again, or make a further space for the new one: kg admin embedding add"
+        )

@@ -1,0 +1,92 @@
+"""All spaces of the database, each with its model."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import cast
+
+from kg_api.embed.port import Embedder
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces import Space, ensure_space, find_space, list_spaces
+from kg_api.models.spaces import FIRST_SLUG, ModelChoice, NewSpace, Provider
+from kg_api.spaces.open_space import OpenSpace
+
+OpenModel = Callable[[ModelChoice | None], Embedder]
+"""Opens a model; None: the one that the settings name."""
+
+
+class SpaceRegistry:
+    """Gives the spaces, opening each when it is asked for. Thread-safe; one a process."""
+
+    def __init__(self, graph: Graph, open_model: OpenModel) -> None:
+        self._graph = graph
+        self._open_model = open_model
+        self._spaces: dict[str, OpenSpace] = {}
+        self._lock = threading.Lock()
+
+    def open_first(self, embedder: Embedder) -> OpenSpace:
+        """Register the first space for a model, or check that it was registered for it.
+
+        Raises:
+            ConfigurationError: the stored vectors are of another model.
+        """
+        try:
+            space = ensure_space(self._graph, embedder.identity)
+        except BaseException:
+            embedder.close()
+            raise
+        return self._keep(OpenSpace(self._graph, space, lambda: embedder))
+
+    def get(self, slug: str = FIRST_SLUG) -> OpenSpace:
+        """A space by its name.
+
+        Raises:
+            NotFound: there is none.
+        """
+        return self._spaces.get(slug) or self._keep(self._found(find_space(self._graph, slug)))
+
+    def of(self, space: Space) -> OpenSpace:
+        """An open space for one that was read."""
+        return self._spaces.get(space.slug) or self._keep(self._found(space))
+
+    def all(self) -> list[tuple[OpenSpace, tuple[str, ...]]]:
+        """Every space, the oldest first, with the names of the ontologies that use it."""
+        return [(self.of(space), space.ontologies) for space in list_spaces(self._graph)]
+
+    def add(self, new: NewSpace) -> OpenSpace:
+        """Register a further space: its model is opened and asked, its index made.
+
+        Raises:
+            Conflict: there is one of that name for another model.
+            ConfigurationError: the model cannot be used; the message says what is missing.
+            EmbeddingUnavailable, EmbeddingFailed: it does not answer as it should.
+        """
+        embedder = self._open_model(ModelChoice(new.provider, new.model, new.dimensions))
+        try:
+            space = ensure_space(self._graph, embedder.identity, new.slug)
+            opened = OpenSpace(self._graph, space, lambda: embedder)
+            opened.check()
+        except BaseException:
+            embedder.close()
+            raise
+        return self._keep(opened)
+
+    def close(self) -> None:
+        """Close all models."""
+        for space in self._spaces.values():
+            space.close()
+
+    def _found(self, space: Space) -> OpenSpace:
+        choice = None if space.slug == FIRST_SLUG else choice_of(space)
+        return OpenSpace(self._graph, space, lambda: self._open_model(choice))
+
+    def _keep(self, opened: OpenSpace) -> OpenSpace:
+        with self._lock:
+            return self._spaces.setdefault(opened.space.slug, opened)
+
+
+def choice_of(space: Space) -> ModelChoice:
+    """The model of a space that is registered."""
+    identity = space.identity
+    return ModelChoice(cast("Provider", identity.provider), identity.model, identity.dimensions)

@@ -1,0 +1,97 @@
+"""Embeddings: how much is there, how each ontology is embedded, the spaces and their models."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query
+from fastapi.openapi.models import Example
+
+from kg_api.models.configuration import EmbeddingConfig, EmbeddingConfiguration, EmbeddingStarted
+from kg_api.models.documents import EmbeddingStatus
+from kg_api.models.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
+from kg_api.web.dependencies import Ontology, Open
+from kg_api.web.strict_json import StrictRoute
+
+router = APIRouter(tags=["embedding"], route_class=StrictRoute)
+
+CONFIGS: dict[str, Example] = {
+    "the default": {"value": {}},
+    "sentences": {"value": {"strategy": "sentence"}},
+    "small-to-big": {"value": {"strategy": "hierarchical", "chunk_size": 512, "overlap": 50}},
+    "another model": {"value": {"space": "openai_small", "context": "template"}},
+}
+SPACES: dict[str, Example] = {
+    "OpenAI, shortened": {
+        "value": {
+            "slug": "openai_small",
+            "provider": "openai",
+            "model": "text-embedding-3-small",
+            "dimensions": 512,
+        }
+    }
+}
+DryRun = Annotated[bool, Query(description="Only say what would follow; nothing is changed.")]
+
+
+@router.get("/ontologies/{ontology}/embedding-status", summary="How much of an ontology is embedded")
+def ontology_embedding_status(container: Open, ontology: Ontology) -> EmbeddingStatus:
+    """Count the sources that have the vector they should have, and those that have not."""
+    return container.configure.status(ontology)
+
+
+@router.get("/embedding-status", summary="How much of everything is embedded")
+def embedding_status(container: Open) -> EmbeddingStatus:
+    """Count over all ontologies."""
+    return container.configure.status(None)
+
+
+@router.get("/ontologies/{ontology}/embedding-config", summary="How an ontology is embedded")
+def get_embedding_config(container: Open, ontology: Ontology) -> EmbeddingConfiguration:
+    """Give its configuration, what is missing or stale, and what making that anew takes."""
+    return container.configure.show(ontology)
+
+
+@router.put("/ontologies/{ontology}/embedding-config", summary="Configure an ontology's embedding")
+def put_embedding_config(
+    container: Open,
+    ontology: Ontology,
+    config: Annotated[EmbeddingConfig, Body(openapi_examples=CONFIGS)],
+    *,
+    dry_run: DryRun = False,
+) -> EmbeddingConfiguration:
+    """Set the whole configuration; what is left out is the default. Says what is stale now and what it takes.
+
+    Vectors that are stale are found as they are until a worker has made them anew. The ontology is made when
+    it is not there.
+    """
+    return container.configure.set(ontology, config, dry_run=dry_run)
+
+
+@router.post(
+    "/ontologies/{ontology}/embeddings", status_code=202, summary="Embed what is missing or stale, now"
+)
+def embed_ontology(container: Open, ontology: Ontology) -> EmbeddingStarted:
+    """Start the job, whether or not new text is embedded by itself."""
+    return container.configure.embed(ontology)
+
+
+@router.get("/embedding/spaces", summary="All embedding spaces and their models")
+def list_spaces(container: Open) -> SpaceList:
+    """Give provider, model, dimensions and batch size of each, and the ontologies that use it."""
+    return SpaceList(spaces=container.models.infos())
+
+
+@router.post("/embedding/spaces", status_code=201, summary="Make a further embedding space")
+def add_space(container: Open, space: Annotated[NewSpace, Body(openapi_examples=SPACES)]) -> SpaceInfo:
+    """Register a model beside those there are: it is asked once, and gets a property and an index of its own.
+
+    The same once more changes nothing. Its key and address come from the service's environment.
+    """
+    return container.models.add(space)
+
+
+@router.get("/embedding/health", summary="Do the models answer?")
+def embedding_health(container: Open) -> EmbeddingHealth:
+    """Ask each model for its probe text: status, latency, and the error if there is one."""
+    return container.models.health()

@@ -1,0 +1,280 @@
+"""A real HTTP server that speaks as OpenAI and Nomic do, and fails in every way that it is told to.
+
+    with EmbeddingServer() as server:
+        server.then(Status(429, retry_after="1"), Status(503))   # for the next two requests; then all is well
+        ... OPENAI_BASE_URL=server.openai_url, NOMIC_BASE_URL=server.url ...
+        assert [each.path for each in server.requests] == ["/v1/embeddings"] * 3
+
+`python -m tests.support.embedding_server PORT` runs one that never fails.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import struct
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from kg_api.embed.deterministic import DeterministicEmbedder
+
+NATIVE = {"text-embedding-3-large": 3072, "nomic-embed-text-v1.5": 768, "nomic-embed-text-v1": 768}
+USUAL = 1536
+
+
+@dataclass(frozen=True)
+class Status:
+    """Answer this status."""
+
+    status: int
+    retry_after: str | None = None
+    message: str = "told to"
+    code: str | None = None
+    param: str | None = None
+
+
+@dataclass(frozen=True)
+class Hang:
+    """Say nothing for so long, or until the server is closed."""
+
+    seconds: float = 60
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Break the connection off: before the answer, or in the middle of its body."""
+
+    mid_body: bool = True
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Answer 200 and this."""
+
+    body: bytes
+    content_type: str = "application/json"
+
+
+@dataclass(frozen=True)
+class Spoil:
+    """Change the right answer before it is sent: a function of the JSON object."""
+
+    how: Callable[[dict[str, Any]], None]
+
+
+Behaviour = Status | Hang | Drop | Raw | Spoil
+
+
+@dataclass
+class Request:
+    """What came in."""
+
+    path: str
+    headers: dict[str, str]
+    """Names in lower case."""
+    body: dict[str, Any]
+    at: float = field(default_factory=time.monotonic)
+
+
+class EmbeddingServer:
+    """Listens on a free port of this machine while the context lasts."""
+
+    def __init__(
+        self, port: int = 0, *, knows_base64: bool = True, dimensions: dict[str, int] | None = None
+    ) -> None:
+        self.requests: list[Request] = []
+        self.knows_base64 = knows_base64
+        self.dimensions = {**NATIVE, **(dimensions or {})}
+        self.always: Behaviour | None = None
+        """What to do when nothing is told for the next request; None: work."""
+        self.chat: Callable[[dict[str, Any]], str] = lambda body: f"echo: {body['messages'][-1]['content']}"
+        """Makes the answer to a chat."""
+        self._next: deque[Behaviour | None] = deque()
+        self._closing = threading.Event()
+        self._http = _Http(("127.0.0.1", port), _Handler)
+        self._http.kg = self
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The address without a path, as Nomic's is given."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    @property
+    def openai_url(self) -> str:
+        """The address as OpenAI's is given."""
+        return f"{self.url}/v1"
+
+    def then(self, *behaviours: Behaviour | None) -> None:
+        """Tell what to do with the next requests, one each; None is to work."""
+        self._next.extend(behaviours)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    @property
+    def waits(self) -> list[float]:
+        """Seconds between one request and the next."""
+        times = [each.at for each in self.requests]
+        return [after - before for before, after in pairwise(times)]
+
+    def next_behaviour(self) -> Behaviour | None:
+        """What to do now."""
+        return self._next.popleft() if self._next else self.always
+
+    def hang(self, seconds: float) -> None:
+        """Wait."""
+        self._closing.wait(seconds)
+
+    def answer(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        """The right answer; None when there is no such path."""
+        answers = {
+            "/v1/embeddings": self._openai,
+            "/v1/embedding/text": self._nomic,
+            "/v1/chat/completions": self._chat,
+        }
+        return answers[path](body) if path in answers else None
+
+    def vectors(self, model: str, texts: list[str], dimensions: int | None) -> list[list[float]]:
+        """The vectors of texts: always the same, and of length 3, so that it shows who makes them units."""
+        size = dimensions or self.dimensions.get(model, USUAL)
+        embedder = DeterministicEmbedder(size, max_tokens=100_000)
+        return (embedder.embed_passages(texts) * np.float32(3)).tolist()
+
+    def _openai(self, body: dict[str, Any]) -> dict[str, Any]:
+        texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        found = self.vectors(body["model"], texts, body.get("dimensions"))
+        packed = body.get("encoding_format") == "base64" and self.knows_base64
+        data = [
+            {"object": "embedding", "index": i, "embedding": _base64(each) if packed else each}
+            for i, each in enumerate(found)
+        ]
+        return {"object": "list", "data": data, "model": body["model"], "usage": _usage(texts)}
+
+    def _nomic(self, body: dict[str, Any]) -> dict[str, Any]:
+        prefixed = [f"{body['task_type']}: {text}" for text in body["texts"]]
+        found = self.vectors(body["model"], prefixed, body.get("dimensionality"))
+        return {"embeddings": found, "usage": _usage(prefixed), "model": body["model"]}
+
+    def _chat(self, body: dict[str, Any]) -> dict[str, Any]:
+        said = self.chat(body)
+        read = sum(len(str(each["content"]).split()) for each in body["messages"])
+        wrote = len(said.split())
+        return {
+            "id": "chatcmpl-test",
+            "object": "chat.completion",
+            "created": 1,
+            "model": body["model"],
+            "choices": [
+                {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}
+            ],
+            "usage": {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote},
+        }
+
+
+class _Http(ThreadingHTTPServer):
+    kg: EmbeddingServer
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that has gone is no news."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Http  # pyright: ignore[reportIncompatibleVariableOverride]
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        """Answer, or fail as told."""
+        kg = self.server.kg
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        kg.requests.append(
+            Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+        )
+        right = kg.answer(self.path, body)
+        match kg.next_behaviour() if right is not None else Status(404):
+            case Status() as told:
+                self._refuse(told)
+            case Hang(seconds):
+                kg.hang(seconds)
+                self.close_connection = True
+            case Drop(mid_body):
+                self._drop(json.dumps(right).encode() if mid_body else b"")
+            case Raw(content, content_type):
+                self._send(200, content, {"content-type": content_type})
+            case Spoil(how):
+                assert right is not None
+                how(right)
+                self._json(200, right)
+            case None:
+                self._json(200, right)
+
+    def _refuse(self, told: Status) -> None:
+        error = {"message": told.message, "type": "told_error", "code": told.code, "param": told.param}
+        headers = {"retry-after": told.retry_after} if told.retry_after is not None else {}
+        nomic = self.path == "/v1/embedding/text"
+        self._json(told.status, {"detail": told.message} if nomic else {"error": error}, headers)
+
+    def _drop(self, body: bytes) -> None:
+        if body:
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body[: len(body) // 2])
+            self.wfile.flush()
+        self.close_connection = True
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    def _json(self, status: int, content: object, headers: dict[str, str] | None = None) -> None:
+        self._send(
+            status, json.dumps(content).encode(), {"content-type": "application/json", **(headers or {})}
+        )
+
+    def _send(self, status: int, content: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is theirs
+        """Say nothing."""
+
+
+def _base64(vector: list[float]) -> str:
+    return base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
+
+
+def _usage(texts: list[str]) -> dict[str, int]:
+    words = sum(len(text.split()) for text in texts)
+    return {"prompt_tokens": words, "total_tokens": words}
+
+
+if __name__ == "__main__":
+    with EmbeddingServer(int(sys.argv[1])) as running:
+        print(running.url, flush=True)  # noqa: T201 - for whoever started it
+        threading.Event().wait()

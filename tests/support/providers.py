@@ -1,0 +1,69 @@
+"""The embedders of providers, on a server of ours, with short waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from pydantic import SecretStr
+
+from kg_api.embed.nomic import open_nomic
+from kg_api.embed.openai import open_openai
+from kg_api.embed.remote import RemoteEmbedder
+from kg_api.models.spaces import ModelChoice
+from kg_api.retrying import RetryPolicy
+from kg_api.sections import NomicSettings, OpenAISettings
+from kg_api.settings import EmbeddingSettings, Settings, load_settings
+from tests.support.embedding_server import EmbeddingServer
+
+CANARY = "sk-canary-5d41402abc4b2a76"
+QUICK = 0.02
+"""Seconds of the first wait, in place of 1."""
+
+
+def provider_settings(server: EmbeddingServer, **openai: Any) -> Settings:
+    """Settings with both providers on the server."""
+    key = SecretStr(CANARY)
+    quick: dict[str, Any] = {"timeout": 0.5, "batch_size": 100}
+    given = {**quick, **openai}
+    embedding: dict[str, Any] = {
+        name: given.pop(name) for name in list(given) if name in EmbeddingSettings.model_fields
+    }
+    return load_settings(
+        openai=OpenAISettings(base_url=server.openai_url, api_key=key, **given),
+        nomic=NomicSettings(base_url=server.url, api_key=key, **quick),
+        embedding=EmbeddingSettings(**embedding),
+    )
+
+
+class Asking:
+    """One provider's embedder and what it slept."""
+
+    def __init__(
+        self,
+        provider: Literal["openai", "nomic"],
+        server: EmbeddingServer,
+        choice: ModelChoice | None = None,
+        **settings: Any,
+    ) -> None:
+        self.provider = provider
+        self.server = server
+        self.opener: Callable[..., RemoteEmbedder] = {"openai": open_openai, "nomic": open_nomic}[provider]
+        self.settings = provider_settings(server, **settings)
+        self.embedder = self.opener(
+            self.settings, choice or ModelChoice(provider), RetryPolicy(first_wait=QUICK)
+        )
+
+    @property
+    def key_variable(self) -> str:
+        """The variable of its key."""
+        return f"{self.provider.upper()}_API_KEY"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.embedder.close()

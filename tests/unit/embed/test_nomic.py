@@ -1,0 +1,93 @@
+"""What is Nomic's own in its embedder; and that its client and ours speak alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import nomic.embed
+import numpy as np
+import pytest
+
+from kg_api.embed.open import open_embedder
+from kg_api.errors import ConfigurationError
+from kg_api.models.spaces import ModelChoice
+from kg_api.settings import EmbeddingSettings, load_settings
+from tests.support.embedding_server import EmbeddingServer, Status
+from tests.support.providers import CANARY, Asking
+
+TEXTS = ["The cat sleeps.", "Rates rose."]
+
+
+@dataclass
+class Atlas:
+    """What the client wants to know of its account, which is otherwise in a file in the home folder."""
+
+    atlas_api_path: str
+    header: dict[str, str]
+
+
+def test_the_task_says_which_side_a_text_is_on(server: EmbeddingServer) -> None:
+    with Asking("nomic", server) as asking:
+        asking.embedder.embed_passages(["a"])
+        asking.embedder.embed_query("b")
+    sent = [(each.body["texts"], each.body["task_type"]) for each in server.requests]
+    assert sent == [(["a"], "search_document"), (["b"], "search_query")]
+    assert server.requests[0].body["dimensionality"] is None
+    assert server.requests[0].body["long_text_mode"] == "mean"
+
+
+def test_a_shorter_size_is_asked_for(server: EmbeddingServer) -> None:
+    with Asking("nomic", server, ModelChoice("nomic", None, 128)) as asking:
+        assert asking.embedder.embed_passages(["a"]).shape == (1, 128)
+        assert asking.embedder.identity.dimensions == 128
+    assert server.requests[0].body["dimensionality"] == 128
+
+
+def test_what_it_says_of_a_refusal_is_handed_on(server: EmbeddingServer) -> None:
+    server.always = Status(404, message="no such model")
+    with Asking("nomic", server) as asking, pytest.raises(ConfigurationError, match="no such model"):
+        asking.embedder.embed_passages(["a"])
+
+
+def test_it_needs_a_key() -> None:
+    with pytest.raises(ConfigurationError, match="NOMIC_API_KEY is not set"):
+        open_embedder(load_settings(embedding=EmbeddingSettings(provider="nomic")))
+
+
+@pytest.mark.parametrize(
+    ("choice", "complaint"),
+    [
+        (ModelChoice("nomic", "nomic-embed-vision-v1.5"), "KG_EMBEDDING__MODEL.*nomic-embed-text-v1.5"),
+        (ModelChoice("nomic", "nomic-embed-text-v1", 128), "768 numbers, not 128"),
+        (ModelChoice("nomic", None, 32), "64 to 768 numbers, not 32"),
+    ],
+)
+def test_what_the_model_cannot_do_is_refused(
+    server: EmbeddingServer, choice: ModelChoice, complaint: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        Asking("nomic", server, choice)
+
+
+@pytest.mark.parametrize("task", ["search_document", "search_query"])
+def test_its_own_client_sends_the_same_and_reads_the_same(
+    server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch, task: str
+) -> None:
+    """The contract: what the real client sends is what we send, but for the batches and the long texts."""
+    atlas = Atlas(server.url, {"Authorization": f"Bearer {CANARY}"})
+    monkeypatch.setattr(nomic.embed, "atlas_class", atlas)
+    theirs = nomic.embed.text(
+        TEXTS, model="nomic-embed-text-v1.5", task_type=task, dimensionality=128, long_text_mode="mean"
+    )
+    their_requests = sorted(server.requests, key=lambda each: TEXTS.index(each.body["texts"][0]))
+    server.requests.clear()
+    with Asking("nomic", server, ModelChoice("nomic", None, 128)) as asking:
+        if task == "search_query":
+            ours = np.stack([asking.embedder.embed_query(text) for text in TEXTS])
+        else:
+            ours = np.concatenate([asking.embedder.embed_passages([text]) for text in TEXTS])
+    assert [each.body for each in server.requests] == [each.body for each in their_requests]
+    assert {each.path for each in their_requests} == {each.path for each in server.requests}
+    assert their_requests[0].headers["authorization"] == server.requests[0].headers["authorization"]
+    vectors = np.array(theirs["embeddings"])
+    assert np.allclose(ours, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), atol=1e-6)

@@ -1,0 +1,151 @@
+"""What is OpenAI's own in its embedder."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kg_api.embed.open import open_embedder
+from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
+from kg_api.models.spaces import ModelChoice
+from kg_api.sections import OpenAISettings
+from kg_api.settings import EmbeddingSettings, load_settings
+from tests.support.embedding_server import EmbeddingServer, Raw, Spoil, Status
+from tests.support.providers import Asking, provider_settings
+
+TEXTS = [f"text number {n}" for n in range(7)]
+
+
+def shuffle(reply: dict[str, Any]) -> None:
+    random.Random(7).shuffle(reply["data"])
+
+
+def index(at: int, value: Any) -> Callable[[dict[str, Any]], None]:
+    def spoil(reply: dict[str, Any]) -> None:
+        reply["data"][at]["index"] = value
+
+    return spoil
+
+
+def test_vectors_that_come_in_another_order_are_put_right(server: EmbeddingServer) -> None:
+    with Asking("openai", server) as asking:
+        expected = asking.embedder.embed_passages(TEXTS)
+        server.then(Spoil(shuffle))
+        assert np.array_equal(asking.embedder.embed_passages(TEXTS), expected)
+
+
+@pytest.mark.parametrize("value", [1, 7, -1, None, "0", 0.0, True])
+def test_indexes_that_are_not_those_of_the_texts_are_refused(server: EmbeddingServer, value: Any) -> None:
+    server.always = Spoil(index(0, value))
+    with Asking("openai", server) as asking, pytest.raises(EmbeddingFailed, match="indexes"):
+        asking.embedder.embed_passages(TEXTS)
+
+
+def test_plain_numbers_are_as_good_as_base64(server: EmbeddingServer) -> None:
+    with Asking("openai", server) as asking:
+        packed = asking.embedder.embed_passages(TEXTS)
+        server.knows_base64 = False
+        plain = asking.embedder.embed_passages(TEXTS)
+        assert server.requests[0].body["encoding_format"] == "base64"
+        assert np.array_equal(packed, plain)
+
+
+@pytest.mark.parametrize("text", ["!!!", "AAA", "AAAAAA=="])
+def test_base64_that_is_none_is_refused(server: EmbeddingServer, text: str) -> None:
+    def spoil(reply: dict[str, Any]) -> None:
+        reply["data"][0]["embedding"] = text
+
+    server.always = Spoil(spoil)
+    with Asking("openai", server) as asking, pytest.raises(EmbeddingFailed, match=r"base64|numbers, not"):
+        asking.embedder.embed_passages(TEXTS)
+
+
+def test_a_shorter_size_is_asked_for_and_the_own_one_is_not(server: EmbeddingServer) -> None:
+    with Asking("openai", server) as own, Asking("openai", server, embed_dims=256) as shorter:
+        assert own.embedder.embed_passages(["a"]).shape == (1, 1536)
+        assert shorter.embedder.embed_passages(["a"]).shape == (1, 256)
+        assert shorter.embedder.identity.dimensions == 256
+    assert "dimensions" not in server.requests[0].body
+    assert server.requests[1].body["dimensions"] == 256
+
+
+def test_a_model_of_another_server_gets_its_prefixes(server: EmbeddingServer) -> None:
+    server.dimensions["nomic-embed-text"] = 768
+    with Asking("openai", server, embed_model="nomic-embed-text") as asking:
+        asking.embedder.embed_passages(["a"])
+        asking.embedder.embed_query("b")
+    assert [each.body["input"] for each in server.requests] == [["search_document: a"], ["search_query: b"]]
+
+
+def test_an_unknown_model_is_described_by_settings(server: EmbeddingServer) -> None:
+    server.dimensions["own-model"] = 32
+    described: dict[str, Any] = {"max_tokens": 64, "query_prefix": "q: ", "passage_prefix": "p: "}
+    with Asking("openai", server, embed_model="own-model", embed_dims=32, **described) as asking:
+        identity = asking.embedder.identity
+        assert (identity.dimensions, identity.max_tokens, identity.query_prefix) == (32, 64, "q: ")
+        assert asking.embedder.embed_query("hello").shape == (32,)
+        assert server.requests[-1].body["input"] == ["q: hello"]
+        assert "dimensions" not in server.requests[-1].body
+        with pytest.raises(InvalidInput, match="64 tokens"):
+            asking.embedder.embed_passages(["x" * 60])
+
+
+def test_an_unknown_model_whose_size_is_wrong_is_told_so(server: EmbeddingServer) -> None:
+    with (
+        Asking("openai", server, embed_model="own-model", embed_dims=32) as asking,
+        pytest.raises(EmbeddingFailed, match="1536 numbers, not 32; set OPENAI_EMBED_DIMS"),
+    ):
+        asking.embedder.embed_passages(["a"])
+
+
+@pytest.mark.parametrize("parameter", ["model", "dimensions", "encoding_format"])
+def test_a_refusal_that_blames_the_settings_is_no_fault_of_the_text(
+    server: EmbeddingServer, parameter: str
+) -> None:
+    server.always = Status(400, param=parameter, message="not supported")
+    with Asking("openai", server) as asking, pytest.raises(ConfigurationError, match="not supported"):
+        asking.embedder.embed_passages(["a"])
+
+
+def test_the_reason_for_a_refusal_is_handed_on(server: EmbeddingServer) -> None:
+    server.always = Status(429, code="insufficient_quota")
+    with (
+        Asking("openai", server, max_retries=0) as asking,
+        pytest.raises(Exception, match="insufficient_quota"),
+    ):
+        asking.embedder.embed_passages(["a"])
+
+
+def test_another_server_needs_no_key(server: EmbeddingServer) -> None:
+    settings = load_settings(openai=OpenAISettings(base_url=server.openai_url))
+    embedder = open_embedder(settings, ModelChoice("openai"))
+    assert embedder.embed_passages(["a"]).shape == (1, 1536)
+    embedder.close()
+
+
+def test_openai_itself_needs_one() -> None:
+    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY is not set"):
+        open_embedder(load_settings(embedding=EmbeddingSettings(provider="openai")))
+
+
+def test_a_server_that_counts_no_tokens_is_believed(server: EmbeddingServer) -> None:
+    server.always = Spoil(lambda reply: reply.pop("usage"))
+    with Asking("openai", server) as asking:
+        assert len(asking.embedder.embed_passages(TEXTS)) == 7
+
+
+def test_an_answer_without_vectors_is_refused(server: EmbeddingServer) -> None:
+    server.always = Raw(b'{"object": "list", "data": [], "model": "m"}')
+    with Asking("openai", server) as asking, pytest.raises(EmbeddingFailed, match="0 vectors"):
+        asking.embedder.embed_passages(["a"])
+
+
+def test_a_space_may_name_another_model_than_the_settings(server: EmbeddingServer) -> None:
+    settings = provider_settings(server, embed_dims=512)
+    embedder = open_embedder(settings, ModelChoice("openai", "text-embedding-3-large"))
+    assert embedder.embed_passages(["a"]).shape == (1, 3072)
+    embedder.close()

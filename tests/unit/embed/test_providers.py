@@ -1,0 +1,276 @@
+"""Every failure of a provider, for both of them, against a real HTTP server."""
+
+from __future__ import annotations
+
+import base64
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput, KgError
+from kg_api.models.spaces import ModelChoice
+from kg_api.retrying import RetryPolicy
+from tests.support.embedding_server import Behaviour, Drop, EmbeddingServer, Hang, Raw, Spoil, Status
+from tests.support.providers import CANARY, QUICK, Asking
+
+TEXTS = ["The cat sleeps.", "Rates rose.", "A kitten naps."]
+
+
+def vectors_of(reply: dict[str, Any]) -> list[Any]:
+    """The vectors of an answer as plain numbers, to be spoilt in place."""
+    if "embeddings" in reply:
+        return reply["embeddings"]
+    for item in reply["data"]:
+        if isinstance(item["embedding"], str):
+            item["embedding"] = np.frombuffer(base64.b64decode(item["embedding"]), "<f4").tolist()
+    return [item["embedding"] for item in reply["data"]]
+
+
+def fill(value: Any) -> Callable[[dict[str, Any]], None]:
+    def spoil(reply: dict[str, Any]) -> None:
+        vectors_of(reply)[1][:] = [value] * len(vectors_of(reply)[1])
+
+    return spoil
+
+
+def shorten(reply: dict[str, Any]) -> None:
+    for vector in vectors_of(reply):
+        del vector[-1]
+
+
+def drop_one(reply: dict[str, Any]) -> None:
+    (reply.get("data") or reply["embeddings"]).pop()
+
+
+def add_one(reply: dict[str, Any]) -> None:
+    rows = reply.get("data") or reply["embeddings"]
+    rows.append({**rows[0], "index": 3} if isinstance(rows[0], dict) else rows[0])
+
+
+def test_it_works(asking: Asking) -> None:
+    found = asking.embedder.embed_passages(TEXTS)
+    prefix = "search_document: " if asking.provider == "nomic" else ""
+    size = asking.embedder.identity.dimensions
+    expected = DeterministicEmbedder(size).embed_passages([prefix + text for text in TEXTS])
+    assert found.dtype == np.float32
+    assert np.allclose(found, expected, atol=1e-6)
+    assert len(asking.server.requests) == 1
+    assert asking.server.requests[0].headers["authorization"] == f"Bearer {CANARY}"
+
+
+PASSING: list[Behaviour] = [
+    *map(Status, (408, 429, 500, 502, 503, 504)), Hang(), Drop(mid_body=True), Drop(mid_body=False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("behaviour", PASSING, ids=str)
+def test_what_may_pass_is_asked_again(asking: Asking, behaviour: Behaviour) -> None:
+    asking.server.then(behaviour, None)
+    assert asking.embedder.embed_passages(TEXTS).shape == (3, asking.embedder.identity.dimensions)
+    assert len(asking.server.requests) == 2
+    assert asking.server.requests[0].body == asking.server.requests[1].body
+
+
+@pytest.mark.parametrize("behaviour", PASSING, ids=str)
+def test_three_tries_are_all(asking: Asking, behaviour: Behaviour) -> None:
+    asking.server.always = behaviour
+    with pytest.raises(EmbeddingUnavailable) as raised:
+        asking.embedder.embed_passages(TEXTS)
+    assert raised.value.retry_after_seconds is None
+    assert asking.server.url in str(raised.value)
+    assert len(asking.server.requests) == 3
+    assert asking.server.waits[0] >= QUICK
+    assert asking.server.waits[1] >= 2 * QUICK
+
+
+def test_nobody_there_is_asked_again_too(asking: Asking) -> None:
+    asking.server.__exit__()
+    with pytest.raises(EmbeddingUnavailable, match="cannot be reached"):
+        asking.embedder.embed_passages(TEXTS)
+
+
+FINAL: list[tuple[Status, type[KgError], str]] = [
+    (Status(400), InvalidInput, "does not take the texts"),
+    (Status(413), InvalidInput, "does not take the texts"),
+    (Status(422), InvalidInput, "does not take the texts"),
+    (Status(401), ConfigurationError, "_API_KEY"),
+    (Status(403), ConfigurationError, "_API_KEY"),
+    (Status(404), ConfigurationError, "_MODEL or .*_BASE_URL"),
+    (Status(405), ConfigurationError, "_BASE_URL"),
+    (Status(302), ConfigurationError, "_BASE_URL"),
+    (Status(501), ConfigurationError, "_BASE_URL"),
+]
+
+
+@pytest.mark.parametrize(("behaviour", "kind", "message"), FINAL, ids=str)
+def test_what_will_not_pass_is_never_asked_again(
+    asking: Asking, behaviour: Status, kind: type[KgError], message: str
+) -> None:
+    asking.server.always = behaviour
+    for call in (lambda: asking.embedder.embed_passages(TEXTS), lambda: asking.embedder.embed_query("cat")):
+        asking.server.requests.clear()
+        with pytest.raises(kind, match=message):
+            call()
+        assert len(asking.server.requests) == 1
+
+
+UNUSABLE: list[tuple[Behaviour, str]] = [
+    (Spoil(drop_one), "3 texts were sent and 2 vectors came back"),
+    (Spoil(add_one), "3 texts were sent and 4 vectors came back"),
+    (Spoil(shorten), r"have \d+ numbers, not \d+"),
+    (Spoil(fill(float("nan"))), "zero or not finite"),
+    (Spoil(fill(float("inf"))), "zero or not finite"),
+    (Spoil(fill(1e400)), "zero or not finite"),
+    (Spoil(fill(0)), "zero or not finite"),
+    (Spoil(fill("x")), "not a list of numbers"),
+    (Spoil(fill({})), "not a list of numbers"),
+    (Spoil(fill([1])), "numbers, not"),
+    (Raw(b"<html>Log in</html>", "text/html"), "_BASE_URL"),
+    (Raw(b"[]"), "_BASE_URL"),
+    (Raw(b"{}"), "_BASE_URL"),
+    (Raw(b'{"data": 3, "embeddings": 3}'), "_BASE_URL"),
+    (Raw(b'{"data": [{"embe'), "_BASE_URL"),
+    (Raw(b'"\xff\xfe"'), "_BASE_URL"),
+    (Raw(b""), "_BASE_URL"),
+]
+
+
+@pytest.mark.parametrize(("behaviour", "message"), UNUSABLE)
+def test_unusable_answers_say_what_is_wrong(asking: Asking, behaviour: Behaviour, message: str) -> None:
+    asking.server.always = behaviour
+    with pytest.raises(EmbeddingFailed, match=message):
+        asking.embedder.embed_passages(TEXTS)
+    assert len(asking.server.requests) == 1
+
+
+def test_retry_after_in_seconds_is_obeyed(asking: Asking) -> None:
+    asking.server.then(Status(429, retry_after="1"))
+    asking.embedder.embed_passages(TEXTS)
+    assert 1 <= asking.server.waits[0] < 2
+
+
+def test_retry_after_as_a_date_is_obeyed(asking: Asking) -> None:
+    moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=2)
+    asking.server.then(Status(503, retry_after=format_datetime(moment, usegmt=True)))
+    asking.embedder.embed_passages(TEXTS)
+    assert datetime.now(UTC) >= moment
+    assert asking.server.waits[0] > 0.5
+
+
+def test_a_long_retry_after_is_handed_on_at_once(asking: Asking) -> None:
+    asking.server.always = Status(429, retry_after="120")
+    begun = time.monotonic()
+    with pytest.raises(EmbeddingUnavailable, match="120 s") as raised:
+        asking.embedder.embed_passages(TEXTS)
+    assert time.monotonic() - begun < 1
+    assert raised.value.retry_after_seconds == 120
+    assert len(asking.server.requests) == 1
+
+
+def test_the_real_policy_waits_one_second_first(server: EmbeddingServer) -> None:
+    with Asking("openai", server) as asking:
+        embedder = asking.opener(asking.settings, ModelChoice("openai"))
+        server.then(Status(500))
+        embedder.embed_passages(TEXTS)
+        embedder.close()
+    assert 1 <= server.waits[0] < 1.8
+
+
+def test_the_settings_say_how_often(server: EmbeddingServer) -> None:
+    with Asking("openai", server, max_retries=0) as asking:
+        server.always = Status(500)
+        embedder = asking.opener(asking.settings, ModelChoice("openai"))
+        with pytest.raises(EmbeddingUnavailable):
+            embedder.embed_passages(TEXTS)
+        embedder.close()
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("behaviour", [Hang(), Status(503), Status(429, retry_after="3")], ids=str)
+def test_a_question_has_a_deadline_of_its_own(server: EmbeddingServer, behaviour: Behaviour) -> None:
+    with Asking("openai", server, timeout=30, query_seconds=0.6) as asking:
+        server.always = behaviour
+        embedder = asking.opener(asking.settings, ModelChoice("openai"), RetryPolicy(first_wait=0.2))
+        begun = time.monotonic()
+        with pytest.raises(EmbeddingUnavailable):
+            embedder.embed_query("cats")
+        assert time.monotonic() - begun < 1
+        embedder.close()
+
+
+def test_no_text_is_sent_when_one_is_wrong(asking: Asking) -> None:
+    for wrong in ("", " \n", "\ud800", "word " * 9000):
+        with pytest.raises(InvalidInput):
+            asking.embedder.embed_passages(["fine", wrong])
+    with pytest.raises(InvalidInput):
+        asking.embedder.embed_query(" ")
+    assert asking.server.requests == []
+
+
+def test_passages_go_in_batches_and_come_back_in_order(asking: Asking) -> None:
+    texts = [f"text number {n}" for n in range(250)]
+    found = asking.embedder.embed_passages(texts)
+    sent = [request.body.get("input") or request.body["texts"] for request in asking.server.requests]
+    assert [len(each) for each in sent] == [100, 100, 50]
+    assert [text for each in sent for text in each] == texts
+    for at in (0, 99, 100, 249):
+        assert np.allclose(found[at], asking.embedder.embed_passages([texts[at]])[0], atol=1e-6)
+
+
+def test_a_batch_is_bounded_by_tokens_too(asking: Asking) -> None:
+    texts = ["word " * 8000] * 40
+    asking.embedder.embed_passages(texts)
+    sent = [request.body.get("input") or request.body["texts"] for request in asking.server.requests]
+    assert [len(each) for each in sent] == [37, 3]
+
+
+def test_several_threads_may_ask_at_once(asking: Asking) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda n: asking.embedder.embed_passages([f"text {n}"])[0], range(24)))
+    again = asking.embedder.embed_passages([f"text {n}" for n in range(24)])
+    assert np.allclose(np.stack(found), again, atol=1e-6)
+
+
+def test_a_very_long_question_is_asked_in_one_request_of_few_pieces(asking: Asking) -> None:
+    vector = asking.embedder.embed_query("cats and dogs. " * 40_000)
+    sent = asking.server.requests[-1].body
+    assert np.isclose(np.linalg.norm(vector), 1, atol=1e-6)
+    assert len(asking.server.requests) == 1
+    assert 1 < len(sent.get("input") or sent["texts"]) <= 16
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        *(
+            Status(status, message=f"bad key {CANARY}: {TEXTS[0]}", code=CANARY)
+            for status in (400, 401, 404, 429)
+        ),
+        Status(500, message=CANARY),
+        Hang(),
+        Drop(),
+        Raw(CANARY.encode(), "text/plain"),
+        Spoil(shorten),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_key_and_texts_are_in_no_error_log_or_repr(
+    asking: Asking, behaviour: Behaviour, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    asking.server.always = behaviour
+    with caplog.at_level("DEBUG", "kg_api"), pytest.raises(KgError) as raised:
+        asking.embedder.embed_passages(TEXTS)
+    chain = "".join(traceback.format_exception(raised.value))
+    assert raised.value.__context__ is None
+    shown = f"{chain} {raised.value!r} {asking.embedder!r} {vars(asking.embedder)} {asking.settings!r}"
+    shown += "".join(capfd.readouterr()) + caplog.text
+    assert CANARY not in shown
+    assert TEXTS[0] not in shown
