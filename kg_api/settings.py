@@ -5,16 +5,21 @@ KG_* variables, nested by `__` (KG_NEO4J__URI), and a provider's own by its own 
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, Self, cast
 
 import platformdirs
 from pydantic import BaseModel, Field, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from kg_api.errors import ConfigurationError
 from kg_api.models.spaces import Provider
@@ -184,18 +189,23 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - nor such a folder
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Add the providers' own variables."""
-        return init_settings, _TheirOwnNames(settings_cls), env_settings
+        environment = cast("EnvSettingsSource", env_settings).env_vars
+        return init_settings, _TheirOwnNames(settings_cls, environment), env_settings
 
 
 class _TheirOwnNames(PydanticBaseSettingsSource):
-    """Reads OPENAI_API_KEY into `openai.api_key`, and so on."""
+    """Reads OPENAI_API_KEY into `openai.api_key`, and so on; the names in `environment` are in lower case."""
+
+    def __init__(self, settings_cls: type[BaseSettings], environment: Mapping[str, str | None]) -> None:
+        super().__init__(settings_cls)
+        self._environment = environment
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[object, str, bool]:
         section = cast("type[Section]", type(field.default))
         own = {
             name: value
             for name in section.model_fields
-            if (value := os.environ.get(f"{field_name}_{name}".upper()))
+            if (value := self._environment.get(f"{field_name}_{name}"))
         }
         return own, field_name, True
 

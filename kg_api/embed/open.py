@@ -75,7 +75,7 @@ def _open_local(settings: Settings, choice: ModelChoice, on_progress: Progress |
 
 
 def _find_local(settings: Settings, name: str | None, on_progress: Progress | None) -> tuple[Path, ModelSpec]:
-    """Find a packaged model, or that of a folder of one's own: without a name, or by the one in model.json."""
+    """Find a packaged model, or that of a folder: nameless, or by the name in its model.json."""
     if name is None:
         return find_model(settings, on_progress)
     own = settings.embedding.model_folder

@@ -41,7 +41,7 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> Vectors:
         """Embed a question, with the model's query prefix; one over `max_tokens` is averaged over its spans.
 
-        Of a question of more than 16 spans, 16 that are spread evenly stand for it.
+        Of a question of more than 8 spans, 8 that are spread evenly stand for it.
 
         Returns:
             float32, shape (dimensions,), of length 1.

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from kg_api.embed.spans import Measure, Token
 from kg_api.errors import ConfigurationError, InvalidInput
 
-QUERY_PIECES = 16
-"""Pieces of a very long question that are embedded, spread evenly; 16 of 512 tokens hold some 6000 words."""
+QUERY_PIECES = 8
+"""Pieces of a very long question that are embedded, spread evenly; 8 of 512 tokens hold some 3000 words."""
 
 
 class Tokenizer(Protocol):

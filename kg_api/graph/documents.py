@@ -95,9 +95,9 @@ def _store(tx: Transaction, record: DocumentRecord, before: Row, mark: str) -> S
     places = tx.run("documents/source_places", document_id=record.document_id)
     difference = _difference(places, record.sources)
     config = read_configuration(tx, record.ontology)
-    _write(tx, record, difference)
+    bereft = _write(tx, record, difference)
     tx.run("documents/describe", document_id=record.document_id, properties=_properties(record, mark))
-    due = _look_again(tx, before, record, difference, config)
+    due = len(bereft) + _look_again(tx, before, record, difference, config)
     wanted = due and config.embed_on_ingest
     job_id = request_job(tx, "source_embedding", record.ontology, added=due) if wanted else None
     return Stored(_change(before, record, difference), job_id)
@@ -145,10 +145,12 @@ def _source_row(source: SourceRecord) -> Row:
     }
 
 
-def _write(tx: Transaction, record: DocumentRecord, difference: _Difference) -> None:
+def _write(tx: Transaction, record: DocumentRecord, difference: _Difference) -> set[str]:
+    """Write the difference; give the sources that lost a chunk which they shared with one that has gone."""
+    bereft: set[str] = set()
     scope = [scope_of_ontology(record.ontology), scope_of_document(record.document_id)]
     for ids in _portions(difference.gone):
-        tx.run("sources/delete_many", ids=ids)
+        bereft.update(tx.run("sources/delete_many", ids=ids)[0]["shared"])
     for rows in _portions(sorted(difference.moved, key=lambda source: source.source_id)):
         tx.run("sources/move_many", rows=[_source_row(row) for row in rows])
     for rows in _portions(sorted(difference.new, key=lambda source: source.source_id)):
@@ -158,6 +160,7 @@ def _write(tx: Transaction, record: DocumentRecord, difference: _Difference) -> 
             document_id=record.document_id,
             scope=scope,
         )
+    return bereft.difference(difference.gone)
 
 
 def _portions(items: Sequence[T]) -> Iterator[Sequence[T]]:

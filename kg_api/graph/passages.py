@@ -116,7 +116,7 @@ def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[F
 
 def chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkText]:
     """What some chunks say, by id; one that has gone meanwhile is missing."""
-    rows = graph.read("chunks/texts", chunk_ids=list(chunk_ids)) if chunk_ids else []
+    rows = graph.read("chunks/texts", chunk_ids=list(dict.fromkeys(chunk_ids))) if chunk_ids else []
     return {row["chunk_id"]: _text(row) for row in rows}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kg_api.graph.passages import ChunkText, Found
@@ -45,7 +45,10 @@ class Hit:
 
 
 def best(
-    lanes: Lanes, limit: int, min_similarity: float | None = None, unmeasured: Container[str] = ()
+    lanes: Lanes,
+    limit: int,
+    min_similarity: float | None = None,
+    unmeasured: Callable[[str], bool] = lambda _: False,
 ) -> list[Hit]:
     """The best hits: in the order of the one lane that was asked, else of the fused lanes.
 
@@ -53,14 +56,14 @@ def best(
         lanes: what was found.
         limit: most of them.
         min_similarity: what is less similar, or has no vector, is left out.
-        unmeasured: ontologies in whose space the question has no vector; there nothing is left out.
+        unmeasured: whether the question has no vector in an ontology's space; there nothing is left out.
     """
     places = {name: _ranks(lane) for name, lane in lanes.asked.items()}
     found = {each.place.source_id: each for lane in reversed([*lanes.asked.values()]) for each in lane}
     ordered = [
         Hit(found[identity], score, _told({name: ranks.get(identity) for name, ranks in places.items()}))
         for identity, score in _scores(lanes).items()
-        if found[identity].place.ontology in unmeasured or _similar_enough(found[identity], min_similarity)
+        if unmeasured(found[identity].place.ontology) or _similar_enough(found[identity], min_similarity)
     ]
     return ordered[:limit]
 

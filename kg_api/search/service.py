@@ -11,6 +11,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.library import find_source, neighbours
 from kg_api.graph.passages import Found, SpaceVectors, by_text, by_vector, chunk_texts
 from kg_api.models.search import SourceContext, SourceHit, SourceHits, SourceSearch
+from kg_api.models.spaces import FIRST_SLUG
 from kg_api.search import degraded
 from kg_api.search.answer import Lanes, best, needed_texts, told
 from kg_api.search.query import Query, prepare
@@ -58,8 +59,12 @@ class SearchService:
         lanes = self._lanes(query, scope, vectors, populating, watch)
         blind = {vector.space.slug for vector in vectors if vector.vector is None}
         spaces = {name: plan.space.slug for name, plan in plans.items()}
-        unmeasured = {name for name, slug in spaces.items() if slug in blind}
-        found = best(lanes.pointed(), request.limit, request.min_similarity, unmeasured)
+        found = best(
+            lanes.pointed(),
+            request.limit,
+            request.min_similarity,
+            unmeasured=lambda ontology: spaces.get(ontology, FIRST_SLUG) in blind,
+        )
         hits = told(found, chunk_texts(self._graph, needed_texts(found)), spaces)
         if request.expand_context:
             with watch.stage("context"):
@@ -126,7 +131,7 @@ class SearchService:
     ) -> list[Found]:
         if vector.vector is None:
             return []
-        with watch.stage("vector" if scope.space.slug == "default" else f"vector_{scope.space.slug}"):
+        with watch.stage("vector" if scope.space.slug == FIRST_SLUG else f"vector_{scope.space.slug}"):
             return by_vector(self._graph, vector.vector, scope.space, scope.filters, query.depth)
 
     def _by_text(

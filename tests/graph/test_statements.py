@@ -145,7 +145,7 @@ HOT = [
     "sources/hold",
     "sources/mark",
 ]
-HOT += [
+HOT_CHUNKS = [
     "sources/of_document",
     "chunks/of_sources",
     "chunks/delete_others",
@@ -155,7 +155,7 @@ HOT += [
 """Run for every batch or every search: none may look at all there is."""
 
 
-@pytest.mark.parametrize("name", HOT)
+@pytest.mark.parametrize("name", HOT + HOT_CHUNKS)
 def test_a_hot_statement_reads_an_index(name: str, explained: neo4j.Driver) -> None:
     used = operators(explained, name)
     assert not used & {"AllNodesScan", "NodeByLabelScan"}, used

@@ -1,6 +1,7 @@
 """What port.Embedder promises, for every embedder that ships."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,8 @@ def short_embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
         case "deterministic":
             yield DeterministicEmbedder(max_tokens=32)
         case _:
-            server, sizes = request.getfixturevalue("server"), {"embed_dims": 64, "max_tokens": 64}
+            server = request.getfixturevalue("server")
+            sizes: dict[str, Any] = {"embed_dims": 64, "max_tokens": 64}
             server.dimensions["own-model"] = 64
             with Asking("openai", server, embed_model="own-model", **sizes) as asking:
                 yield asking.embedder

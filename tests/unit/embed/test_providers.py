@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.embed.tokens import QUERY_PIECES
 from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput, KgError
 from kg_api.models.spaces import ModelChoice
 from kg_api.retrying import RetryPolicy
@@ -244,7 +245,7 @@ def test_a_very_long_question_is_asked_in_one_request_of_few_pieces(asking: Aski
     sent = asking.server.requests[-1].body
     assert np.isclose(np.linalg.norm(vector), 1, atol=1e-6)
     assert len(asking.server.requests) == 1
-    assert 1 < len(sent.get("input") or sent["texts"]) <= 16
+    assert 1 < len(sent.get("input") or sent["texts"]) <= QUERY_PIECES
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kg_api.graph.passages import Found
-from kg_api.models.search import Place
+from kg_api.graph.passages import ChunkText, Found, FoundChunk
+from kg_api.models.search import Place, SourceHit
+from kg_api.search.answer import Lanes, best, told
 
 TEXT = "  One fox runs over the hill.\n\n"
 START = 100
@@ -25,7 +26,19 @@ def place(identity: str, text: str = TEXT) -> Place:
 
 
 def found(
-    identity: str, score: float, similarity: float | None = None, offset: int = 0, length: int | None = None
+    identity: str,
+    score: float,
+    similarity: float | None = None,
+    chunk: tuple[int, int] | None = None,
+    covers: tuple[str, ...] = (),
+    parent: str | None = None,
 ) -> Found:
-    """One finding."""
-    return Found(place(identity), similarity, score, offset, length)
+    """One finding, with its chunk's offsets if it has one."""
+    part = FoundChunk(f"c-{identity}", *chunk, covers or (identity,), parent) if chunk else None
+    return Found(place(identity), similarity, score, part)
+
+
+def hits(lanes: Lanes, limit: int, least: float | None = None, **texts: ChunkText) -> list[SourceHit]:
+    """The answer's hits for what lanes found; chunks over several sources say what `texts` has by their id."""
+    named = {name.replace("_", "-"): text for name, text in texts.items()}
+    return told(best(lanes.pointed(), limit, least), named, {"notes": "default"})

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.passages import Found
-from kg_api.search.answer import Lanes, hits
+from kg_api.graph.passages import ChunkText, Found, FoundChunk
+from kg_api.search.answer import Lanes, needed_texts, best
 from kg_api.search.fusion import reciprocal_rank_fusion
-from tests.unit.search.found import START, TEXT, found, place
+from tests.unit.search.found import START, TEXT, found, hits, place
 
 
 def test_one_lane_keeps_its_order_and_its_own_scores() -> None:
@@ -21,7 +21,8 @@ def test_one_lane_keeps_its_order_and_its_own_scores() -> None:
 
 def test_two_lanes_are_fused_and_each_hit_says_its_ranks() -> None:
     lanes = Lanes(
-        vector=[found("a", 0.9, 0.9), found("b", 0.8, 0.8)], text=[found("b", 7.0, 0.8), found("c", 5.0)]
+        vectors={"default": [found("a", 0.9, 0.9), found("b", 0.8, 0.8)]},
+        text=[found("b", 7.0, 0.8), found("c", 5.0)],
     )
     answer = hits(lanes, 10)
     expected = reciprocal_rank_fusion({"vector": ["a", "b"], "text": ["b", "c"]})
@@ -34,15 +35,15 @@ def test_two_lanes_are_fused_and_each_hit_says_its_ranks() -> None:
 
 
 def test_an_empty_lane_is_a_lane_that_was_asked() -> None:
-    answer = hits(Lanes(vector=[found("a", 0.9, 0.9)], text=[]), 10)
+    answer = hits(Lanes(vectors={"default": [found("a", 0.9, 0.9)]}, text=[]), 10)
     assert answer[0].score == pytest.approx(1 / 61)
-    assert hits(Lanes(vector=[], text=[]), 10) == hits(Lanes(text=[]), 10) == []
+    assert hits(Lanes(vectors={"default": []}, text=[]), 10) == hits(Lanes(text=[]), 10) == []
 
 
 @given(st.integers(0, 8), st.integers(0, 8), st.integers(1, 10))
 def test_the_limit_cuts_the_fused_list(vectors: int, words: int, limit: int) -> None:
     vector = [found(f"v{n}", 1 - n / 10, 1 - n / 10) for n in range(vectors)]
-    lanes = Lanes(vector=vector, text=[found(f"t{n}", 9.0 - n) for n in range(words)])
+    lanes = Lanes(vectors={"default": vector}, text=[found(f"t{n}", 9.0 - n) for n in range(words)])
     every = hits(lanes, 100)
     assert len(every) == vectors + words
     assert hits(lanes, limit) == every[:limit]
@@ -56,7 +57,7 @@ def test_less_similar_hits_are_left_out_before_the_cut() -> None:
 
 
 def test_the_vector_lane_says_which_chunk_and_how_similar() -> None:
-    lanes = Lanes(vector=[found("a", 0.9, 0.9, offset=6, length=4)], text=[found("a", 5.0, 0.4)])
+    lanes = Lanes(vectors={"default": [found("a", 0.9, 0.9, chunk=(6, 10))]}, text=[found("a", 5.0, 0.4)])
     (hit,) = hits(lanes, 10)
     assert (hit.similarity, hit.chunk.text) == (0.9, "fox")
     assert TEXT[hit.chunk.start - START : hit.chunk.end - START] == "fox"
@@ -72,7 +73,16 @@ def test_without_chunks_the_whole_source_matched_without_the_blanks_around_it() 
 @given(st.text(), st.integers(0, 20), st.integers(0, 20))
 def test_a_chunk_stands_where_it_says(text: str, offset: int, length: int) -> None:
     document = "x" * START + text
-    (hit,) = hits(Lanes(vector=[Found(place("a", text), 0.5, 0.5, offset, length)]), 10)
+    (hit,) = hits(
+        Lanes(
+            vectors={
+                "default": [
+                    Found(place("a", text), 0.5, 0.5, FoundChunk("c", offset, offset + length, ("a",), None))
+                ]
+            }
+        ),
+        10,
+    )
     assert document[hit.chunk.start : hit.chunk.end] == hit.chunk.text
     assert hit.chunk.text == text[offset : offset + length].strip()
 
@@ -80,3 +90,29 @@ def test_a_chunk_stands_where_it_says(text: str, offset: int, length: int) -> No
 def test_a_hit_carries_its_place() -> None:
     (hit,) = hits(Lanes(text=[found("a", 5.0)]), 10)
     assert hit.model_dump(include=set(place("a").model_dump())) == place("a").model_dump()
+
+
+def test_each_space_is_a_lane_of_its_own_and_its_scores_are_compared_with_no_other() -> None:
+    lanes = Lanes({"small": [found("a", 0.2, 0.2), found("b", 0.1, 0.1)], "large": [found("c", 0.9, 0.9)]})
+    answer = hits(lanes, 10)
+    assert [(hit.source_id, hit.ranks.vector) for hit in answer] == [("a", 1), ("c", 1), ("b", 2)]
+    assert answer[0].score == answer[1].score == pytest.approx(1 / 61)
+
+
+def test_a_chunk_over_several_sources_stands_for_the_one_that_the_words_point_at() -> None:
+    vector = [found("a", 0.9, 0.9, chunk=(0, 5), covers=("a", "b", "c"))]
+    text = ChunkText("all of it", START, START + 9, ("a", "b", "c"))
+    (hit,) = hits(Lanes({"default": vector}, [found("b", 5.0)]), 10, c_a=text)
+    assert (hit.source_id, hit.ranks.vector, hit.ranks.text) == ("b", 1, 1)
+    assert (hit.chunk.text, hit.chunk.source_ids) == ("all of it", ["a", "b", "c"])
+    (alone,) = hits(Lanes({"default": vector}), 10, c_a=text)
+    assert alone.source_id == "a"
+
+
+def test_the_parent_comes_with_the_hit() -> None:
+    lanes = Lanes({"default": [found("a", 0.9, 0.9, chunk=(6, 9), parent="p")]})
+    assert needed_texts(best(lanes, 10)) == ["p"]
+    (hit,) = hits(lanes, 10, p=ChunkText(" a larger part ", 90, 105, ("a", "b")))
+    assert hit.chunk.text == "fox"
+    assert hit.parent is not None
+    assert (hit.parent.text, hit.parent.start, hit.parent.end) == ("a larger part", 91, 104)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pytest
 
+from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import Embedder
 from kg_api.embed.unavailable import UnavailableEmbedder
 from kg_api.errors import Conflict, InvalidInput, Unavailable
 from kg_api.graph.database import Graph, Row
-from kg_api.graph.spaces import Space
 from kg_api.models.search import SourceHits, SourceSearch
+from kg_api.models.spaces import ModelChoice
 from kg_api.search import readiness
 from kg_api.search.query import MAX_SCOPES
 from kg_api.search.readiness import IndexWatch
 from kg_api.search.service import SearchService
+from kg_api.spaces.probe import PROBE_TEXT
+from kg_api.spaces.registry import SpaceRegistry
 from tests.support.embedders import small_embedder
 from tests.unit.search.found import place
 
-SPACE = Space("default", small_embedder().identity.fingerprint, 256, "passage_embedding")
+SMALL, LARGE = small_embedder(), DeterministicEmbedder(dimensions=512)
+SPACES = {"default": SMALL, "large": LARGE}
 
 
 class CannedGraph(Graph):
@@ -30,12 +35,14 @@ class CannedGraph(Graph):
         self.states: dict[str, tuple[str, float]] = {
             "source_text": ("ONLINE", 100.0),
             "passage_embedding": ("ONLINE", 100.0),
+            "passage_embedding_large": ("ONLINE", 100.0),
             **states,
         }
+        self.further: str | None = None
         self.asked: list[tuple[str, Row]] = []
 
-    def read(self, name: str, /, **parameters: Any) -> list[Row]:
-        self.asked.append((name, parameters))
+    def read(self, name: str, space: str = "default", /, **parameters: Any) -> list[Row]:
+        self.asked.append((name, {**parameters, "in": space}))
         return getattr(self, name.replace("/", "_"))()
 
     def indexes_states(self) -> list[Row]:
@@ -44,13 +51,32 @@ class CannedGraph(Graph):
 
     def search_by_vector(self) -> list[Row]:
         row = {**place("by vector").model_dump(), "similarity": 0.9, "score": 0.95}
-        return [{**row, "offset": None, "length": None}]
+        return [{**row, **dict.fromkeys(("chunk_id", "offset", "end_offset", "parent_id")), "covers": []}]
+
+    search_by_vector_in_ontologies = search_by_vector
+    search_by_vector_in_documents = search_by_vector
 
     def search_by_text(self) -> list[Row]:
-        return [{**place("by text").model_dump(), "similarity": 0.4, "score": 3.0}]
+        return [{**place("by text").model_dump(), "similarity": 0.4, "score": 3.0, "asked": True}]
 
-    def ontologies_names(self) -> list[Row]:
-        return [{"ontology": f"o{n}"} for n in range(6)]
+    def ontologies_configuration(self) -> list[Row]:
+        unset = {"chunking": None, "embed_on_ingest": None}
+        spaces = [self.further if n == 5 else None for n in range(6)]
+        return [{"ontology": f"o{n}", "space": space, **unset} for n, space in enumerate(spaces)]
+
+    def spaces_list(self) -> list[Row]:
+        rows = [{**asdict(model.identity), "slug": slug} for slug, model in SPACES.items()]
+        about = {"state": "active", "created_at": None}
+        return [
+            {
+                "space": {**row, **about, "probe": SPACES[row["slug"]].embed_query(PROBE_TEXT)},
+                "ontologies": [],
+            }
+            for row in rows
+        ]
+
+    def spaces_find(self) -> list[Row]:
+        return self.spaces_list()[:1]
 
     def times(self, name: str) -> int:
         return [each for each, _ in self.asked].count(name)
@@ -60,7 +86,10 @@ POPULATING = ("POPULATING", 40.0)
 
 
 def searched(graph: Graph, embedder: Embedder | None = None, **asked: Any) -> SourceHits:
-    service = SearchService(graph, embedder or small_embedder(), SPACE)
+    def open_model(choice: ModelChoice | None) -> Embedder:
+        return LARGE if choice else embedder or SMALL
+
+    service = SearchService(graph, SpaceRegistry(graph, open_model))
     try:
         return service.search(SourceSearch.model_validate({"query_text": "two words", **asked}))
     finally:
@@ -163,7 +192,7 @@ def test_the_clients_vector_in_mode_text_gives_only_similarities() -> None:
     answer = searched(graph, query_vector=[1.0] * 256, space="default", mode="text")
     assert (answer.mode, graph.times("search/by_vector")) == ("text", 0)
     (parameters,) = [given for name, given in graph.asked if name == "search/by_text"]
-    assert parameters["vector"] is not None
+    assert list(parameters["vectors"]) == ["default"]
 
 
 @pytest.mark.parametrize("values", [[1.0] * 256, [3e38] * 256, [1e308] * 256, [5e-324] * 256])
@@ -193,3 +222,46 @@ def test_many_documents_are_asked_for_in_several_queries_and_merged() -> None:
     answer = searched(graph, documents=[f"d{n}" for n in range(200)], mode="text", ontology=["a", "b", "c"])
     assert graph.times("search/by_text") == 2
     assert len(answer.sources) == 1
+
+
+def test_ontologies_of_two_spaces_are_searched_once_in_each_with_a_vector_of_its_size() -> None:
+    graph = CannedGraph()
+    graph.further = "large"
+    answer = searched(graph)
+    lanes = {given["in"]: given for name, given in graph.asked if name == "search/by_vector_in_ontologies"}
+    assert {slug: len(given["vector"].to_native()) for slug, given in lanes.items()} == {
+        "default": 256,
+        "large": 512,
+    }
+    assert lanes["large"]["ontologies"] == ["o5"]
+    assert lanes["large"]["property"] == "embedding_large"
+    assert (answer.space, answer.spaces, parts(answer)) == (None, ["default", "large"], [])
+
+
+def test_only_the_space_of_what_is_asked_for_is_used() -> None:
+    graph = CannedGraph()
+    graph.further = "large"
+    assert searched(graph, ontology="o5").space == "large"
+    assert searched(graph, ontology=["o1", "o2"]).space == "default"
+
+
+def test_a_clients_vector_searches_its_space_and_tells_what_it_left_out() -> None:
+    graph = CannedGraph()
+    graph.further = "large"
+    answer = searched(graph, query_text=None, query_vector=[1.0] * 512, space="large", mode="vector")
+    assert answer.spaces == ["large"]
+    assert "o0, o1" in answer.degraded[0].effect
+
+
+def test_one_space_that_is_away_leaves_the_others_in_place() -> None:
+    graph = CannedGraph()
+    graph.further = "large"
+    answer = searched(graph, UnavailableEmbedder("no model"), min_similarity=0.5)
+    assert (answer.mode, answer.space) == ("hybrid", "large")
+    assert "in the space 'default' (no model)" in answer.degraded[0].effect
+
+
+def test_one_least_similarity_for_two_models_is_told() -> None:
+    graph = CannedGraph()
+    graph.further = "large"
+    assert "2 spaces alike" in searched(graph, min_similarity=0.1).degraded[0].effect

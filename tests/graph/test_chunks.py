@@ -1,0 +1,249 @@
+"""Chunks in the database: over several sources, through edits, in several spaces, and never embedded twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import neo4j
+import pytest
+
+from kg_api.graph import library
+from kg_api.graph.chunks import chunk_ids_of
+from kg_api.graph.configuration import write_configuration
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.graph.passages import chunk_texts
+from kg_api.graph.spaces import find_space
+from kg_api.models.configuration import EmbeddingConfig
+from kg_api.models.documents import DocumentRecord
+from kg_api.models.spaces import NewSpace
+from tests.graph.test_embedding_jobs import CountingEmbedder
+from tests.support.cypher import rows
+from tests.support.embedding import open_spaces, run_jobs, status
+from tests.support.records import record
+
+STRATEGIES: list[dict[str, Any]] = [
+    {"strategy": "sentence"},
+    {"strategy": "paragraph"},
+    {"strategy": "count", "chunk_size": 25, "overlap": 5},
+    {"strategy": "paragraph_group", "chunk_size": 100},
+    {"strategy": "hierarchical", "chunk_size": 150, "overlap": 20, "parent_size": 500},
+]
+
+
+def paragraph(number: int) -> str:
+    return " ".join(f"This is sentence {n} of paragraph {number}, about topic{number}." for n in range(4))
+
+
+def document(numbers: list[int], name: str = "a.md") -> DocumentRecord:
+    return record(name, [paragraph(number) for number in numbers])
+
+
+def configure(graph: Graph, **config: Any) -> None:
+    write_configuration(graph, "notes", EmbeddingConfig(**config))
+
+
+def chunks(driver: neo4j.Driver) -> list[dict[str, Any]]:
+    """Every chunk that is searched: its id and its parent's, its text as its sources have it, and its sources."""
+    found = rows(
+        driver,
+        "MATCH (c:Chunk)-[:CHUNK_OF]->(s:Source) WHERE c.embedding IS NOT NULL WITH c, s ORDER BY s.paragraph "
+        "WITH c, collect(s) AS parts OPTIONAL MATCH (c)-[:CHILD_OF]->(p) "
+        "RETURN c.chunk_id AS id, c.offset AS a, c.end_offset AS b, [s IN parts | s.full_text] AS texts, "
+        "[s IN parts | s.paragraph] AS paragraphs, collect(p.chunk_id) AS parents, c.embedding AS vector",
+    )
+    for each in found:
+        *before, last = each["texts"]
+        each["text"] = "".join([*before, last[: each["b"]]])[each["a"] :]
+    return sorted(found, key=lambda each: (each["paragraphs"], each["a"]))
+
+
+@pytest.mark.parametrize("config", STRATEGIES, ids=lambda config: config["strategy"])
+def test_every_strategy_embeds_all_text_and_each_chunk_has_the_vector_of_what_it_says(
+    graph: Graph, driver: neo4j.Driver, config: dict[str, Any]
+) -> None:
+    configure(graph, **config)
+    store_document(graph, document([1, 2, 3, 4, 5, 6]))
+    embedder = CountingEmbedder()
+    run_jobs(graph, embedder, batch_size=2)
+    assert (status(graph).embedded, status(graph).total) == (6, 6)
+    whole = rows(driver, "MATCH (s:Source) WHERE s.embedding IS NOT NULL RETURN s.full_text AS text")
+    found = chunks(driver)
+    assert bool(found) == (config["strategy"] != "paragraph")
+    assert {each["text"] for each in found} | {each["text"].strip() for each in whole} == set(embedder.texts)
+    assert {word for text in embedder.texts for word in text.split()} == {
+        word for number in range(1, 7) for word in paragraph(number).split()
+    }
+    expected = CountingEmbedder().embed_passages([each["text"] for each in found])
+    for each, vector in zip(found, expected, strict=True):
+        assert each["vector"] == pytest.approx(vector.tolist())
+
+
+def test_batches_make_the_same_chunks_as_one_go(graph: Graph, driver: neo4j.Driver) -> None:
+    made = []
+    for batch_size in (1, 2, 64):
+        library.delete_ontology(graph, "notes")
+        configure(graph, strategy="paragraph_group", chunk_size=100)
+        store_document(graph, document([1, 2, 3, 4, 5, 6, 7]))
+        run_jobs(graph, batch_size=batch_size)
+        made.append([each["id"] for each in chunks(driver)])
+    assert made[0] == made[1] == made[2]
+    assert len(made[0]) > 2
+
+
+@pytest.mark.parametrize("config", STRATEGIES, ids=lambda config: config["strategy"])
+@pytest.mark.parametrize(
+    "after",
+    [[1, 2, 3, 9, 4, 5, 6], [2, 3, 4, 5, 6], [1, 2, 5, 6], [6, 5, 4, 3, 2, 1], [1], [7, 8, 9]],
+    ids=["added", "first gone", "middle gone", "turned round", "one left", "all new"],
+)
+def test_after_an_edit_the_chunks_are_those_of_the_text_as_it_is(
+    graph: Graph, driver: neo4j.Driver, config: dict[str, Any], after: list[int]
+) -> None:
+    configure(graph, **config)
+    store_document(graph, document(after))
+    run_jobs(graph)
+    expected = [each["id"] for each in chunks(driver)]
+    store_document(graph, document([1, 2, 3, 4, 5, 6]))
+    run_jobs(graph)
+    store_document(graph, document(after))
+    for each in chunks(driver):
+        numbers = each["paragraphs"]
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), "no chunk over a gap, ever"
+    run_jobs(graph)
+    assert [each["id"] for each in chunks(driver)] == expected
+    assert status(graph).embedded == len(after)
+
+
+def test_an_edit_embeds_only_what_is_new(graph: Graph) -> None:
+    configure(graph, strategy="paragraph_group", chunk_size=100)
+    embedder = CountingEmbedder()
+    store_document(graph, document(list(range(12))))
+    run_jobs(graph, embedder)
+    embedder.texts.clear()
+    store_document(graph, document([*range(11), 99]))
+    run_jobs(graph, embedder)
+    assert embedder.texts
+    assert all("topic99" in text for text in embedder.texts), "chunks before the edit keep their vectors"
+
+
+def test_another_strategy_makes_what_is_there_stale_and_then_replaces_it(
+    graph: Graph, driver: neo4j.Driver
+) -> None:
+    store_document(graph, document([1, 2, 3]))
+    run_jobs(graph)
+    configure(graph, strategy="sentence")
+    assert (status(graph).stale, status(graph).missing) == (3, 0)
+    assert rows(driver, "MATCH (s:Source) RETURN count(s.embedding) AS n")[0]["n"] == 3, "found as they are"
+    rows(driver, "MATCH (j:Job) DELETE j")
+    from kg_api.graph.jobs import enqueue_slot  # noqa: PLC0415
+
+    enqueue_slot(graph, "backfill", "1")
+    run_jobs(graph)
+    assert (status(graph).stale, status(graph).embedded) == (0, 3)
+    assert rows(driver, "MATCH (s:Source) RETURN count(s.embedding) AS n")[0]["n"] == 0
+    configure(graph, strategy="paragraph")
+    enqueue_slot(graph, "backfill", "2")
+    run_jobs(graph)
+    assert rows(driver, "MATCH (c:Chunk) RETURN count(c) AS n")[0]["n"] == 0
+
+
+def test_small_chunks_have_the_larger_one_that_is_read(graph: Graph, driver: neo4j.Driver) -> None:
+    configure(graph, strategy="hierarchical", chunk_size=150, overlap=20, parent_size=500)
+    store_document(graph, document([1, 2, 3, 4, 5, 6]))
+    run_jobs(graph, batch_size=2)
+    found = chunks(driver)
+    assert all(len(each["parents"]) == 1 for each in found)
+    texts = chunk_texts(graph, [parent for each in found for parent in each["parents"]])
+    for each in found:
+        assert each["text"] in texts[each["parents"][0]].text
+        assert len(each["text"]) <= 150
+        assert len(texts[each["parents"][0]].text) <= 500
+    assert rows(driver, "MATCH (c:Chunk) WHERE NOT (c)-[:CHUNK_OF]->() RETURN count(c) AS n")[0]["n"] == 0
+
+
+def test_embedding_at_ingestion_can_be_off(graph: Graph) -> None:
+    from kg_api.graph.jobs import enqueue_slot  # noqa: PLC0415
+
+    configure(graph, embed_on_ingest=False)
+    assert store_document(graph, document([1])).job_id is None
+    enqueue_slot(graph, "backfill", "1")
+    run_jobs(graph)
+    assert status(graph).missing == 1
+
+
+def test_contexts_are_embedded_and_the_stored_text_stays(graph: Graph, driver: neo4j.Driver) -> None:
+    configure(graph, context="template")
+    embedder, about = CountingEmbedder(), document([1])
+    store_document(graph, replace(about, title="The Title"))
+    run_jobs(graph, embedder)
+    assert embedder.texts == [f"The Title > Top\n\n{paragraph(1)}"]
+    assert rows(driver, "MATCH (s:Source) RETURN s.full_text AS t")[0]["t"].strip() == paragraph(1)
+    embedder.texts.clear()
+    store_document(graph, replace(about, title="Another", content_hash="other"))
+    assert status(graph).stale == 1, "its context has changed, though its text has not"
+    run_jobs(graph, embedder)
+    assert embedder.texts == [f"Another > Top\n\n{paragraph(1)}"]
+
+
+def test_two_ontologies_on_two_spaces_each_have_vectors_of_their_own_size(
+    graph: Graph, driver: neo4j.Driver
+) -> None:
+    spaces = open_spaces(graph)
+    spaces.add(NewSpace(slug="large", provider="deterministic", dimensions=512))
+    write_configuration(graph, "other", EmbeddingConfig(space="large", strategy="sentence"))
+    store_document(graph, document([1]))
+    store_document(graph, record("b.md", [paragraph(2)], ontology="other"))
+    run_jobs(graph, spaces=spaces)
+    sizes = rows(
+        driver,
+        "MATCH (n) WHERE n:Source OR n:Chunk RETURN n.ontology AS o, size(n.embedding) AS a, "
+        "size(n.embedding_large) AS b, labels(n) AS l",
+    )
+    assert {(each["o"], each["a"], each["b"]) for each in sizes if each["a"] or each["b"]} == {
+        ("notes", 256, None),
+        ("other", None, 512),
+    }
+    assert status(graph, "other").embedded == 1
+    drop = "DROP INDEX passage_embedding_large"
+    rows(driver, drop)
+
+
+def test_what_was_embedded_before_comes_from_the_cache(graph: Graph) -> None:
+    embedder = CountingEmbedder()
+    store_document(graph, document([1, 2, 2, 3]))
+    run_jobs(graph, embedder, cached=True)
+    assert len(embedder.texts) == 3, "equal texts once"
+    library.delete_ontology(graph, "notes")
+    store_document(graph, document([3, 2, 1], name="other.md"))
+    run_jobs(graph, embedder, cached=True)
+    assert len(embedder.texts) == 3, "nothing is embedded twice"
+    assert status(graph).embedded == 3
+
+
+def test_the_cache_is_bounded_and_forgets_what_was_not_used(graph: Graph, driver: neo4j.Driver) -> None:
+    from kg_api.graph.cache import prune_cache, read_vectors  # noqa: PLC0415
+    from tests.support.embedders import small_embedder  # noqa: PLC0415
+
+    from kg_api.graph.cache import remember_vectors  # noqa: PLC0415
+
+    vector = small_embedder().embed_passages(["x"])[0]
+    remember_vectors(graph, {f"k{n}": vector for n in range(10)}, [])
+    remember_vectors(graph, {}, ["k3"])
+    assert prune_cache(graph, 4) == 6
+    assert "k3" in read_vectors(graph, [f"k{n}" for n in range(10)])
+    assert prune_cache(graph, 4) == 0
+    assert read_vectors(graph, ["k3"])["k3"].tobytes() == vector.tobytes(), "byte for byte"
+
+
+def test_chunks_of_one_space_do_not_count_for_another(graph: Graph) -> None:
+    spaces = open_spaces(graph)
+    configure(graph, strategy="sentence")
+    stored = document([1])
+    store_document(graph, stored)
+    run_jobs(graph, spaces=spaces)
+    ids = [source.source_id for source in stored.sources]
+    first = find_space(graph)
+    assert len(chunk_ids_of(graph, ids, first)) > 1
+    assert chunk_ids_of(graph, ids, replace(first, slug="other")) == set()
