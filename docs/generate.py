@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from kg_api.settings import Settings, load_settings
+from kg_api.settings import load_settings, variables
 from kg_api.web.app import create_app
 
 HERE = Path(__file__).parent
@@ -29,16 +28,13 @@ def cli() -> str:
 def settings() -> str:
     """Every variable with its default."""
     head = "# Settings\n\nAll are environment variables; the defaults are for one machine, offline.\n"
-    rows = ["| variable | default | meaning |", "| --- | --- | --- |", *_rows(Settings, "KG_")]
+    rows = ["| variable | default | meaning |", "| --- | --- | --- |", *_rows()]
     return "\n".join([NOTE, head, *rows, ""])
 
 
-def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:
-    for name, field in model.model_fields.items():
-        if isinstance(field.default, BaseModel):
-            yield from _rows(type(field.default), f"{prefix}{name.upper()}__")
-        else:
-            yield f"| `{prefix}{name.upper()}` | {_default(field)} | {field.description or ''} |"
+def _rows() -> Iterator[str]:
+    for name, field in variables():
+        yield f"| `{name}` | {_default(field)} | {field.description or ''} |"
 
 
 def _default(field: FieldInfo) -> str:

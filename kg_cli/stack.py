@@ -41,7 +41,7 @@ def launch(home: Home, settings: Settings) -> None:
         if state.read(home).failed():
             roles.stop(supervisor)
         if roles.running(supervisor) is None:
-            state.forget(home)
+            _begin_anew(home, settings)
             choose_ports(home, settings)
         roles.start(supervisor_role(home, settings))  # anew: it hands the ports on
 
@@ -56,10 +56,16 @@ def take_over(home: Home, settings: Settings) -> None:
         supervisor = supervisor_role(home, settings)
         if roles.running(supervisor):
             raise Conflict(ALREADY.format(home.path))
-        state.forget(home)
+        _begin_anew(home, settings)
         choose_ports(home, settings)
         if me := processes.identify(os.getpid()):
             processes.save(supervisor.pid_file, me)
+
+
+def _begin_anew(home: Home, settings: Settings) -> None:
+    state.forget(home)
+    if not any(map(roles.running, stack_roles(home, settings))):
+        home.forget_metrics()
 
 
 def leave(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> None:

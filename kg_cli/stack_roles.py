@@ -81,6 +81,7 @@ def _own_environment(home: Home, settings: Settings) -> dict[str, str]:
     """Give the settings that differ from ours: what was chosen, and paths that depend on our folder."""
     chosen: dict[str, Path | int | None] = {
         "KG_HOME": home.path,
+        "PROMETHEUS_MULTIPROC_DIR": home.metrics,  # /metrics of the service tells of the worker too
         "KG_CACHE": settings.cache.absolute(),
         "KG_API__PORT": home.api_port() or settings.api.port,
         "KG_EMBEDDING__MODEL_FOLDER": settings.embedding.model_folder

@@ -12,6 +12,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
 from tests.neo4j_server import Neo4jServer, neo4j_server
 
+OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_")
 KEPT_VARIABLES = ("KG_CACHE", "KG_TEST_")
 WIPE = "MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS"
 DROP_INDEX = "DROP INDEX passage_embedding IF EXISTS"
@@ -20,7 +21,7 @@ DROP_INDEX = "DROP INDEX passage_embedding IF EXISTS"
 @pytest.fixture(scope="session", autouse=True)
 def _clean_environment() -> Iterator[None]:
     """Nothing of the developer's own kg reaches a test."""
-    foreign = [name for name in os.environ if name.startswith("KG_") and not name.startswith(KEPT_VARIABLES)]
+    foreign = [name for name in os.environ if name.startswith(OURS) and not name.startswith(KEPT_VARIABLES)]
     removed = {name: os.environ.pop(name) for name in foreign}
     yield
     os.environ.update(removed)

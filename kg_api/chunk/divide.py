@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
+from unicodedata import category
 
 from kg_api.chunk.borders import clause_borders, clusters, word_borders
 from kg_api.chunk.spans import Span
 from kg_api.parse.cut import Borders, prose_levels
 from kg_api.parse.lines import is_blank
+from kg_api.parse.sentences import sentence_borders
 from kg_api.parse.size import words
 
+_FIRST_MARK, _JOINER = "\u0300", "\u200d"
 Measure = Callable[[str, int, int], int]
 """How long text[start:end] is. What is joined is never longer than its parts together."""
 
@@ -38,7 +41,13 @@ def divide(text: str, span: Span, measure: Measure, most: int) -> list[Span]:
         return (begin for begin, _ in clusters(text, start, end, finest) if begin > start)
 
     prose = prose_levels(text, *span, words(text, *span))[:2]  # lines and sentences, the better first
-    return _divide(text, span, measure, most, (*prose, clause_borders, word_borders, cluster_borders))
+    better = (_unbroken(kind) for kind in (*prose, clause_borders, word_borders))
+    return _divide(text, span, measure, most, (*better, cluster_borders))
+
+
+def sentences(text: str, start: int, end: int) -> Iterator[Span]:
+    """Give the sentences of text[start:end]; they join to it."""
+    return pairwise(chain((start,), _unbroken(sentence_borders)(text, start, end), (end,)))
 
 
 def trimmed(text: str, start: int, end: int) -> Span | None:
@@ -47,6 +56,24 @@ def trimmed(text: str, start: int, end: int) -> Span | None:
         return None
     piece = text[start:end]
     return end - len(piece.lstrip()), start + len(piece.rstrip())
+
+
+def _unbroken(borders: Borders) -> Borders:
+    """Leave out the borders before a mark that is written on the character before it."""
+
+    def kept(text: str, start: int, end: int) -> Iterator[int]:
+        return (at for at in borders(text, start, end) if not _joins(text, at))
+
+    return kept
+
+
+def _joins(text: str, at: int) -> bool:
+    character = text[at]
+    return (
+        character >= _FIRST_MARK
+        and (category(character)[0] == "M" or character == _JOINER)
+        and not text[at - 1].isspace()
+    )
 
 
 def _divide(text: str, span: Span, measure: Measure, most: int, levels: Sequence[Borders]) -> list[Span]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.chunk.divide import divide, trimmed
+from kg_api.chunk.divide import divide, sentences, trimmed
 from kg_api.chunk.spans import Paragraph, SentenceVectors, Span
-from kg_api.parse.sentences import sentence_borders
 from kg_api.parse.size import words
 
 BUFFER = 3
@@ -85,8 +83,7 @@ def _places(text: str, paragraphs: Sequence[Paragraph], most: int) -> array[int]
     """Start and end of each sentence, and of the pieces of those with more than `most` words."""
     places = array("Q")
     for each in paragraphs:
-        borders = chain((each.start,), sentence_borders(text, each.start, each.end), (each.end,))
-        for sentence in pairwise(borders):
+        for sentence in sentences(text, each.start, each.end):
             for piece in divide(text, sentence, words, most):
                 places.extend(trimmed(text, *piece) or ())
     return places

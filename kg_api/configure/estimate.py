@@ -102,7 +102,7 @@ class Estimator:
         """Tokens a second, measured once; None where a trial would cost money."""
         slug = plan.space.slug
         if plan.space.identity.provider in LOCAL and chunks and slug not in self._speeds:
-            self._speeds[slug] = tokens_a_second(embedder, [chunk.text for chunk in chunks])
+            self._speeds[slug] = tokens_a_second(embedder)
         return self._speeds.get(slug)
 
     def _chunks(

@@ -22,6 +22,7 @@ class Home:
         self.neo4j_logs = self.neo4j / "logs"
         self.logs = self.path / "logs"
         self.run = self.path / "run"
+        self.metrics = self.run / "metrics"
         self.state_file = self.run / "state.json"
         self.ports_file = self.run / "ports.json"
         self.password_file = self.path / "neo4j-password"
@@ -35,11 +36,17 @@ class Home:
         try:
             for folder in (self.path, self.neo4j, self.neo4j_conf, self.neo4j_data, self.logs, self.run):
                 files.make_folder(folder)
+            files.make_folder(self.metrics)
         except OSError as error:
             raise ConfigurationError(
                 f"{self.path} cannot be used: {error.strerror}. Name another folder with KG_HOME or --home."
             ) from error
         return self
+
+    def forget_metrics(self) -> None:
+        """Begin to count anew: remove what the processes of an earlier stack have counted."""
+        for file in self.metrics.glob("*.db"):
+            file.unlink(missing_ok=True)
 
     def pid_file(self, role: str) -> Path:
         """Where the identity of a role's process is kept."""

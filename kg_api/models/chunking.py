@@ -93,6 +93,11 @@ class Chunking(Body):
         return SIZES[self.strategy].chunk_size if self.chunk_size is None else self.chunk_size
 
     @property
+    def unit(self) -> str:
+        """What chunk_size counts: words or characters."""
+        return SIZES[self.strategy].unit
+
+    @property
     def crosses_sources(self) -> bool:
         """Whether a chunk may cover several sources."""
         return self.strategy not in {"sentence", "paragraph"}

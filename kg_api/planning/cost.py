@@ -11,8 +11,11 @@ from kg_api.chunk.context import contextual
 from kg_api.embed.port import Embedder
 from kg_api.models.configuration import Cost
 from kg_api.planning.planner import PlannedChunk
+from kg_api.spaces.probe import PROBE_TEXT
 
-TIMED_CHUNKS = 8
+TIMED_TEXTS = 8
+USUAL_TEXT = " ".join([PROBE_TEXT] * 6)
+"""About 120 tokens."""
 MILLION = 1_000_000
 
 
@@ -51,12 +54,12 @@ def cost_of(sampled: Sampled, embedder: Embedder, price: float | None, speed: fl
     )
 
 
-def tokens_a_second(embedder: Embedder, texts: Sequence[str]) -> float:
-    """Embed a few texts and look at the clock."""
-    tried = [texts[i] for i in range(0, len(texts), max(1, len(texts) // TIMED_CHUNKS))][:TIMED_CHUNKS]
+def tokens_a_second(embedder: Embedder) -> float:
+    """Embed a few texts of the usual length and look at the clock."""
+    texts = [f"{number} {USUAL_TEXT}" for number in range(TIMED_TEXTS)]
     begun = time.perf_counter()
-    embedder.embed_passages(tried)
-    return embedder.count_tokens(tried) / max(time.perf_counter() - begun, 1e-6)
+    embedder.embed_passages(texts)
+    return max(1, embedder.count_tokens(texts)) / max(time.perf_counter() - begun, 1e-6)
 
 
 def _notes(sampled: Sampled, *, speed: float | None, price: float | None) -> list[str]:

