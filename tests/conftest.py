@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import LiteralString, cast
 
 import neo4j
 import pytest
@@ -15,7 +16,6 @@ from tests.neo4j_server import Neo4jServer, neo4j_server
 OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_")
 KEPT_VARIABLES = ("KG_CACHE", "KG_TEST_")
 WIPE = "MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS"
-DROP_INDEX = "DROP INDEX passage_embedding IF EXISTS"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -56,11 +56,13 @@ def graph(migrated_graph: Graph, driver: neo4j.Driver) -> Graph:
 
 
 def wipe(driver: neo4j.Driver) -> None:
-    """Empty the database; a vector index of another size than the usual one goes too."""
+    """Empty the database; vector indexes of further spaces, or of another size than the usual one, go too."""
     with driver.session() as session:
         session.run(WIPE).consume()
-        options = session.run(
-            "SHOW INDEXES YIELD name, options WHERE name = 'passage_embedding' RETURN options"
-        ).value()
-        if options and options[0]["indexConfig"]["vector.dimensions"] != 256:
-            session.run(DROP_INDEX).consume()
+        found = session.run(
+            "SHOW VECTOR INDEXES YIELD name, options "
+            "RETURN name, options.indexConfig['vector.dimensions'] AS size"
+        ).data()
+        for index in found:
+            if index["name"] != "passage_embedding" or index["size"] != 256:
+                session.run(cast("LiteralString", f"DROP INDEX {index['name']} IF EXISTS")).consume()

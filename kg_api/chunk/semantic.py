@@ -12,7 +12,7 @@ from kg_api.chunk.divide import divide, sentences, trimmed
 from kg_api.chunk.spans import Paragraph, SentenceVectors, Span
 from kg_api.parse.size import words
 
-BUFFER = 3
+BUFFER = 1
 """Sentences on each side of a border whose mean vectors are compared."""
 PERCENTILE = 80
 """Borders above this percentile of a text's distances are where the meaning moves."""

@@ -27,7 +27,7 @@ class Sizes:
 
 
 SIZES: dict[Strategy, Sizes] = {  # no source is larger than 400 words, so a paragraph is a source by default
-    "sentence": Sizes("words", 30, 5, 200),
+    "sentence": Sizes("words", 40, 5, 200),
     "paragraph": Sizes("words", 400, 20, 2000),
     "count": Sizes("words", 250, 10, 5000, overlap=0),
     "semantic": Sizes("words", 200, 20, 2000),

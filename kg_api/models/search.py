@@ -43,6 +43,11 @@ class SourceSearch(Body):
     window_size: Window = 2
     """How many paragraphs before and after."""
 
+    @property
+    def ontologies(self) -> list[str] | None:
+        """Those that are searched; None: all."""
+        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
+
     @model_validator(mode="after")
     def _asks_something(self) -> SourceSearch:
         if self.query_text is None and self.query_vector is None:

@@ -58,7 +58,7 @@ def prepare(request: SourceSearch, known_ontologies: list[str]) -> Query:
 
 
 def _filters(request: SourceSearch, known_ontologies: list[str]) -> Filters:
-    ontologies = [request.ontology] if isinstance(request.ontology, str) else request.ontology
+    ontologies = request.ontologies
     if request.documents is None:
         return Filters(ontologies, None)
     within = known_ontologies if ontologies is None else ontologies

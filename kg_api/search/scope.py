@@ -39,10 +39,10 @@ class Scope:
 
 def scope_of(request: SourceSearch, filters: Filters, plans: Mapping[str, Plan], first: Space) -> Scope:
     """Group what is asked for by space; with a client's vector only its own space is searched."""
-    asked = [*plans] if filters.ontologies is None else [name for name in filters.ontologies if name in plans]
     groups: dict[str, list[str]] = {}
-    for name in asked:
-        groups.setdefault(plans[name].space.slug, []).append(name)
+    for name in plans if filters.ontologies is None else filters.ontologies:
+        slug = plans[name].space.slug if name in plans else first.slug  # one that is not there finds nothing
+        groups.setdefault(slug, []).append(name)
     spaces = {plan.space.slug: plan.space for plan in plans.values()} | {first.slug: first}
     groups = groups or {first.slug: []}
     own = {

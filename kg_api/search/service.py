@@ -49,7 +49,7 @@ class SearchService:
             Unavailable: no lane that was asked for can answer.
         """
         watch = Stopwatch()
-        plans = self._plans.plans()
+        plans = self._plans.plans(request.ontologies or (), fresh=request.documents is not None)
         query = prepare(request, list(plans))
         scope = scope_of(request, query.filters, plans, self._spaces.get().space)
         require_space(request, scope.slugs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kg_api.chunk.plan import CHUNKER_VERSION
@@ -71,9 +72,10 @@ class PlanWatch:
         self._read_at = float("-inf")
         self._plans: dict[str, Plan] = {}
 
-    def plans(self) -> dict[str, Plan]:
-        """All of them, at most a second old."""
-        if time.monotonic() - self._read_at > REMEMBERED_SECONDS:
+    def plans(self, wanted: Iterable[str] = (), *, fresh: bool = False) -> dict[str, Plan]:
+        """All of them, at most a second old; read anew when one that is wanted is not known."""
+        too_old = time.monotonic() - self._read_at > REMEMBERED_SECONDS
+        if fresh or too_old or not self._plans.keys() >= set(wanted):
             self._plans = read_plans(self._graph)
             self._read_at = time.monotonic()
         return self._plans

@@ -9,7 +9,9 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
+from kg_api.graph.spaces import ensure_space
 from tests.neo4j_server import Neo4jServer
+from tests.support.embedders import small_embedder
 from tests.support.running import Service, serve
 
 
@@ -24,7 +26,7 @@ def service(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture
 def http(service: Service, graph: Graph) -> Iterator[httpx.Client]:
     """Raw HTTP to the service, on an empty database."""
-    del graph
+    ensure_space(graph, small_embedder().identity)  # as the service did when it started
     with httpx.Client(base_url=service.url, timeout=60) as client:
         yield client
 
@@ -32,6 +34,6 @@ def http(service: Service, graph: Graph) -> Iterator[httpx.Client]:
 @pytest.fixture
 def kg(service: Service, graph: Graph) -> Iterator[KgClient]:
     """The client, on an empty database."""
-    del graph
+    ensure_space(graph, small_embedder().identity)  # as the service did when it started
     with KgClient(service.url) as client:
         yield client

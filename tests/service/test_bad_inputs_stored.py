@@ -20,7 +20,7 @@ from kg_api.search.readiness import IndexWatch
 from kg_api.search.service import SearchService
 from tests.service.asking import CANARY, embedded, found, ingest, nodes, search, texts
 from tests.support.embedders import small_embedder
-from tests.support.embedding import run_jobs
+from tests.support.embedding import open_spaces, run_jobs
 
 HOSTILE = ["'}) DETACH DELETE n //", "a`) MATCH (n) DETACH DELETE n //", "$name {x: 1}", "../../etc/passwd"]
 
@@ -71,11 +71,11 @@ def test_30_an_index_that_is_not_there_is_told_and_the_other_lane_answers(
     """For real: the vector index is dropped and made again. The watch's memory is switched off."""
     monkeypatch.setattr(readiness, "REMEMBERED_SECONDS", -1.0)
     embedder, asked = small_embedder(), SourceSearch(query_text=CANARY)
-    space = ensure_space(graph, embedder.identity)
+    spaces = open_spaces(graph, embedder)
     with driver.session() as session:
         session.run("DROP INDEX passage_embedding").consume()
     try:
-        service = SearchService(graph, embedder, space)
+        service = SearchService(graph, spaces)
         missing = IndexWatch(graph).populating("passage_embedding", "source_text")
         answer = service.search(asked)
     finally:

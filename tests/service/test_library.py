@@ -25,8 +25,8 @@ def test_ontologies_are_listed_with_their_counts(http: httpx.Client, graph: Grap
     embedded(graph, http, "two", document="b", ontology="beta")
     ingest(http, "three", document="a", ontology="alpha")
     assert http.get("/ontologies").json()["ontologies"] == [
-        {"ontology": "alpha", "documents": 1, "sources": 1, "embedded": 0},
-        {"ontology": "beta", "documents": 2, "sources": 2, "embedded": 2},
+        {"ontology": "alpha", "documents": 1, "sources": 1, "embedded": 0, "stale": 0, "space": "default"},
+        {"ontology": "beta", "documents": 2, "sources": 2, "embedded": 2, "stale": 0, "space": "default"},
     ]
 
 

@@ -188,7 +188,7 @@ def test_a_hit_says_its_exact_place(http: httpx.Client, graph: Graph, mode: str)
 def test_the_chunk_of_a_long_source_is_the_part_that_matched(http: httpx.Client, graph: Graph) -> None:
     """A source of 1,500 words: three chunks for a model that takes 512."""
     words = [f"filler{n}" for n in range(1500)]
-    words[1400] = "needle haystack needle"
+    words[1400] = "needle haystack needle " * 20
     store(graph, "long", ["short one before", " ".join(words)])
     hit = search(http, "needle haystack needle", mode="vector")["sources"][0]
     text = http.get(f"/documents/{hit['document_id']}").json()["text"]

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kg_api.graph.database import Graph
-from kg_api.graph.passages import by_text
+from kg_api.graph.passages import SpaceVectors, by_text
 from kg_api.search.fulltext import lucene_queries, terms
 from tests.service.asking import embedded, found, ingest, search, texts
 
@@ -147,7 +147,7 @@ ANY_TEXT = st.text(max_size=300) | st.lists(st.sampled_from(SIGNS)).map(" ".join
 @given(ANY_TEXT)
 def test_the_server_takes_what_is_made_of_any_text(graph: Graph, text: str) -> None:
     for query in lucene_queries(terms(text), ["notes"], None):
-        assert by_text(graph, query, None, "", 5) == []
+        assert by_text(graph, query, SpaceVectors({}, {}, {}), 5) == []
 
 
 LETTERS = st.characters(max_codepoint=0xD7FF, categories=["Lu", "Ll", "Lo", "Lm"])

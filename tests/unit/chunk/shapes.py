@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -58,7 +58,7 @@ def hashed(texts: Sequence[str]) -> NDArray[np.float32]:
 def chunked(text: str, paragraphs: Sequence[Paragraph], chunking: Chunking) -> list[ChunkSpan]:
     """Chunks, after all that must hold for any of them has been asserted."""
     found = chunk(text, paragraphs, chunking, hashed)
-    assert_whole(text, found)
+    assert_whole(text, found, {each.start for each in paragraphs})
     for span in found:
         assert_size(text, span, chunking)
     if chunking.strategy in {"sentence", "paragraph"}:
@@ -68,8 +68,11 @@ def chunked(text: str, paragraphs: Sequence[Paragraph], chunking: Chunking) -> l
     return found
 
 
-def assert_whole(text: str, found: Sequence[ChunkSpan]) -> None:
-    """In order, in bounds, no blank at the ends, nothing visible left out, no character of a reader cut."""
+def assert_whole(text: str, found: Sequence[ChunkSpan], borders: Container[int] = ()) -> None:
+    """In order, in bounds, no blank at the ends, nothing visible left out, no character of a reader cut.
+
+    `borders` are those of the sources, which are not the chunker's.
+    """
     covered = begun = 0
     for at, span in enumerate(found):
         assert 0 <= span.start < span.end <= len(text)
@@ -78,16 +81,17 @@ def assert_whole(text: str, found: Sequence[ChunkSpan]) -> None:
         assert not is_blank(text, span.start, span.end)
         assert at == 0 or (span.start > begun and span.end > covered), "one chunk holds another"
         assert is_blank(text, covered, max(covered, span.start))
-        assert_no_cluster_cut(text, span.start)
+        assert span.start in borders or not cuts_a_cluster(text, span.start)
         covered, begun = span.end, span.start
     assert is_blank(text, covered, len(text))
 
 
-def assert_no_cluster_cut(text: str, start: int) -> None:
-    """Marks and joiners stay with what they are written on, unless there are very many of them."""
-    if start and not text[start - 1].isspace() and unicodedata.category(text[start]) in {"Mn", "Me"}:
-        marks = [unicodedata.category(character) in {"Mn", "Me", "Cf"} for character in text[:start]]
-        assert all(marks[-20:]), (text[max(0, start - 30) : start], text[start : start + 10])
+def cuts_a_cluster(text: str, start: int) -> bool:
+    """Whether a mark stands apart from what it is written on, and not for being one of very many."""
+    if not start or text[start - 1].isspace() or unicodedata.category(text[start]) not in {"Mn", "Me"}:
+        return False
+    before = text[max(0, start - 20) : start]
+    return any(unicodedata.category(character) not in {"Mn", "Me", "Cf"} for character in before)
 
 
 def assert_size(text: str, span: ChunkSpan, chunking: Chunking) -> None:

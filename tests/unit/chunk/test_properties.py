@@ -69,21 +69,21 @@ NAMES = st.sampled_from(["a.txt", "a.md", "a.rst"])
 
 
 @pytest.mark.parametrize("chunking", EVERY, ids=name_of)
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(text=TEXTS, name=NAMES)
 def test_chunks_of_any_text(chunking: Chunking, text: str, name: str) -> None:
     chunked(text, sources(text, name), chunking)
 
 
 @pytest.mark.parametrize("chunking", EVERY, ids=name_of)
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(text=TEXTS)
 def test_chunks_of_a_text_in_one_paragraph(chunking: Chunking, text: str) -> None:
     chunked(text, [Paragraph(0, len(text))], chunking)
 
 
 @pytest.mark.parametrize("chunking", EVERY, ids=name_of)
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(text=TEXTS)
 def test_the_same_chunks_every_time(chunking: Chunking, text: str) -> None:
     paragraphs = sources(text, "a.md")

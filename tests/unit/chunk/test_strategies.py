@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -121,16 +122,14 @@ def test_children_repeat_whole_words_inside_their_parent() -> None:
     found = chunked(text, [Paragraph(0, len(text))], chunking)
     parents = list(dict.fromkeys(span.parent for span in found))
     assert len(parents) >= 3
-    shared = [
-        text[span.start : former.end]
-        for former, span in zip(found, found[1:], strict=False)
-        if former.parent == span.parent
-    ]
-    assert shared
-    assert all(5 <= len(each) <= 20 and each.endswith("thing.") and each[0].isalpha() for each in shared)
-    assert all(
-        span.start == parent[0] for parent in parents if parent for span in found[:1] if span.parent == parent
-    )
+    beside = [(former, span) for former, span in pairwise(found) if former.parent == span.parent]
+    assert beside
+    for former, span in beside:
+        assert 10 <= former.end - span.start <= 20
+        assert text[span.start - 1] == " "
+        assert text[former.end - 6 : former.end] == "thing."
+    firsts = {span.parent: span.start for span in reversed(found)}
+    assert all(parent and parent[0] == start for parent, start in firsts.items())
 
 
 def test_a_parent_is_whole_paragraphs() -> None:
@@ -138,7 +137,7 @@ def test_a_parent_is_whole_paragraphs() -> None:
     found = chunked(
         text, paragraphs, Chunking(strategy="hierarchical", chunk_size=100, overlap=0, parent_size=410)
     )
-    assert {span.parent for span in found} == {(0, 401), (403, 602)}
+    assert {span.parent for span in found} == {(0, 400), (402, 601)}
 
 
 def by_topic(sentences: Sequence[str]) -> NDArray[np.float32]:
