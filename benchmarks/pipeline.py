@@ -24,8 +24,6 @@ from kg_api.client import KgClient
 from kg_api.embed.open import open_embedder
 from kg_api.embed.port import Embedder
 from kg_api.errors import KgError
-from kg_api.graph.vectors import DueSource
-from kg_api.jobs.source_embedding import embed_sources
 from kg_api.settings import load_settings
 
 ONTOLOGY = "benchmark"
@@ -110,15 +108,16 @@ def _kill_and_recover(running: Stack, client: KgClient) -> float:
 
 def _check(running: Stack, embedder: Embedder) -> dict[str, Any]:
     """Count, compare a sample with the embedder, and measure the raw embedder on the same texts."""
-    with running.graph() as graph:
-        status = graph.read("ontologies/list", name=ONTOLOGY, fingerprint=embedder.identity.fingerprint)[0]
+    with running.client() as client:
+        status = client.embedding_status(ONTOLOGY).model_dump()
     rows = stored_vectors(running, ONTOLOGY)
-    wrong = [row for row in rows if len(row["vector"] or []) != embedder.identity.dimensions]
-    sample = random.Random(7).sample(rows, min(CHECKED_SAMPLE, len(rows)))
-    again = embed_sources(embedder, [DueSource(row["id"], row["text"], "") for row in sample])
+    whole = [row for row in rows if not row["chunks"]]
+    wrong = [row for row in whole if len(row["vector"] or []) != embedder.identity.dimensions]
+    sample = random.Random(7).sample(whole, min(CHECKED_SAMPLE, len(whole)))
+    again = embedder.embed_passages([row["text"].strip() for row in sample])
     same = sum(
-        np.array_equal(np.asarray(row["vector"], dtype=np.float32), each.vector)
-        for row, each in zip(sample, again, strict=True)
+        np.array_equal(np.asarray(row["vector"], dtype=np.float32), vector)
+        for row, vector in zip(sample, again, strict=True)
     )
     return {
         "status": status,
@@ -130,9 +129,8 @@ def _check(running: Stack, embedder: Embedder) -> dict[str, Any]:
 
 
 def _raw_speed(embedder: Embedder, texts: Sequence[str]) -> dict[str, Any]:
-    dues = [DueSource(str(number), text, "") for number, text in enumerate(texts)]
     begun = time.monotonic()
-    embed_sources(embedder, dues)
+    embedder.embed_passages([text[a:b].strip() for text in texts for a, b in embedder.spans(text)])
     return {"raw_passages_per_second": round(len(texts) / (time.monotonic() - begun), 1)}
 
 

@@ -52,7 +52,8 @@ class Stack:
 
 
 VECTORS = """MATCH (s:Source) WHERE s.ontology = $ontology
-RETURN s.source_id AS id, s.ontology AS ontology, s.full_text AS text, s.embedding AS vector"""
+RETURN s.source_id AS id, s.ontology AS ontology, s.full_text AS text, s.embedding AS vector,
+       COUNT { (:Chunk)-[:CHUNK_OF]->(s) } AS chunks"""
 
 
 def stored_vectors(running: Stack, ontology: str) -> list[dict[str, Any]]:

@@ -68,6 +68,7 @@ class Container:
     def close(self) -> None:
         """Close threads and connections."""
         self.search.close()
+        self.contexts.close()
         self.spaces.close()
         self.graph.close()
 
@@ -123,7 +124,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         spaces.close()
         graph.close()
         raise
-    contexts = Contexts(graph)
+    contexts = Contexts(graph, settings)
     estimator = Estimator(graph, spaces, contexts, lambda plan: _price(settings, plan.space))
     return Container(
         settings=settings,

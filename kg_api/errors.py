@@ -11,9 +11,12 @@
     ├── Unavailable                503   exit 69   a part that should answer does not; try again
     │   ├── DatabaseUnavailable    503   exit 69
     │   │   └── SchemaChanging     503   exit 69   two processes start at once on an empty database
-    │   ├── EmbeddingUnavailable   503   exit 69
+    │   ├── ModelUnavailable       503   exit 69   with how long it asks to be left alone
+    │   │   ├── EmbeddingUnavailable  503   exit 69
+    │   │   └── LlmUnavailable     503   exit 69
     │   └── ServiceUnreachable     503   exit 69   the client cannot reach kg itself
     ├── EmbeddingFailed            502   exit 1    the model answered, but not with usable vectors
+    ├── LlmFailed                  502   exit 1    the language model answered, but not what was asked for
     ├── LeaseLost                  409   exit 1    another worker owns the job now
     └── ManagedProcessError        500   exit 70   a local process does not start or stop
 
@@ -98,13 +101,21 @@ class SchemaChanging(DatabaseUnavailable):
     """Another process is changing the schema at this moment; try again."""
 
 
-class EmbeddingUnavailable(Unavailable):
-    """The embedding model does not answer."""
+class ModelUnavailable(Unavailable):
+    """The model does not answer."""
 
     def __init__(self, message: str | None = None, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
         """How long the provider asks to be left alone, if it said so."""
+
+
+class EmbeddingUnavailable(ModelUnavailable):
+    """The embedding model does not answer."""
+
+
+class LlmUnavailable(ModelUnavailable):
+    """The language model does not answer."""
 
 
 class ServiceUnreachable(Unavailable):
@@ -113,6 +124,12 @@ class ServiceUnreachable(Unavailable):
 
 class EmbeddingFailed(KgError):
     """The embedding model answered, but not with usable vectors."""
+
+    status = 502
+
+
+class LlmFailed(KgError):
+    """The language model answered, but not what it was asked for."""
 
     status = 502
 

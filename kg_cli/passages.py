@@ -63,7 +63,8 @@ def _stem(word: str) -> str:
 
 
 def _row(number: int, hit: SourceHit, words: re.Pattern[str] | None, *, full: bool) -> list[str | Text]:
-    passage = Text(hit.chunk.text if full else excerpt(hit.chunk.text, words))
+    whole = hit.parent or hit.chunk  # the larger part is what is meant to be read
+    passage = Text(whole.text if full else excerpt(hit.chunk.text, words))
     if words:
         passage.highlight_regex(words, "bold yellow")
     place = Text.assemble((f"{hit.ontology} / {hit.document}", "bold"), "  ", (_where(hit), "cyan"), "\n")

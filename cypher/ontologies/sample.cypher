@@ -1,4 +1,5 @@
-// How much text an ontology holds, and some of its documents, to estimate what embedding it will take.
+// How many documents an ontology has, and some of them, to estimate what embedding it will take.
 MATCH (d:Document {ontology: $ontology})
-WITH count(d) AS documents, sum(d.characters) AS characters, collect(d.document_id)[..$limit] AS sample
-RETURN documents, characters, sample
+RETURN count(d) AS documents, COLLECT {
+  MATCH (some:Document {ontology: $ontology}) RETURN some.document_id LIMIT $limit
+} AS sample

@@ -83,9 +83,11 @@ class Estimator:
     ) -> Cost:
         try:
             embedder = self._spaces.of(plan.space).embedder()
-            chunks = self._chunks(plan, embedder, sample, about)
+            quote = self._contexts.quote(plan, sample, about)
+            chunks = self._chunks(plan, embedder, sample, quote.before)
             sampled = Sampled(chunks, len(sample), documents, sources, factor)
-            return cost_of(sampled, embedder, self._price_of(plan), self._speed(plan, embedder, chunks))
+            speed = self._speed(plan, embedder, chunks)
+            return cost_of(sampled, embedder, self._price_of(plan), speed, quote.written())
         except FAULTS as error:
             return Cost(
                 documents=documents,
@@ -110,12 +112,11 @@ class Estimator:
         plan: Plan,
         embedder: Embedder,
         sample: Sequence[Sequence[SourceText]],
-        about: Mapping[str, DocumentAbout] | None,
+        before: Before,
     ) -> list[PlannedChunk]:
         planner = Planner(
             self._graph, plan.config, embedder.spans, self._contexts.sentence_vectors(plan.config)
         )
-        before: Before = self._contexts.free(plan, about)
         return [
             each
             for sources in sample

@@ -15,6 +15,7 @@ import filelock
 from pydantic import TypeAdapter, ValidationError
 
 from kg_api.embed.catalogue import CATALOGUE, DEFAULT, ModelSpec, PackagedModel
+from kg_api.embed.known import packaged_model
 from kg_api.errors import ConfigurationError
 from kg_api.maven import Progress, fetch
 from kg_api.settings import Settings
@@ -40,7 +41,9 @@ def find_model(settings: Settings, on_progress: Progress | None = None) -> tuple
     folder = settings.embedding.model_folder
     if folder is not None:
         return folder, describe(folder)
-    return ensure_packaged(DEFAULT, settings.cache, on_progress), DEFAULT.spec
+    own = settings.embedding.model if settings.embedding.provider == "local" else None
+    model = CATALOGUE[packaged_model(own)] if own else DEFAULT
+    return ensure_packaged(model, settings.cache, on_progress), model.spec
 
 
 def ensure_packaged(model: PackagedModel, cache: Path, on_progress: Progress | None = None) -> Path:

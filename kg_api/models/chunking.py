@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -34,6 +34,8 @@ SIZES: dict[Strategy, Sizes] = {  # no source is larger than 400 words, so a par
     "paragraph_group": Sizes("words", 500, 50, 5000, overlap=1),
     "hierarchical": Sizes("characters", 512, 100, 10_000, overlap=50, parent_size=4000),
 }
+LARGEST_PARENT = 20_000
+"""Characters."""
 
 
 class Chunking(Body):
@@ -42,14 +44,14 @@ class Chunking(Body):
     model_config = ConfigDict(frozen=True)
 
     strategy: Strategy = "paragraph"
-    """`sentence`: whole sentences, about 20 to 40 words; `paragraph`: the sources themselves; `count`: a fixed
-    number of words; `semantic`: breaks where the meaning moves; `paragraph_group`: paragraphs of one section,
-    together; `hierarchical`: small children found, large parents given."""
+    """`sentence`: whole sentences, about 20 to 40 words; `paragraph`: the sources themselves; `count`: a
+    fixed number of words; `semantic`: breaks where the meaning moves; `paragraph_group`: paragraphs of one
+    section, together; `hierarchical`: small children found, large parents given."""
     chunk_size: Annotated[int, Field(strict=True)] | None = None
     """At most this many words a chunk; characters of a child for `hierarchical`."""
     overlap: Annotated[int, Field(strict=True, ge=0)] | None = None
-    """How much of a chunk is repeated in the next: words for `count`, characters for `hierarchical`, paragraphs
-    (0 or 1) for `paragraph_group`."""
+    """How much of a chunk is repeated in the next: words for `count`, characters for `hierarchical`,
+    paragraphs (0 or 1) for `paragraph_group`."""
     parent_size: Annotated[int, Field(strict=True)] | None = None
     """Characters of a parent; `hierarchical` only."""
     context: ContextMode = "none"
@@ -61,12 +63,13 @@ class Chunking(Body):
     def _defaults(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
-        strategy = given.get("strategy", "paragraph")
-        sizes = SIZES.get(strategy) if isinstance(strategy, str) else None
+        fields = cast("dict[str, Any]", given)
+        strategy = fields.get("strategy", "paragraph")
+        sizes = SIZES.get(cast("Strategy", strategy)) if isinstance(strategy, str) else None
         if sizes is None:
-            return given
+            return fields
         usual = {"chunk_size": sizes.chunk_size, "overlap": sizes.overlap, "parent_size": sizes.parent_size}
-        return {**given, **{name: value for name, value in usual.items() if given.get(name) is None}}
+        return {**fields, **{name: value for name, value in usual.items() if fields.get(name) is None}}
 
     @model_validator(mode="after")
     def _sensible(self) -> Chunking:
@@ -83,8 +86,10 @@ class Chunking(Body):
             raise ValueError(f"overlap of {self.strategy} with chunk_size {size} is at most {most}")
         if sizes.parent_size is None and self.parent_size is not None:
             raise ValueError(f"{self.strategy} has no parents; leave parent_size out")
-        if self.parent_size is not None and not 2 * size <= self.parent_size <= 20_000:
-            raise ValueError(f"parent_size is from {2 * size}, twice the chunk_size, to 20000 characters")
+        if self.parent_size is not None and not 2 * size <= self.parent_size <= LARGEST_PARENT:
+            raise ValueError(
+                f"parent_size is from {2 * size}, twice the chunk_size, to {LARGEST_PARENT} characters"
+            )
         return self
 
     @property

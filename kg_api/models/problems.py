@@ -41,7 +41,12 @@ class Problem(Answer):
 
 def field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
     """The errors that pydantic found, the first twenty; the values themselves are not repeated."""
-    return [FieldProblem(field=_field(each["loc"]), message=each["msg"]) for each in errors[:MAX_ERRORS]]
+    return [FieldProblem(field=_field(each["loc"]), message=_message(each["msg"])) for each in errors[:MAX_ERRORS]]
+
+
+def _message(text: str) -> str:
+    """Without the name of Python's exception."""
+    return text.removeprefix("Value error, ")
 
 
 def _field(location: Sequence[int | str]) -> str:

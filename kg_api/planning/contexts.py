@@ -2,41 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from kg_api.chunk.context import template
 from kg_api.chunk.spans import SentenceVectors
+from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.due import DocumentAbout, SourceText, about_documents
 from kg_api.models.chunking import Chunking
+from kg_api.planning.cost import Written
+from kg_api.planning.llm_contexts import LlmContexts, LlmQuote
 from kg_api.planning.planner import Before
+from kg_api.sections import LlmSettings
+from kg_api.settings import Settings
 from kg_api.spaces.plans import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Contexts for an estimate: those that cost money are of the usual length, and counted."""
+
+    before: Before
+    written: Callable[[], Written | None]
+    """What a language model would write for the chunks given to `before`; None when it writes none."""
 
 
 class Contexts:
     """Gives contexts; for `semantic` chunks it gives the means to find where the meaning moves too."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, settings: Settings | None = None) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            graph: where documents, and contexts that were written before, are.
+            settings: those of the language model; unset: there is none.
+        """
         self._graph = graph
+        self._settings = settings
         self._sentence_vectors: SentenceVectors | None = None
+        self._llm: LlmContexts | None = None
+        self._close_llm: Callable[[], None] = _nothing
 
     def of(self, plan: Plan) -> Before:
-        """The contexts of chunks under a plan."""
-        if plan.config.context == "template":
-            return self._template
-        return _none
+        """The contexts of chunks under a plan.
 
-    def free(self, plan: Plan, about: Mapping[str, DocumentAbout] | None = None) -> Before:
-        """Contexts for an estimate: those that cost money are left empty.
+        Raises:
+            ConfigurationError: there is no language model to write them.
+        """
+        match plan.config.context:
+            case "template":
+                return self._template
+            case "llm":
+                return self._opened_llm()
+            case "none":
+                return _none
+
+    def quote(
+        self,
+        plan: Plan,
+        sample: Sequence[Sequence[SourceText]],
+        about: Mapping[str, DocumentAbout] | None = None,
+    ) -> Quote:
+        """Contexts for an estimate; nothing that costs money is asked.
 
         Args:
             plan: the ontology's.
+            sample: the sources whose chunks are planned, by document.
             about: documents that are not stored; unset: they are looked up.
         """
-        if plan.config.context != "template":
-            return _none
-        return self._template if about is None else partial(_templates, about)
+        if plan.config.context == "none":
+            return Quote(_none, _nothing)
+        if plan.config.context == "template":
+            return Quote(self._template if about is None else partial(_templates, about), _nothing)
+        if about is None:
+            about = about_documents(
+                self._graph, [source.document_id for sources in sample for source in sources[:1]]
+            )
+        llm = LlmSettings() if self._settings is None else self._settings.llm
+        quote = LlmQuote(self._graph, llm, sample, about)
+        return Quote(quote, quote.written)
 
     def require_usable(self, chunking: Chunking) -> None:
         """Refuse a context mode that is not set up.
@@ -44,6 +90,28 @@ class Contexts:
         Raises:
             InvalidInput: saying which settings are missing.
         """
+        if chunking.context != "llm":
+            return
+        try:
+            self._opened_llm()
+        except ConfigurationError as error:
+            raise InvalidInput(
+                f"context llm needs a language model, for the service and its workers: {error}"
+            ) from error
+
+    def close(self) -> None:
+        """Close the connections to the language model."""
+        self._close_llm()
+
+    def _opened_llm(self) -> LlmContexts:
+        if self._llm is None:
+            if self._settings is None:
+                raise ConfigurationError("KG_LLM__MODEL is not set")
+            from kg_api.llm.chat import open_chat  # noqa: PLC0415 - the SDK is an extra, and slow to import
+
+            chat = open_chat(self._settings)
+            self._llm, self._close_llm = LlmContexts(self._graph, chat.model, chat.ask), chat.close
+        return self._llm
 
     def sentence_vectors(self, chunking: Chunking) -> SentenceVectors | None:
         """For strategies that need them; opened once."""
@@ -69,3 +137,7 @@ def _templates(about: Mapping[str, DocumentAbout], chunks: Sequence[tuple[Source
 
 def _none(chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
     return [""] * len(chunks)
+
+
+def _nothing() -> None:
+    return None

@@ -31,7 +31,29 @@ class Sampled:
     """How many times the sample's text all the text is."""
 
 
-def cost_of(sampled: Sampled, embedder: Embedder, price: float | None, speed: float | None) -> Cost:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a language model would be asked to write for the sample; estimated."""
+
+    contexts: int
+    remembered: int
+    """Contexts that were written before, and cost nothing."""
+    requests: int
+    read: int
+    """Tokens that it reads."""
+    written: int
+    """Tokens that it writes."""
+    price: float | None
+    """US dollars for all of that; None when it is not known."""
+
+
+def cost_of(
+    sampled: Sampled,
+    embedder: Embedder,
+    price: float | None,
+    speed: float | None,
+    written: Written | None = None,
+) -> Cost:
     """Count tokens with the space's own tokenizer.
 
     Args:
@@ -39,7 +61,10 @@ def cost_of(sampled: Sampled, embedder: Embedder, price: float | None, speed: fl
         embedder: the space's model.
         price: US dollars for a million tokens; None when it is not known.
         speed: tokens a second; None when it is not known.
+        written: contexts by a language model; None when it writes none.
     """
+    if written is not None and written.contexts:
+        speed = None  # the language model takes longer than the vectors
     texts = [contextual(chunk.before, chunk.text) for chunk in sampled.chunks]
     tokens = math.ceil(embedder.count_tokens(texts) * sampled.factor)
     return Cost(
@@ -50,7 +75,8 @@ def cost_of(sampled: Sampled, embedder: Embedder, price: float | None, speed: fl
         tokens=tokens,
         seconds=(None if speed is None else round(tokens / speed, 1)) if texts else 0.0,
         price=None if price is None else round(tokens * price / MILLION, 6),
-        notes=_notes(sampled, speed=speed, price=price),
+        context_price=_context_price(written, sampled.factor),
+        notes=_notes(sampled, speed=speed, price=price, written=written),
     )
 
 
@@ -62,7 +88,13 @@ def tokens_a_second(embedder: Embedder) -> float:
     return max(1, embedder.count_tokens(texts)) / max(time.perf_counter() - begun, 1e-6)
 
 
-def _notes(sampled: Sampled, *, speed: float | None, price: float | None) -> list[str]:
+def _context_price(written: Written | None, factor: float) -> float | None:
+    return None if written is None or written.price is None else round(written.price * factor, 6)
+
+
+def _notes(
+    sampled: Sampled, *, speed: float | None, price: float | None, written: Written | None
+) -> list[str]:
     notes: list[str] = []
     if sampled.sampled_documents < sampled.documents:
         notes.append(f"estimated from {sampled.sampled_documents} of {sampled.documents} documents")
@@ -70,4 +102,25 @@ def _notes(sampled: Sampled, *, speed: float | None, price: float | None) -> lis
         notes.append("the time depends on the provider, which was not asked")
     if price is None:
         notes.append("the model's price is not known; set KG_EMBEDDING__PRICE")
+    return notes if written is None else notes + _notes_of(written, sampled.factor)
+
+
+def _notes_of(written: Written, factor: float) -> list[str]:
+    contexts, requests, read, wrote = (
+        math.ceil(each * factor)
+        for each in (written.contexts, written.requests, written.read, written.written)
+    )
+    told = (
+        f"a language model writes about {contexts} contexts in {requests} requests: about {read} tokens "
+        f"read, {wrote} written, before any discount for what its provider has just read"
+    )
+    notes = [told] if contexts else []
+    if written.remembered:
+        notes.append(
+            f"about {math.ceil(written.remembered * factor)} contexts were written before and cost nothing"
+        )
+    if written.contexts or written.remembered:
+        notes.append("the tokens to embed are counted with contexts of the usual length, about 40 words each")
+    if written.price is None and contexts:
+        notes.append("the price of contexts is not known; set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT")
     return notes

@@ -39,10 +39,16 @@ def ontologies(*, as_json: AsJson = False) -> None:
         print_json(found.model_dump(mode="json"))
         return
     rows = [
-        [each.ontology, str(each.documents), str(each.sources), _share(each.embedded, each.sources)]
+        [
+            each.ontology,
+            str(each.documents),
+            str(each.sources),
+            _share(each.embedded, each.sources),
+            each.space,
+        ]
         for each in found.ontologies
     ]
-    print_table(["ontology", "documents", "sources", "embedded"], rows)
+    print_table(["ontology", "documents", "sources", "embedded", "space"], rows)
 
 
 def documents(

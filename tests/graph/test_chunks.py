@@ -24,7 +24,7 @@ from tests.support.embedding import open_spaces, run_jobs, status
 from tests.support.records import record
 
 STRATEGIES: list[dict[str, Any]] = [
-    {"strategy": "sentence"},
+    {"strategy": "sentence", "chunk_size": 10},
     {"strategy": "paragraph"},
     {"strategy": "count", "chunk_size": 25, "overlap": 5},
     {"strategy": "paragraph_group", "chunk_size": 100},
@@ -133,7 +133,7 @@ def test_another_strategy_makes_what_is_there_stale_and_then_replaces_it(
 ) -> None:
     store_document(graph, document([1, 2, 3]))
     run_jobs(graph)
-    configure(graph, strategy="sentence")
+    configure(graph, strategy="sentence", chunk_size=10)
     assert (status(graph).stale, status(graph).missing) == (3, 0)
     assert rows(driver, "MATCH (s:Source) RETURN count(s.embedding) AS n")[0]["n"] == 3, "found as they are"
     rows(driver, "MATCH (j:Job) DELETE j")
@@ -192,7 +192,7 @@ def test_two_ontologies_on_two_spaces_each_have_vectors_of_their_own_size(
 ) -> None:
     spaces = open_spaces(graph)
     spaces.add(NewSpace(slug="large", provider="deterministic", dimensions=512))
-    write_configuration(graph, "other", EmbeddingConfig(space="large", strategy="sentence"))
+    write_configuration(graph, "other", EmbeddingConfig(space="large", strategy="sentence", chunk_size=10))
     store_document(graph, document([1]))
     store_document(graph, record("b.md", [paragraph(2)], ontology="other"))
     run_jobs(graph, spaces=spaces)
@@ -239,7 +239,7 @@ def test_the_cache_is_bounded_and_forgets_what_was_not_used(graph: Graph, driver
 
 def test_chunks_of_one_space_do_not_count_for_another(graph: Graph) -> None:
     spaces = open_spaces(graph)
-    configure(graph, strategy="sentence")
+    configure(graph, strategy="sentence", chunk_size=10)
     stored = document([1])
     store_document(graph, stored)
     run_jobs(graph, spaces=spaces)

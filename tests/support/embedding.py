@@ -46,12 +46,13 @@ def run_jobs(
     *,
     spaces: SpaceRegistry | None = None,
     cached: bool = False,
+    contexts: Contexts | None = None,
 ) -> int:
     """Run all jobs that can be had; give how many."""
     spaces = spaces or open_spaces(graph, embedder)
     passages = CachedPassages(graph, keeps=cached)
     handlers = [
-        SourceEmbedding(graph, spaces, Contexts(graph), passages, batch_size),
+        SourceEmbedding(graph, spaces, contexts or Contexts(graph), passages, batch_size),
         Backfill(graph, cache_entries=1000),
     ]
     runner = Runner(graph, handlers, WorkerSettings(), worker="test", stopping=threading.Event())

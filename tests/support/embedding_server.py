@@ -135,8 +135,8 @@ class EmbeddingServer:
         times = [each.at for each in self.requests]
         return [after - before for before, after in pairwise(times)]
 
-    def next_behaviour(self) -> Behaviour | None:
-        """What to do now."""
+    def next_behaviour(self, body: dict[str, Any]) -> Behaviour | None:  # noqa: ARG002 - for those who look at it
+        """What to do with a request now."""
         return self._next.popleft() if self._next else self.always
 
     def hang(self, seconds: float) -> None:
@@ -214,7 +214,7 @@ class _Handler(BaseHTTPRequestHandler):
             Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
         )
         right = kg.answer(self.path, body)
-        match kg.next_behaviour() if right is not None else Status(404):
+        match kg.next_behaviour(body) if right is not None else Status(404):
             case Status() as told:
                 self._refuse(told)
             case Hang(seconds):

@@ -88,7 +88,7 @@ def job_run(*, stopping: bool, lost: bool) -> JobRun:
         stop.set()
     if lost:
         gone.set()
-    job = ClaimedJob("job-1", "test", "running", "notes", 7, "cursor", 1, 0)
+    job = ClaimedJob("job-1", "test", "running", "notes", 7, "cursor", 1, 0, 0)
     return JobRun(cast("Graph", FakeGraph(lambda _: ALIVE)), job, OWNER, stopping=stop, lost=gone)
 
 

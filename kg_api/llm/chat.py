@@ -1,0 +1,208 @@
+"""A language model behind an OpenAI-compatible chat endpoint, by the official SDK."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import structlog
+
+from kg_api.errors import ConfigurationError, LlmFailed, LlmUnavailable
+from kg_api.llm.prompts import Question
+from kg_api.llm.refusals import Provider, Refusal, understood
+from kg_api.retrying import RetryPolicy, TryAgain
+from kg_api.settings import Settings
+
+try:
+    import openai
+except ImportError:
+    raise ConfigurationError(
+        "the packages for a language model are not installed: pip install 'kg[openai]'"
+    ) from None
+
+log = structlog.get_logger(__name__)
+
+_WITHOUT_KEY = "none"
+"""Sent where no key is set: the SDK insists on one, servers of one's own mostly do not."""
+_NO_SCHEMAS = {400, 422, 501}
+"""What servers answer that do not know `response_format`."""
+
+
+class _SchemaRefused(Exception):
+    """The server may not know JSON schemas."""
+
+
+def provider_of(settings: Settings) -> Provider:
+    """Say whom the settings name.
+
+    OpenAI's key goes nowhere but where OPENAI_BASE_URL points: another host has a key of its own, or none.
+
+    Raises:
+        ConfigurationError: naming the variable that is missing.
+    """
+    own, openais = settings.llm, settings.openai
+    if own.model is None:
+        raise ConfigurationError("KG_LLM__MODEL is not set; set it to the model that writes the contexts")
+    address = own.base_url or openais.base_url
+    shared = own.api_key is None and _origin(address) == _origin(openais.base_url)
+    key = openais.api_key if shared else own.api_key
+    key_variable = "OPENAI_API_KEY" if shared else "KG_LLM__API_KEY"
+    if key is None and openais.model_copy(update={"base_url": address}).needs_key:
+        raise ConfigurationError(
+            f"{key_variable} is not set; set it, or KG_LLM__BASE_URL to a server that wants none"
+        )
+    return Provider(
+        own.model,
+        address,
+        key.get_secret_value() if key else _WITHOUT_KEY,
+        key_variable,
+        "KG_LLM__BASE_URL" if own.base_url else "OPENAI_BASE_URL",
+    )
+
+
+class Chat:
+    """Asks one question at a time; thread-safe. The SDK's own retries are off: `RetryPolicy` decides."""
+
+    def __init__(self, provider: Provider, seconds: float, policy: RetryPolicy) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            provider: whom to ask.
+            seconds: how long one request may take.
+            policy: when to ask again.
+        """
+        self._provider = provider
+        self._seconds = seconds
+        self._policy = policy
+        self._takes_schemas: bool | None = None
+        self._client = openai.OpenAI(api_key=provider.key, base_url=provider.address, max_retries=0)
+
+    @property
+    def model(self) -> str:
+        """Its name."""
+        return self._provider.model
+
+    def ask(self, question: Question) -> str:
+        """Give what the model writes; empty when it refuses to.
+
+        A server that does not take the schema is asked without, from then on at once.
+
+        Raises:
+            ConfigurationError: the key, the model or the address is wrong.
+            InvalidInput: the model does not take the question.
+            LlmUnavailable: it does not answer, after all tries; with the time for which it asks to be left
+                alone, if it does.
+            LlmFailed: what answers is no chat service.
+        """
+        if self._takes_schemas is not False:
+            try:
+                answer = self._tried(question, with_schema=True)
+            except _SchemaRefused:
+                pass
+            else:
+                self._takes_schemas = True
+                return answer
+        answer = self._tried(question, with_schema=False)
+        self._takes_schemas = False
+        return answer
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _tried(self, question: Question, *, with_schema: bool) -> str:
+        return self._policy.call(lambda _: self._once(question, with_schema=with_schema), _gave_up)
+
+    def _once(self, question: Question, *, with_schema: bool) -> str:
+        begun = time.perf_counter()
+        try:
+            reply: object = self._client.chat.completions.create(
+                model=self._provider.model,
+                messages=[
+                    {"role": "system", "content": question.instruction},
+                    {"role": "user", "content": question.data},
+                ],
+                response_format=_format(question) if with_schema else openai.omit,
+                timeout=self._seconds,
+            )
+        except (openai.OpenAIError, ValueError) as error:  # ValueError: a body that is not JSON
+            failure = self._meaning(error, question, with_schema=with_schema)
+        else:
+            return self._read(reply, time.perf_counter() - begun)
+        raise failure  # outside: the SDK's error holds the request, and with it the key
+
+    def _meaning(self, error: Exception, question: Question, *, with_schema: bool) -> Exception:
+        address = self._provider.address
+        match error:
+            case openai.APITimeoutError():
+                return TryAgain(f"{address} did not answer in time")
+            case openai.APIConnectionError():
+                return TryAgain(
+                    f"{address} cannot be reached or broke off ({type(error.__cause__).__name__})"
+                )
+            case openai.APIStatusError():
+                unproven = with_schema and not self._takes_schemas
+                if unproven and error.status_code in _NO_SCHEMAS:
+                    return _SchemaRefused()
+                return understood(_refusal(error), self._provider, question.data)
+            case _:
+                return self._no_chat()
+
+    def _read(self, reply: object, seconds: float) -> str:
+        choices = getattr(reply, "choices", None)
+        message = getattr(cast("list[Any]", choices)[0], "message", None) if _is_filled(choices) else None
+        if message is None:
+            raise self._no_chat()
+        usage = getattr(reply, "usage", None)
+        log.info(
+            "language model asked",
+            model=self.model,
+            tokens_read=getattr(usage, "prompt_tokens", None),
+            tokens_written=getattr(usage, "completion_tokens", None),
+            ms=round(1000 * seconds, 1),
+        )
+        content = getattr(message, "content", None)
+        return content if isinstance(content, str) else ""
+
+    def _no_chat(self) -> LlmFailed:
+        return LlmFailed(
+            f"{self._provider.address} does not answer as a chat service does; "
+            f"check {self._provider.address_variable}"
+        )
+
+
+def open_chat(settings: Settings, policy: RetryPolicy | None = None) -> Chat:
+    """Open the language model that the settings name; nothing is asked yet.
+
+    Raises:
+        ConfigurationError: naming the variable that is missing.
+    """
+    return Chat(provider_of(settings), settings.llm.timeout_seconds, policy or RetryPolicy())
+
+
+def _format(question: Question) -> Any:
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": question.name, "strict": True, "schema": dict(question.schema)},
+    }
+
+
+def _refusal(error: openai.APIStatusError) -> Refusal:
+    body = cast("dict[str, object]", error.body) if isinstance(error.body, dict) else {}
+    said = str(body.get("message") or body.get("detail") or "")
+    return Refusal(error.status_code, error.response.headers, said, str(error.code or error.type or ""))
+
+
+def _is_filled(choices: object) -> bool:
+    return isinstance(choices, list) and bool(cast("list[object]", choices))
+
+
+def _origin(address: str) -> tuple[str, str]:
+    parts = urlsplit(address)
+    return parts.scheme, parts.netloc.casefold()
+
+
+def _gave_up(reason: str, asked: float | None) -> LlmUnavailable:
+    rest = f"; it asks to be left alone for {asked:.0f} s" if asked else ""
+    return LlmUnavailable(f"the language model fails: {reason}{rest}", retry_after_seconds=asked)

@@ -1,0 +1,105 @@
+"""What a language model is shown of a document: all of it, or the stretch in which a chunk stands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from kg_api.models.documents import MetadataValue
+
+WHOLE = 16_000
+"""Bytes of a document that is shown as a whole: about 4,000 tokens of English."""
+ENOUGH = 6_000
+"""Bytes after which a stretch of a longer one ends with its section."""
+MOST = 12_000
+"""Bytes after which it ends in any case."""
+MARGIN = 800
+"""Characters of the text before and behind a stretch that are shown with it."""
+BEGINNING = 1_500
+"""Characters of a document's beginning that are shown with each stretch: it mostly says what it is about."""
+LONGEST_TITLE = 300
+_MOST_METADATA = 12
+_LONGEST_VALUE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A piece of a document with the path of headings above it. The pieces join to the document."""
+
+    text: str
+    headings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is shown for the chunks that begin within it."""
+
+    title: str
+    metadata: tuple[tuple[str, MetadataValue], ...]
+    beginning: str
+    """Of the document; empty when `text` begins with it."""
+    text: str
+
+    def data(self) -> dict[str, object]:
+        """As JSON takes it."""
+        about: dict[str, object] = {"title": self.title, "metadata": dict(self.metadata)}
+        beginning = {"document_begins": self.beginning} if self.beginning else {}
+        return {**about, **beginning, "part" if self.beginning else "document": self.text}
+
+    def identity(self) -> str:
+        """All that it shows, for a hash."""
+        return json.dumps(self.data(), ensure_ascii=False)
+
+
+def document_parts(
+    title: str, metadata: Mapping[str, MetadataValue], paragraphs: Sequence[Paragraph]
+) -> tuple[list[Part], list[int]]:
+    """Divide a document into what is shown for its chunks.
+
+    A stretch of a long one ends with a section where it can, so that an edit elsewhere leaves it as it is.
+
+    Returns:
+        The parts, and for each paragraph the number of the part for chunks that begin in it.
+    """
+    about = title[:LONGEST_TITLE], _short(metadata)
+    text = "".join(paragraph.text for paragraph in paragraphs)
+    if _size(text) <= WHOLE:
+        return [Part(*about, "", text)], [0] * len(paragraphs)
+    parts: list[Part] = []
+    numbers: list[int] = []
+    at = 0
+    for start, end in _stretches(paragraphs):
+        numbers += [len(parts)] * (end - start)
+        stop = at + sum(len(paragraph.text) for paragraph in paragraphs[start:end])
+        shown = text[max(0, at - MARGIN) : stop + MARGIN]
+        parts.append(Part(*about, text[:BEGINNING] if at > MARGIN else "", shown))
+        at = stop
+    return parts, numbers
+
+
+def _stretches(paragraphs: Sequence[Paragraph]) -> Iterator[tuple[int, int]]:
+    begin = used = 0
+    for at, paragraph in enumerate(paragraphs):
+        size = _size(paragraph.text)
+        new_section = at > begin and paragraph.headings != paragraphs[at - 1].headings
+        if at > begin and (used + size > MOST or (used >= ENOUGH and new_section)):
+            yield begin, at
+            begin, used = at, 0
+        used += size
+    yield begin, len(paragraphs)
+
+
+def _short(metadata: Mapping[str, MetadataValue]) -> tuple[tuple[str, MetadataValue], ...]:
+    """The first few entries that are short: a date, an author."""
+    short = (
+        (key, value)
+        for key, value in sorted(metadata.items())
+        if len(key) <= _LONGEST_VALUE and value not in {None, ""} and len(str(value)) <= _LONGEST_VALUE
+    )
+    return tuple(islice(short, _MOST_METADATA))
+
+
+def _size(text: str) -> int:
+    return len(text.encode(errors="replace"))

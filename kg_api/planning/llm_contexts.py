@@ -1,0 +1,216 @@
+"""Contexts that a language model writes: each once, as long as what it was shown stays the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import takewhile
+
+from kg_api.graph.cache import read_contexts, remember_contexts
+from kg_api.graph.database import Graph
+from kg_api.graph.due import DocumentAbout, SourceText, about_documents, sources_of_document
+from kg_api.llm.parts import Paragraph, Part, document_parts
+from kg_api.llm.prompts import Chunk, key_of, question
+from kg_api.llm.situate import TOGETHER, Ask, situated
+from kg_api.parse.sentences import sentence_borders
+from kg_api.planning.cost import MILLION, Written
+from kg_api.sections import LlmSettings
+
+LONGEST = 300
+"""Characters of a context, about 75 tokens: the rest is for the text."""
+USUAL = (
+    "The annual report of a company for the year 2023, from the section on the results of its second "
+    "quarter, which compares the revenue with that of the quarter before and gives reasons for the growth."
+)
+"""What an estimate takes a context for: two sentences are asked for, of at most 40 words."""
+AT_ONCE = 4
+"""Parts of documents that are asked about at the same time; one part's questions go one after the other, so
+that a provider that remembers what it has read can."""
+_BYTES_A_TOKEN = 4
+_ANSWER_TOKENS = 65
+"""Of a usual context with its id."""
+_SHORTEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A chunk whose context is wanted, and what the model is shown for it."""
+
+    key: str
+    part: Part
+    chunk: Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A document as it was divided."""
+
+    about: DocumentAbout
+    sources: Mapping[str, SourceText]
+    parts: Sequence[Part]
+    part_of: Mapping[str, int]
+    """By source."""
+
+    def says(self, about: DocumentAbout, sources: Iterable[SourceText]) -> bool:
+        """Whether it still is what these sources are of."""
+        return self.about == about and all(self.sources.get(each.source_id) == each for each in sources)
+
+    def wanted(self, model: str, source: SourceText, text: str) -> _Wanted:
+        """What is asked for a chunk that begins in a source."""
+        part, chunk = self.parts[self.part_of[source.source_id]], Chunk(text, source.heading)
+        return _Wanted(key_of(model, part, chunk), part, chunk)
+
+
+class LlmContexts:
+    """Gives chunks their contexts; those that were written before come from the cache.
+
+    Not for several threads: it remembers the last document, which may come in many batches.
+    """
+
+    def __init__(self, graph: Graph, model: str, ask: Ask) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            graph: where documents and the contexts written before are.
+            model: the language model's name.
+            ask: asks it.
+        """
+        self._graph = graph
+        self._model = model
+        self._ask = ask
+        self._last: _Document | None = None
+
+    def __call__(self, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
+        """See `Before`. A chunk whose source has gone meanwhile, so that it is not written, has none.
+
+        Raises:
+            LlmFailed, LlmUnavailable, ConfigurationError, InvalidInput: there is a chunk without its context;
+                those that were written are remembered.
+        """
+        documents = self._documents([source for source, _ in chunks])
+        wanted = [
+            documents[source.document_id].wanted(self._model, source, text)
+            if source.source_id in documents[source.document_id].sources
+            else None
+            for source, text in chunks
+        ]
+        contexts = self._contexts({each.key: each for each in wanted if each})
+        return [contexts[each.key] if each else "" for each in wanted]
+
+    def _documents(self, sources: Sequence[SourceText]) -> dict[str, _Document]:
+        found: dict[str, _Document] = {}
+        about = about_documents(self._graph, [source.document_id for source in sources])
+        for document_id in dict.fromkeys(source.document_id for source in sources):
+            mine = [source for source in sources if source.document_id == document_id]
+            known = about.get(document_id, DocumentAbout("", {}))
+            if self._last is None or not self._last.says(known, mine):
+                self._last = _divided(known, sources_of_document(self._graph, document_id))
+            found[document_id] = self._last
+        return found
+
+    def _contexts(self, wanted: Mapping[str, _Wanted]) -> dict[str, str]:
+        known = read_contexts(self._graph, list(wanted))
+        requests = _by_part(each for key, each in wanted.items() if key not in known)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            written = [pool.submit(self._written, part, mine) for part, mine in requests.items()]
+            try:
+                for each in written:
+                    known |= each.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        return known
+
+    def _written(self, part: Part, wanted: Sequence[_Wanted]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for batch in _batches(wanted):
+            texts = situated(self._ask, part, [each.chunk for each in batch])
+            new = {each.key: capped(text) for each, text in zip(batch, texts, strict=True)}
+            remember_contexts(self._graph, new)
+            found |= new
+        return found
+
+
+class LlmQuote:
+    """Stands for the contexts of some documents, and counts what they would take."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        settings: LlmSettings,
+        sample: Sequence[Sequence[SourceText]],
+        about: Mapping[str, DocumentAbout],
+    ) -> None:
+        """Divide the documents of a sample."""
+        self._graph = graph
+        self._settings = settings
+        self._documents = {
+            sources[0].document_id: _divided(
+                about.get(sources[0].document_id, DocumentAbout("", {})), sources
+            )
+            for sources in sample
+            if sources
+        }
+        self._wanted: dict[str, _Wanted] = {}
+
+    def __call__(self, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
+        """See `Before`: a text of the usual length for each."""
+        for source, text in chunks:
+            each = self._documents[source.document_id].wanted(self._settings.model or "", source, text)
+            self._wanted[each.key] = each
+        return [USUAL] * len(chunks)
+
+    def written(self) -> Written:
+        """What the chunks so far would take."""
+        known = read_contexts(self._graph, list(self._wanted))
+        missing = [each for key, each in self._wanted.items() if key not in known]
+        questions = [
+            question(part, [each.chunk for each in batch])
+            for part, mine in _by_part(missing).items()
+            for batch in _batches(mine)
+        ]
+        read = sum(_tokens(each.instruction) + _tokens(each.data) for each in questions)
+        wrote = len(missing) * _ANSWER_TOKENS
+        return Written(len(missing), len(known), len(questions), read, wrote, self._price(read, wrote))
+
+    def _price(self, read: int, wrote: int) -> float | None:
+        own = self._settings
+        if own.price_input is None or own.price_output is None:
+            return None
+        return (read * own.price_input + wrote * own.price_output) / MILLION
+
+
+def capped(text: str) -> str:
+    """At most 300 characters of a context, up to the end of a sentence if that leaves enough, or a word."""
+    if len(text) <= LONGEST:
+        return text
+    sentences = list(takewhile(lambda border: border <= LONGEST, sentence_borders(text, 0, len(text))))
+    if sentences and sentences[-1] >= _SHORTEST:
+        return text[: sentences[-1]].rstrip()
+    end = text.rfind(" ", 0, LONGEST)
+    return text[: end if end >= _SHORTEST else LONGEST - 1].rstrip() + "…"
+
+
+def _divided(about: DocumentAbout, sources: Sequence[SourceText]) -> _Document:
+    paragraphs = [Paragraph(source.full_text, source.heading) for source in sources]
+    parts, numbers = document_parts(about.title, about.metadata, paragraphs)
+    by_id = {source.source_id: source for source in sources}
+    return _Document(about, by_id, parts, dict(zip(by_id, numbers, strict=True)))
+
+
+def _by_part(wanted: Iterable[_Wanted]) -> dict[Part, list[_Wanted]]:
+    found: dict[Part, list[_Wanted]] = {}
+    for each in wanted:
+        found.setdefault(each.part, []).append(each)
+    return found
+
+
+def _batches(wanted: Sequence[_Wanted]) -> Iterator[Sequence[_Wanted]]:
+    for at in range(0, len(wanted), TOGETHER):
+        yield wanted[at : at + TOGETHER]
+
+
+def _tokens(text: str) -> int:
+    return math.ceil(len(text.encode(errors="replace")) / _BYTES_A_TOKEN)

@@ -1,0 +1,278 @@
+"""Contexts by a language model: through the job, with a real HTTP server and the real database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import neo4j
+import pytest
+
+from kg_api.configure.estimate import Estimator
+from kg_api.configure.service import ConfigurationService
+from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.errors import InvalidInput
+from kg_api.graph import jobs, library
+from kg_api.graph.cache import prune_cache
+from kg_api.graph.configuration import write_configuration
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.llm.parts import MARGIN, MOST
+from kg_api.models.chunking import Strategy
+from kg_api.models.configuration import EmbeddingConfig
+from kg_api.models.jobs import JobState
+from kg_api.planning.contexts import Contexts
+from tests.graph.test_embedding_jobs import CountingEmbedder
+from tests.support.embedding import open_spaces, run_jobs, status
+from tests.support.embedding_server import EmbeddingServer, Status
+from tests.support.llm import asked, context_of, llm_settings, write_contexts
+from tests.support.records import record
+
+PARAGRAPHS = [f"Paragraph {number} says that the price rose by {number} percent." for number in range(25)]
+LLM = EmbeddingConfig(context="llm")
+
+
+@pytest.fixture
+def writer() -> Iterator[EmbeddingServer]:
+    with EmbeddingServer() as running:
+        running.chat = write_contexts
+        yield running
+
+
+@pytest.fixture
+def contexts(graph: Graph, writer: EmbeddingServer) -> Iterator[Contexts]:
+    opened = Contexts(graph, llm_settings(writer, price_input=2, price_output=8))
+    yield opened
+    opened.close()
+
+
+def configured(graph: Graph, config: EmbeddingConfig = LLM) -> CountingEmbedder:
+    """An embedder for an ontology that is configured so."""
+    embedder = CountingEmbedder()
+    open_spaces(graph, embedder)
+    write_configuration(graph, "notes", config)
+    return embedder
+
+
+def passages(writer: EmbeddingServer) -> list[str]:
+    """All texts that contexts were asked for, in the order of the requests."""
+    return [each["text"] for request in writer.requests for each in asked(request)["passages"]]
+
+
+def run_at_once(driver: neo4j.Driver) -> None:
+    """Let waiting jobs wait no longer."""
+    with driver.session() as session:
+        session.run("MATCH (j:Job) SET j.run_after = datetime()").consume()
+
+
+def test_a_text_is_embedded_with_its_context_and_stored_without(
+    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, contexts: Contexts
+) -> None:
+    embedder = configured(graph)
+    store_document(graph, record("a.md", PARAGRAPHS))
+    run_jobs(graph, embedder, contexts=contexts)
+    assert embedder.texts == [f"{context_of(text)}\n\n{text}" for text in PARAGRAPHS]
+    with driver.session() as session:
+        rows = session.run(
+            "MATCH (s:Source) RETURN s.full_text AS text, s.embedding AS vector ORDER BY s.paragraph"
+        ).data()
+    assert [row["text"] for row in rows] == [f"{text}\n\n" for text in PARAGRAPHS]
+    expected = DeterministicEmbedder().embed_passages(embedder.texts)
+    assert [row["vector"] for row in rows] == expected.tolist()
+    assert passages(writer) == PARAGRAPHS
+    assert [len(asked(request)["passages"]) for request in writer.requests] == [10, 10, 5]
+
+
+@pytest.mark.parametrize("strategy", ["sentence", "count", "paragraph_group", "hierarchical"])
+def test_every_strategy_has_contexts(
+    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, contexts: Contexts, strategy: Strategy
+) -> None:
+    embedder = configured(graph, EmbeddingConfig(strategy=strategy, context="llm"))
+    texts = [f"{text} {'More of it. ' * 40}" for text in PARAGRAPHS]
+    for name in ("a.md", "b.md"):
+        store_document(graph, record(name, texts))
+    run_jobs(graph, embedder, batch_size=8, contexts=contexts)
+    assert status(graph, "notes").missing == 0
+    written = {json.loads(write_contexts(each.body))["contexts"][0]["context"] for each in writer.requests}
+    assert written
+    assert all(each.startswith("Context of ") and "\n\n" in each for each in embedder.texts)
+    with driver.session() as session:
+        stored = session.run("MATCH (s:Source) RETURN s.full_text AS text").value()
+    assert not any("Context of" in text for text in stored)
+
+
+def test_what_was_written_before_is_not_asked_again(
+    graph: Graph, writer: EmbeddingServer, contexts: Contexts
+) -> None:
+    embedder = configured(graph)
+    store_document(graph, record("a.md", PARAGRAPHS))
+    run_jobs(graph, embedder, contexts=contexts)
+    first, requests = list(embedder.texts), len(writer.requests)
+    library.delete_ontology(graph, "notes")
+    configured(graph)
+    store_document(graph, record("a.md", PARAGRAPHS))
+    run_jobs(graph, embedder, contexts=Contexts(graph, llm_settings(writer)))
+    assert embedder.texts == first * 2
+    assert len(writer.requests) == requests
+    while prune_cache(graph, 0):
+        pass
+    library.delete_ontology(graph, "notes")
+    configured(graph)
+    store_document(graph, record("a.md", PARAGRAPHS))
+    run_jobs(graph, embedder, contexts=contexts)
+    assert len(writer.requests) == 2 * requests, "it is the cache that knows them"
+
+
+def test_an_edit_asks_for_what_is_new_only(graph: Graph, writer: EmbeddingServer, contexts: Contexts) -> None:
+    embedder = configured(graph)
+    store_document(graph, record("a.md", PARAGRAPHS))
+    run_jobs(graph, embedder, contexts=contexts)
+    writer.requests.clear()
+    store_document(graph, record("a.md", ["A new beginning.", *PARAGRAPHS]))
+    run_jobs(graph, embedder, contexts=contexts)
+    assert passages(writer) == ["A new beginning."]
+    assert asked(writer.requests[0])["document"].startswith("A new beginning.\n\nParagraph 0")
+
+
+def test_another_title_asks_anew(graph: Graph, writer: EmbeddingServer, contexts: Contexts) -> None:
+    embedder = configured(graph)
+    store_document(graph, record("a.md", PARAGRAPHS))
+    run_jobs(graph, embedder, contexts=contexts)
+    writer.requests.clear()
+    renamed = replace(record("a.md", PARAGRAPHS), title="Prices of 2024", metadata='{"author": "Ada"}')
+    store_document(graph, renamed)
+    run_jobs(graph, embedder, contexts=contexts)
+    assert passages(writer) == PARAGRAPHS
+    assert asked(writer.requests[0])["title"] == "Prices of 2024"
+    assert asked(writer.requests[0])["metadata"] == {"author": "Ada"}
+
+
+def test_without_the_model_the_job_waits_and_nothing_is_embedded(
+    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, contexts: Contexts
+) -> None:
+    embedder = configured(graph)
+    job_id = store_document(graph, record("a.md", PARAGRAPHS)).job_id or ""
+    writer.always = Status(503, retry_after="100")
+    for _ in range(7):
+        assert run_jobs(graph, embedder, contexts=contexts) == 1
+        job = jobs.find_job(graph, job_id)
+        assert job.state is JobState.QUEUED
+        assert (job.error or "").startswith("waiting: the language model fails")
+        run_at_once(driver)
+    assert embedder.texts == []
+    assert status(graph, "notes").missing == 25
+    writer.always = None
+    run_jobs(graph, embedder, contexts=contexts)
+    assert jobs.find_job(graph, job_id).state is JobState.COMPLETED
+    assert status(graph, "notes").missing == 0
+    assert embedder.texts == [f"{context_of(text)}\n\n{text}" for text in PARAGRAPHS]
+
+
+def test_a_model_that_gives_no_context_makes_the_job_stumble_and_what_it_gave_is_kept(
+    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, contexts: Contexts
+) -> None:
+    def lost_at_12(body: dict[str, Any]) -> str:
+        mute = any(each["text"] == PARAGRAPHS[12] for each in asked(body)["passages"])
+        return "I cannot help with that." if mute else write_contexts(body)
+
+    embedder = configured(graph)
+    job_id = store_document(graph, record("a.md", PARAGRAPHS)).job_id or ""
+    writer.chat = lost_at_12
+    run_jobs(graph, embedder, contexts=contexts)
+    job = jobs.find_job(graph, job_id)
+    assert job.state is JobState.QUEUED
+    assert (job.error or "").startswith("LlmFailed: the language model gives no context")
+    assert embedder.texts == []
+    writer.requests.clear()
+    writer.chat = write_contexts
+    run_at_once(driver)
+    run_jobs(graph, embedder, contexts=contexts)
+    assert passages(writer) == PARAGRAPHS[10:], "the first ten were remembered"
+    assert status(graph, "notes").missing == 0
+
+
+def test_a_wrong_key_ends_the_job_and_names_its_variable(
+    graph: Graph, writer: EmbeddingServer, contexts: Contexts
+) -> None:
+    embedder = configured(graph)
+    job_id = store_document(graph, record("a.md", PARAGRAPHS)).job_id or ""
+    writer.always = Status(401)
+    run_jobs(graph, embedder, contexts=contexts)
+    job = jobs.find_job(graph, job_id)
+    assert job.state is JobState.DEAD
+    assert "OPENAI_API_KEY" in (job.error or "")
+    assert embedder.texts == []
+
+
+def test_of_a_long_document_the_part_around_the_chunks_is_sent(
+    graph: Graph, writer: EmbeddingServer, contexts: Contexts
+) -> None:
+    embedder = configured(graph)
+    texts = [f"{number} begins here. {'It goes on for long. ' * 40}" for number in range(120)]
+    store_document(graph, record("long.md", texts))
+    run_jobs(graph, embedder, contexts=contexts)
+    assert embedder.texts == [f"{context_of(text)}\n\n{text.strip()}" for text in texts]
+    assert len(writer.requests) > 9
+    for request in writer.requests:
+        data = asked(request)
+        shown = data.get("part") or data["document"]
+        assert len(shown) <= MOST + 2 * MARGIN
+        assert all(each["text"][:15] in shown for each in data["passages"])
+        assert "part" not in data or data["document_begins"].startswith("0 begins here.")
+
+
+def estimating(graph: Graph, contexts: Contexts, embedder: CountingEmbedder) -> ConfigurationService:
+    """The service that tells what a configuration costs."""
+    spaces = open_spaces(graph, embedder)
+    return ConfigurationService(graph, spaces, Estimator(graph, spaces, contexts, lambda _: 0.0))
+
+
+def test_the_cost_is_told_before_and_nothing_is_asked(
+    graph: Graph, writer: EmbeddingServer, contexts: Contexts
+) -> None:
+    embedder = configured(graph, EmbeddingConfig())
+    for name in ("a.md", "b.md"):
+        store_document(graph, record(name, PARAGRAPHS))
+    service = estimating(graph, contexts, embedder)
+    bare = service.set("notes", EmbeddingConfig(), dry_run=True).regeneration
+    cost = service.set("notes", LLM, dry_run=True).regeneration
+    assert writer.requests == []
+    assert bare.context_price is None
+    assert cost.tokens > bare.tokens + 50 * 30, "with contexts of the usual length"
+    assert cost.seconds is None
+    assert cost.context_price is not None
+    assert "50 contexts in 6 requests" in " ".join(cost.notes)
+    service.set("notes", LLM, dry_run=False)
+    run_jobs(graph, embedder, contexts=contexts)
+    assert len(writer.requests) == 6
+    sent = sum(len(each["content"].encode()) for r in writer.requests for each in r.body["messages"])
+    least = sent / 4 * 2 / 1e6
+    assert least < cost.context_price < least + 50 * 70 * 8 / 1e6
+
+
+def test_what_was_written_before_costs_nothing(graph: Graph, contexts: Contexts) -> None:
+    embedder = configured(graph)
+    store_document(graph, record("a.md", PARAGRAPHS))
+    run_jobs(graph, embedder, contexts=contexts)
+    service = estimating(graph, contexts, embedder)
+    smaller = EmbeddingConfig(context="llm", chunk_size=300)  # the same chunks, marked otherwise
+    cost = service.set("notes", smaller, dry_run=True).regeneration
+    assert cost.context_price == 0
+    assert "25 contexts were written before" in " ".join(cost.notes)
+
+
+def test_a_price_that_is_not_known_is_said(graph: Graph, writer: EmbeddingServer) -> None:
+    embedder = configured(graph)
+    store_document(graph, record("a.md", PARAGRAPHS))
+    service = estimating(graph, Contexts(graph, llm_settings(writer)), embedder)
+    cost = service.show("notes").regeneration
+    assert cost.context_price is None
+    assert "KG_LLM__PRICE_INPUT" in " ".join(cost.notes)
+
+
+def test_it_is_refused_without_a_model(graph: Graph) -> None:
+    embedder = configured(graph, EmbeddingConfig())
+    with pytest.raises(InvalidInput, match="KG_LLM__MODEL"):
+        estimating(graph, Contexts(graph), embedder).set("notes", LLM, dry_run=True)

@@ -1,0 +1,66 @@
+"""A provider, and kg processes that talk to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from tests.conftest import wipe
+from tests.neo4j_server import Neo4jServer
+from tests.process.providers.provider import Provider
+from tests.process.providers.world import World, opened
+from tests.support.cypher import rows
+
+OpenWorld = Callable[..., World]
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    """One for the tests of a module; each takes models of its own."""
+    with Provider() as running:
+        yield running
+
+
+@pytest.fixture
+def empty_graph(graph: Graph, driver: neo4j.Driver) -> Graph:
+    """The empty database, ready for vectors of any size."""
+    empty(driver)
+    return graph
+
+
+def empty(driver: neo4j.Driver) -> None:
+    """Empty the database; the first space's index, that other tests share, goes too."""
+    wipe(driver)
+    rows(driver, "DROP INDEX passage_embedding IF EXISTS")
+
+
+@pytest.fixture(autouse=True)
+def _calm(provider: Provider) -> Iterator[None]:
+    """What a test told the provider ends with it."""
+    yield
+    provider.calm()
+
+
+@pytest.fixture(scope="module")
+def open_world(
+    server: Neo4jServer,
+    migrated_graph: Graph,
+    driver: neo4j.Driver,
+    provider: Provider,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[OpenWorld]:
+    """Starts the one service and worker of a module, on an empty database."""
+    del migrated_graph
+    with ExitStack() as stack:
+
+        def start(**env: str) -> World:
+            empty(driver)
+            return stack.enter_context(
+                opened(server, driver, provider, tmp_path_factory.mktemp("world"), **env)
+            )
+
+        yield start

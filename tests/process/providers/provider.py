@@ -1,0 +1,73 @@
+"""A provider whose models are told one by one how to behave: tests that share a service stay apart."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kg_api.spaces.probe import PROBE_TEXT
+from tests.support.embedding_server import Behaviour, EmbeddingServer, Request
+
+
+@dataclass
+class Model:
+    """One model of the provider."""
+
+    provider: Provider
+    name: str
+    dimensions: int
+    always: Behaviour | None = None
+    """What to do when nothing is told for the next request; None: work."""
+    turned: bool = False
+    """Whether another model answers under this name."""
+    told: deque[Behaviour | None] = field(default_factory=deque[Behaviour | None])
+
+    def then(self, *behaviours: Behaviour | None) -> None:
+        """Tell what to do with the next requests, one each."""
+        self.told.extend(behaviours)
+
+    @property
+    def requests(self) -> list[Request]:
+        """Those for this model."""
+        return [each for each in self.provider.requests if each.body.get("model") == self.name]
+
+    @property
+    def passages(self) -> list[list[str]]:
+        """The texts of each request but those of the probe."""
+        asked = [each.body["input"] for each in self.requests]
+        return [texts for texts in asked if texts != [PROBE_TEXT]]
+
+
+class Provider(EmbeddingServer):
+    """Speaks as OpenAI does."""
+
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(port)
+        self.models: dict[str, Model] = {}
+
+    def model(self, name: str, dimensions: int = 64) -> Model:
+        """The model of that name."""
+        self.dimensions.setdefault(name, dimensions)
+        return self.models.setdefault(name, Model(self, name, dimensions))
+
+    def calm(self) -> None:
+        """All models work again, and are themselves."""
+        for model in self.models.values():
+            model.always, model.turned = None, False
+            model.told.clear()
+
+    def next_behaviour(self, body: dict[str, Any]) -> Behaviour | None:
+        """What the model of a request was told."""
+        model = self.models.get(body.get("model", ""))
+        if model is None:
+            return super().next_behaviour(body)
+        return model.told.popleft() if model.told else model.always
+
+    def vectors(self, model: str, texts: list[str], dimensions: int | None) -> list[list[float]]:
+        """Those of another model are the same numbers at other places: their cosine with these is about 0."""
+        found = super().vectors(model, texts, dimensions)
+        known = self.models.get(model)
+        return np.roll(found, 1, axis=1).tolist() if known and known.turned else found

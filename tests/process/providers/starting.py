@@ -1,0 +1,55 @@
+"""Processes that must not start."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from kg_api.managed.ports import free_port
+from tests.neo4j_server import Neo4jServer
+from tests.support.providers import CANARY
+from tests.support.running import environment, start
+
+REFUSED = 78
+SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """How a process ended."""
+
+    command: str
+    exit_code: int
+    message: str
+    """What it told the person: what comes after `kg: `, with single blanks."""
+
+
+def refusals(server: Neo4jServer, folder: Path, **env: str) -> list[Refusal]:
+    """Start a service and a worker at once with variables that are wrong; give how they ended.
+
+    What holds for each of them is checked here: no trace, no key, only log lines and the message.
+    """
+    settings = environment(server, KG_API__PORT=str(free_port()), KG_HOME=str(folder / "home"), **env)
+    running = [
+        (command, start([command], settings, folder / f"{command}.log")) for command in ("serve", "worker")
+    ]
+    try:
+        for _, each in running:
+            each.process.wait(SECONDS)
+    except subprocess.TimeoutExpired:
+        raise AssertionError("it has started: " + " ".join(each.output() for _, each in running)) from None
+    finally:
+        for _, each in running:
+            if each.process.poll() is None:
+                each.kill()
+    return [_told(command, each.process.returncode, each.output()) for command, each in running]
+
+
+def _told(command: str, exit_code: int, output: str) -> Refusal:
+    assert "Traceback" not in output
+    assert CANARY not in output
+    logged, _, message = output.rpartition("kg: ")
+    assert all("exception" not in json.loads(line) for line in logged.splitlines())
+    return Refusal(command, exit_code, " ".join(message.split()))

@@ -1,0 +1,94 @@
+"""Another model under the name of the one whose vectors are stored: nothing is mixed (SPEC D6)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from tests.process.providers.conftest import OpenWorld
+from tests.process.providers.provider import Model
+from tests.process.providers.starting import REFUSED, refusals
+from tests.process.providers.world import World, quick
+from tests.support.cypher import rows
+from tests.support.embedding_server import Status
+from tests.support.running import environment, serve, started, wait_until
+
+SETTINGS = {
+    "KG_EMBEDDING__PROVIDER": "openai",
+    "OPENAI_EMBED_MODEL": "changing",
+    "OPENAI_EMBED_DIMS": "64",
+    "KG_EMBEDDING__QUERY_SECONDS": "1",
+}
+EXPLAINED = "another model answers under the name of the space 'default' (openai changing (64 dimensions"
+VECTORS = "MATCH (s:Source {ontology: $name}) RETURN s.document AS document, s.embedding AS vector"
+
+
+@pytest.fixture(scope="module")
+def world(open_world: OpenWorld) -> World:
+    return open_world(**SETTINGS)
+
+
+@pytest.fixture
+def model(world: World) -> Model:
+    return world.provider.model("changing")
+
+
+def test_a_job_is_refused_and_says_why(world: World, model: Model, driver: neo4j.Driver) -> None:
+    world.embedded("notes", "The old model reads of foxes.")
+    before = rows(driver, VECTORS, name="notes")
+    model.turned = True
+    asked = len(model.passages)
+    job_id = world.ingest("notes", "The new one reads of badgers.", "b.md")["job_id"]
+    dead = world.until_job(job_id, lambda job: job["error"] is not None)
+    assert (dead["state"], dead["attempts"], dead["done"]) == ("dead", 1, 0)
+    assert EXPLAINED in dead["error"]
+    assert "Let the old model answer again, or make a further space" in dead["error"]
+    assert len(model.passages) == asked, "nothing but the probe was asked for"
+    after = {row["document"]: row["vector"] for row in rows(driver, VECTORS, name="notes")}
+    assert after == {before[0]["document"]: before[0]["vector"], "b.md": None}
+    model.turned = False
+    world.ask("POST", "/ontologies/notes/embeddings", 202)
+    wait_until(lambda: world.status("notes")["missing"] == 0, 20)
+
+
+def test_service_and_worker_do_not_start_with_it(world: World, model: Model, tmp_path: Path) -> None:
+    world.embedded("start", "The old model reads of foxes.")
+    model.turned = True
+    for refusal in refusals(world.server, tmp_path, **{**quick(world.provider, tmp_path), **SETTINGS}):
+        assert refusal.exit_code == REFUSED, refusal
+        assert EXPLAINED in refusal.message
+        assert "has the cosine" in refusal.message
+        assert "kg admin embedding add" in refusal.message
+
+
+def test_health_tells_it(world: World, model: Model) -> None:
+    assert world.ask("GET", "/embedding/health")["status"] == "ok"
+    model.turned = True
+    (told,) = world.ask("GET", "/embedding/health")["spaces"]
+    assert (told["status"], told["latency_ms"]) == ("error", None)
+    assert EXPLAINED in told["error"]
+    assert world.kg("admin", "embedding", "health").returncode == 69
+
+
+def test_a_provider_that_is_away_at_start_is_waited_for_and_then_checked(
+    world: World, model: Model, tmp_path: Path
+) -> None:
+    """Both start without it; what it says when it is back is compared before it is used."""
+    world.embedded("late", "The old model reads of foxes.")
+    model.always = Status(503)
+    env = {**quick(world.provider, tmp_path), **SETTINGS}
+    with started(["worker"], environment(world.server, **env), tmp_path / "worker.log") as worker:
+        service = serve(world.server, tmp_path, **env)
+        try:
+            wait_until(lambda: "worker starts" in worker.output(), 30, worker.output)
+            model.turned, model.always = True, None
+            answer = world.http.post(
+                f"{service.url}/queries/sources/search", json={"query_text": "foxes", "ontology": "late"}
+            ).json()
+        finally:
+            service.kill()
+        assert "searching by full text only until the embedding model answers" in worker.output()
+    assert (answer["mode"], len(answer["sources"])) == ("text", 1)
+    assert EXPLAINED in answer["degraded"][0]["effect"]

@@ -1,0 +1,111 @@
+"""`kg serve` and `kg worker` refuse settings that cannot work, by the variable's name, with the fix (C5, C8)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces import ensure_space, find_space
+from kg_api.models.spaces import SpaceIdentity
+from tests.neo4j_server import Neo4jServer
+from tests.process.providers.provider import Provider
+from tests.process.providers.starting import REFUSED, refusals
+from tests.support.providers import CANARY
+
+OPENAI = {"KG_EMBEDDING__PROVIDER": "openai"}
+NOMIC = {"KG_EMBEDDING__PROVIDER": "nomic"}
+KEY = {"OPENAI_API_KEY": CANARY}
+
+
+def openai_identity(model: str, dimensions: int, max_tokens: int) -> SpaceIdentity:
+    return SpaceIdentity("openai", model, model, dimensions, max_tokens)
+
+
+@pytest.mark.parametrize(
+    ("env", "told"),
+    [
+        pytest.param(
+            OPENAI,
+            ["OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL"],
+            id="no key for OpenAI's address",
+        ),
+        pytest.param(NOMIC, ["NOMIC_API_KEY is not set"], id="no key for Nomic's"),
+        pytest.param(
+            {**OPENAI, "OPENAI_API_KEY": CANARY.removeprefix("sk-")},
+            ["OPENAI_API_KEY: ", "a key of OpenAI begins with sk-"],
+            id="a key that is not OpenAI's",
+        ),
+        pytest.param(
+            {**OPENAI, "OPENAI_API_KEY": f"'{CANARY}'", "NOMIC_API_KEY": f"Bearer {CANARY}"},
+            ["OPENAI_API_KEY: ", "quotes around it", "NOMIC_API_KEY: ", "begins with `Bearer`"],
+            id="keys copied badly",
+        ),
+        pytest.param(
+            {**OPENAI, **KEY, "OPENAI_EMBED_MODEL": "of-my-own"},
+            ["kg does not know the model of-my-own: set OPENAI_EMBED_DIMS", "text-embedding-3-small"],
+            id="a model without a size",
+        ),
+        pytest.param(
+            {**OPENAI, **KEY, "OPENAI_EMBED_MODEL": "text-embedding-ada-002", "OPENAI_EMBED_DIMS": "100"},
+            ["gives vectors of 1536 numbers, not 100: correct OPENAI_EMBED_DIMS"],
+            id="a size that the model cannot give",
+        ),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(
+    server: Neo4jServer, graph: Graph, tmp_path: Path, env: dict[str, str], told: list[str]
+) -> None:
+    del graph
+    for refusal in refusals(server, tmp_path, **env):
+        assert refusal.exit_code == REFUSED, refusal
+        assert all(each in refusal.message for each in told), refusal
+        assert CANARY.removeprefix("sk-") not in refusal.message
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            (
+                openai_identity("text-embedding-3-small", 64, 8191),
+                {**OPENAI, "OPENAI_EMBED_DIMS": "32"},
+                ["text-embedding-3-small (64 dimensions", "(32 dimensions", "OPENAI_EMBED_DIMS"],
+            ),
+            id="another size",
+        ),
+        pytest.param(
+            (
+                openai_identity("text-embedding-3-small", 64, 8191),
+                {},
+                ["made by openai text-embedding-3-small", "deterministic word-hash", "KG_EMBEDDING__"],
+            ),
+            id="another provider",
+        ),
+        pytest.param(
+            (
+                DeterministicEmbedder().identity,
+                OPENAI,
+                ["made by deterministic word-hash", "openai text-embedding-3-small", "OPENAI_EMBED_MODEL"],
+            ),
+            id="from the deterministic one to openai",
+        ),
+    ],
+)
+def test_settings_of_another_model_than_the_stored_vectors_are_refused(
+    server: Neo4jServer,
+    empty_graph: Graph,
+    provider: Provider,
+    tmp_path: Path,
+    case: tuple[SpaceIdentity, dict[str, str], list[str]],
+) -> None:
+    stored, env, told = case
+    ensure_space(empty_graph, stored)
+    asked = len(provider.requests)
+    for refusal in refusals(server, tmp_path, OPENAI_BASE_URL=provider.openai_url, **KEY, **env):
+        assert refusal.exit_code == REFUSED, refusal
+        assert all(each in refusal.message for each in [*told, "kg admin embedding add"]), refusal
+    assert find_space(empty_graph).identity == stored
+    assert len(provider.requests) == asked

@@ -1,0 +1,46 @@
+"""A language model on a server of ours, with short waits."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+from pydantic import SecretStr
+
+from kg_api.llm.chat import Chat, open_chat
+from kg_api.retrying import RetryPolicy
+from kg_api.sections import LlmSettings, OpenAISettings
+from kg_api.settings import Settings, load_settings
+from tests.support.embedding_server import EmbeddingServer, Request
+from tests.support.providers import CANARY, QUICK
+
+
+def llm_settings(server: EmbeddingServer, **own: Any) -> Settings:
+    """Settings with the language model on the server."""
+    given: dict[str, Any] = {"model": "small-writer", "timeout_seconds": 0.5, **own}
+    openai = OpenAISettings(base_url=server.openai_url, api_key=SecretStr(CANARY))
+    return load_settings(openai=openai, llm=LlmSettings(**given))
+
+
+def open_quick(server: EmbeddingServer, **own: Any) -> Chat:
+    """The language model on the server."""
+    return open_chat(llm_settings(server, **own), RetryPolicy(first_wait=QUICK))
+
+
+def asked(request: Request | dict[str, Any]) -> dict[str, Any]:
+    """The data of a question."""
+    body = request.body if isinstance(request, Request) else request
+    return json.loads(body["messages"][-1]["content"])
+
+
+def context_of(text: str) -> str:
+    """What the server's model writes for a passage."""
+    return f"Context of {' '.join(text.split())[:40]}."
+
+
+def write_contexts(body: dict[str, Any]) -> str:
+    """A model that does what it is asked, in an order of its own; for `EmbeddingServer.chat`."""
+    items = [{"id": each["id"], "context": context_of(each["text"])} for each in asked(body)["passages"]]
+    random.Random(7).shuffle(items)
+    return json.dumps({"contexts": items})

@@ -1,0 +1,235 @@
+"""Every failure of a language model's server, against a real HTTP server."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from kg_api.errors import ConfigurationError, InvalidInput, KgError, LlmFailed, LlmUnavailable
+from kg_api.llm.chat import Chat, open_chat, provider_of
+from kg_api.llm.parts import Part
+from kg_api.llm.prompts import INSTRUCTION, Chunk, Question, question
+from kg_api.sections import LlmSettings, OpenAISettings
+from kg_api.settings import load_settings
+from tests.support.embedding_server import Behaviour, Drop, EmbeddingServer, Hang, Raw, Spoil, Status
+from tests.support.llm import context_of, llm_settings, open_quick
+from tests.support.providers import CANARY, QUICK
+
+SECRET_TEXT = "The merger with the other company is planned for next May."
+QUESTION = question(Part("T", (), "", SECRET_TEXT), [Chunk(SECRET_TEXT, ("Plans",))])
+
+
+def drop_schema(body: dict[str, Any]) -> Question:
+    """The question of a body, to compare."""
+    system, user = body["messages"]
+    return Question(system["content"], user["content"], QUESTION.name, QUESTION.schema)
+
+
+def test_it_works(server: EmbeddingServer, chat: Chat) -> None:
+    assert context_of(SECRET_TEXT) in chat.ask(QUESTION)
+    (request,) = server.requests
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {CANARY}"
+    assert request.body["model"] == "small-writer"
+    assert request.body["response_format"]["json_schema"]["schema"] == QUESTION.schema
+    assert drop_schema(request.body) == QUESTION
+    assert [each["role"] for each in request.body["messages"]] == ["system", "user"]
+    assert request.body["messages"][0]["content"] == INSTRUCTION
+
+
+PASSING: list[Behaviour] = [
+    *map(Status, (408, 429, 500, 502, 503, 504)), Hang(), Drop(mid_body=True), Drop(mid_body=False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("behaviour", PASSING, ids=str)
+def test_what_may_pass_is_asked_again(server: EmbeddingServer, chat: Chat, behaviour: Behaviour) -> None:
+    server.then(behaviour, None)
+    assert context_of(SECRET_TEXT) in chat.ask(QUESTION)
+    assert len(server.requests) == 2
+    assert server.requests[0].body == server.requests[1].body
+
+
+@pytest.mark.parametrize("behaviour", PASSING, ids=str)
+def test_three_tries_are_all(server: EmbeddingServer, chat: Chat, behaviour: Behaviour) -> None:
+    server.always = behaviour
+    with pytest.raises(LlmUnavailable) as raised:
+        chat.ask(QUESTION)
+    assert raised.value.retry_after_seconds is None
+    assert server.url in str(raised.value)
+    assert len(server.requests) == 3
+    assert server.waits[0] >= QUICK
+    assert server.waits[1] >= 2 * QUICK
+
+
+def test_nobody_there_is_asked_again_too(server: EmbeddingServer, chat: Chat) -> None:
+    server.__exit__()
+    with pytest.raises(LlmUnavailable, match="cannot be reached"):
+        chat.ask(QUESTION)
+
+
+def test_a_long_retry_after_is_handed_on_at_once(server: EmbeddingServer, chat: Chat) -> None:
+    server.always = Status(429, retry_after="120")
+    begun = time.monotonic()
+    with pytest.raises(LlmUnavailable, match="120 s") as raised:
+        chat.ask(QUESTION)
+    assert time.monotonic() - begun < 1
+    assert raised.value.retry_after_seconds == 120
+    assert len(server.requests) == 1
+
+
+FINAL: list[tuple[int, type[KgError], str]] = [
+    (400, InvalidInput, "KG_LLM__MODEL"),
+    (413, InvalidInput, "KG_LLM__MODEL"),
+    (422, InvalidInput, "KG_LLM__MODEL"),
+    (401, ConfigurationError, "OPENAI_API_KEY"),
+    (403, ConfigurationError, "OPENAI_API_KEY"),
+    (404, ConfigurationError, "KG_LLM__MODEL or OPENAI_BASE_URL"),
+    (405, ConfigurationError, "OPENAI_BASE_URL"),
+    (302, ConfigurationError, "OPENAI_BASE_URL"),
+    (501, ConfigurationError, "OPENAI_BASE_URL"),
+]
+
+
+@pytest.mark.parametrize(("status", "kind", "message"), FINAL)
+def test_what_will_not_pass_is_never_asked_again(
+    server: EmbeddingServer, chat: Chat, status: int, kind: type[KgError], message: str
+) -> None:
+    chat.ask(QUESTION)
+    server.requests.clear()
+    server.always = Status(status)
+    with pytest.raises(kind, match=message):
+        chat.ask(QUESTION)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [400, 422, 501])
+def test_a_server_that_knows_no_schemas_is_asked_without_from_then_on(
+    server: EmbeddingServer, chat: Chat, status: int
+) -> None:
+    server.then(Status(status, message="response_format is not supported"))
+    assert context_of(SECRET_TEXT) in chat.ask(QUESTION)
+    assert context_of(SECRET_TEXT) in chat.ask(QUESTION)
+    assert ["response_format" in each.body for each in server.requests] == [True, False, False]
+
+
+def test_a_refusal_that_has_nothing_to_do_with_schemas_stays_one(server: EmbeddingServer, chat: Chat) -> None:
+    server.always = Status(400, message="maximum context length is 2048", code="context_length_exceeded")
+    with pytest.raises(
+        InvalidInput, match=r"context_length_exceeded.*maximum context length is 2048"
+    ) as raised:
+        chat.ask(QUESTION)
+    assert raised.value.__context__ is None
+    assert len(server.requests) == 2
+
+
+NO_CHAT: list[Behaviour] = [
+    Raw(b"<html>Log in</html>", "text/html"),
+    Raw(b"[]"),
+    Raw(b"{}"),
+    Raw(b'{"choices": []}'),
+    Raw(b'{"choices": [3]}'),
+    Raw(b'{"choices": "x"}'),
+    Raw(b'{"choices": [{"mess'),
+    Raw(b'"\xff\xfe"'),
+    Raw(b""),
+]
+
+
+@pytest.mark.parametrize("behaviour", NO_CHAT, ids=str)
+def test_what_is_no_chat_service_is_told(server: EmbeddingServer, chat: Chat, behaviour: Behaviour) -> None:
+    server.always = behaviour
+    with pytest.raises(LlmFailed, match="OPENAI_BASE_URL"):
+        chat.ask(QUESTION)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("content", [None, 3, []])
+def test_a_model_that_refuses_writes_nothing(server: EmbeddingServer, chat: Chat, content: object) -> None:
+    server.always = Spoil(lambda reply: reply["choices"][0]["message"].update(content=content))
+    assert chat.ask(QUESTION) == ""
+
+
+def test_a_server_that_counts_no_tokens_is_fine(server: EmbeddingServer, chat: Chat) -> None:
+    server.always = Spoil(lambda reply: reply.pop("usage"))
+    assert chat.ask(QUESTION)
+
+
+def test_the_real_policy_waits_one_second_first(server: EmbeddingServer) -> None:
+    chat = open_chat(llm_settings(server))
+    server.then(Status(500))
+    chat.ask(QUESTION)
+    chat.close()
+    assert 1 <= server.waits[0] < 1.8
+
+
+OTHER = "http://127.0.0.1:9/v1"
+OWN = {"model": "m"}
+SETTINGS: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
+    (OWN, {}, CANARY, "OPENAI_API_KEY"),
+    ({**OWN, "api_key": "own"}, {}, "own", "KG_LLM__API_KEY"),
+    ({**OWN, "base_url": OTHER}, {}, "none", "KG_LLM__API_KEY"),
+    ({**OWN, "base_url": OTHER, "api_key": "own"}, {}, "own", "KG_LLM__API_KEY"),
+    ({**OWN, "base_url": OTHER + "/deep"}, {"base_url": OTHER}, CANARY, "OPENAI_API_KEY"),
+]
+
+
+@pytest.mark.parametrize(("llm", "openai", "key", "variable"), SETTINGS)
+def test_a_key_goes_where_it_belongs(
+    llm: dict[str, Any], openai: dict[str, Any], key: str, variable: str
+) -> None:
+    own = OpenAISettings(api_key=SecretStr(CANARY), **openai)
+    provider = provider_of(load_settings(llm=LlmSettings(**llm), openai=own))
+    assert (provider.key, provider.key_variable) == (key, variable)
+    assert provider.address == llm.get("base_url", own.base_url)
+
+
+@pytest.mark.parametrize(
+    ("llm", "message"),
+    [
+        ({}, "KG_LLM__MODEL is not set"),
+        (OWN, "OPENAI_API_KEY is not set"),
+        ({**OWN, "base_url": "https://eu.api.openai.com/v1"}, "KG_LLM__API_KEY is not set"),
+    ],
+)
+def test_what_is_missing_is_named(llm: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        open_chat(load_settings(llm=LlmSettings(**llm)))
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        *(
+            Status(status, message=f"bad key {CANARY}: {SECRET_TEXT}", code=CANARY)
+            for status in (400, 401, 404, 429)
+        ),
+        Status(500, message=CANARY),
+        Hang(),
+        Drop(),
+        Raw(CANARY.encode(), "text/plain"),
+        Spoil(lambda reply: reply.pop("choices")),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_key_and_texts_are_in_no_error_log_or_repr(
+    server: EmbeddingServer,
+    behaviour: Behaviour,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server.always = behaviour
+    chat = open_quick(server)
+    with caplog.at_level("DEBUG", "kg_api"), pytest.raises(KgError) as raised:
+        chat.ask(QUESTION)
+    chain = "".join(traceback.format_exception(raised.value))
+    assert raised.value.__context__ is None
+    shown = f"{chain} {raised.value!r} {chat!r} {vars(chat)} {llm_settings(server)!r}"
+    shown += "".join(capfd.readouterr()) + caplog.text
+    chat.close()
+    assert CANARY not in shown
+    assert SECRET_TEXT[:20] not in shown
