@@ -114,7 +114,9 @@ class LlmSettings(Section):
 
     model: str | None = Field(default=None, min_length=1, description="Its name; unset: no language model.")
     base_url: WebAddress | None = Field(default=None, description="Unset: OPENAI_BASE_URL.")
-    api_key: SecretStr | None = Field(default=None, description="Unset: OPENAI_API_KEY.")
+    api_key: SecretStr | None = Field(
+        default=None, description="Unset: OPENAI_API_KEY, where its address is OpenAI's or OPENAI_BASE_URL's."
+    )
     timeout_seconds: Seconds = Field(default=60, description="Seconds that one request may take.")
     price_input: Price | None = Field(default=None, description="US dollars for a million tokens read.")
     price_output: Price | None = Field(default=None, description="US dollars for a million tokens written.")

@@ -11,9 +11,9 @@ import structlog
 from kg_api.errors import (
     ConfigurationError,
     DatabaseUnavailable,
-    EmbeddingUnavailable,
     InvalidInput,
     LeaseLost,
+    ModelUnavailable,
     Unavailable,
 )
 from kg_api.graph import jobs
@@ -115,7 +115,7 @@ class Runner:
 
     def _waits(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: Unavailable) -> None:
         delay = retry_delay(job.waits, random.random())  # noqa: S311 - spreads retries, no secret
-        if isinstance(error, EmbeddingUnavailable):
+        if isinstance(error, ModelUnavailable):
             delay = max(delay, error.retry_after_seconds or 0)
         told = f"waiting: {error}"[:LONGEST_ERROR]
         jobs.wait(self._graph, owner, told, delay_seconds=delay)

@@ -41,7 +41,9 @@ class Problem(Answer):
 
 def field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
     """The errors that pydantic found, the first twenty; the values themselves are not repeated."""
-    return [FieldProblem(field=_field(each["loc"]), message=_message(each["msg"])) for each in errors[:MAX_ERRORS]]
+    return [
+        FieldProblem(field=_field(each["loc"]), message=_message(each["msg"])) for each in errors[:MAX_ERRORS]
+    ]
 
 
 def _message(text: str) -> str:

@@ -28,7 +28,8 @@ USUAL = (
 AT_ONCE = 4
 """Parts of documents that are asked about at the same time; one part's questions go one after the other, so
 that a provider that remembers what it has read can."""
-_BYTES_A_TOKEN = 4
+_ASCII_A_TOKEN, _OTHER_BYTES_A_TOKEN = 4, 2.5
+"""In UTF-8, by cl100k: within 18 % for English, German, Chinese, Arabic and Thai."""
 _ANSWER_TOKENS = 65
 """Of a usual context with its id."""
 _SHORTEST = 60
@@ -213,4 +214,6 @@ def _batches(wanted: Sequence[_Wanted]) -> Iterator[Sequence[_Wanted]]:
 
 
 def _tokens(text: str) -> int:
-    return math.ceil(len(text.encode(errors="replace")) / _BYTES_A_TOKEN)
+    size = len(text.encode(errors="replace"))
+    other = size - len(text.encode("ascii", "ignore"))
+    return math.ceil((size - other) / _ASCII_A_TOKEN + other / _OTHER_BYTES_A_TOKEN)

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -92,6 +92,10 @@ class RecordingEmbedder(DeterministicEmbedder):
         time.sleep(self._plan.seconds_a_batch)
         return super().embed_passages(texts)
 
+    def embed_query(self, text: str) -> Vectors:
+        """Give the probe's vector, unseen."""
+        return DeterministicEmbedder().embed_query(text)
+
 
 class Intervals:
     """Handles jobs of kind `test`: it owns each for a moment, and writes from when to when."""
@@ -139,9 +143,11 @@ def main(plan: Plan) -> None:
 
 
 def _open(plan: Plan, faults: Faults, settings: Settings, *, needs_embedder: bool) -> Container:
+    if not plan.intervals:
+        bootstrap._open_model = lambda *_: RecordingEmbedder(plan, faults)
     opened = bootstrap.open_container(settings, needs_embedder=needs_embedder)
     if not plan.intervals:
-        return replace(opened, embedder=RecordingEmbedder(plan, faults))
+        return opened
     _wait_at_barrier(Path(plan.folder))
     return IntervalContainer(**{each.name: getattr(opened, each.name) for each in fields(opened)}, plan=plan)
 

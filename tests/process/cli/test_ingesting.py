@@ -18,7 +18,6 @@ from kg_api.graph.database import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import flaky
-from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.running import Service, environment, wait_until
 
@@ -156,11 +155,10 @@ def test_wait_waits_for_what_an_earlier_ingest_began(
 
 
 def missing(driver: neo4j.Driver) -> int:
-    fingerprint = small_embedder().identity.fingerprint
     with driver.session() as session:
-        rows = session.run("MATCH (s:Source) RETURN s.embedded_with AS w").data()
+        rows = session.run("MATCH (s:Source) RETURN s.embedding AS vector").data()
     assert rows
-    return sum(row["w"] != fingerprint for row in rows)
+    return sum(row["vector"] is None for row in rows)
 
 
 def test_a_service_that_is_away_for_a_moment_is_waited_for(kg: Kg, folder: Path, service: Service) -> None:

@@ -31,7 +31,7 @@ def refusals(server: Neo4jServer, folder: Path, **env: str) -> list[Refusal]:
 
     What holds for each of them is checked here: no trace, no key, only log lines and the message.
     """
-    settings = environment(server, KG_API__PORT=str(free_port()), KG_HOME=str(folder / "home"), **env)
+    settings = environment(server, KG_API__PORT=str(free_port()), **env)
     running = [
         (command, start([command], settings, folder / f"{command}.log")) for command in ("serve", "worker")
     ]

@@ -1,0 +1,194 @@
+"""Several models side by side: made, asked once a search each, never mixed (SPEC C6, C10; DESIGN 5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import neo4j
+import pytest
+
+from kg_api.managed.ports import free_port
+from tests.process.providers.conftest import OpenWorld
+from tests.process.providers.world import World, effects, parts
+from tests.support.cypher import rows
+from tests.support.embedding_server import Status
+
+METRICS_PORT = free_port()
+SMALL = {"slug": "small", "provider": "openai", "model": "text-embedding-3-small", "dimensions": 64}
+LARGE = {"slug": "large", "provider": "deterministic", "dimensions": 512}
+SIZES = """
+MATCH (s:Source {ontology: $name})
+RETURN size(s.embedding) AS first, size(s.embedding_small) AS small, size(s.embedding_large) AS large
+"""
+PROBLEM = "application/problem+json"
+
+
+@pytest.fixture(scope="module")
+def world(open_world: OpenWorld) -> World:
+    """Its provider knows OpenAI's own models; there is no key for Nomic."""
+    world = open_world(
+        KG_WORKER__METRICS_PORT=str(METRICS_PORT), OPENAI_BATCH_SIZE="50", KG_EMBEDDING__QUERY_SECONDS="1"
+    )
+    world.ask("POST", "/embedding/spaces", 201, json=SMALL)
+    world.ask("POST", "/embedding/spaces", 201, json=LARGE)
+    return world
+
+
+@pytest.fixture(scope="module")
+def filled(world: World) -> World:
+    """Three ontologies on three spaces."""
+    world.configure("on_small", space="small")
+    world.configure("on_large", space="large")
+    world.embedded("on_small", "The red fox sleeps in the barn.")
+    world.embedded("on_large", "The red fox hunts at night.")
+    world.embedded("on_first", "The red fox eats an apple.")
+    return world
+
+
+def test_one_search_over_several_spaces_asks_each_once(filled: World, driver: neo4j.Driver) -> None:
+    before, asked = filled.metrics(), len(filled.provider.requests)
+    answer = filled.search("red fox", ontology=["on_small", "on_large"])
+    after = filled.metrics()
+    counted = {name: after[name] - before.get(name, 0.0) for name in after if "embeddings_total{" in name}
+    assert {name: value for name, value in counted.items() if value} == {
+        'embeddings_total{dimensions="64",model="text-embedding-3-small"}': 1.0,
+        'embeddings_total{dimensions="512",model="word-hash"}': 1.0,
+    }
+    (request,) = filled.provider.requests[asked:]
+    assert (request.body["input"], request.body["dimensions"]) == (["red fox"], 64)
+    assert (answer["space"], sorted(answer["spaces"]), parts(answer)) == (None, ["large", "small"], [])
+    found = {hit["ontology"]: (hit["space"], hit["similarity"] is not None) for hit in answer["sources"]}
+    assert found == {"on_small": ("small", True), "on_large": ("large", True)}
+    assert filled.search("red fox", ontology="on_small")["space"] == "small"
+    sizes = {name: rows(driver, SIZES, name=name) for name in ("on_small", "on_large", "on_first")}
+    assert sizes == {
+        "on_small": [{"first": None, "small": 64, "large": None}],
+        "on_large": [{"first": None, "small": None, "large": 512}],
+        "on_first": [{"first": 256, "small": None, "large": None}],
+    }
+
+
+def test_a_search_over_all_spaces_finds_all_and_fuses_by_rank(filled: World) -> None:
+    answer = filled.search("red fox", ontology=["on_small", "on_large", "on_first"], mode="vector")
+    assert Counter(hit["space"] for hit in answer["sources"]) == {"small": 1, "large": 1, "default": 1}
+    assert {hit["ranks"]["vector"] for hit in answer["sources"]} == {1}
+    assert len({hit["score"] for hit in answer["sources"]}) == 1, "the first of each space, all alike"
+
+
+def test_one_space_that_is_down_leaves_the_others(world: World) -> None:
+    model = world.space("one_down")
+    world.configure("on_one_down", space="one_down")
+    world.configure("up", space="large")
+    world.embedded("on_one_down", "A badger digs.")
+    world.embedded("up", "A badger snores.")
+    model.always = Status(401)
+    answer = world.search("badger", ontology=["on_one_down", "up"])
+    assert (answer["mode"], answer["space"], answer["spaces"]) == ("hybrid", "large", ["large"])
+    assert {hit["ontology"] for hit in answer["sources"]} == {"on_one_down", "up"}
+    assert parts(answer) == ["embedding"]
+    assert "in the space 'one_down'" in effects(answer)
+    health = world.ask("GET", "/embedding/health")
+    found = {each["slug"]: each for each in health["spaces"]}
+    assert health["status"] == "error"
+    assert {slug for slug, each in found.items() if each["status"] == "error"} == {"one_down"}
+    assert "set OPENAI_API_KEY" in found["one_down"]["error"]
+    assert all(each["latency_ms"] >= 0 for slug, each in found.items() if slug != "one_down")
+    told = world.kg("admin", "embedding", "health", "--json")
+    assert (told.returncode, '"one_down"' in told.stdout) == (69, True)
+    model.always = None
+    assert world.kg("admin", "embedding", "health").returncode == 0
+
+
+def test_the_same_space_once_more_is_the_same(world: World) -> None:
+    again = world.ask("POST", "/embedding/spaces", 201, json=SMALL)
+    (listed,) = [each for each in world.ask("GET", "/embedding/spaces")["spaces"] if each["slug"] == "small"]
+    assert {**again, "ontologies": []} == {**listed, "ontologies": []}
+    assert again["dimensions"] == 64
+
+
+@pytest.mark.parametrize(
+    ("changed", "status", "told"),
+    [
+        ({"dimensions": 32}, 409, "is there already, for openai text-embedding-3-small (64 dimensions"),
+        ({"model": "text-embedding-3-large"}, 409, "take another name for"),
+        ({"provider": "deterministic", "model": None}, 409, "is there already"),
+        ({"slug": "default"}, 422, "word-hash"),
+        ({"slug": "Not good"}, 422, "slug"),
+        ({"slug": "a`; DROP"}, 422, "slug"),
+        ({"slug": "x" * 41}, 422, "slug"),
+        ({"slug": "new", "dimensions": 0}, 422, "dimensions"),
+        ({"slug": "new", "dimensions": 2000}, 422, "1 to 1536 numbers, not 2000"),
+        ({"slug": "new", "provider": "cohere"}, 422, "provider"),
+        (
+            {"slug": "new", "model": "of-my-own", "dimensions": None},
+            422,
+            "kg does not know the model of-my-own",
+        ),
+        ({"slug": "new", "provider": "nomic", "model": None}, 422, "NOMIC_API_KEY is not set"),
+        ({"slug": "new", "key": "x"}, 422, "key"),
+    ],
+)
+def test_a_space_that_cannot_be_is_refused(
+    world: World, changed: dict[str, object], status: int, told: str
+) -> None:
+    before = world.ask("GET", "/embedding/spaces")
+    response = world.http.post("/embedding/spaces", json={**SMALL, **changed})
+    assert (response.status_code, response.headers["content-type"]) == (status, PROBLEM), response.text
+    assert told in response.json()["detail"]
+    assert world.ask("GET", "/embedding/spaces") == before
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "told"),
+    [
+        pytest.param(Status(401), 422, "set OPENAI_API_KEY", id="a wrong key"),
+        pytest.param(Status(404), 422, "OPENAI_EMBED_MODEL", id="no such model"),
+        pytest.param(Status(503), 503, "answered 503", id="down"),
+    ],
+)
+def test_a_space_whose_model_does_not_answer_can_be_made_when_it_does(
+    world: World, failure: Status, status: int, told: str
+) -> None:
+    model = world.provider.model(f"fails_{failure.status}")
+    new = {"slug": model.name, "provider": "openai", "model": model.name, "dimensions": 64}
+    model.always = failure
+    assert told in world.ask("POST", "/embedding/spaces", status, json=new)["detail"]
+    model.always = None
+    world.ask("POST", "/embedding/spaces", 201, json=new)
+
+
+def test_models_are_listed_with_what_they_are(filled: World) -> None:
+    listed = {each["slug"]: each for each in filled.ask("GET", "/embedding/spaces")["spaces"]}
+    small = listed["small"]
+    assert (small["provider"], small["model"], small["dimensions"]) == (
+        "openai",
+        "text-embedding-3-small",
+        64,
+    )
+    assert (small["max_tokens"], small["batch_size"], small["price_per_million_tokens"]) == (8191, 50, 0.02)
+    assert (small["ontologies"], listed["large"]["dimensions"]) == (["on_small"], 512)
+    assert next(iter(listed)) == "default"
+    assert filled.kg_json("admin", "embedding", "status") == filled.ask("GET", "/embedding/spaces")
+    printed = filled.kg("admin", "embedding", "status").stdout
+    assert all(each in printed for each in ("small", "word-hash", "512", "0.02", "on_small"))
+
+
+def test_the_service_and_the_worker_show_what_each_has_done(filled: World) -> None:
+    model = filled.space("counted")
+    model.always = Status(400)
+    filled.configure("failing", space="counted", embed_on_ingest=False)
+    before = filled.metrics()
+    filled.search("red fox", ontology="on_small")
+    filled.search("red fox", ontology="failing")
+    service = filled.metrics()
+    labels = 'model="text-embedding-3-small"'
+    grown = {name: service[name] - before.get(name, 0.0) for name in service}
+    assert grown[f'embeddings_total{{dimensions="64",{labels}}}'] == 1
+    assert grown[f"embedding_latency_seconds_count{{{labels}}}"] == 1
+    assert 0 < grown[f"embedding_latency_seconds_sum{{{labels}}}"] < 5
+    assert grown[f"embedding_tokens_total{{{labels}}}"] == 2
+    assert grown['embedding_errors_total{type="invalid-input"}'] == 1
+    worker = filled.metrics(f"http://127.0.0.1:{METRICS_PORT}/metrics")
+    assert worker[f'embeddings_total{{dimensions="64",{labels}}}'] >= 2, "the probe and a passage"
+    assert worker[f"embedding_tokens_total{{{labels}}}"] > 2
+    assert not any("failing" in name for name in worker)
