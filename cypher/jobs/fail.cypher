@@ -4,7 +4,7 @@ SET j.locked_by = $worker
 WITH j
 WHERE j.state = 'running' AND j.fence = $fence
 WITH j, j.stumbles + 1 >= $max_stumbles OR $permanent AS dead
-SET j.stumbles = j.stumbles + 1, j.error = $error, j.worker = null, j.lease_until = null,
+SET j.stumbles = j.stumbles + 1, j.error = $error, j.permanent = $permanent, j.worker = null, j.lease_until = null,
     j.state = CASE WHEN dead THEN 'dead' ELSE 'queued' END,
     j.unique_key = CASE WHEN dead THEN null ELSE j.unique_key END,
     j.finished_at = CASE WHEN dead THEN datetime.realtime() ELSE null END,

@@ -77,7 +77,7 @@ def ensure_job(graph: Graph, kind: str, ontology: str, *, total: int) -> tuple[s
 
 
 def died_recently(graph: Graph, kind: str, ontology: str, minutes: int) -> bool:
-    """Whether the last job of that kind for an ontology died within the last minutes."""
+    """Whether the last job of that kind for an ontology died within the last minutes, of what stays wrong."""
     rows = graph.read("jobs/died_recently", kind=kind, ontology=ontology, minutes=minutes)
     return bool(rows and rows[0]["died"])
 

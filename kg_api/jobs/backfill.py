@@ -17,7 +17,7 @@ log = structlog.get_logger()
 KIND = "backfill"
 KEEP_FINISHED_DAYS = 7
 DEAD_REST_MINUTES = 10
-"""What died is not begun again by itself for so long: the list of jobs is for people."""
+"""What a person must mend, such as a key, is not tried again by itself for so long."""
 
 
 class Backfill:

@@ -37,6 +37,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("job_id", "unique_key", "kind", "ontology", "state", "cursor", "done", "total", "wanted"),
             *("attempts", "stumbles", "waits", "fence", "worker", "locked_by", "lease_until", "error"),
+            "permanent",
             *("created_at", "run_after", "started_at", "claimed_at", "done_at_claim", "finished_at"),
         }
     ),

@@ -1,4 +1,4 @@
-"""Chunks in the database: over several sources, through edits, in several spaces, and never embedded twice."""
+"""Chunks in the database: over several sources, through edits, in several spaces, never embedded twice."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import neo4j
 import pytest
 
 from kg_api.graph import library
+from kg_api.graph.cache import prune_cache, read_vectors, remember_vectors
 from kg_api.graph.chunks import chunk_ids_of
 from kg_api.graph.configuration import write_configuration
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import store_document
+from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.passages import chunk_texts
 from kg_api.graph.spaces import find_space
 from kg_api.models.configuration import EmbeddingConfig
@@ -20,6 +22,7 @@ from kg_api.models.documents import DocumentRecord
 from kg_api.models.spaces import NewSpace
 from tests.graph.test_embedding_jobs import CountingEmbedder
 from tests.support.cypher import rows
+from tests.support.embedders import small_embedder
 from tests.support.embedding import open_spaces, run_jobs, status
 from tests.support.records import record
 
@@ -45,10 +48,11 @@ def configure(graph: Graph, **config: Any) -> None:
 
 
 def chunks(driver: neo4j.Driver) -> list[dict[str, Any]]:
-    """Every chunk that is searched: its id and its parent's, its text as its sources have it, and its sources."""
+    """Every chunk that is searched: its id and its parent's, its text as its sources have it."""
     found = rows(
         driver,
-        "MATCH (c:Chunk)-[:CHUNK_OF]->(s:Source) WHERE c.embedding IS NOT NULL WITH c, s ORDER BY s.paragraph "
+        "MATCH (c:Chunk)-[:CHUNK_OF]->(s:Source) WHERE c.embedding IS NOT NULL "
+        "WITH c, s ORDER BY s.paragraph "
         "WITH c, collect(s) AS parts OPTIONAL MATCH (c)-[:CHILD_OF]->(p) "
         "RETURN c.chunk_id AS id, c.offset AS a, c.end_offset AS b, [s IN parts | s.full_text] AS texts, "
         "[s IN parts | s.paragraph] AS paragraphs, collect(p.chunk_id) AS parents, c.embedding AS vector",
@@ -137,8 +141,6 @@ def test_another_strategy_makes_what_is_there_stale_and_then_replaces_it(
     assert (status(graph).stale, status(graph).missing) == (3, 0)
     assert rows(driver, "MATCH (s:Source) RETURN count(s.embedding) AS n")[0]["n"] == 3, "found as they are"
     rows(driver, "MATCH (j:Job) DELETE j")
-    from kg_api.graph.jobs import enqueue_slot  # noqa: PLC0415
-
     enqueue_slot(graph, "backfill", "1")
     run_jobs(graph)
     assert (status(graph).stale, status(graph).embedded) == (0, 3)
@@ -164,8 +166,6 @@ def test_small_chunks_have_the_larger_one_that_is_read(graph: Graph, driver: neo
 
 
 def test_embedding_at_ingestion_can_be_off(graph: Graph) -> None:
-    from kg_api.graph.jobs import enqueue_slot  # noqa: PLC0415
-
     configure(graph, embed_on_ingest=False)
     assert store_document(graph, document([1])).job_id is None
     enqueue_slot(graph, "backfill", "1")
@@ -206,8 +206,6 @@ def test_two_ontologies_on_two_spaces_each_have_vectors_of_their_own_size(
         ("other", None, 512),
     }
     assert status(graph, "other").embedded == 1
-    drop = "DROP INDEX passage_embedding_large"
-    rows(driver, drop)
 
 
 def test_what_was_embedded_before_comes_from_the_cache(graph: Graph) -> None:
@@ -222,12 +220,7 @@ def test_what_was_embedded_before_comes_from_the_cache(graph: Graph) -> None:
     assert status(graph).embedded == 3
 
 
-def test_the_cache_is_bounded_and_forgets_what_was_not_used(graph: Graph, driver: neo4j.Driver) -> None:
-    from kg_api.graph.cache import prune_cache, read_vectors  # noqa: PLC0415
-    from tests.support.embedders import small_embedder  # noqa: PLC0415
-
-    from kg_api.graph.cache import remember_vectors  # noqa: PLC0415
-
+def test_the_cache_is_bounded_and_forgets_what_was_not_used(graph: Graph) -> None:
     vector = small_embedder().embed_passages(["x"])[0]
     remember_vectors(graph, {f"k{n}": vector for n in range(10)}, [])
     remember_vectors(graph, {}, ["k3"])

@@ -29,6 +29,7 @@ def found(
     identity: str,
     score: float,
     similarity: float | None = None,
+    *,
     chunk: tuple[int, int] | None = None,
     covers: tuple[str, ...] = (),
     parent: str | None = None,
@@ -39,6 +40,6 @@ def found(
 
 
 def hits(lanes: Lanes, limit: int, least: float | None = None, **texts: ChunkText) -> list[SourceHit]:
-    """The answer's hits for what lanes found; chunks over several sources say what `texts` has by their id."""
+    """The answer's hits for what lanes found; chunks over several sources say what `texts` has."""
     named = {name.replace("_", "-"): text for name, text in texts.items()}
     return told(best(lanes.pointed(), limit, least), named, {"notes": "default"})

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.graph.passages import ChunkText, Found, FoundChunk
-from kg_api.search.answer import Lanes, needed_texts, best
+from kg_api.search.answer import Lanes, best, needed_texts
 from kg_api.search.fusion import reciprocal_rank_fusion
 from tests.unit.search.found import START, TEXT, found, hits, place
 

@@ -1,0 +1,102 @@
+"""How an ontology is embedded, over REST: shown, set, refused."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph.database import Graph
+from tests.service.asking import embedded, ingest, problem, search
+from tests.support.embedding import run_jobs
+
+
+def test_an_ontology_can_be_configured_before_its_first_document_comes(kg: KgClient) -> None:
+    made = kg.set_embedding_config("new", strategy="sentence")
+    assert (made.applied, made.total, made.regeneration.chunks) == (True, 0, 0)
+    assert kg.embedding_config("new").config.strategy == "sentence"
+    assert kg.ingest_text("One. Two.", ontology="new", document="a").job_id
+
+
+def test_without_a_word_it_has_the_defaults(kg: KgClient) -> None:
+    kg.ingest_text("One.", ontology="notes", document="a")
+    shown = kg.embedding_config("notes")
+    assert (shown.config.strategy, shown.config.context, shown.config.space) == (
+        "paragraph",
+        "none",
+        "default",
+    )
+    assert (shown.config.embed_on_ingest, shown.dimensions, shown.missing) == (True, 256, 1)
+    with pytest.raises(NotFound):
+        kg.embedding_config("none")
+
+
+def test_a_change_says_what_is_stale_and_what_it_takes(
+    http: httpx.Client, kg: KgClient, graph: Graph
+) -> None:
+    embedded(graph, http, "The fox runs over the hill. " * 20)
+    dry = kg.set_embedding_config("notes", dry_run=True, strategy="sentence", chunk_size=12)
+    assert (dry.applied, dry.stale, dry.regeneration.chunks) == (False, 1, 10)
+    assert dry.regeneration.tokens == 120
+    assert dry.regeneration.price == 0
+    assert kg.embedding_config("notes").config.strategy == "paragraph", "nothing was changed"
+    done = kg.set_embedding_config("notes", strategy="sentence", chunk_size=12)
+    assert (done.applied, done.stale) == (True, 1)
+    assert search(http, "fox", mode="vector")["sources"], "found as it is meanwhile"
+    run_jobs(graph)
+    assert kg.embedding_config("notes").embedded == 1
+    assert search(http, "fox", mode="vector")["sources"][0]["chunk"]["text"].count("fox") == 2
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"strategy": "nonsense"}, "'sentence', 'paragraph'"),
+        ({"chunk_size": 1}, "from 20 to 2000"),
+        ({"strategy": "count", "overlap": 200}, "at most 125"),
+        ({"strategy": "sentence", "overlap": 3}, "no overlap"),
+        ({"parent_size": 4000}, "no parents"),
+        ({"space": "nowhere"}, "no embedding space 'nowhere'"),
+        ({"space": "a`) MATCH (n) DETACH DELETE n //"}, "pattern"),
+        ({"context": "llm"}, "KG_LLM__MODEL"),
+        ({"chunk_sise": 30}, "chunk_sise"),
+        ({"embed_on_ingest": "no"}, "boolean"),
+    ],
+)
+def test_nonsense_is_refused_and_nothing_changes(
+    http: httpx.Client, config: dict[str, object], said: str
+) -> None:
+    ingest(http, "one")
+    response = http.put("/ontologies/notes/embedding-config", json=config)
+    problem(response, 422)
+    assert said in response.text
+    shown = http.get("/ontologies/notes/embedding-config").json()
+    assert shown["config"]["strategy"] == "paragraph"
+
+
+def test_what_is_off_is_embedded_when_it_is_asked_for(kg: KgClient, graph: Graph) -> None:
+    kg.set_embedding_config("notes", embed_on_ingest=False)
+    assert kg.ingest_text("One.", ontology="notes", document="a").job_id is None
+    started = kg.embed_ontology("notes")
+    assert (started.due, started.job_id is None) == (1, False)
+    run_jobs(graph)
+    assert kg.embed_ontology("notes").job_id is None
+    with pytest.raises(NotFound):
+        kg.embed_ontology("none")
+
+
+def test_a_preview_stores_nothing(kg: KgClient) -> None:
+    preview = kg.preview_text("One two three.\n\nFour five.", ontology="notes", document="a.md")
+    assert (preview.change, preview.sources.added, preview.cost.chunks) == ("created", 1, 1)
+    assert preview.cost.tokens == 5
+    assert kg.ontologies().ontologies == []
+    kg.ingest_text("One two three.\n\nFour five.", ontology="notes", document="a.md")
+    again = kg.preview_text("One two three.\n\nFour five.", ontology="notes", document="a.md")
+    assert (again.change, again.cost.chunks, again.cost.seconds) == ("unchanged", 0, 0)
+
+
+def test_a_space_keeps_its_name_in_bounds(kg: KgClient) -> None:
+    for slug in ("A", "1a", "a-b", "a b", "a" * 41, "x`y", ""):
+        with pytest.raises(InvalidInput):
+            kg.add_embedding_space(slug, provider="deterministic")
