@@ -5,6 +5,8 @@ from __future__ import annotations
 from kg_api.models.configuration import Cost
 
 MINUTE = 60
+SMALLEST = 0.0001
+"""US dollars that are told exactly."""
 
 
 def cost_rows(cost: Cost) -> list[tuple[str, str]]:
@@ -29,4 +31,6 @@ def _time(seconds: float | None) -> str:
 def _money(dollars: float | None) -> str:
     if dollars is None:
         return "not known"
-    return "nothing" if dollars == 0 else f"about ${dollars:.4f}"
+    if dollars == 0:
+        return "nothing"
+    return f"about ${dollars:.4f}" if dollars >= SMALLEST else f"less than ${SMALLEST}"

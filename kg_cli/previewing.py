@@ -57,14 +57,22 @@ def summed(costs: Sequence[Cost]) -> Cost:
 
 def _together(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return round(sum(known), 6) if len(known) == len(values) else None
+    return sum(known) if len(known) == len(values) else None
 
 
 def _one(client: KgClient, ontology: str, file: FileToIngest) -> DocumentPreview | None:
     """None for a file that cannot be read; the ingest tells why."""
     try:
         content = file.path.read_bytes()
-        return patiently(partial(client.preview_bytes, content, ontology=ontology, document=file.document))
+        return patiently(
+            partial(
+                client.preview_bytes,
+                content,
+                ontology=ontology,
+                document=file.document,
+                uri=file.path.resolve().as_uri(),
+            )
+        )
     except Unavailable:
         raise
     except (OSError, KgError):

@@ -156,17 +156,29 @@ class KgClient:
         return self._send(calls.embedding_health())
 
     def preview_text(
-        self, text: str, *, ontology: str, document: str, metadata: Metadata | None = None
+        self,
+        text: str,
+        *,
+        ontology: str,
+        document: str,
+        uri: str | None = None,
+        metadata: Metadata | None = None,
     ) -> DocumentPreview:
         """Say what storing a text would make and cost; nothing is stored or paid."""
-        call = calls.preview_text(text, ontology=ontology, document=document, metadata=metadata)
+        call = calls.preview_text(text, ontology=ontology, document=document, uri=uri, metadata=metadata)
         return self._send(call)
 
     def preview_bytes(
-        self, content: bytes, *, ontology: str, document: str, metadata: Metadata | None = None
+        self,
+        content: bytes,
+        *,
+        ontology: str,
+        document: str,
+        uri: str | None = None,
+        metadata: Metadata | None = None,
     ) -> DocumentPreview:
         """Say what storing a file's content would make and cost; nothing is stored or paid."""
-        call = calls.preview_bytes(content, ontology=ontology, document=document, metadata=metadata)
+        call = calls.preview_bytes(content, ontology=ontology, document=document, uri=uri, metadata=metadata)
         return self._send(call)
 
     def jobs(

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import httpx
 
+from kg_api.bounded_http import bounded_client
 from kg_api.embed.known import RemoteModel, remote_model
 from kg_api.embed.remote import Answer, Limits, RemoteEmbedder
 from kg_api.embed.replies import Provider, Refusal, understood, unit_rows
@@ -62,7 +63,7 @@ class NomicEndpoint:
             settings.base_url, key, "NOMIC_API_KEY", "KG_EMBEDDING__MODEL", "NOMIC_BASE_URL"
         )
         self._url = f"{settings.base_url.rstrip('/')}/v1/embedding/text"
-        self._client = httpx.Client(headers={"Authorization": f"Bearer {key}"})
+        self._client: httpx.Client = bounded_client(httpx, headers={"Authorization": f"Bearer {key}"})
 
     def ask(self, texts: Sequence[str], *, query: bool, seconds: float) -> Answer:
         """See `Endpoint`."""

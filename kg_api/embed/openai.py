@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from kg_api.bounded_http import bounded_client
 from kg_api.embed.known import RemoteModel, remote_model
 from kg_api.embed.remote import Answer, Limits, RemoteEmbedder
 from kg_api.embed.replies import Provider, Refusal, in_order, understood, unit_rows
@@ -21,6 +22,7 @@ from kg_api.sections import OpenAISettings
 from kg_api.settings import Settings
 
 try:
+    import httpx2
     import openai
 except ImportError:
     raise missing("openai") from None
@@ -69,7 +71,9 @@ class OpenAIEndpoint:
         self._provider = Provider(
             settings.base_url, key, "OPENAI_API_KEY", "OPENAI_EMBED_MODEL", "OPENAI_BASE_URL"
         )
-        self._client = openai.OpenAI(api_key=key, base_url=settings.base_url, max_retries=0)
+        self._client = openai.OpenAI(
+            api_key=key, base_url=settings.base_url, max_retries=0, http_client=bounded_client(httpx2)
+        )
 
     def ask(self, texts: Sequence[str], *, query: bool, seconds: float) -> Answer:
         """See `Endpoint`."""

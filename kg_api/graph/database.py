@@ -25,7 +25,7 @@ from tenacity import (
     wait_random,
 )
 
-from kg_api.errors import ConfigurationError, DatabaseUnavailable, KgError, SchemaChanging
+from kg_api.errors import ConfigurationError, DatabaseUnavailable, KgError, SchemaChanging, Unavailable
 from kg_api.graph.statements import statement
 from kg_api.models.spaces import FIRST_SLUG
 
@@ -49,6 +49,7 @@ while_schema_changes = retry(
 """Decorates what makes constraints and indexes: done again when another process was at it."""
 
 
+_NO_SUCH_INDEX = "22N69"
 _DELETED_MEANWHILE = "Neo.ClientError.Statement.EntityNotFound"
 _TOO_MUCH = frozenset(
     {
@@ -168,6 +169,8 @@ def _translated(uri: str) -> Generator[None]:
         code = error.code if isinstance(error, Neo4jError) else None
         if code == _SCHEMA_RACE:
             raise SchemaChanging from error
+        if isinstance(error, Neo4jError) and error.gql_status == _NO_SUCH_INDEX:
+            raise Unavailable("a search index has just been dropped or made anew: try again") from error
         if code in _TOO_MUCH:
             raise KgError(
                 f"that was too much for one transaction of Neo4j ({code}): do it in parts"

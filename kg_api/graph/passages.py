@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -104,12 +104,7 @@ def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[F
     """
     rows = graph.read("search/by_text", query=query, limit=limit, **asked.parameters())
     return [
-        Found(
-            Place.model_validate(row),
-            similarity=row["similarity"],
-            score=row["score"],
-            without_vector=row["asked"] and row["similarity"] is None,
-        )
+        replace(_found(row), score=row["score"], without_vector=row["asked"] and row["similarity"] is None)
         for row in rows
     ]
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from kg_api.bounded_http import bounded_client
 from kg_api.errors import ConfigurationError, LlmFailed, LlmUnavailable
 from kg_api.llm.prompts import Question
 from kg_api.llm.refusals import Provider, Refusal, understood
@@ -15,6 +16,7 @@ from kg_api.retrying import RetryPolicy, TryAgain
 from kg_api.settings import Settings
 
 try:
+    import httpx2
     import openai
 except ImportError:
     raise ConfigurationError(
@@ -76,7 +78,12 @@ class Chat:
         self._seconds = seconds
         self._policy = policy
         self._takes_schemas: bool | None = None
-        self._client = openai.OpenAI(api_key=provider.key, base_url=provider.address, max_retries=0)
+        self._client = openai.OpenAI(
+            api_key=provider.key,
+            base_url=provider.address,
+            max_retries=0,
+            http_client=bounded_client(httpx2),
+        )
 
     @property
     def model(self) -> str:

@@ -55,7 +55,7 @@ class Role:
 def running(role: Role) -> ProcessId | None:
     """Give the role's live process, found by its pid file or, when that is lost, by its arguments."""
     known = processes.load(role.pid_file)
-    if known is None and (known := processes.find(role.marks, role.marks_env)):
+    if known is None and (known := processes.find(role.marks, role.marks_env)) and role.cwd.exists():
         processes.save(role.pid_file, known)
     return known
 

@@ -74,7 +74,7 @@ def cost_of(
         chunks=math.ceil(len(texts) * sampled.factor),
         tokens=tokens,
         seconds=(None if speed is None else round(tokens / speed, 1)) if texts else 0.0,
-        price=None if price is None else round(tokens * price / MILLION, 6),
+        price=None if price is None else tokens * price / MILLION,
         context_price=_context_price(written, sampled.factor),
         notes=_notes(sampled, speed=speed, price=price, written=written),
     )

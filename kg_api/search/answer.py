@@ -31,7 +31,7 @@ class Lanes:
         words = {found.place.source_id: found for found in self.text or ()}
         return replace(
             self,
-            vectors={slug: [_pointed(each, words) for each in lane] for slug, lane in self.vectors.items()},
+            vectors={slug: _first_of_each(lane, words) for slug, lane in self.vectors.items()},
         )
 
 
@@ -97,6 +97,15 @@ def told(hits: Sequence[Hit], texts: Mapping[str, ChunkText], spaces: Mapping[st
         )
         for hit in hits
     ]
+
+
+def _first_of_each(lane: Sequence[Found], words: Mapping[str, Found]) -> list[Found]:
+    """The lane with each source once: two chunks may point at one."""
+    first: dict[str, Found] = {}
+    for each in lane:
+        pointed = _pointed(each, words)
+        first.setdefault(pointed.place.source_id, pointed)
+    return list(first.values())
 
 
 def _pointed(each: Found, words: Mapping[str, Found]) -> Found:

@@ -1,10 +1,11 @@
-"""A space whose model can be asked: opened when needed, checked once, left alone for a while when down."""
+"""A space whose model can be asked: opened when needed, checked now and then, left alone when down."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import structlog
@@ -20,6 +21,8 @@ log = structlog.get_logger()
 
 LEFT_ALONE_SECONDS = 5.0
 """After a failure questions go to full text at once for so long, instead of waiting for it each time."""
+CHECKED_SECONDS = 300.0
+"""How long a model is taken to be the one that it was."""
 Fault = EmbeddingUnavailable | EmbeddingFailed | ConfigurationError
 FAULTS = (EmbeddingUnavailable, EmbeddingFailed, ConfigurationError)
 
@@ -32,7 +35,8 @@ class OpenSpace:
         self._graph = graph
         self._open_model = open_model
         self._embedder: Embedder | None = None
-        self._checked = False
+        self._checked_at: float | None = None
+        self._asking = ThreadPoolExecutor(1, thread_name_prefix="probe")
         self._opening = threading.Lock()
         self._down: tuple[float, Fault] | None = None
 
@@ -55,12 +59,13 @@ class OpenSpace:
             ConfigurationError: another model answers under the same name.
             EmbeddingUnavailable, EmbeddingFailed: it does not answer as it should.
         """
+        self._checked_at = None
         answered = self.embedder().embed_query(PROBE_TEXT)
         if self.space.probe is None:
             remember_probe(self._graph, self.space, answered)
             self.space = find_space(self._graph, self.space.slug)
         check_probe(self.space, answered)
-        self._checked = True
+        self._checked_at = time.monotonic()
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a question; a model that just failed is not asked again for a few seconds.
@@ -72,9 +77,7 @@ class OpenSpace:
         if self._down is not None and time.monotonic() < self._down[0]:
             raise self._down[1]
         try:
-            if not self._checked:
-                self.check()
-            vector = self.embedder().embed_query(text)
+            vector = self._checked_vector(text) if self._is_to_be_checked() else self._vector(text)
         except FAULTS as error:
             self._left_alone(error)
             raise
@@ -94,8 +97,23 @@ class OpenSpace:
 
     def close(self) -> None:
         """Close the model."""
+        self._asking.shutdown()
         if self._embedder is not None:
             self._embedder.close()
+
+    def _is_to_be_checked(self) -> bool:
+        return self._checked_at is None or time.monotonic() - self._checked_at > CHECKED_SECONDS
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        return self.embedder().embed_query(text)
+
+    def _checked_vector(self, text: str) -> NDArray[np.float32]:
+        """Ask for the probe beside the question, so that both take no longer than one."""
+        checking = self._asking.submit(self.check)
+        try:
+            return self._vector(text)
+        finally:
+            checking.result()
 
     def _opened(self) -> Embedder:
         begun = time.perf_counter()

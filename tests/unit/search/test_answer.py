@@ -116,3 +116,11 @@ def test_the_parent_comes_with_the_hit() -> None:
     assert hit.chunk.text == "fox"
     assert hit.parent is not None
     assert (hit.parent.text, hit.parent.start, hit.parent.end) == ("a larger part", 91, 104)
+
+
+def test_of_two_chunks_that_point_at_one_source_the_nearer_one_is_shown() -> None:
+    near = found("a", 0.9, 0.9, chunk=(0, 5), covers=("a", "b"))
+    far = found("b", 0.5, 0.5, chunk=(6, 9), covers=("b",))
+    text = ChunkText("near", START, START + 4, ("a", "b"))
+    answer = hits(Lanes({"default": [near, far]}, [found("b", 5.0)]), 10, c_a=text)
+    assert [(hit.source_id, hit.chunk.text) for hit in answer] == [("b", "near")]

@@ -57,7 +57,8 @@ class CannedGraph(Graph):
     search_by_vector_in_documents = search_by_vector
 
     def search_by_text(self) -> list[Row]:
-        return [{**place("by text").model_dump(), "similarity": 0.4, "score": 3.0, "asked": True}]
+        row: Row = {**place("by text").model_dump(), "similarity": 0.4, "score": 3.0, "asked": True}
+        return [{**row, **dict.fromkeys(("chunk_id", "offset", "end_offset", "parent_id", "covers"))}]
 
     def ontologies_configuration(self) -> list[Row]:
         unset = {"chunking": None, "embed_on_ingest": None}
