@@ -36,13 +36,19 @@ def bounded_client(library: Any, **options: Any) -> Any:
         def close(self) -> None:
             self._body.close()
 
-    class Bounded(library.HTTPTransport):
+    class Bounded(library.BaseTransport):
+        def __init__(self) -> None:
+            self._usual: Any = library.HTTPTransport()
+
         def handle_request(self, request: Any) -> Any:
             begun = time.monotonic()
-            response: Any = super().handle_request(request)
+            response = self._usual.handle_request(request)
             seconds = request.extensions.get("timeout", {}).get("read")
             if seconds is not None:
                 response.stream = Until(response.stream, begun + seconds, request)
             return response
+
+        def close(self) -> None:
+            self._usual.close()
 
     return library.Client(transport=Bounded(), follow_redirects=False, **options)
