@@ -95,7 +95,7 @@ def config(
     """Show how an ontology is embedded; with options, change that and say what is stale then.
 
     What is not named stays as it is; another strategy begins with its own sizes. Until a worker has made the
-    vectors anew, those that are there are used.
+    vectors anew, those that are there are used; in another space there are none yet, so full text is used.
 
     Example: kg admin source-embeddings config --ontology notes --strategy sentence --dry-run
     """

@@ -24,9 +24,14 @@ def print_hits(answer: SourceHits, *, full: bool) -> None:
         console.say("Nothing was found. `kg ontologies` shows what there is to search.")
         return
     words = highlighted(answer.query_text or "")
-    rows = [_row(number, hit, words, full=full) for number, hit in enumerate(answer.sources, start=1)]
+    several = len(answer.spaces) > 1
+    rows = [
+        _row(number, hit, words, full=full, space=several)
+        for number, hit in enumerate(answer.sources, start=1)
+    ]
     console.print_table(["#", "similarity", "passage"], rows)
-    console.say(f"{len(rows)} hits in {answer.timings_ms['total']:.0f} ms. Read around one: kg show ID")
+    told = "1 hit" if len(rows) == 1 else f"{len(rows)} hits"
+    console.say(f"{told} in {answer.timings_ms['total']:.0f} ms. Read around one: kg show ID")
 
 
 def print_context(context: SourceContext) -> None:
@@ -62,13 +67,17 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > SHORTEST_STEM and word.endswith("s") else word
 
 
-def _row(number: int, hit: SourceHit, words: re.Pattern[str] | None, *, full: bool) -> list[str | Text]:
+def _row(
+    number: int, hit: SourceHit, words: re.Pattern[str] | None, *, full: bool, space: bool
+) -> list[str | Text]:
     whole = hit.parent or hit.chunk  # the larger part is what is meant to be read
     passage = Text(whole.text if full else excerpt(hit.chunk.text, words))
     if words:
         passage.highlight_regex(words, "bold yellow")
     place = Text.assemble((f"{hit.ontology} / {hit.document}", "bold"), "  ", (_where(hit), "cyan"), "\n")
     similarity = "-" if hit.similarity is None else f"{hit.similarity:.2f}"
+    if space and hit.space:  # those of two models cannot be compared
+        similarity += f"\n{hit.space}"
     return [str(number), similarity, place + passage + Text(f"\n{hit.source_id}\n", style="dim")]
 
 

@@ -38,7 +38,12 @@ def previewed(client: KgClient, selection: Selection, ontology: str, *, yes: boo
         console.print_json({"preview": documents, "cost": total.model_dump()})
     else:
         _show(previews, total, ontology, unreadable=len(found) - len(previews))
-    return yes or (not as_json and sys.stdin.isatty() and typer.confirm("Go on?", err=True))
+    if yes or (not as_json and sys.stdin.isatty() and typer.confirm("Go on?", err=True)):
+        return True
+    console.say(
+        "Nothing was stored." if sys.stdin.isatty() else "Nothing was stored: --yes goes on without asking."
+    )
+    return False
 
 
 def summed(costs: Sequence[Cost]) -> Cost:
@@ -51,6 +56,7 @@ def summed(costs: Sequence[Cost]) -> Cost:
         tokens=sum(each.tokens for each in costs),
         seconds=_together([each.seconds for each in costs]),
         price=_together([each.price for each in costs]),
+        context_price=_together([each.context_price for each in costs]),
         notes=list(dict.fromkeys(note for each in costs for note in each.notes)),
     )
 

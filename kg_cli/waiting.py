@@ -79,6 +79,10 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
         JobFailed: a job is dead or cancelled, or vectors are missing and no job is there to make them.
     """
     wait_for_jobs(client, job_ids)
+    if not patiently(lambda: client.embedding_config(ontology)).config.embed_on_ingest:
+        command = f"kg admin source-embeddings generate --ontology {ontology!r}"
+        console.say(f"Embedding at ingestion is off for {ontology!r}. Start it with: {command}")
+        return
     quiet_since = time.monotonic()
     while missing := _missing(client, ontology):
         if more := unfinished_jobs(client, ontology=ontology):

@@ -3,6 +3,7 @@ MATCH (x:CachedContext)
 WITH count(x) - $bound AS over
 WHERE over > 0
 MATCH (x:CachedContext)
+WHERE x.used_at IS NOT NULL
 WITH x, over ORDER BY x.used_at LIMIT 5000
 WITH over, collect(x) AS oldest
 UNWIND oldest[..over] AS x

@@ -1,7 +1,7 @@
 // Chunks that are read in place of the small ones that are found in them; they have no vector of their own.
 UNWIND $rows AS row
 MERGE (c:Chunk {chunk_id: row.chunk_id})
-SET c.space = $space, c.ontology = $ontology, c.document_id = row.document_id, c.sources = size(row.source_ids),
+SET c.space = $space, c.ontology = $ontology, c.document_id = row.document_id, c.sources = size(row.source_ids), c.source_ids = row.source_ids,
     c.offset = row.offset, c.end_offset = row.end_offset
 WITH c, row
 CALL (c, row) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from kg_api.embed.port import Embedder
+from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.due import DocumentAbout, SourceText, sources_of_document
 from kg_api.models.chunking import SIZES
@@ -51,7 +52,9 @@ class Estimator:
     def of_document(self, plan: Plan, sources: Sequence[SourceText], about: DocumentAbout) -> Cost:
         """For sources of one document, which need not be stored."""
         known = {source.document_id: about for source in sources}
-        return self._cost(plan, [sources], documents=1, sources=len(sources), factor=1.0, about=known)
+        sample = sources[:SAMPLED_SOURCES]
+        factor = len(sources) / len(sample) if sample else 0.0
+        return self._cost(plan, [sample], documents=1, sources=len(sources), factor=factor, about=known)
 
     def require_usable(self, plan: Plan) -> None:
         """Refuse a configuration that no job could follow.
@@ -88,7 +91,7 @@ class Estimator:
             sampled = Sampled(chunks, len(sample), documents, sources, factor)
             speed = self._speed(plan, embedder, chunks)
             return cost_of(sampled, embedder, self._price_of(plan), speed, quote.written())
-        except FAULTS as error:
+        except (*FAULTS, InvalidInput) as error:
             return Cost(
                 documents=documents,
                 sampled_documents=0,
@@ -114,9 +117,7 @@ class Estimator:
         sample: Sequence[Sequence[SourceText]],
         before: Before,
     ) -> list[PlannedChunk]:
-        planner = Planner(
-            self._graph, plan.config, embedder.spans, self._contexts.sentence_vectors(plan.config)
-        )
+        planner = Planner(self._graph, plan.config, embedder, self._contexts.sentence_vectors(plan.config))
         return [
             each
             for sources in sample

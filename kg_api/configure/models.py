@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from kg_api.errors import ConfigurationError, Conflict, InvalidInput
+from kg_api.errors import ConfigurationError, Conflict, InvalidInput, KgError
 from kg_api.graph.spaces import Space
 from kg_api.models.spaces import EmbeddingHealth, NewSpace, SpaceHealth, SpaceInfo
-from kg_api.spaces.open_space import FAULTS, OpenSpace
+from kg_api.spaces.open_space import OpenSpace
 from kg_api.spaces.registry import SpaceRegistry
 
 ASKED_AT_ONCE = 8
@@ -81,7 +81,7 @@ def _asked(opened: OpenSpace) -> SpaceHealth:
     begun = time.perf_counter()
     try:
         opened.check()
-    except FAULTS as error:
+    except KgError as error:  # one space's trouble is told, the others' health too
         return SpaceHealth(slug=opened.space.slug, status="error", latency_ms=None, error=str(error))
     return SpaceHealth(
         slug=opened.space.slug, status="ok", latency_ms=round((time.perf_counter() - begun) * 1000, 1)

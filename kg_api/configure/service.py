@@ -10,7 +10,7 @@ from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.configuration import write_configuration
 from kg_api.graph.database import Graph
 from kg_api.graph.due import DocumentAbout, SourceText, count_due
-from kg_api.graph.jobs import request_job
+from kg_api.graph.jobs import ensure_job, request_job
 from kg_api.graph.library import embedding_status
 from kg_api.models.configuration import Cost, EmbeddingConfig, EmbeddingConfiguration, EmbeddingStarted
 from kg_api.models.documents import DocumentRecord, EmbeddingStatus, SourceRecord
@@ -105,7 +105,8 @@ class ConfigurationService:
     def _request(self, ontology: str, due: int) -> str | None:
         if not due:
             return None
-        return self._graph.transaction(lambda tx: request_job(tx, JOB_KIND, ontology, added=due))
+        ensure_job(self._graph, JOB_KIND, ontology, total=due)
+        return self._graph.transaction(lambda tx: request_job(tx, JOB_KIND, ontology, added=0))
 
     def _told(self, plan: Plan, notes: list[str]) -> EmbeddingConfiguration:
         status = embedding_status(self._graph, [plan.counted], plan.ontology)

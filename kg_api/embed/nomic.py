@@ -36,7 +36,7 @@ def open_nomic(settings: Settings, choice: ModelChoice, policy: RetryPolicy | No
     own = settings.nomic
     model = remote_model(choice, settings)
     if own.api_key is None:
-        raise ConfigurationError("NOMIC_API_KEY is not set; set it, or choose another provider")
+        raise ConfigurationError("NOMIC_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`")
     return RemoteEmbedder(
         NomicEndpoint(own, own.api_key.get_secret_value(), model),
         SpaceIdentity(

@@ -43,7 +43,8 @@ def open_openai(settings: Settings, choice: ModelChoice, policy: RetryPolicy | N
     model = remote_model(choice, settings)
     if own.api_key is None and own.needs_key:
         raise ConfigurationError(
-            "OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL to a server that wants none"
+            "OPENAI_API_KEY is not set where kg runs; set it, or OPENAI_BASE_URL to a server without, "
+            "then `kg down` and `kg up`"
         )
     return RemoteEmbedder(
         OpenAIEndpoint(own, model),

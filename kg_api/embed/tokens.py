@@ -162,7 +162,10 @@ def _cl100k() -> Any:
 
 def missing(extra: str) -> ConfigurationError:
     """The error for a provider whose packages are not installed."""
-    return ConfigurationError(f"the packages for {extra} are not installed: pip install 'kg[{extra}]'")
+    return ConfigurationError(
+        f"the packages for {extra} are not installed; in kg's checkout: "
+        f".venv/bin/python -m pip install '.[{extra}]', then `kg down` and `kg up`"
+    )
 
 
 def query_pieces(text: str, spans: list[tuple[int, int]]) -> list[str]:

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph
 
+CONTEXTS_KEPT = 1_000_000
+"""They were paid for, and are short."""
+
 
 def read_vectors(graph: Graph, keys: Sequence[str]) -> dict[str, NDArray[np.float32]]:
     """Those of the vectors that are known, by key."""
@@ -28,7 +31,7 @@ def remember_vectors(graph: Graph, new: Mapping[str, NDArray[np.float32]], used:
 
 def read_contexts(graph: Graph, keys: Sequence[str]) -> dict[str, str]:
     """Those of the contexts that are known, by key."""
-    return {row["key"]: row["text"] for row in graph.read("cache/read_contexts", keys=list(keys))}
+    return {row["key"]: row["text"] for row in graph.write("cache/read_contexts", keys=sorted(keys))}
 
 
 def remember_contexts(graph: Graph, new: Mapping[str, str]) -> None:
@@ -39,6 +42,6 @@ def remember_contexts(graph: Graph, new: Mapping[str, str]) -> None:
 
 
 def prune_cache(graph: Graph, bound: int) -> int:
-    """Forget the least recently used beyond `bound` entries, of each kind at most 5,000 a call; how many."""
+    """Forget the least recently used vectors beyond `bound`, and contexts, at most 5,000 each; how many."""
     vectors = graph.write("cache/prune_vectors", bound=bound)[0]["pruned"]
-    return vectors + graph.write("cache/prune_contexts", bound=bound)[0]["pruned"]
+    return vectors + graph.write("cache/prune_contexts", bound=CONTEXTS_KEPT)[0]["pruned"]

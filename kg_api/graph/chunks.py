@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -63,6 +63,8 @@ class EmbeddedBatch:
     parents: Sequence[NewParent]
     keep: frozenset[str]
     """Ids of all chunks that these sources shall have."""
+    versions: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """Of documents whose chunks cover several sources: they must still be what was planned."""
 
 
 def chunk_ids_of(graph: Graph, source_ids: Collection[str], space: Space) -> set[str]:
@@ -85,13 +87,20 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark)
     """
     for vector in [*batch.vectors.values(), *(chunk.vector for chunk in batch.chunks)]:
         check_vector(vector, space.dimensions)
-    held = _hold(tx, batch.sources)
+    changed = _changed(tx, batch.versions)
+    held = _hold(tx, [source for source in batch.sources if source.document_id not in changed])
     places = [each.place for each in (*batch.chunks, *batch.parents)]
     torn = {identity for place in places if not _together(place, held) for identity in place.source_ids}
     done = sorted(identity for identity in batch.due if identity in held and identity not in torn)
     chunks = [chunk for chunk in batch.chunks if torn.isdisjoint(chunk.place.source_ids)]
     parents = [parent for parent in batch.parents if torn.isdisjoint(parent.place.source_ids)]
-    tx.run("chunks/delete_others", source_ids=done, space=space.slug, keep=sorted(batch.keep))
+    tx.run(
+        "chunks/delete_others",
+        source_ids=done,
+        space=space.slug,
+        keep=sorted(batch.keep),
+        mark_property=mark.property,
+    )
     _write_vectors(
         tx, {identity: batch.vectors[identity] for identity in done if identity in batch.vectors}, space
     )
@@ -113,6 +122,15 @@ def check_vector(vector: NDArray[np.float32], dimensions: int) -> None:
         raise EmbeddingFailed("a vector holds NaN or infinite values")
     if not vector.any():
         raise EmbeddingFailed("a vector is zero; it points nowhere")
+
+
+def _changed(tx: Transaction, versions: dict[str, str | None]) -> set[str]:
+    """The documents that were written again, or have gone, since they were planned."""
+    if not versions:
+        return set()
+    rows = tx.run("documents/hold_versions", document_ids=sorted(versions))
+    now = {row["document_id"]: row["version"] for row in rows}
+    return {each for each, version in versions.items() if each not in now or now[each] != version}
 
 
 def _hold(tx: Transaction, sources: Iterable[SourceText]) -> dict[str, Row]:

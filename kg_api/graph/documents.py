@@ -36,6 +36,8 @@ class _Difference:
     kept: int
     new_headings: bool
     """Whether a source that stays has come under another heading."""
+    new_order: bool
+    """Whether those that stay follow each other otherwise."""
 
 
 def store_document(graph: Graph, record: DocumentRecord) -> Stored:
@@ -109,13 +111,13 @@ def _look_again(
     """Let sources be planned anew whose chunks or contexts the change may touch; how many are due now."""
     broken = tx.run("chunks/delete_broken", document_id=record.document_id)
     shared = {identity for row in broken for identity in row["shared"]}
-    changed = bool(difference.new or difference.gone or difference.new_headings)
+    changed = bool(difference.new or difference.gone or difference.new_headings or difference.new_order)
     described = (before["title"], before["metadata"]) != (record.title, record.metadata)
     with_context = config.context != "none" and (described or difference.new_headings)
     if difference.kept and (with_context or (changed and config.crosses_sources)):
         mark_property = of_space(FIRST_MARK, config.space)
         row = tx.run("sources/unmark_document", document_id=record.document_id, mark_property=mark_property)
-        return int(row[0]["unmarked"]) + len(difference.new)
+        return int(row[0]["unmarked"]) + len(difference.new) + len(shared)
     return len(difference.new) + len(shared)
 
 
@@ -126,7 +128,9 @@ def _difference(rows: Sequence[Row], sources: Sequence[SourceRecord]) -> _Differ
     moved = [source for source in kept if _place(_source_row(source)) != _place(stored[source.source_id])]
     gone = sorted(stored.keys() - {source.source_id for source in sources})
     new_headings = any(list(source.heading) != list(stored[source.source_id]["heading"]) for source in moved)
-    return _Difference(new, moved, gone, len(kept), new_headings)
+    before = sorted((source.source_id for source in kept), key=lambda each: stored[each]["paragraph"])
+    new_order = before != [source.source_id for source in kept]
+    return _Difference(new, moved, gone, len(kept), new_headings, new_order)
 
 
 def _place(row: Row) -> tuple[Any, ...]:

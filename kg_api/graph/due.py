@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -76,6 +76,12 @@ def count_due(graph: Graph, ontology: str, mark: Mark) -> int:
 def sources_of_document(graph: Graph, document_id: str) -> list[SourceText]:
     """All sources of a document in reading order; empty when it has gone."""
     return [_source(row) for row in graph.read("sources/of_document", document_id=document_id)]
+
+
+def versions_of(graph: Graph, document_ids: Iterable[str]) -> dict[str, str | None]:
+    """By document, which write made it what it is; one that has gone is missing."""
+    rows = graph.read("documents/versions", document_ids=sorted(set(document_ids)))
+    return {row["document_id"]: row["version"] for row in rows}
 
 
 def about_documents(graph: Graph, document_ids: Sequence[str]) -> dict[str, DocumentAbout]:

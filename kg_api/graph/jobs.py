@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from kg_api.errors import LeaseLost, NotFound
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.models.jobs import Job, JobState
 
+LONGEST_REST = 600
+"""Seconds."""
 PERIODIC_KINDS = ("backfill",)
 """Kinds made by a schedule; hidden from lists unless asked for by kind."""
 
@@ -76,10 +79,40 @@ def ensure_job(graph: Graph, kind: str, ontology: str, *, total: int) -> tuple[s
     return row["job_id"], row["created"]
 
 
-def died_recently(graph: Graph, kind: str, ontology: str, minutes: int) -> bool:
-    """Whether the last job of that kind for an ontology died within the last minutes, of what stays wrong."""
-    rows = graph.read("jobs/died_recently", kind=kind, ontology=ontology, minutes=minutes)
-    return bool(rows and rows[0]["died"])
+def rests(graph: Graph, kind: str, ontology: str, *, at_most: float) -> bool:
+    """Whether work that has died shall not be begun again by itself yet.
+
+    At once after one death, then 30 s, 90 s and so on up to ten minutes, or ten minutes after a death of
+    what a person must mend.
+
+    Args:
+        graph: where the jobs are.
+        kind: of the work.
+        ontology: whose.
+        at_most: seconds that this process runs: whoever started it anew has mended something.
+    """
+    rows = graph.read("jobs/deaths", kind=kind, ontology=ontology)
+    deaths = list(takewhile(lambda row: row["dead"], rows))
+    if not deaths:
+        return False
+    seconds = (
+        LONGEST_REST if deaths[0]["permanent"] else min(LONGEST_REST, 15 * (2 ** (len(deaths) - 1) - 1) * 2)
+    )
+    return deaths[0]["seconds"] < min(seconds, at_most)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an unfinished job is."""
+
+    done: int
+    total: int
+
+
+def embedding_progress(graph: Graph) -> dict[str, Progress]:
+    """By ontology, how far the embedding of its sources is, where it is not at its end."""
+    rows = graph.read("jobs/unfinished", kind="source_embedding")
+    return {row["ontology"]: Progress(row["done"], row["total"]) for row in rows}
 
 
 def enqueue_slot(graph: Graph, kind: str, slot: str) -> str:

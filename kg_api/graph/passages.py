@@ -14,6 +14,8 @@ from kg_api.graph.database import Graph, Row
 from kg_api.graph.spaces import Space
 from kg_api.models.search import Place
 
+MOST_CHUNKS = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class FoundChunk:
@@ -78,23 +80,38 @@ class ChunkText:
 
 
 def by_vector(
-    graph: Graph, vector: NDArray[np.float32], space: Space, filters: Filters, limit: int
+    graph: Graph, vector: NDArray[np.float32], space: Space, filters: Filters, limit: int, *, wanted: int = 0
 ) -> list[Found]:
     """The sources nearest to a vector of a space; the filter runs inside the index.
 
-    `limit` counts passages, so sources that match with several chunks make the list shorter.
+    Args:
+        graph: where they are.
+        vector: of the question.
+        space: of the vector.
+        filters: where to look.
+        limit: chunks to fetch; where many are of the same sources it is raised, up to 1,000.
+        wanted: sources to find, if there are so many.
     """
+    while True:
+        rows = _nearest(graph, vector, space, filters, limit)
+        found = _best_of_each(rows)
+        if len(found) >= wanted or len(rows) < limit or limit >= MOST_CHUNKS:
+            return found
+        limit = min(MOST_CHUNKS, 4 * limit)
+
+
+def _nearest(
+    graph: Graph, vector: NDArray[np.float32], space: Space, filters: Filters, limit: int
+) -> list[Row]:
     query = {"vector": Vector.from_numpy(vector), "limit": limit, "property": space.vector_property}
     slug = space.slug
     if filters.document_ids is not None:
         ids = list(filters.document_ids)
-        rows = graph.read("search/by_vector_in_documents", slug, **query, document_ids=ids)
-    elif filters.ontologies is not None:
+        return graph.read("search/by_vector_in_documents", slug, **query, document_ids=ids)
+    if filters.ontologies is not None:
         names = list(filters.ontologies)
-        rows = graph.read("search/by_vector_in_ontologies", slug, **query, ontologies=names)
-    else:
-        rows = graph.read("search/by_vector", slug, **query)
-    return _best_of_each(rows)
+        return graph.read("search/by_vector_in_ontologies", slug, **query, ontologies=names)
+    return graph.read("search/by_vector", slug, **query)
 
 
 def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[Found]:

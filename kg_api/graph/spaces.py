@@ -63,6 +63,8 @@ class Space:
 def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) -> Space:
     """Register a space with its index, or check that it is the one that was registered.
 
+    A further space is registered when its model has answered: what is registered stays.
+
     Raises:
         ConfigurationError: the stored vectors of the first space are of another model than the settings
             name, or the index has other settings.
@@ -96,6 +98,12 @@ def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
             f"there is no embedding space {slug!r}; `kg admin embedding status` lists those there are"
         )
     return _space(rows[0]["space"])
+
+
+def all_spaces(graph: Graph) -> dict[str, Space]:
+    """All registered spaces by name, the oldest first, without who uses them."""
+    spaces = [_space(row["space"]) for row in graph.read("spaces/all")]
+    return {space.slug: space for space in spaces}
 
 
 def list_spaces(graph: Graph) -> list[Space]:

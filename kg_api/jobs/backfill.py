@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import structlog
 
 from kg_api.graph.cache import prune_cache
 from kg_api.graph.database import Graph
 from kg_api.graph.due import count_due
-from kg_api.graph.jobs import died_recently, ensure_job, prune
+from kg_api.graph.jobs import ensure_job, prune, rests
 from kg_api.jobs.run import JobRun
 from kg_api.jobs.source_embedding import KIND as SOURCE_EMBEDDING
 from kg_api.spaces.plans import Plan, read_plans
@@ -16,8 +18,6 @@ log = structlog.get_logger()
 
 KIND = "backfill"
 KEEP_FINISHED_DAYS = 7
-DEAD_REST_MINUTES = 10
-"""What a person must mend, such as a key, is not tried again by itself for so long."""
 
 
 class Backfill:
@@ -28,6 +28,7 @@ class Backfill:
     def __init__(self, graph: Graph, cache_entries: int) -> None:
         self._graph = graph
         self._cache_entries = cache_entries
+        self._begun = time.monotonic()
 
     def run(self, run: JobRun) -> None:
         """Look at every ontology once."""
@@ -42,7 +43,9 @@ class Backfill:
 
     def _enqueue_due(self, plan: Plan) -> None:
         due = count_due(self._graph, plan.ontology, plan.mark)
-        if not due or died_recently(self._graph, SOURCE_EMBEDDING, plan.ontology, DEAD_REST_MINUTES):
+        if not due or rests(
+            self._graph, SOURCE_EMBEDDING, plan.ontology, at_most=time.monotonic() - self._begun
+        ):
             return
         job_id, created = ensure_job(self._graph, SOURCE_EMBEDDING, plan.ontology, total=due)
         if created:

@@ -104,6 +104,14 @@ class JobRun:
         self._graph.transaction(batch)
         self.cursor = after
 
+    def begin_anew(self) -> None:
+        """Move the cursor back to the beginning.
+
+        Raises:
+            LeaseLost: another worker has the job.
+        """
+        self.commit(lambda _: None, after="", done=0)
+
     def finish(self) -> bool:
         """End the job; False when more work was asked for meanwhile and the handler has to go round again.
 

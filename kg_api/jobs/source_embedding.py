@@ -46,27 +46,40 @@ class SourceEmbedding:
         self._batch_size = batch_size
 
     def run(self, run: JobRun) -> None:
-        """Walk the ontology's sources in reading order, again while more come in or it is configured anew."""
+        """Walk the ontology's sources in reading order, again while more come in or it is configured anew.
+
+        What a round has passed over, for its text changed meanwhile or it stood before the cursor of a
+        resumed job, is looked for in another round, as long as rounds get on.
+        """
         while True:
             if plan := read_plans(self._graph, run.job.ontology).get(run.job.ontology or ""):
-                self._walk(run, plan)
+                resumed = run.cursor != ""
+                written = self._walk(run, plan)
+                if (written or resumed) and self._due(plan, BEGINNING, 1):
+                    run.begin_anew()
+                    continue
             if run.finish():
                 return
 
-    def _walk(self, run: JobRun, plan: Plan) -> None:
+    def _walk(self, run: JobRun, plan: Plan) -> int:
+        """One round; how many sources were done in it."""
         opened = self._spaces.of(plan.space)
         opened.check()
         work = _Work(self._graph, plan, opened, self._contexts, self._passages)
-        while due := due_sources(
-            self._graph, plan.ontology, plan.mark, after=_place(run.cursor), limit=self._batch_size
-        ):
+        written = 0
+        while due := self._due(plan, _place(run.cursor), self._batch_size):
             run.checkpoint()
-            batch = work.embedded(due)
+            batch, done = work.embedded(due), list[int]()
 
-            def write(tx: Transaction, batch: EmbeddedBatch = batch) -> None:
-                write_batch(tx, batch, plan.space, plan.mark)
+            def write(tx: Transaction, batch: EmbeddedBatch = batch, done: list[int] = done) -> None:
+                done[:] = [write_batch(tx, batch, plan.space, plan.mark)]
 
             run.commit(write, after=_cursor(due[-1]), done=len(due))
+            written += sum(done)
+        return written
+
+    def _due(self, plan: Plan, after: tuple[str, int], limit: int) -> list[SourceText]:
+        return due_sources(self._graph, plan.ontology, plan.mark, after=after, limit=limit)
 
 
 class _Work:
@@ -80,9 +93,7 @@ class _Work:
         self._opened = opened
         self._contexts = contexts
         self._passages = passages
-        self._planner = Planner(
-            graph, plan.config, opened.embedder().spans, contexts.sentence_vectors(plan.config)
-        )
+        self._planner = Planner(graph, plan.config, opened.embedder(), contexts.sentence_vectors(plan.config))
 
     def embedded(self, due: Sequence[SourceText]) -> EmbeddedBatch:
         """Embed sources; one that is longer than the model takes is embedded in chunks, nothing is cut off.
@@ -113,6 +124,7 @@ class _Work:
             ],
             parents=parents,
             keep=frozenset(place.chunk_id for place in (*places, *(parent.place for parent in parents))),
+            versions=self._planner.versions,
         )
 
     def _vectors(self, chunks: Sequence[PlannedChunk]) -> NDArray[np.float32]:

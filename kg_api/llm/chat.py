@@ -20,7 +20,8 @@ try:
     import openai
 except ImportError:
     raise ConfigurationError(
-        "the packages for a language model are not installed: pip install 'kg[openai]'"
+        "the packages for a language model are not installed; in kg's checkout: "
+        ".venv/bin/python -m pip install '.[openai]', then `kg down` and `kg up`"
     ) from None
 
 log = structlog.get_logger(__name__)

@@ -22,6 +22,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
     "Chunk": frozenset(
         {
             *("chunk_id", "space", "ontology", "document_id", "sources", "offset", "end_offset", "embedding"),
+            "source_ids",
             "length",  # of chunks that kg 0.1 made; a migration takes it away
         }
     ),

@@ -98,6 +98,8 @@ def _notes(
     notes: list[str] = []
     if sampled.sampled_documents < sampled.documents:
         notes.append(f"estimated from {sampled.sampled_documents} of {sampled.documents} documents")
+    elif sampled.factor > 1:
+        notes.append(f"estimated from 1 of {sampled.factor:.1f} parts of it")
     if speed is None and sampled.chunks:
         notes.append("the time depends on the provider, which was not asked")
     if price is None:

@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from kg_api.chunk.fit import fitted
 from kg_api.chunk.plan import chunk
 from kg_api.chunk.spans import ChunkSpan, Paragraph, SentenceVectors
+from kg_api.embed.port import Embedder
 from kg_api.graph.chunks import ChunkPlace
 from kg_api.graph.database import Graph
-from kg_api.graph.due import SourceText, sources_of_document
+from kg_api.graph.due import SourceText, sources_of_document, versions_of
 from kg_api.models.chunking import Chunking
 from kg_api.models.identity import digest
-
-SpansOf = Callable[[str, str], list[tuple[int, int]]]
-"""The model's own cutting: a text, and what stands before each piece of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +83,25 @@ class Planner:
     """Plans chunks for one configuration; remembers the last document: a large one comes in many batches."""
 
     def __init__(
-        self, graph: Graph, chunking: Chunking, spans_of: SpansOf, sentence_vectors: SentenceVectors | None
+        self, graph: Graph, chunking: Chunking, embedder: Embedder, sentence_vectors: SentenceVectors | None
     ) -> None:
         self._graph = graph
         self._chunking = chunking
-        self._spans_of = spans_of
+        self._embedder = embedder
         self._sentence_vectors = sentence_vectors
-        self._document: tuple[Passage, list[PlannedChunk]] | None = None
+        self._document: tuple[str, str | None, list[PlannedChunk]] | None = None
+        self.versions: dict[str, str | None] = {}
+        """Of the documents that the last chunks were planned for, where they cover several sources."""
 
     def chunks(self, due: Sequence[SourceText], before: Before) -> list[PlannedChunk]:
         """The chunks that touch the sources given, which are in reading order."""
         if not self._chunking.crosses_sources:
             return self.of_passages(self.passages(due), before)
-        wanted = {source.source_id: source for source in due}
+        wanted = {source.source_id for source in due}
+        self.versions = versions_of(self._graph, (source.document_id for source in due))
         found: list[PlannedChunk] = []
-        for document_id in dict.fromkeys(source.document_id for source in due):
-            planned = self._of_document(document_id, wanted, before)
+        for document_id in self.versions:
+            planned = self._of_document(document_id, before)
             found += (each for each in planned if any(s.source_id in wanted for s in each.sources))
         return found
 
@@ -112,21 +113,29 @@ class Planner:
         """All chunks of some passages, in reading order."""
         return list(self._planned(passages, before))
 
-    def _of_document(
-        self, document_id: str, due: dict[str, SourceText], before: Before
-    ) -> list[PlannedChunk]:
-        if self._document is None or not _is_current(self._document[0], document_id, due):
+    def _of_document(self, document_id: str, before: Before) -> list[PlannedChunk]:
+        version = self.versions[document_id]
+        if self._document is None or self._document[:2] != (document_id, version):
             passage = Passage(sources_of_document(self._graph, document_id))
-            self._document = (passage, list(self._planned([passage] if passage.sources else [], before)))
-        return self._document[1]
+            planned = list(self._planned([passage] if passage.sources else [], before))
+            self._document = (document_id, version, planned)
+        return self._document[2]
 
     def _planned(self, passages: Sequence[Passage], before: Before) -> Iterator[PlannedChunk]:
         spans = [(passage, span) for passage in passages for span in self._spans(passage)]
         contexts = before([(_first(*each), each[0].text[each[1].start : each[1].end]) for each in spans])
-        for (passage, span), context in zip(spans, contexts, strict=True):
+        for (passage, span), whole in zip(spans, contexts, strict=True):
+            context = self._with_room(whole)
             parent = None if span.parent is None else _planned_chunk(passage, *span.parent)
-            for piece in fitted(passage.text, [span], self._spans_of, lambda _, own=context: own):
+            for piece in fitted(passage.text, [span], self._embedder.spans, lambda _, own=context: own):
                 yield _planned_chunk(passage, piece.start, piece.end, context, parent)
+
+    def _with_room(self, context: str) -> str:
+        """A context of at most a quarter of what the model takes: the text needs the rest."""
+        most = self._embedder.identity.max_tokens // 4
+        while context and (tokens := self._embedder.count_tokens([context])) > most:
+            context = context[: int(len(context) * min(0.9, most / tokens))].rstrip()
+        return context
 
     def _spans(self, passage: Passage) -> list[ChunkSpan]:
         return chunk(passage.text, passage.paragraphs(), self._chunking, self._sentence_vectors)
@@ -143,12 +152,3 @@ def _planned_chunk(
     sources = passage.sources[first : last + 1]
     offset, end_offset = start - passage.starts[first], end - passage.starts[last]
     return PlannedChunk(sources, offset, end_offset, passage.text[start:end], before, parent)
-
-
-def _is_current(passage: Passage, document_id: str, due: dict[str, SourceText]) -> bool:
-    """Whether a remembered document still says what the sources that were just read say."""
-    if not passage.sources or passage.sources[0].document_id != document_id:
-        return False
-    there = {source.source_id: source for source in passage.sources}
-    mine = (source for source in due.values() if source.document_id == document_id)
-    return all(there.get(source.source_id) == source for source in mine)

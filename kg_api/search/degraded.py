@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from kg_api.graph.jobs import Progress
 from kg_api.models.search import Degradation
 from kg_api.search.answer import Lanes
 from kg_api.search.query import MAX_TERMS, Query
 from kg_api.search.query_vector import QueryVector
 from kg_api.search.scope import Scope
 
+MOST_TOLD = 10
+
 
 def tell(
-    query: Query, scope: Scope, vectors: Sequence[QueryVector], lanes: Lanes, text_index: str | None
+    query: Query,
+    scope: Scope,
+    vectors: Sequence[QueryVector],
+    lanes: Lanes,
+    *,
+    text_index: str | None,
+    under_way: Mapping[str, Progress],
 ) -> list[Degradation]:
     """Everything that was left out or done another way.
 
@@ -22,12 +31,14 @@ def tell(
         vectors: of the question.
         lanes: what was found.
         text_index: why the full-text index could not be asked, if it could not.
+        under_way: by ontology, how far an embedding is that is not at its end.
     """
     return [
         *(each for vector in vectors for each in vector.degraded),
         *_text(query, lanes, text_index),
         *_spaces(query, scope, lanes),
         *_vectors(lanes),
+        *_under_way(under_way),
         *_concepts(query),
     ]
 
@@ -63,6 +74,13 @@ def _vectors(lanes: Lanes) -> Iterator[Degradation]:
         effect = (
             f"{missing} of the passages found by words have no vector yet: they are found by full text only"
         )
+        yield Degradation(part="vectors", effect=effect)
+
+
+def _under_way(under_way: Mapping[str, Progress]) -> Iterator[Degradation]:
+    for name, at in list(under_way.items())[:MOST_TOLD]:
+        far = f"{at.done} of {at.total} sources"
+        effect = f"{name}: embedding is under way ({far}); what is not embedded is not found by meaning"
         yield Degradation(part="vectors", effect=effect)
 
 

@@ -74,9 +74,10 @@ def require_space(request: SourceSearch, slugs: Sequence[str]) -> None:
 
 
 def _without_vector(request: SourceSearch, error: Exception, where: str) -> Degradation:
-    effect = f"the question could not be embedded{where} ({error}): searched by full text only"
+    searched = "its ontologies were searched" if where else "searched"
+    effect = f"the question could not be embedded{where} ({error}): {searched} by full text only"
     if request.min_similarity is not None:
-        effect += ", and min_similarity was not applied" if not where else " there"
+        effect += ", and min_similarity was not applied" + (" there" if where else "")
     return Degradation(part="embedding", effect=effect)
 
 

@@ -6,8 +6,26 @@ import time
 
 from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
+from kg_api.graph.jobs import Progress, embedding_progress
 
 REMEMBERED_SECONDS = 5.0
+PROGRESS_REMEMBERED_SECONDS = 1.0
+
+
+class EmbeddingWatch:
+    """Remembers for a second which ontologies are being embedded."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._read_at = float("-inf")
+        self._progress: dict[str, Progress] = {}
+
+    def read(self) -> dict[str, Progress]:
+        """How far each is, by ontology."""
+        if time.monotonic() - self._read_at > PROGRESS_REMEMBERED_SECONDS:
+            self._progress = embedding_progress(self._graph)
+            self._read_at = time.monotonic()
+        return self._progress
 
 
 class IndexWatch:

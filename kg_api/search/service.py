@@ -8,6 +8,7 @@ from itertools import chain
 
 from kg_api.errors import Unavailable
 from kg_api.graph.database import Graph
+from kg_api.graph.jobs import Progress
 from kg_api.graph.library import find_source, neighbours
 from kg_api.graph.passages import Found, SpaceVectors, by_text, by_vector, chunk_texts
 from kg_api.models.search import SourceContext, SourceHit, SourceHits, SourceSearch
@@ -16,7 +17,7 @@ from kg_api.search import degraded
 from kg_api.search.answer import Lanes, best, needed_texts, told
 from kg_api.search.query import Query, prepare
 from kg_api.search.query_vector import QueryVector, query_vector, require_space
-from kg_api.search.readiness import IndexWatch
+from kg_api.search.readiness import EmbeddingWatch, IndexWatch
 from kg_api.search.scope import Scope, SpaceScope, scope_of
 from kg_api.search.timing import Stopwatch
 from kg_api.spaces.plans import PlanWatch
@@ -34,11 +35,15 @@ class SearchService:
         self._spaces = spaces
         self._plans = PlanWatch(graph)
         self._indexes = IndexWatch(graph)
+        self._progress = EmbeddingWatch(graph)
         self._pool = ThreadPoolExecutor(LANE_THREADS, thread_name_prefix="lane")
+        self._asking = ThreadPoolExecutor(LANE_THREADS, thread_name_prefix="question")
+        """Apart from the lanes: a provider that is slow holds up nobody else."""
 
     def close(self) -> None:
         """End the lanes' threads."""
         self._pool.shutdown()
+        self._asking.shutdown()
 
     def search(self, request: SourceSearch) -> SourceHits:
         """Find sources. What could not be done is told in `degraded`, never left out silently.
@@ -80,7 +85,14 @@ class SearchService:
             space=known[0] if len(known) == 1 else None,
             spaces=known,
             sources=hits,
-            degraded=degraded.tell(query, scope, vectors, lanes, populating.get(TEXT_INDEX)),
+            degraded=degraded.tell(
+                query,
+                scope,
+                vectors,
+                lanes,
+                text_index=populating.get(TEXT_INDEX),
+                under_way=self._under_way(lanes, scope),
+            ),
             timings_ms=watch.milliseconds(),
         )
 
@@ -101,7 +113,7 @@ class SearchService:
         def one(each: SpaceScope) -> QueryVector:
             return query_vector(request, self._spaces.of(each.space), populating, alone=alone)
 
-        return [one(scope.spaces[0])] if alone else list(self._pool.map(one, scope.spaces))
+        return [one(scope.spaces[0])] if alone else list(self._asking.map(one, scope.spaces))
 
     def _lanes(
         self,
@@ -132,7 +144,14 @@ class SearchService:
         if vector.vector is None:
             return []
         with watch.stage("vector" if scope.space.slug == FIRST_SLUG else f"vector_{scope.space.slug}"):
-            return by_vector(self._graph, vector.vector, scope.space, scope.filters, query.depth)
+            return by_vector(
+                self._graph,
+                vector.vector,
+                scope.space,
+                scope.filters,
+                query.depth,
+                wanted=query.request.limit,
+            )
 
     def _by_text(
         self, query: Query, scope: Scope, vectors: Sequence[QueryVector], watch: Stopwatch
@@ -146,6 +165,13 @@ class SearchService:
             found = (by_text(self._graph, each, asked, query.depth) for each in query.full_text)
             best_first = sorted(chain(*found), key=lambda each: (-each.score, each.place.source_id))
             return best_first[: query.depth]
+
+    def _under_way(self, lanes: Lanes, scope: Scope) -> dict[str, Progress]:
+        """By ontology, how far embedding is, where only vectors were asked; words tell by what they find."""
+        if lanes.text is not None:
+            return {}
+        within = {name for each in scope.spaces for name in each.filters.ontologies or ()}
+        return {name: at for name, at in self._progress.read().items() if not within or name in within}
 
     def _with_context(self, found: list[SourceHit], window: int) -> list[SourceHit]:
         around = neighbours(self._graph, [*found], window)

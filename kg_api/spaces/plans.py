@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from kg_api.graph.configuration import read_configurations
 from kg_api.graph.database import Graph
 from kg_api.graph.due import Mark
 from kg_api.graph.library import Counted
-from kg_api.graph.spaces import Space, list_spaces
+from kg_api.graph.spaces import Space, all_spaces
 from kg_api.models.configuration import EmbeddingConfig
 from kg_api.models.identity import digest
 
@@ -45,10 +46,11 @@ def plan_of(ontology: str, config: EmbeddingConfig, space: Space) -> Plan:
 
 def read_plans(graph: Graph, name: str | None = None) -> dict[str, Plan]:
     """By ontology, in the order of their names; that of one name only, if given."""
-    spaces = {space.slug: space for space in list_spaces(graph)}
+    configurations = read_configurations(graph, name)
+    spaces = all_spaces(graph)  # read after them, so that every space that is named is there
     return {
         ontology: plan_of(ontology, config, spaces[config.space])
-        for ontology, config in read_configurations(graph, name).items()
+        for ontology, config in configurations.items()
     }
 
 
@@ -71,11 +73,13 @@ class PlanWatch:
         self._graph = graph
         self._read_at = float("-inf")
         self._plans: dict[str, Plan] = {}
+        self._reading = threading.Lock()
 
     def plans(self, wanted: Iterable[str] = (), *, fresh: bool = False) -> dict[str, Plan]:
         """All of them, at most a second old; read anew when one that is wanted is not known."""
-        too_old = time.monotonic() - self._read_at > REMEMBERED_SECONDS
-        if fresh or too_old or not self._plans.keys() >= set(wanted):
-            self._plans = read_plans(self._graph)
-            self._read_at = time.monotonic()
-        return self._plans
+        with self._reading:  # one reads for all that ask
+            too_old = time.monotonic() - self._read_at > REMEMBERED_SECONDS
+            if fresh or too_old or not self._plans.keys() >= set(wanted):
+                self._plans = read_plans(self._graph)
+                self._read_at = time.monotonic()
+            return self._plans

@@ -7,11 +7,15 @@ from collections.abc import Callable
 from typing import cast
 
 from kg_api.embed.port import Embedder
+from kg_api.errors import Conflict
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import Space, ensure_space, find_space, list_spaces
+from kg_api.graph.spaces import Space, ensure_space, find_space, list_spaces, remember_probe
 from kg_api.models.spaces import FIRST_SLUG, ModelChoice, NewSpace, Provider
 from kg_api.spaces.open_space import OpenSpace
+from kg_api.spaces.probe import PROBE_TEXT
 
+MOST_SPACES = 32
+"""Each has an index of its own, and a local one its model in memory."""
 OpenModel = Callable[[ModelChoice | None], Embedder]
 """Opens a model; None: the one that the settings name."""
 
@@ -62,15 +66,23 @@ class SpaceRegistry:
             ConfigurationError: the model cannot be used; the message says what is missing.
             EmbeddingUnavailable, EmbeddingFailed: it does not answer as it should.
         """
+        known = {space.slug for space in list_spaces(self._graph)}
+        if len(known) >= MOST_SPACES and new.slug not in known:
+            raise Conflict(f"there are {len(known)} spaces already; {MOST_SPACES} is the most")
         embedder = self._open_model(ModelChoice(new.provider, new.model, new.dimensions))
         try:
+            probe = embedder.embed_query(PROBE_TEXT)  # before anything is registered: it would stay
             space = ensure_space(self._graph, embedder.identity, new.slug)
-            opened = OpenSpace(self._graph, space, lambda: embedder)
+            remember_probe(self._graph, space, probe)
+            opened = OpenSpace(self._graph, find_space(self._graph, new.slug), lambda: embedder)
             opened.check()
         except BaseException:
             embedder.close()
             raise
-        return self._keep(opened)
+        kept = self._keep(opened)
+        if kept is not opened:
+            opened.close()
+        return kept
 
     def close(self) -> None:
         """Close all models."""

@@ -132,4 +132,4 @@ def _row(document: DocumentSummary) -> tuple[Text, str]:
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{part} ({part / whole:.0%})" if whole else "0"
+    return f"{part} ({100 * part // whole} %)" if whole else "0"

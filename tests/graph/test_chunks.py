@@ -96,42 +96,6 @@ def test_batches_make_the_same_chunks_as_one_go(graph: Graph, driver: neo4j.Driv
     assert len(made[0]) > 2
 
 
-@pytest.mark.parametrize("config", STRATEGIES, ids=lambda config: config["strategy"])
-@pytest.mark.parametrize(
-    "after",
-    [[1, 2, 3, 9, 4, 5, 6], [2, 3, 4, 5, 6], [1, 2, 5, 6], [6, 5, 4, 3, 2, 1], [1], [7, 8, 9]],
-    ids=["added", "first gone", "middle gone", "turned round", "one left", "all new"],
-)
-def test_after_an_edit_the_chunks_are_those_of_the_text_as_it_is(
-    graph: Graph, driver: neo4j.Driver, config: dict[str, Any], after: list[int]
-) -> None:
-    configure(graph, **config)
-    store_document(graph, document(after))
-    run_jobs(graph)
-    expected = [each["id"] for each in chunks(driver)]
-    store_document(graph, document([1, 2, 3, 4, 5, 6]))
-    run_jobs(graph)
-    store_document(graph, document(after))
-    for each in chunks(driver):
-        numbers = each["paragraphs"]
-        assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), "no chunk over a gap, ever"
-    run_jobs(graph)
-    assert [each["id"] for each in chunks(driver)] == expected
-    assert status(graph).embedded == len(after)
-
-
-def test_an_edit_embeds_only_what_is_new(graph: Graph) -> None:
-    configure(graph, strategy="paragraph_group", chunk_size=100)
-    embedder = CountingEmbedder()
-    store_document(graph, document(list(range(12))))
-    run_jobs(graph, embedder)
-    embedder.texts.clear()
-    store_document(graph, document([*range(11), 99]))
-    run_jobs(graph, embedder)
-    assert embedder.texts
-    assert all("topic99" in text for text in embedder.texts), "chunks before the edit keep their vectors"
-
-
 def test_another_strategy_makes_what_is_there_stale_and_then_replaces_it(
     graph: Graph, driver: neo4j.Driver
 ) -> None:

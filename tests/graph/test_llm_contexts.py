@@ -14,7 +14,6 @@ from kg_api.configure.service import ConfigurationService
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.errors import InvalidInput
 from kg_api.graph import jobs, library
-from kg_api.graph.cache import prune_cache
 from kg_api.graph.configuration import write_configuration
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import store_document
@@ -115,8 +114,7 @@ def test_what_was_written_before_is_not_asked_again(
     run_jobs(graph, embedder, contexts=Contexts(graph, llm_settings(writer)))
     assert embedder.texts == first * 2
     assert len(writer.requests) == requests
-    while prune_cache(graph, 0):
-        pass
+    graph.write("cache/prune_contexts", bound=0)
     library.delete_ontology(graph, "notes")
     configured(graph)
     store_document(graph, record("a.md", PARAGRAPHS))

@@ -62,8 +62,8 @@ def put_embedding_config(
 ) -> EmbeddingConfiguration:
     """Set the whole configuration; what is left out is the default. Says what is stale now and what it takes.
 
-    Vectors that are stale are found as they are until a worker has made them anew. The ontology is made when
-    it is not there.
+    Vectors that are stale are found as they are until a worker has made them anew; in another space there are
+    none yet, and full text answers. The ontology is made when it is not there.
     """
     return container.configure.set(ontology, config, dry_run=dry_run)
 

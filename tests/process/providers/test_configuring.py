@@ -111,7 +111,7 @@ def test_a_person_configures_an_ontology(world: World) -> None:
     command = ("admin", "source-embeddings", "config", "--ontology", "person")
     printed = world.kg(*command, "--strategy", "sentence", "--space", "paid", "--dry-run").stdout
     told = " ".join(printed.split())
-    wanted = ("as it would be", "sentence", " words", "paid (64 dimensions)", "about $")
+    wanted = ("as it would be", "sentence", " words", "paid (64 dimensions)", "less than $")
     assert [each for each in wanted if each not in told] == [], printed
     for wrong, word in (
         (("--chunk-size", "3"), "from 20 to 2000 words"),

@@ -39,6 +39,7 @@ class CannedGraph(Graph):
             **states,
         }
         self.further: str | None = None
+        self.unfinished: list[Row] = []
         self.asked: list[tuple[str, Row]] = []
 
     def read(self, name: str, space: str = "default", /, **parameters: Any) -> list[Row]:
@@ -75,6 +76,12 @@ class CannedGraph(Graph):
             }
             for row in rows
         ]
+
+    def spaces_all(self) -> list[Row]:
+        return self.spaces_list()
+
+    def jobs_unfinished(self) -> list[Row]:
+        return self.unfinished
 
     def spaces_find(self) -> list[Row]:
         return self.spaces_list()[:1]
@@ -266,3 +273,12 @@ def test_one_least_similarity_for_two_models_is_told() -> None:
     graph = CannedGraph()
     graph.further = "large"
     assert "2 spaces alike" in searched(graph, min_similarity=0.1).degraded[0].effect
+
+
+def test_by_vectors_alone_it_is_told_that_not_all_is_embedded() -> None:
+    graph = CannedGraph()
+    graph.unfinished = [{"ontology": "o1", "done": 3, "total": 9}, {"ontology": "o2", "done": 0, "total": 1}]
+    told = searched(graph, mode="vector", ontology="o1").degraded
+    assert [each.effect[:50] for each in told] == ["o1: embedding is under way (3 of 9 sources); what "]
+    assert len(searched(graph, mode="vector").degraded) == 2
+    assert searched(graph).degraded == [], "words tell it by what they find"
