@@ -160,7 +160,7 @@ def test_a_search_shows_passages_with_their_place(kg: Kg, rest: httpx.Client) ->
     assert "handbook / leases.md" in ran.stdout
     assert "Leases > Heartbeats > ¶1" in " ".join(ran.stdout.split())
     assert "A heartbeat [bold]is[/bold] a sign of life" in " ".join(ran.stdout.split()), "text is text"
-    assert "1 hits" in ran.stderr
+    assert "1 hit in" in ran.stderr
 
 
 def test_words_are_highlighted_for_people_alone(kg: Kg, rest: httpx.Client) -> None:

@@ -127,7 +127,7 @@ def test_a_provider_without_its_packages_names_the_extra(package: str) -> None:
     except ConfigurationError as error:
         print(error)
     """
-    assert "pip install 'kg[openai]'" in run(code, package)
+    assert "pip install '.[openai]'" in run(code, package)
 
 
 def test_memory_stays_flat_over_texts_of_all_lengths() -> None:
