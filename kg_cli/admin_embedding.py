@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from kg_api.models.spaces import SpaceInfo
 
 UNHEALTHY = 69
 AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
@@ -32,21 +35,18 @@ def status(*, as_json: AsJson = False) -> None:
     if as_json:
         print_json(found.model_dump(mode="json"))
         return
-    columns = ["space", "provider and model", "dimensions", "tokens", "batch", "$ per 1M", "ontologies"]
-    print_table(
-        columns,
-        [
-            [
-                each.slug,
-                f"{each.provider} {each.model}",
-                str(each.dimensions),
-                str(each.max_tokens),
-                str(each.batch_size),
-                "-" if each.price_per_million_tokens is None else f"{each.price_per_million_tokens:g}",
-                ", ".join(each.ontologies) or "-",
-            ]
-            for each in found.spaces
-        ],
+    rows = [
+        [each.slug, f"{each.provider}\n{each.model}", _about(each), "\n".join(each.ontologies) or "-"]
+        for each in found.spaces
+    ]
+    print_table(["space", "model", "what it takes and gives", "ontologies"], rows)
+
+
+def _about(space: SpaceInfo) -> str:
+    price = space.price_per_million_tokens
+    return (
+        f"{space.dimensions} dimensions\n{space.max_tokens} tokens a text\n{space.batch_size} texts at once\n"
+        + ("price not known" if price is None else f"${price:g} per 1M tokens" if price else "free")
     )
 
 
