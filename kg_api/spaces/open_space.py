@@ -30,12 +30,15 @@ FAULTS = (EmbeddingUnavailable, EmbeddingFailed, ConfigurationError)
 class OpenSpace:
     """A space and its model. Thread-safe."""
 
-    def __init__(self, graph: Graph, space: Space, open_model: Callable[[], Embedder]) -> None:
+    def __init__(
+        self, graph: Graph, space: Space, open_model: Callable[[], Embedder], *, checked: bool = False
+    ) -> None:
+        """`checked`: its model has just answered as it should."""
         self.space = space
         self._graph = graph
         self._open_model = open_model
         self._embedder: Embedder | None = None
-        self._checked_at: float | None = None
+        self._checked_at = time.monotonic() if checked else None
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="probe")
         self._opening = threading.Lock()
         self._down: tuple[float, Fault] | None = None

@@ -12,7 +12,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.spaces import Space, ensure_space, find_space, list_spaces, remember_probe
 from kg_api.models.spaces import FIRST_SLUG, ModelChoice, NewSpace, Provider
 from kg_api.spaces.open_space import OpenSpace
-from kg_api.spaces.probe import PROBE_TEXT
+from kg_api.spaces.probe import PROBE_TEXT, check_probe
 
 MOST_SPACES = 32
 """Each has an index of its own, and a local one its model in memory."""
@@ -74,8 +74,9 @@ class SpaceRegistry:
             probe = embedder.embed_query(PROBE_TEXT)  # before anything is registered: it would stay
             space = ensure_space(self._graph, embedder.identity, new.slug)
             remember_probe(self._graph, space, probe)
-            opened = OpenSpace(self._graph, find_space(self._graph, new.slug), lambda: embedder)
-            opened.check()
+            space = find_space(self._graph, new.slug)
+            check_probe(space, probe)
+            opened = OpenSpace(self._graph, space, lambda: embedder, checked=True)
         except BaseException:
             embedder.close()
             raise

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import httpx
+import neo4j
 import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces import ensure_space
+from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.embedders import small_embedder
 from tests.support.running import Service, serve
 
 
 @pytest.fixture(scope="session")
-def service(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(
+    server: Neo4jServer, driver: neo4j.Driver, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
     """One service for all tests here; each starts on an empty database."""
+    wipe(driver)  # what tests elsewhere left may be of another model
     running = serve(server, tmp_path_factory.mktemp("service"))
     yield running
     assert running.stop() == 0, running.output()

@@ -27,7 +27,7 @@ def openai_identity(model: str, dimensions: int, max_tokens: int) -> SpaceIdenti
     [
         pytest.param(
             OPENAI,
-            ["OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL"],
+            ["OPENAI_API_KEY is not set where kg runs; set it, or OPENAI_BASE_URL"],
             id="no key for OpenAI's address",
         ),
         pytest.param(
