@@ -186,7 +186,7 @@ def test_an_interrupted_ingest_ends_soon(
         ingest.send_signal(signal.SIGINT)
         begun = time.monotonic()
         _, errors = ingest.communicate(timeout=60)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15
     assert ingest.returncode == 130
     assert "Traceback" not in errors
     assert documents(graph) < 1500
