@@ -10,9 +10,13 @@ from typing import Self
 import structlog
 from prometheus_client import REGISTRY
 
+from kg_api.configure.check import SpaceChecker
+from kg_api.configure.drop import DropService
+from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.estimate import Estimator
 from kg_api.configure.models import ModelService
 from kg_api.configure.service import ConfigurationService
+from kg_api.configure.switch import SwitchService
 from kg_api.embed.known import price_of
 from kg_api.embed.metered import EmbeddingMetrics, MeteredEmbedder
 from kg_api.embed.open import open_embedder
@@ -31,6 +35,7 @@ from kg_api.ingest.service import IngestService
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.run import Handler
 from kg_api.jobs.source_embedding import SourceEmbedding
+from kg_api.jobs.space_cleanup import SpaceCleanup
 from kg_api.managed.home import Home
 from kg_api.models.spaces import ModelChoice
 from kg_api.planning.contexts import Contexts
@@ -38,6 +43,8 @@ from kg_api.search.service import SearchService
 from kg_api.settings import Settings
 from kg_api.spaces.cached import CachedPassages
 from kg_api.spaces.registry import SpaceRegistry, choice_of
+from kg_api.sync.handler import FolderSync
+from kg_api.sync.service import FolderService
 
 log = structlog.get_logger()
 
@@ -51,8 +58,12 @@ class Container:
     spaces: SpaceRegistry
     contexts: Contexts
     ingest: IngestService
+    folders: FolderService
     search: SearchService
     configure: ConfigurationService
+    embeddings: EmbeddingRequests
+    switch: SwitchService
+    drop: DropService
     models: ModelService
 
     def handlers(self) -> list[Handler]:
@@ -60,10 +71,15 @@ class Container:
         entries = self.settings.embedding.cache_entries
         passages = CachedPassages(self.graph, keeps=entries > 0)
         batch = self.settings.worker.batch_size
-        return [
+        handlers: list[Handler] = [
             SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch),
+            SpaceCleanup(self.graph),
             Backfill(self.graph, entries),
         ]
+        if self.settings.sync.scans:
+            largest = self.settings.api.max_document_bytes
+            handlers.append(FolderSync(self.graph, self.settings.sync.allowed, largest))
+        return handlers
 
     def close(self) -> None:
         """Close threads and connections."""
@@ -87,9 +103,10 @@ def open_graph(settings: Settings) -> Graph:
     Raises:
         ConfigurationError: there is neither.
     """
-    neo4j = settings.neo4j
+    neo4j, most = settings.neo4j, settings.worker.most_queued
     if neo4j.uri is not None and neo4j.password is not None:
-        return Graph(neo4j.uri, neo4j.user, neo4j.password.get_secret_value(), neo4j.database)
+        password = neo4j.password.get_secret_value()
+        return Graph(neo4j.uri, neo4j.user, password, neo4j.database, most_queued=most)
     home = Home(settings.home)
     uri, password = home.bolt_uri(), home.password()
     if uri is None or password is None:
@@ -97,7 +114,7 @@ def open_graph(settings: Settings) -> Graph:
             f"there is no Neo4j yet: start the managed one with `kg up` (home {settings.home}), "
             "or set KG_NEO4J__URI and KG_NEO4J__PASSWORD"
         )
-    return Graph(uri, "neo4j", password)
+    return Graph(uri, "neo4j", password, most_queued=most)
 
 
 def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
@@ -126,16 +143,22 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         raise
     contexts = Contexts(graph, settings)
     estimator = Estimator(graph, spaces, contexts, lambda plan: _price(settings, plan.space))
+    embeddings = EmbeddingRequests(graph, estimator)
+    configure = ConfigurationService(graph, estimator, embeddings)
     return Container(
         settings=settings,
         graph=graph,
         spaces=spaces,
         contexts=contexts,
         ingest=IngestService(graph),
+        folders=FolderService(graph, settings.sync.allowed),
         search=SearchService(graph, spaces),
-        configure=ConfigurationService(graph, spaces, estimator),
+        configure=configure,
+        embeddings=embeddings,
+        switch=SwitchService(graph, configure, embeddings, SpaceChecker(graph, spaces)),
+        drop=DropService(graph),
         models=ModelService(
-            spaces, price_of=partial(_price, settings), batch_size_of=partial(_batch_size, settings)
+            graph, spaces, price_of=partial(_price, settings), batch_size_of=partial(_batch_size, settings)
         ),
     )
 

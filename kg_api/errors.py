@@ -7,13 +7,15 @@
     ├── NotFound                   404   exit 4
     ├── Conflict                   409   exit 5
     ├── ConfigurationError         500   exit 78   settings, schema or model do not fit: a person must act
-    │   └── SchemaTooNew           500   exit 78
+    │   ├── SchemaTooNew           500   exit 78
+    │   └── FolderUnusable         500   exit 78   a followed folder is not there, or looks as if it were not
     ├── Unavailable                503   exit 69   a part that should answer does not; try again
     │   ├── DatabaseUnavailable    503   exit 69
     │   │   └── SchemaChanging     503   exit 69   two processes start at once on an empty database
     │   ├── ModelUnavailable       503   exit 69   with how long it asks to be left alone
     │   │   ├── EmbeddingUnavailable  503   exit 69
     │   │   └── LlmUnavailable     503   exit 69
+    │   ├── TooBusy                429   exit 69   so many jobs wait that no more are taken for now
     │   └── ServiceUnreachable     503   exit 69   the client cannot reach kg itself
     ├── EmbeddingFailed            502   exit 1    the model answered, but not with usable vectors
     ├── LlmFailed                  502   exit 1    the language model answered, but not what was asked for
@@ -86,6 +88,10 @@ class SchemaTooNew(ConfigurationError):
     """The database was written by a newer kg; install that version or a later one."""
 
 
+class FolderUnusable(ConfigurationError):
+    """The folder cannot be scanned as it is; nothing was removed."""
+
+
 class Unavailable(KgError):
     """A part of the service does not answer at the moment; try again."""
 
@@ -116,6 +122,13 @@ class EmbeddingUnavailable(ModelUnavailable):
 
 class LlmUnavailable(ModelUnavailable):
     """The language model does not answer."""
+
+
+class TooBusy(Unavailable):
+    """So many jobs are waiting that kg takes no new ones for now; try again in a few seconds."""
+
+    status = 429
+    retry_after_seconds: ClassVar[int] = 5
 
 
 class ServiceUnreachable(Unavailable):

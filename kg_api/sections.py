@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os.path
 import re
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -122,6 +124,32 @@ class LlmSettings(Section):
     price_output: Price | None = Field(default=None, description="US dollars for a million tokens written.")
 
     _key = field_validator("api_key")(plausible_key)
+
+
+class SyncSettings(Section):
+    """Folders that are followed."""
+
+    scans: bool = Field(
+        default=True,
+        description="Whether this worker scans folders; `false` for one on a machine where they are not.",
+    )
+    roots: str | None = Field(
+        default=None,
+        description="Only folders in these may be followed, `:` between them; unset: all that can be read.",
+    )
+
+    @field_validator("roots")
+    @classmethod
+    def _absolute(cls, roots: str | None) -> str | None:
+        for root in (roots or "").split(os.pathsep):
+            if root and not Path(root).is_absolute():
+                raise ValueError("takes absolute paths alone, with ':' between them")
+        return roots
+
+    @property
+    def allowed(self) -> tuple[Path, ...]:
+        """The folders in which others may be followed; none: everywhere."""
+        return tuple(Path(os.path.normpath(root)) for root in (self.roots or "").split(os.pathsep) if root)
 
 
 def _is_openai(address: str) -> bool:

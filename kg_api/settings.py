@@ -31,6 +31,7 @@ from kg_api.sections import (
     Price,
     Seconds,
     Section,
+    SyncSettings,
 )
 
 MIB = 1024 * 1024
@@ -70,6 +71,12 @@ class ApiSettings(Section):
     port: int | None = Field(default=None, ge=1, le=65535, description="Unset: 8420, or a free one.")
     max_document_bytes: int = Field(default=64 * MIB, gt=0, description="Largest document taken.")
     max_request_bytes: int = Field(default=1 * MIB, gt=0, description="Largest body of any other request.")
+    backlog_seconds: Seconds = Field(
+        default=120, description="A job that waits so long, and no worker at work, make `/ready` red."
+    )
+    event_streams: int = Field(
+        default=50, ge=0, le=10_000, description="How many may follow jobs by Server-Sent Events at once."
+    )
 
 
 class WorkerSettings(Section):
@@ -83,6 +90,18 @@ class WorkerSettings(Section):
     heartbeat_seconds: Seconds = Field(default=10, description="How often a worker gives that sign.")
     tick_seconds: Seconds = Field(default=60, description="How often missing work is looked for.")
     max_stumbles: int = Field(default=5, ge=1, description="Failures without progress before a job is dead.")
+    turn_seconds: Seconds = Field(
+        default=20, description="After this long a job lets others go first that are waiting."
+    )
+    stuck_seconds: Seconds = Field(
+        default=1800, description="A job that gets nothing done for so long is dead, its worker alive or not."
+    )
+    grace_seconds: Seconds = Field(
+        default=30, description="How long a worker that is told to end may take for the batch at hand."
+    )
+    most_queued: int = Field(
+        default=10_000, ge=1, le=1_000_000, description="So many jobs may wait; then requests get a 429."
+    )
     niceness: int = Field(default=5, ge=0, le=19, description="So that backfill never slows a search.")
     metrics_port: int | None = Field(
         default=None, ge=1, le=65535, description="Where the worker shows its metrics; unset: nowhere."
@@ -173,6 +192,7 @@ class Settings(BaseSettings):
     api: ApiSettings = ApiSettings()
     worker: WorkerSettings = WorkerSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
+    sync: SyncSettings = SyncSettings()
     llm: LlmSettings = LlmSettings()
     log: LogSettings = LogSettings()
     openai: OpenAISettings = OpenAISettings()

@@ -36,10 +36,21 @@ def status(*, as_json: AsJson = False) -> None:
         print_json(found.model_dump(mode="json"))
         return
     rows = [
-        [each.slug, f"{each.provider}\n{each.model}", _about(each), "\n".join(each.ontologies) or "-"]
+        [f"{each.slug}\n{each.state}", f"{each.provider}\n{each.model}", _about(each), _uses(each)]
         for each in found.spaces
     ]
     print_table(["space", "model", "what it takes and gives", "ontologies"], rows)
+
+
+def _uses(space: SpaceInfo) -> str:
+    """Whom it answers, for whom it is built, and who can go back to it."""
+    told = [
+        *space.ontologies,
+        *(f"{name} (building)" for name in space.building),
+        *(f"{name} (before)" for name in space.retiring),
+        *(["(new ones)"] if space.for_new else []),
+    ]
+    return "\n".join(told) or "-"
 
 
 def _about(space: SpaceInfo) -> str:
@@ -102,4 +113,4 @@ def add(
         print_json(made.model_dump(mode="json"))
         return
     say(f"the space {made.slug} is there: {made.provider} {made.model}, {made.dimensions} dimensions")
-    say(f"use it with: kg admin source-embeddings config --ontology NAME --space {made.slug}")
+    say(f"change to it while people search: kg admin spaces build {made.slug} --ontology NAME")

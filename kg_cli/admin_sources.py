@@ -9,7 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
-    from kg_api.models.configuration import EmbeddingConfiguration
+    from kg_api.models.configuration import EmbeddingConfig, EmbeddingConfiguration
 
 Name = Annotated[str, typer.Option("--ontology", "-o", help="The collection.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
@@ -40,6 +40,7 @@ def register(admin: typer.Typer) -> None:
     group.command("status")(status)
     group.command("config")(config)
     group.command("generate")(generate)
+    group.command("refused")(refused)
     admin.add_typer(group, name="source-embeddings")
 
 
@@ -53,16 +54,21 @@ def status(
     Example: kg admin source-embeddings status --ontology notes
     """
     from kg_cli.connect import open_client
-    from kg_cli.console import print_json, print_table
+    from kg_cli.console import print_json, print_table, say
 
     with open_client() as client:
         found = client.embedding_status(ontology)
     if as_json:
         print_json(found.model_dump(mode="json"))
         return
-    counts = [found.total, found.embedded, found.missing, found.stale]
+    counts = [found.total, found.embedded, found.missing, found.stale, found.refused]
     name = found.ontology or "all ontologies"
-    print_table(["ontology", "total", "embedded", "missing", "stale"], [[name, *map(str, counts)]])
+    columns = ["ontology", "total", "embedded", "missing", "stale", "refused"]
+    print_table(columns, [[name, *map(str, counts)]])
+    if found.building:
+        say(f"what is counted here is being built; until it is complete, {found.searchable} sources answer")
+    if found.refused:
+        say("why sources are refused: kg admin source-embeddings refused --ontology NAME")
 
 
 def config(
@@ -94,8 +100,8 @@ def config(
 ) -> None:
     """Show how an ontology is embedded; with options, change that and say what is stale then.
 
-    What is not named stays as it is; another strategy begins with its own sizes. Until a worker has made the
-    vectors anew, those that are there are used; in another space there are none yet, so full text is used.
+    What is not named stays as it is; another strategy begins with its own sizes. What is embedded now goes on
+    to answer until a worker has made all anew; then the new answers, by itself.
 
     Example: kg admin source-embeddings config --ontology notes --strategy sentence --dry-run
     """
@@ -141,6 +147,25 @@ def generate(*, ontology: Name, as_json: AsJson = False) -> None:
         say(f"{started.due} sources are to be embedded; follow it with: kg jobs watch {started.job_id}")
 
 
+def refused(*, ontology: Name, as_json: AsJson = False) -> None:
+    """List what the model does not take, and why; it is found by full text only.
+
+    Example: kg admin source-embeddings refused --ontology notes
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json, print_table, say
+
+    with open_client() as client:
+        found = client.refused(ontology)
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return
+    rows = [[f"{each.document}, paragraph {each.paragraph}", each.reason] for each in found.sources]
+    if rows:
+        print_table(["source", "reason"], rows)
+    say(f"{found.total} sources are refused; `kg admin source-embeddings generate` tries them again")
+
+
 def _configured(
     client: KgClient, ontology: str, chosen: dict[str, Any], *, dry_run: bool
 ) -> EmbeddingConfiguration:
@@ -171,11 +196,24 @@ def _print(found: EmbeddingConfiguration) -> None:
         ("embed at ingestion", "on" if config.embed_on_ingest else "off"),
         (
             "sources",
-            f"{found.total}: {found.embedded} embedded, {found.missing} missing, {found.stale} stale",
+            f"{found.total}: {found.embedded} embedded, {found.missing} missing, {found.stale} stale"
+            + (f", {found.refused} refused" if found.refused else ""),
         ),
+        *_others(found),
     ]
     due = found.missing + found.stale
     title = found.ontology if found.applied else f"{found.ontology} (as it would be)"
     print_table(["setting", "value"], [*rows, *(cost_rows(found.regeneration) if due else [])], title=title)
     for note in found.notes:
         say(f"note: {note}")
+
+
+def _others(found: EmbeddingConfiguration) -> list[tuple[str, str]]:
+    """What answers until the configuration is complete, and what one can go back to."""
+    told = {"answers until then": found.answering, "before": found.previous}
+    return [(name, _layout(config)) for name, config in told.items() if config is not None]
+
+
+def _layout(config: EmbeddingConfig) -> str:
+    chunks = f"{config.strategy} of {config.chunk_size} {config.unit}"
+    return f"{chunks}, context {config.context}, space {config.space}"

@@ -8,9 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 import psutil
 
@@ -19,28 +17,17 @@ from kg_api.errors import ConfigurationError, KgError
 from kg_api.managed import bolt, neo4j_jars, neo4j_java, neo4j_role, ports, probes, roles, state
 from kg_api.managed.home import Home
 from kg_api.settings import Settings, load_settings
+from kg_cli.doctor_jobs import examine_jobs
+from kg_cli.findings import Finding
 from kg_cli.stack_roles import stack_roles, supervisor_role
 
 GIB = 1024**3
 DISK_FAIL_GIB = 0.5
 DISK_WARN_GIB = 2.0
+WORKER_STARTS_SECONDS = 15.0
+"""A worker that was just started loads its model first."""
 MEMORY_WARN_GIB = 1.5
 """Free memory that Neo4j, the service and the worker need at least."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The outcome of one check."""
-
-    name: str
-    state: Literal["ok", "warn", "fail"]
-    detail: str
-    fix: str = ""
-    """What to do about it, when something is to be done."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Give it as JSON values."""
-        return asdict(self)
 
 
 Check = Callable[[Home, Settings], Iterator[Finding]]
@@ -149,7 +136,10 @@ def _own_database(_: Home, settings: Settings) -> Iterator[Finding]:
 def _processes(home: Home, settings: Settings) -> Iterator[Finding]:
     alive = {role.name: roles.running(role) for role in stack_roles(home, settings)}
     if not any(alive.values()):
-        yield Finding("processes", "warn", "kg is not running", "kg up")
+        if settings.api_url:
+            yield from _elsewhere(settings.api_url, settings)
+        else:
+            yield Finding("processes", "warn", "kg is not running", "kg up")
         return
     said = state.read(home)
     known = said.roles
@@ -168,14 +158,24 @@ def _processes(home: Home, settings: Settings) -> Iterator[Finding]:
     if roles.running(supervisor_role(home, settings)) is None:
         yield Finding("supervisor", "warn", "does not run: what dies stays dead", "kg up")
     if alive["api"]:
-        yield _ready(home)
+        fix = f"look into {home.log_file('api')}"
+        patience = WORKER_STARTS_SECONDS if alive["worker"] else 0.0
+        yield from _service(home.api_url() or "", settings, fix=fix, start="kg up", patience=patience)
 
 
-def _ready(home: Home) -> Finding:
-    answer = probes.ask_ready(home.api_url() or "")
-    if answer.ready:
-        return Finding("service", "ok", f"ready at {home.api_url()}")
-    return Finding("service", "fail", f"waits for {answer.waiting_for}", f"look into {home.log_file('api')}")
+def _elsewhere(url: str, settings: Settings) -> Iterator[Finding]:
+    yield from _service(url, settings, fix="look into its log, or correct KG_API_URL", start="kg worker")
+
+
+def _service(
+    url: str, settings: Settings, *, fix: str, start: str, patience: float = 0.0
+) -> Iterator[Finding]:
+    answer = probes.ask_ready(url)
+    if not answer.serves:
+        yield Finding("service", "fail", f"waits for {answer.waiting_for}", fix)
+        return
+    yield Finding("service", "ok", f"answers at {url}")
+    yield from examine_jobs(url, settings, start=start, patience_seconds=patience)
 
 
 EVERYWHERE: tuple[Check, ...] = (_home, _memory)

@@ -14,8 +14,8 @@ from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
 from kg_api.models.base import OntologyName
 from kg_api.models.documents import Ingested
+from kg_api.parse.files import Selection, shown
 from kg_cli import console
-from kg_cli.files import Selection, shown
 from kg_cli.upload import upload
 from kg_cli.waiting import unfinished_jobs, wait_until_embedded
 
@@ -47,7 +47,7 @@ def run(client: KgClient, selection: Selection, ontology: str, *, wait: bool, as
     _check_name(ontology)
     client.health()  # a service that is not there is told at once; one that goes away later is waited for
     begun = time.monotonic()
-    outcome = Outcome(failed=list(selection.problems))
+    outcome = Outcome(failed=[(each.path, each.reason) for each in selection.problems])
     try:
         _upload(client, selection, ontology, outcome)
         if wait:

@@ -13,9 +13,9 @@ import typer
 from kg_api.client import KgClient
 from kg_api.errors import KgError, Unavailable
 from kg_api.models.configuration import Cost, DocumentPreview
+from kg_api.parse.files import FileToIngest, Selection
 from kg_cli import console
 from kg_cli.costs import cost_rows
-from kg_cli.files import FileToIngest, Selection
 from kg_cli.upload import PARALLEL_UPLOADS
 from kg_cli.waiting import patiently
 

@@ -8,8 +8,10 @@ from rich.text import Text
 
 from kg_api import __version__
 from kg_api.managed import state
+from kg_api.models.queue import QueueStatus
 from kg_cli import console
-from kg_cli.doctor import Finding
+from kg_cli.findings import Finding
+from kg_cli.job_report import tell_dead
 from kg_cli.stack_status import StackStatus
 
 COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
@@ -25,6 +27,8 @@ def print_up(status: StackStatus) -> None:
         "  stop     kg down",
     ]
     console.stdout().print(Text("\n".join(lines)), soft_wrap=True)
+    if status.jobs:
+        tell_dead(status.jobs.dead)
 
 
 def warn_of_other_version(status: StackStatus) -> None:
@@ -45,6 +49,9 @@ def print_status(status: StackStatus) -> None:
     console.stdout().print(Text.assemble(f"kg {status.version}: ", word), soft_wrap=True)
     for name, value in (("service", status.api_url), ("Neo4j", status.neo4j_uri), ("home", status.home)):
         console.stdout().print(Text(f"  {name:8} {value or '-'}"), soft_wrap=True)
+    if status.jobs:
+        console.stdout().print(Text(f"  {'jobs':8} {_counted(status.jobs)}"), soft_wrap=True)
+        tell_dead(status.jobs.dead)
     told = {process.role: _told(status, process.role) for process in status.processes}
     if told:
         rows = [(process.role, str(process.pid), told[process.role]) for process in status.processes]
@@ -58,6 +65,12 @@ def print_findings(findings: Sequence[Finding]) -> None:
         console.stdout().print(Text.assemble(mark, f"{finding.name}: {finding.detail}"), soft_wrap=True)
         if finding.fix:
             console.stdout().print(Text(f"     -> {finding.fix}"), soft_wrap=True)
+
+
+def _counted(jobs: QueueStatus) -> str:
+    parts = [f"{jobs.running} running, {jobs.queued} queued"]
+    parts += [f"{jobs.stalled} stalled"] if jobs.stalled else []
+    return ", ".join(parts)
 
 
 def _told(status: StackStatus, role: str) -> str:

@@ -6,12 +6,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kg_api import __version__
+from kg_api.client import KgClient
+from kg_api.errors import KgError
 from kg_api.managed import probes, roles, state
 from kg_api.managed.home import Home
 from kg_api.managed.supervisor import RoleStatus
+from kg_api.models.queue import QueueStatus
 from kg_api.settings import Settings
 from kg_cli.stack import neo4j_uri
 from kg_cli.stack_roles import stack_roles, supervisor_role
+
+QUEUE_SECONDS = 5.0
+"""How long the queue may take to be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,8 @@ class StackStatus:
     supervisor_pid: int | None
     roles: dict[str, RoleStatus]
     """What the supervisor last said of each."""
+    jobs: QueueStatus | None = None
+    """The queue, when the service tells."""
 
     @property
     def complete(self) -> bool:
@@ -45,7 +53,7 @@ class StackStatus:
 
     def as_json(self) -> dict[str, Any]:
         """Give it as JSON values."""
-        return asdict(self)
+        return {**asdict(self), "jobs": self.jobs and self.jobs.model_dump(mode="json")}
 
 
 def look(settings: Settings) -> StackStatus:
@@ -60,7 +68,8 @@ def look(settings: Settings) -> StackStatus:
     known = state.read(home)
     starting = known.waiting_for() if supervisor and not remote else None
     gone = f"`kg up`: {missing[0]} does not run" if missing and not remote else None
-    reason = gone or starting or _reason(url)
+    answer = probes.ask_ready(url) if url else None
+    reason = gone or starting or (answer.waiting_for if answer else "`kg up`")
     return StackStatus(
         api_url=url,
         neo4j_uri=neo4j_uri(home, settings),
@@ -71,8 +80,15 @@ def look(settings: Settings) -> StackStatus:
         home=str(home.path),
         supervisor_pid=supervisor.pid if supervisor else None,
         roles=known.roles,
+        jobs=_queue(settings, url) if url and answer and answer.serves else None,
     )
 
 
-def _reason(url: str | None) -> str | None:
-    return probes.ask_ready(url).waiting_for if url else "`kg up`"
+def _queue(settings: Settings, url: str) -> QueueStatus | None:
+    """The queue; None from a service that is away, or older than its queue."""
+    key = settings.api_key.get_secret_value() if settings.api_key else None
+    try:
+        with KgClient(url, api_key=key, timeout_seconds=QUEUE_SECONDS) as client:
+            return client.queue()
+    except KgError:
+        return None

@@ -10,7 +10,7 @@ from functools import partial
 from kg_api.client import KgClient
 from kg_api.errors import KgError, Unavailable
 from kg_api.models.documents import Ingested
-from kg_cli.files import FileToIngest
+from kg_api.parse.files import FileToIngest
 from kg_cli.waiting import patiently
 
 PARALLEL_UPLOADS = 2

@@ -1,20 +1,23 @@
-"""Waiting: for jobs, with a live bar, and for a service that is away for a moment."""
+"""Waiting: for jobs, with live bars, and for a service that is away for a moment."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import TypeVar
 
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from kg_api.client import KgClient
-from kg_api.errors import KgError, Unavailable
+from kg_api.errors import KgError, TooBusy, Unavailable
 from kg_api.models.jobs import FINISHED, Job, JobState
 from kg_cli import console
+from kg_cli.bars import JobBars
+from kg_cli.job_words import name_of
 
 T = TypeVar("T")
 
@@ -24,7 +27,8 @@ BACKFILL_SECONDS = 90.0
 AWAY_SECONDS = 90.0
 """How long a service or database may be away in the middle of something: a killed Neo4j takes a minute."""
 PATIENCE_SECONDS = 20.0
-"""After this long without a worker taking the job, the person is told."""
+"""After this long without a worker taking a job, the person is told."""
+DONE = frozenset({JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS})
 
 
 class JobFailed(KgError):
@@ -55,7 +59,7 @@ def unfinished_jobs(client: KgClient, *, kind: str | None = None, ontology: str 
 
 
 def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
-    """Wait until all these jobs have ended.
+    """Wait until all these jobs have ended, with a bar for each.
 
     Returns:
         The jobs at their end.
@@ -63,12 +67,20 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
     Raises:
         JobFailed: one is dead or cancelled; the message gives its reason.
     """
-    with _bars() as bars:
-        tasks = {job_id: bars.add_task("embedding", total=None, speed="") for job_id in job_ids}
-        ended = [_wait(client, job_id, bars, tasks[job_id]) for job_id in job_ids]
+    with JobBars() as bars, _impatience() as taken:
+
+        def show(job: Job) -> None:
+            if job.state is not JobState.QUEUED:
+                taken()
+            bars.show(job)
+
+        ended = _follow(client, job_ids, show)
     for job in ended:
-        if job.state is not JobState.COMPLETED:
-            raise JobFailed(f"job {job.job_id} is {job.state}: {job.error or 'no reason is recorded'}")
+        if job.set_aside:
+            aside = f"{name_of(job)}: {job.set_aside} items could not be done; see: kg jobs show {job.job_id}"
+            console.say(escape(aside))
+    if failed := [job for job in ended if job.state not in DONE]:
+        raise JobFailed("\n".join(map(_why, failed)))
     return ended
 
 
@@ -78,7 +90,9 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
     Raises:
         JobFailed: a job is dead or cancelled, or vectors are missing and no job is there to make them.
     """
-    wait_for_jobs(client, job_ids)
+    _wait_during_a_build(client, ontology)
+    if not patiently(lambda: client.embedding_status(ontology)).building:
+        wait_for_jobs(client, job_ids)
     if not patiently(lambda: client.embedding_config(ontology)).config.embed_on_ingest:
         command = f"kg admin source-embeddings generate --ontology {ontology!r}"
         console.say(f"Embedding at ingestion is off for {ontology!r}. Start it with: {command}")
@@ -96,40 +110,81 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
 
 
 def _missing(client: KgClient, ontology: str) -> int:
+    """Sources that are not embedded as they shall be; while others are built beside, as they answer."""
     status = patiently(lambda: client.embedding_status(ontology))
+    if status.building:
+        return status.total - status.searchable - status.refused
     return status.missing + status.stale
 
 
-def _wait(client: KgClient, job_id: str, bars: Progress, task: TaskID) -> Job:
-    begun, told = time.monotonic(), False
-    while (job := patiently(lambda: client.job(job_id))).state not in FINISHED:
-        bars.update(task, completed=job.done, total=job.total, description=_name(job), speed=_speed(job))
-        if job.state is JobState.QUEUED and not told and time.monotonic() - begun > PATIENCE_SECONDS:
-            console.say("No worker has taken the job yet. Is one running? `kg status` shows it.")
+def _wait_during_a_build(client: KgClient, ontology: str) -> None:
+    """Wait until what answers is complete; the job that is at it goes on with what is built beside."""
+    told = False
+    while patiently(lambda: client.embedding_status(ontology)).building and _missing(client, ontology):
+        if not told:
+            console.say(f"{ontology} is being built anew; waiting until what is new is found meanwhile.")
             told = True
         time.sleep(POLL_SECONDS)
-    bars.update(task, completed=job.done, total=job.total, description=_name(job), speed="")
-    return job
 
 
-def _bars() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[speed]}"),
-        TimeElapsedColumn(),
-        console=console.stderr(),
-    )
+def _follow(client: KgClient, job_ids: Sequence[str], show: Callable[[Job], None]) -> list[Job]:
+    """Show jobs whenever they change until all have ended: by events, or by asking where there are none."""
+    ended: dict[str, Job] = {}
+
+    def told(job: Job) -> None:
+        show(job)
+        if job.state in FINISHED:
+            ended[job.job_id] = job
+
+    events = True
+    while True:
+        for job_id in dict.fromkeys(job_ids):
+            if job_id not in ended:
+                told(patiently(partial(client.job, job_id)))
+        left = {*job_ids} - ended.keys()
+        if not left:
+            return [ended[job_id] for job_id in job_ids]
+        events = events and _listen(client, left, told)
+        time.sleep(POLL_SECONDS)
 
 
-def _name(job: Job) -> str:
-    return f"{job.kind.replace('_', ' ')} {job.ontology or ''}".strip()
+def _listen(client: KgClient, job_ids: set[str], tell: Callable[[Job], None]) -> bool:
+    """Tell what the service's events say until these jobs have ended; whether listening again makes sense."""
+    left = set(job_ids)
+    events = client.follow_job(next(iter(left))) if len(left) == 1 else client.follow_jobs()
+    try:
+        with closing(events):
+            for job in events:
+                if job.job_id in left:
+                    tell(job)
+                    left -= {job.job_id} if job.state in FINISHED else set()
+                if not left:
+                    break
+    except TooBusy:
+        return False
+    except Unavailable:  # whoever asks for the job now is told what is the matter
+        return True
+    except KgError:  # a service that is older than its events
+        return False
+    return True
 
 
-def _speed(job: Job) -> str:
-    if job.error and job.state is JobState.QUEUED:
-        return f"waits to try again: {job.error[:80]}"
-    if not job.rate:
-        return str(job.state)
-    return f"{job.rate:.0f}/s, {job.eta_seconds or 0:.0f} s to go"
+def _why(job: Job) -> str:
+    reason = job.error or "no reason is recorded"
+    told = f"job {job.job_id} is {job.state}: {reason}"
+    if job.state is JobState.DEAD:
+        return f"{told}\nWhen that is mended: kg jobs retry {job.job_id}"
+    return told
+
+
+@contextmanager
+def _impatience() -> Generator[Callable[[], None]]:
+    """Tell the person when no job is taken for a while; the function that is given says that one was."""
+    hint = "No worker has taken the job yet. Is one running? `kg status` and `kg jobs queue` show it."
+    timer = threading.Timer(PATIENCE_SECONDS, console.say, [hint])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield timer.cancel
+    finally:
+        timer.cancel()

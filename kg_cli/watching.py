@@ -47,13 +47,14 @@ def wait_until_ready(
 
 
 def waiting_for(home: Home, settings: Settings) -> str | None:
-    """Say what is being waited for; None when everything works."""
+    """Say what is being waited for; None when everything works. Jobs that wait are the worker's business."""
     if reason := state.read(home).waiting_for():
         return reason
     for role in stack_roles(home, settings):
         if processes.load(role.pid_file) is None:
             return f"{role.name} to start"
-    return probes.ask_ready(home.api_url() or "").waiting_for
+    answer = probes.ask_ready(home.api_url() or "")
+    return None if answer.serves else answer.waiting_for
 
 
 def supervise(settings: Settings) -> None:

@@ -1,4 +1,4 @@
-// The owner goes; another worker may take the job at once.
+// The owner goes; another worker may take the job at once. It keeps its place in the queue.
 MATCH (j:Job {job_id: $job_id})
 SET j.locked_by = $worker
 WITH j

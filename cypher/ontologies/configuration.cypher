@@ -1,5 +1,6 @@
 // How each ontology is embedded; null: by default.
 MATCH (o:Ontology)
-WHERE $name IS NULL OR o.name = $name
-RETURN o.name AS ontology, o.space AS space, o.chunking AS chunking, o.embed_on_ingest AS embed_on_ingest
+WHERE $names IS NULL OR o.name IN $names
+RETURN o.name AS ontology, o.space AS space, o.slot AS slot, o.chunking AS chunking, o.serving AS serving,
+       o.previous AS previous, o.activates AS activates, o.embed_on_ingest AS embed_on_ingest, o.paused AS paused
 ORDER BY ontology

@@ -7,7 +7,7 @@ from typing import TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from kg_api.client.calls import Call
+from kg_api.client.call import Call
 from kg_api.client.connection import shown
 from kg_api.errors import KgError, ServiceUnreachable
 
@@ -23,12 +23,24 @@ def read(call: Call[T], response: httpx.Response) -> T:
     """
     if response.is_error and response.status_code not in call.accepted:
         raise _error(response)
+    return parsed(call, response.content, response.url)
+
+
+def parsed(call: Call[T], content: str | bytes, url: httpx.URL) -> T:
+    """Turn JSON into the call's model.
+
+    Raises:
+        ServiceUnreachable: what answers there is not kg.
+    """
     try:
-        return call.answer.model_validate_json(response.content)
+        return call.answer.model_validate_json(content)
     except ValidationError:
-        raise ServiceUnreachable(
-            f"what answers at {shown(response.url)} is not this kg; check KG_API_URL"
-        ) from None
+        raise not_kg(url) from None
+
+
+def not_kg(url: httpx.URL) -> ServiceUnreachable:
+    """Something else has answered."""
+    return ServiceUnreachable(f"what answers at {shown(url)} is not this kg; check KG_API_URL")
 
 
 def _error(response: httpx.Response) -> KgError:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, KgError
-from kg_api.graph.spaces import Space
-from kg_api.models.spaces import EmbeddingHealth, NewSpace, SpaceHealth, SpaceInfo
+from kg_api.graph.configuration import Configured, read_configurations, space_of_new
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces import Space, all_spaces, find_space
+from kg_api.models.spaces import FIRST_SLUG, EmbeddingHealth, NewSpace, SpaceHealth, SpaceInfo, SpaceState
 from kg_api.spaces.open_space import OpenSpace
 from kg_api.spaces.registry import SpaceRegistry
 
@@ -20,18 +23,21 @@ class ModelService:
 
     def __init__(
         self,
+        graph: Graph,
         spaces: SpaceRegistry,
         *,
         price_of: Callable[[Space], float | None],
         batch_size_of: Callable[[Space], int],
     ) -> None:
+        self._graph = graph
         self._spaces = spaces
         self._price_of = price_of
         self._batch_size_of = batch_size_of
 
     def infos(self) -> list[SpaceInfo]:
         """All spaces, the oldest first."""
-        return [self._info(opened.space, ontologies) for opened, ontologies in self._spaces.all()]
+        uses = _uses(read_configurations(self._graph))
+        return [self._info(space, uses) for space in all_spaces(self._graph).values()]
 
     def add(self, new: NewSpace) -> SpaceInfo:
         """Make a further space, or find that it is there.
@@ -47,17 +53,19 @@ class ModelService:
             raise
         except ConfigurationError as error:
             raise InvalidInput(str(error)) from error
-        return self._info(opened.space, ())
+        uses = _uses(read_configurations(self._graph))
+        return self._info(find_space(self._graph, opened.space.slug), uses)
 
     def health(self) -> EmbeddingHealth:
         """Ask every model for its probe text."""
-        opened = [each for each, _ in self._spaces.all()]
+        opened = self._spaces.all()
         with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
             found = list(pool.map(_asked, opened))
         good = all(each.status == "ok" for each in found)
         return EmbeddingHealth(status="ok" if good else "error", spaces=found)
 
-    def _info(self, space: Space, ontologies: tuple[str, ...]) -> SpaceInfo:
+    def _info(self, space: Space, uses: dict[str, Uses]) -> SpaceInfo:
+        use = uses.get(space.slug, Uses())
         identity = space.identity
         return SpaceInfo(
             slug=space.slug,
@@ -71,10 +79,46 @@ class ModelService:
             query_prefix=identity.query_prefix,
             passage_prefix=identity.passage_prefix,
             fingerprint=identity.fingerprint,
-            state=space.state,
+            state=_state(space, use),
+            for_new=space.for_new or (space.slug == FIRST_SLUG and self._is_for_new()),
             created_at=space.created_at.to_native(),
-            ontologies=list(ontologies),
+            ontologies=use.answering,
+            building=use.building,
+            retiring=use.previous,
         )
+
+    def _is_for_new(self) -> bool:
+        return space_of_new(self._graph) == FIRST_SLUG
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """The ontologies that use a space, by what for."""
+
+    answering: list[str] = field(default_factory=list[str])
+    building: list[str] = field(default_factory=list[str])
+    previous: list[str] = field(default_factory=list[str])
+
+
+def _uses(configurations: Mapping[str, Configured]) -> dict[str, Uses]:
+    uses: dict[str, Uses] = {}
+    for name, configured in configurations.items():
+        uses.setdefault(configured.answering.space, Uses()).answering.append(name)
+        if configured.serving is not None and configured.target.space != configured.answering.space:
+            uses.setdefault(configured.target.space, Uses()).building.append(name)
+        if configured.previous is not None and configured.previous.space != configured.answering.space:
+            uses.setdefault(configured.previous.space, Uses()).previous.append(name)
+    return uses
+
+
+def _state(space: Space, use: Uses) -> SpaceState:
+    if space.dropping:
+        return "dropping"
+    if use.answering or space.for_new:
+        return "active"
+    if use.building:
+        return "building"
+    return "retiring" if use.previous else "idle"
 
 
 def _asked(opened: OpenSpace) -> SpaceHealth:

@@ -5,28 +5,36 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.estimate import Estimator
-from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.configuration import write_configuration
-from kg_api.graph.database import Graph
-from kg_api.graph.due import DocumentAbout, SourceText, count_due
-from kg_api.graph.jobs import ensure_job, request_job
+from kg_api.errors import Conflict, InvalidInput
+from kg_api.graph.configuration import Configured, hold_configurations, write_configuration
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.due import DocumentAbout, SourceText, refused_sources
 from kg_api.graph.library import embedding_status
-from kg_api.models.configuration import Cost, EmbeddingConfig, EmbeddingConfiguration, EmbeddingStarted
+from kg_api.graph.spaces import Space, all_spaces, ensure_index
+from kg_api.models.configuration import Cost, EmbeddingConfig, EmbeddingConfiguration, RefusedSources
 from kg_api.models.documents import DocumentRecord, EmbeddingStatus, SourceRecord
-from kg_api.spaces.plans import Plan, plan_of, read_plan, read_plans
-from kg_api.spaces.registry import SpaceRegistry
+from kg_api.spaces.activation import configured_anew
+from kg_api.spaces.plans import (
+    Standing,
+    plan_of,
+    read_standing,
+    read_standings,
+    space_of_new,
+    standing_of,
+)
 
-JOB_KIND = "source_embedding"
+MOST_REFUSED = 1000
 
 
 class ConfigurationService:
     """How ontologies are embedded."""
 
-    def __init__(self, graph: Graph, spaces: SpaceRegistry, estimator: Estimator) -> None:
+    def __init__(self, graph: Graph, estimator: Estimator, requests: EmbeddingRequests) -> None:
         self._graph = graph
-        self._spaces = spaces
         self._estimator = estimator
+        self._requests = requests
 
     def show(self, ontology: str) -> EmbeddingConfiguration:
         """The present configuration, and what making the missing and stale vectors takes.
@@ -34,31 +42,48 @@ class ConfigurationService:
         Raises:
             NotFound: there is no such ontology.
         """
-        return self._told(read_plan(self._graph, ontology), [])
+        return self._told(read_standing(self._graph, ontology), [])
 
-    def set(self, ontology: str, config: EmbeddingConfig, *, dry_run: bool) -> EmbeddingConfiguration:
+    def set(
+        self, ontology: str, config: EmbeddingConfig, *, dry_run: bool, activates: bool = True
+    ) -> EmbeddingConfiguration:
         """Configure an ontology, which is made when it is not there; nothing is changed in a dry run.
+
+        What answers now goes on to answer until what is configured is complete.
+
+        Args:
+            ontology: which.
+            config: how it shall be embedded.
+            dry_run: only say what would follow.
+            activates: whether it answers by itself as soon as it is complete.
 
         Raises:
             InvalidInput: there is no such space, or the configuration cannot be used.
+            Conflict: somebody else configured it at the same moment.
         """
-        plan = self._plan(ontology, config)
-        self._estimator.require_usable(plan)
+        spaces = all_spaces(self._graph)
+        before = read_standings(self._graph, ontology).get(ontology)
+        present = before.configured if before else None
+        _require_space(spaces, config.space)
+        anew = configured_anew(present, config, answers=self._answers(before), activates=activates)
+        standing = standing_of(ontology, anew, spaces)
+        self._estimator.require_usable(standing.target)
         if dry_run:
-            told = self._told(plan, ["nothing was changed: this is a dry run"])
+            told = self._told(standing, ["nothing was changed: this is a dry run"])
             return told.model_copy(update={"applied": False})
-        write_configuration(self._graph, ontology, config)
-        return self._told(plan, self._begun(plan))
+        ensure_index(self._graph, standing.target.space)
+        self._graph.transaction(lambda tx: _write(tx, ontology, present, anew))
+        return self._told(standing, [*_beside(standing), *self._requests.begun(standing)])
 
     def cost_of_new(
         self, record: DocumentRecord, new: Sequence[SourceRecord]
     ) -> tuple[EmbeddingConfig, Cost]:
         """What embedding a document's new sources will take, as its ontology is configured."""
-        plans = read_plans(self._graph, record.ontology)
-        config = EmbeddingConfig()
-        plan = plans.get(record.ontology) or plan_of(
-            record.ontology, config, self._spaces.get(config.space).space
-        )
+        known = read_standings(self._graph, record.ontology).get(record.ontology)
+        plan = known.target if known else None
+        if plan is None:
+            space = space_of_new(all_spaces(self._graph))
+            plan = plan_of(record.ontology, EmbeddingConfig(space=space.slug), space)
         chosen = {
             source.source_id for source in (record.sources if plan.config.crosses_sources and new else new)
         }
@@ -66,50 +91,37 @@ class ConfigurationService:
         about = DocumentAbout(record.title, json.loads(record.metadata))
         return plan.config, self._estimator.of_document(plan, sources, about)
 
-    def embed(self, ontology: str) -> EmbeddingStarted:
-        """Have the missing and stale sources of an ontology embedded now.
-
-        Raises:
-            NotFound: there is no such ontology.
-        """
-        plan = read_plan(self._graph, ontology)
-        due = count_due(self._graph, ontology, plan.mark)
-        return EmbeddingStarted(ontology=ontology, due=due, job_id=self._request(ontology, due))
-
     def status(self, ontology: str | None) -> EmbeddingStatus:
         """How many sources of one ontology, or of all, have the vectors they should have.
 
         Raises:
             NotFound: there is no such ontology.
         """
-        plans = [read_plan(self._graph, ontology)] if ontology else [*read_plans(self._graph).values()]
-        return embedding_status(self._graph, [plan.counted for plan in plans], ontology)
+        if ontology:
+            standings = [read_standing(self._graph, ontology)]
+        else:
+            standings = [*read_standings(self._graph).values()]
+        return embedding_status(self._graph, [each.counted for each in standings], ontology)
 
-    def _plan(self, ontology: str, config: EmbeddingConfig) -> Plan:
-        try:
-            return plan_of(ontology, config, self._spaces.get(config.space).space)
-        except NotFound as error:
-            raise InvalidInput(f"{error}, and `kg admin embedding add` makes one") from None
+    def refused(self, ontology: str) -> RefusedSources:
+        """The sources that were set aside, with the reasons.
 
-    def _begun(self, plan: Plan) -> list[str]:
-        due = count_due(self._graph, plan.ontology, plan.mark)
-        if not due:
-            return []
-        if not plan.config.embed_on_ingest:
-            command = f"kg admin source-embeddings generate --ontology {plan.ontology!r}"
-            return [
-                f"{due} sources are to be embedded, and embedding at ingestion is off: start it by {command}"
-            ]
-        return [f"a worker embeds {due} sources now: job {self._request(plan.ontology, due)}"]
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        standing = read_standing(self._graph, ontology)
+        total = embedding_status(self._graph, [standing.counted], ontology).refused
+        found = refused_sources(self._graph, ontology, standing.target.mark, limit=MOST_REFUSED)
+        return RefusedSources(ontology=ontology, total=total, sources=found)
 
-    def _request(self, ontology: str, due: int) -> str | None:
-        if not due:
-            return None
-        ensure_job(self._graph, JOB_KIND, ontology, total=due)
-        return self._graph.transaction(lambda tx: request_job(tx, JOB_KIND, ontology, added=0))
+    def _answers(self, standing: Standing | None) -> bool:
+        if standing is None:
+            return False
+        return embedding_status(self._graph, [standing.counted], standing.ontology).searchable > 0
 
-    def _told(self, plan: Plan, notes: list[str]) -> EmbeddingConfiguration:
-        status = embedding_status(self._graph, [plan.counted], plan.ontology)
+    def _told(self, standing: Standing, notes: list[str]) -> EmbeddingConfiguration:
+        plan, configured = standing.target, standing.configured
+        status = embedding_status(self._graph, [standing.counted], plan.ontology)
         return EmbeddingConfiguration(
             ontology=plan.ontology,
             config=plan.config,
@@ -118,9 +130,45 @@ class ConfigurationService:
             embedded=status.embedded,
             missing=status.missing,
             stale=status.stale,
+            refused=status.refused,
+            answering=standing.serving.config if standing.serving else None,
+            previous=configured.previous.config(embed_on_ingest=configured.embed_on_ingest)
+            if configured.previous
+            else None,
+            activates=configured.activates,
             regeneration=self._estimator.of_ontology(plan, due=status.missing + status.stale),
-            notes=[*notes, *self._estimator.advice(plan)],
+            notes=[*notes, *_paused(standing), *self._estimator.advice(plan)],
         )
+
+
+def _require_space(spaces: dict[str, Space], slug: str) -> None:
+    if slug not in spaces or spaces[slug].dropping:
+        state = "is being removed" if slug in spaces else "is not there"
+        raise InvalidInput(
+            f"the embedding space {slug!r} {state}; `kg admin spaces list` shows those there are, and "
+            "`kg admin spaces create` makes one"
+        )
+
+
+def _write(tx: Transaction, ontology: str, present: Configured | None, anew: Configured) -> None:
+    held = hold_configurations(tx, [ontology]).get(ontology)
+    if held not in (present, anew):  # the second when the transaction is repeated
+        raise Conflict(f"{ontology} was configured by somebody else at this moment: look, and try again")
+    write_configuration(tx, ontology, anew)
+
+
+def _beside(standing: Standing) -> list[str]:
+    if standing.serving is None:
+        return []
+    how = "by itself" if standing.configured.activates else "when you activate it"
+    return [f"what is embedded now answers searches until all is made anew; then the new answers, {how}"]
+
+
+def _paused(standing: Standing) -> list[str]:
+    if not standing.configured.paused:
+        return []
+    command = f"kg admin source-embeddings generate --ontology {standing.ontology!r}"
+    return [f"its last job was cancelled, so nothing is embedded by itself; begin again by {command}"]
 
 
 def _text(record: DocumentRecord, source: SourceRecord) -> SourceText:

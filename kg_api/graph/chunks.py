@@ -11,7 +11,7 @@ import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
-from kg_api.errors import EmbeddingFailed
+from kg_api.errors import EmbeddingFailed, LeaseLost
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.due import Mark, SourceText
 from kg_api.graph.spaces import Space
@@ -69,7 +69,7 @@ class EmbeddedBatch:
 
 def chunk_ids_of(graph: Graph, source_ids: Collection[str], space: Space) -> set[str]:
     """Ids of the chunks that some sources have in a space."""
-    rows = graph.read("chunks/of_sources", source_ids=sorted(source_ids), space=space.slug)
+    rows = graph.read("chunks/of_sources", source_ids=sorted(source_ids), space=space.key)
     return {row["chunk_id"] for row in rows}
 
 
@@ -84,7 +84,9 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark)
     Raises:
         EmbeddingFailed: a vector is of the wrong size, not finite or zero. Neo4j would store it without an
             error and leave it out of the index.
+        LeaseLost: the space is being removed, or is of another model now.
     """
+    _require_writable(tx, space)
     for vector in [*batch.vectors.values(), *(chunk.vector for chunk in batch.chunks)]:
         check_vector(vector, space.dimensions)
     changed = _changed(tx, batch.versions)
@@ -97,17 +99,56 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark)
     tx.run(
         "chunks/delete_others",
         source_ids=done,
-        space=space.slug,
+        space=space.key,
         keep=sorted(batch.keep),
-        mark_property=mark.property,
+        mark_property=mark.key,
     )
     _write_vectors(
         tx, {identity: batch.vectors[identity] for identity in done if identity in batch.vectors}, space
     )
     _write_chunks(tx, batch.ontology, chunks, parents, space)
     rows = [{"source_id": identity, "has_chunks": identity not in batch.vectors} for identity in done]
-    tx.run("sources/mark", rows=rows, property=space.vector_property, **mark.parameters())
+    tx.run(
+        "sources/mark",
+        rows=rows,
+        property=space.vector_property,
+        mark_property=mark.key,
+        mark=mark.value,
+        time_property=mark.time_property,
+        refusal_property=mark.refusal_property,
+    )
     return len(done)
+
+
+def set_aside(tx: Transaction, source: SourceText, space: Space, mark: Mark, reason: str) -> int:
+    """Mark a source that the model does not take, unless it has changed; how many were set aside."""
+    _require_writable(tx, space)
+    rows = tx.run(
+        "sources/refuse",
+        source_id=source.source_id,
+        content_hash=source.content_hash,
+        property=space.vector_property,
+        mark_property=mark.key,
+        refused=mark.refused,
+        time_property=mark.time_property,
+        refusal_property=mark.refusal_property,
+        reason=reason,
+    )
+    if rows:
+        tx.run(
+            "chunks/delete_others",
+            source_ids=[source.source_id],
+            space=space.key,
+            keep=[],
+            mark_property=mark.key,
+        )
+    return len(rows)
+
+
+def _require_writable(tx: Transaction, space: Space) -> None:
+    rows = tx.run("spaces/writable", slug=space.slug)
+    if not rows or rows[0]["fingerprint"] != space.fingerprint:
+        raise LeaseLost(f"the space {space.slug!r} is being removed")
 
 
 def check_vector(vector: NDArray[np.float32], dimensions: int) -> None:
@@ -160,7 +201,7 @@ def _write_vectors(tx: Transaction, vectors: dict[str, NDArray[np.float32]], spa
 def _write_chunks(
     tx: Transaction, ontology: str, chunks: Sequence[NewChunk], parents: Sequence[NewParent], space: Space
 ) -> None:
-    of_space = {"space": space.slug, "ontology": ontology}
+    of_space = {"space": space.key, "ontology": ontology}
     rows = [{**_row(chunk.place), "vector": Vector.from_numpy(chunk.vector)} for chunk in chunks]
     if rows:
         tx.run("chunks/write", rows=rows, property=space.vector_property, **of_space)

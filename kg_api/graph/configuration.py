@@ -3,41 +3,139 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.statements import FIRST_MARK, of_space
 from kg_api.models.chunking import Chunking
 from kg_api.models.configuration import EmbeddingConfig
 from kg_api.models.spaces import FIRST_SLUG
 
 
-def read_configurations(graph: Graph, name: str | None = None) -> dict[str, EmbeddingConfig]:
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One way in which the sources of an ontology are, were or shall be embedded.
+
+    `slot` says which of a space's two sets of vectors: while one answers, the other can be built.
+    """
+
+    space: str
+    slot: str
+    chunking: str
+    """In JSON, keys sorted."""
+
+    @property
+    def key(self) -> str:
+        """Names the slot of the space."""
+        return self.space + self.slot
+
+    @property
+    def mark_property(self) -> str:
+        """The property of a source that says whether it is embedded this way."""
+        return of_space(FIRST_MARK, self.key)
+
+    def config(self, *, embed_on_ingest: bool) -> EmbeddingConfig:
+        """As a person configures it."""
+        chunking = json.loads(self.chunking)
+        return EmbeddingConfig(**chunking, space=self.space, embed_on_ingest=embed_on_ingest)
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """Everything that is stored of how an ontology is embedded."""
+
+    target: Layout
+    """How it shall be."""
+    serving: Layout | None = None
+    """What answers searches while the target is being built; None: the target itself."""
+    previous: Layout | None = None
+    """What answered before; one can go back to it."""
+    activates: bool = True
+    """Whether a target that is complete answers by itself."""
+    embed_on_ingest: bool = True
+    paused: bool = False
+    """Its job was cancelled; nothing is embedded until somebody asks for it."""
+
+    @property
+    def answering(self) -> Layout:
+        """What answers searches."""
+        return self.serving or self.target
+
+    @property
+    def layouts(self) -> list[Layout]:
+        """Those that are kept up, the one that answers first."""
+        return [self.target] if self.serving is None else [self.serving, self.target]
+
+
+def layout_of(space: str, slot: str, chunking: Chunking) -> Layout:
+    """A layout with its chunking as it is stored."""
+    return Layout(space, slot, json.dumps(chunking.model_dump(exclude_none=True), sort_keys=True))
+
+
+def read_configurations(graph: Graph, name: str | None = None) -> dict[str, Configured]:
     """By ontology, in the order of their names; that of one name only, if given."""
-    return _by_name(graph.read("ontologies/configuration", name=name))
+    return _by_name(graph.read("ontologies/configuration", names=None if name is None else [name]))
 
 
-def read_configuration(tx: Transaction, name: str) -> EmbeddingConfig:
+def read_configuration(tx: Transaction, name: str) -> Configured:
     """Of one ontology, within a transaction; the default when there is no such ontology."""
-    return _by_name(tx.run("ontologies/configuration", name=name)).get(name, EmbeddingConfig())
+    return _by_name(tx.run("ontologies/configuration", names=[name])).get(name) or _configured({})
 
 
-def write_configuration(graph: Graph, name: str, config: EmbeddingConfig) -> None:
+def hold_configurations(tx: Transaction, names: Sequence[str]) -> dict[str, Configured]:
+    """Lock some ontologies until the end of the transaction, and read them as they are then."""
+    tx.run("ontologies/hold", names=sorted(names))
+    return _by_name(tx.run("ontologies/configuration", names=list(names)))
+
+
+def write_configuration(tx: Transaction, name: str, configured: Configured) -> None:
     """Set how an ontology is embedded; it is made when it is not there."""
-    chunking = config.chunking.model_dump(exclude_none=True)
-    graph.write(
+    tx.run(
         "ontologies/configure",
         name=name,
-        space=config.space,
-        chunking=json.dumps(chunking, sort_keys=True),
-        embed_on_ingest=config.embed_on_ingest,
+        space=configured.target.space,
+        slot=configured.target.slot,
+        chunking=configured.target.chunking,
+        serving=_json(configured.serving),
+        previous=_json(configured.previous),
+        activates=configured.activates,
+        embed_on_ingest=configured.embed_on_ingest,
     )
 
 
-def _by_name(rows: list[Row]) -> dict[str, EmbeddingConfig]:
-    return {row["ontology"]: _config(row) for row in rows}
+def space_of_new(graph: Graph) -> str:
+    """The space of ontologies that are not configured yet."""
+    return graph.read("spaces/of_new")[0]["slug"]
 
 
-def _config(row: Row) -> EmbeddingConfig:
-    chunking: dict[str, Any] = json.loads(row["chunking"]) if row["chunking"] else Chunking().model_dump()
-    on_ingest = row["embed_on_ingest"] is not False
-    return EmbeddingConfig(**chunking, space=row["space"] or FIRST_SLUG, embed_on_ingest=on_ingest)
+def set_space_of_new(tx: Transaction, slug: str) -> None:
+    """Let new ontologies use a space."""
+    tx.run("spaces/use_for_new", slug=slug)
+
+
+def _by_name(rows: list[Row]) -> dict[str, Configured]:
+    return {row["ontology"]: _configured(row) for row in rows}
+
+
+def _configured(row: Row) -> Configured:
+    usual = layout_of(FIRST_SLUG, "", Chunking()).chunking
+    space, slot = row.get("space") or FIRST_SLUG, row.get("slot") or ""
+    return Configured(
+        target=Layout(space, slot, row.get("chunking") or usual),
+        serving=_layout(row.get("serving")),
+        previous=_layout(row.get("previous")),
+        activates=row.get("activates") is not False,
+        embed_on_ingest=row.get("embed_on_ingest") is not False,
+        paused=bool(row.get("paused")),
+    )
+
+
+def _json(layout: Layout | None) -> str | None:
+    return None if layout is None else json.dumps(asdict(layout), sort_keys=True)
+
+
+def _layout(stored: str | None) -> Layout | None:
+    known: dict[str, Any] | None = None if stored is None else json.loads(stored)
+    return None if known is None else Layout(**known)

@@ -32,6 +32,7 @@ from kg_api.models.spaces import FIRST_SLUG
 Row = dict[str, Any]
 T = TypeVar("T")
 
+MOST_QUEUED = 10_000
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 5.0
 """How long one managed transaction is tried again; a request then gets 503, a worker waits and goes on."""
@@ -67,11 +68,21 @@ def _worth_repeating(error: BaseException) -> bool:
     )
 
 
+_repeated = retry(
+    retry=retry_if_exception(_worth_repeating),
+    wait=wait_random(0, 0.2),
+    stop=stop_after_attempt(5),
+    reraise=True,
+)
+
+
 class Transaction:
     """An open transaction; whoever gave it commits it."""
 
-    def __init__(self, transaction: neo4j.ManagedTransaction) -> None:
+    def __init__(self, transaction: neo4j.ManagedTransaction, most_queued: int = MOST_QUEUED) -> None:
         self._transaction = transaction
+        self.most_queued = most_queued
+        """So many jobs may wait."""
 
     def run(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run the statement of that name, in the form for one space, and give all its rows."""
@@ -81,7 +92,15 @@ class Transaction:
 class Graph:
     """A database of a Neo4j server. Long-lived, thread-safe; one a process."""
 
-    def __init__(self, uri: str, user: str, password: str, database: str = "neo4j") -> None:
+    def __init__(
+        self,
+        uri: str,
+        user: str,
+        password: str,
+        database: str = "neo4j",
+        *,
+        most_queued: int = MOST_QUEUED,
+    ) -> None:
         """Connects when first used.
 
         Raises:
@@ -89,6 +108,7 @@ class Graph:
         """
         self._uri = uri
         self._database = database
+        self._most_queued = most_queued
         try:
             self._driver = neo4j.GraphDatabase.driver(
                 uri,
@@ -117,8 +137,12 @@ class Graph:
         Raises:
             DatabaseUnavailable: Neo4j does not answer.
         """
-        with _translated(self._uri), self._session(neo4j.READ_ACCESS) as session:
-            return session.execute_read(lambda tx: Transaction(tx).run(name, space, **parameters))
+
+        def work(tx: Transaction) -> list[Row]:
+            return tx.run(name, space, **parameters)
+
+        with _translated(self._uri):
+            return self._read(work)
 
     def write(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run one writing statement; it must be safe to repeat.
@@ -140,15 +164,18 @@ class Graph:
         with _translated(self._uri):
             return self._commit(work)
 
-    @retry(
-        retry=retry_if_exception(_worth_repeating),
-        wait=wait_random(0, 0.2),
-        stop=stop_after_attempt(5),
-        reraise=True,
-    )
+    @_repeated
+    def _read(self, work: Callable[[Transaction], T]) -> T:
+        with self._session(neo4j.READ_ACCESS) as session:
+            return session.execute_read(lambda tx: work(self._transaction(tx)))
+
+    @_repeated
     def _commit(self, work: Callable[[Transaction], T]) -> T:
         with self._session(neo4j.WRITE_ACCESS) as session:
-            return session.execute_write(lambda tx: work(Transaction(tx)))
+            return session.execute_write(lambda tx: work(self._transaction(tx)))
+
+    def _transaction(self, transaction: neo4j.ManagedTransaction) -> Transaction:
+        return Transaction(transaction, self._most_queued)
 
     def _session(self, access: str) -> neo4j.Session:
         return self._driver.session(database=self._database, default_access_mode=access)

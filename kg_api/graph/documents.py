@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from kg_api.graph.configuration import read_configuration
+from kg_api.graph.configuration import Configured, read_configuration
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.jobs import request_job
-from kg_api.graph.statements import FIRST_MARK, of_space
-from kg_api.models.configuration import EmbeddingConfig
 from kg_api.models.documents import DocumentRecord, SourceRecord, StoredChange
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
@@ -48,8 +46,12 @@ def store_document(graph: Graph, record: DocumentRecord) -> Stored:
     Raises:
         DatabaseUnavailable: Neo4j does not answer; nothing was stored.
     """
-    call = _Call(record, uuid.uuid4().hex)
-    return graph.transaction(call.store)
+    return graph.transaction(storing(record))
+
+
+def storing(record: DocumentRecord) -> Callable[[Transaction], Stored]:
+    """What `store_document` does, for a transaction of the caller's; the same one may run it twice."""
+    return _Call(record, uuid.uuid4().hex).store
 
 
 def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange, list[SourceRecord]]:
@@ -96,26 +98,29 @@ def _store(tx: Transaction, record: DocumentRecord, before: Row, mark: str) -> S
         return Stored(StoredChange("unchanged", 0, before["sources"], 0, None), None)
     places = tx.run("documents/source_places", document_id=record.document_id)
     difference = _difference(places, record.sources)
-    config = read_configuration(tx, record.ontology)
+    stored = read_configuration(tx, record.ontology)
     bereft = _write(tx, record, difference)
     tx.run("documents/describe", document_id=record.document_id, properties=_properties(record, mark))
-    due = len(bereft) + _look_again(tx, before, record, difference, config)
-    wanted = due and config.embed_on_ingest
+    due = len(bereft) + _look_again(tx, before, record, difference, stored)
+    wanted = due and stored.embed_on_ingest
     job_id = request_job(tx, "source_embedding", record.ontology, added=due) if wanted else None
     return Stored(_change(before, record, difference), job_id)
 
 
 def _look_again(
-    tx: Transaction, before: Row, record: DocumentRecord, difference: _Difference, config: EmbeddingConfig
+    tx: Transaction, before: Row, record: DocumentRecord, difference: _Difference, stored: Configured
 ) -> int:
     """Let sources be planned anew whose chunks or contexts the change may touch; how many are due now."""
     broken = tx.run("chunks/delete_broken", document_id=record.document_id)
     shared = {identity for row in broken for identity in row["shared"]}
     changed = bool(difference.new or difference.gone or difference.new_headings or difference.new_order)
     described = (before["title"], before["metadata"]) != (record.title, record.metadata)
-    with_context = config.context != "none" and (described or difference.new_headings)
-    if difference.kept and (with_context or (changed and config.crosses_sources)):
-        mark_property = of_space(FIRST_MARK, config.space)
+    configs = [layout.config(embed_on_ingest=True) for layout in stored.layouts]
+    has_context = any(config.context != "none" for config in configs)
+    crosses = any(config.crosses_sources for config in configs)
+    with_context = has_context and (described or difference.new_headings)
+    if difference.kept and (with_context or (changed and crosses)):
+        mark_property = stored.answering.mark_property
         row = tx.run("sources/unmark_document", document_id=record.document_id, mark_property=mark_property)
         return int(row[0]["unmarked"]) + len(difference.new) + len(shared)
     return len(difference.new) + len(shared)

@@ -7,20 +7,61 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from kg_api.graph.database import Graph, Row
+from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.models.configuration import RefusedSource
 from kg_api.models.documents import MetadataValue
+from kg_api.models.jobs import Selection
+
+LAST = "~"
+"""Behind every document id."""
+PORTION = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
     """How the sources of an ontology shall be embedded: the value that a property of each shall have."""
 
-    property: str
+    key: str
     value: str
+    time_property: str
+    refusal_property: str
+
+    @property
+    def refused(self) -> str:
+        """What the property of a source is that could not be embedded so."""
+        return f"refused:{self.value}"
 
     def parameters(self) -> dict[str, str]:
         """As statements take it."""
-        return {"mark_property": self.property, "mark": self.value}
+        return {"mark_property": self.key, "mark": self.value, "refused": self.refused}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which sources of an ontology are to be embedded."""
+
+    ontology: str
+    mark: Mark
+    """How."""
+    answering_property: str
+    """The mark of those that answer searches, which may be others than are being built."""
+    selection: Selection = "due"
+    forced_at: Any = None
+    """Database time; what was embedded before it is embedded anew."""
+    within: tuple[str, str] = ("", "")
+    """Only documents from this id to before that one; empty: no border."""
+
+    def parameters(self) -> dict[str, Any]:
+        """As statements take it."""
+        return {
+            "ontology": self.ontology,
+            **self.mark.parameters(),
+            "time_property": self.mark.time_property,
+            "answering_property": self.answering_property,
+            "selection": self.selection,
+            "forced_at": self.forced_at,
+            "until": self.within[1] or LAST,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,33 +85,56 @@ class DocumentAbout:
     metadata: dict[str, MetadataValue]
 
 
-def due_sources(
-    graph: Graph, ontology: str, mark: Mark, *, after: tuple[str, int], limit: int
-) -> list[SourceText]:
+def due_sources(graph: Graph, wanted: Wanted, *, after: tuple[str, int], limit: int) -> list[SourceText]:
     """The next sources that are not embedded as they shall be, in reading order.
 
     Args:
         graph: where they are.
-        ontology: whose.
-        mark: how they shall be.
+        wanted: which.
         after: document and paragraph of the last one that was looked at; ("", -1) at the beginning.
         limit: most of them.
     """
-    document, paragraph = after
+    document, paragraph = after if after[0] >= wanted.within[0] else (wanted.within[0], -1)
+    place = {"after_document": document, "after_paragraph": paragraph}
+    return [_source(row) for row in graph.read("sources/due", **wanted.parameters(), **place, limit=limit)]
+
+
+def count_due(graph: Graph, wanted: Wanted) -> int:
+    """How many sources are not embedded as they shall be."""
+    return graph.read("sources/count_due", **wanted.parameters())[0]["due"]
+
+
+def count_behind(tx: Transaction, ontology: str, mark: Mark, answering_property: str) -> int:
+    """How many sources answer searches now that would not with that mark."""
+    rows = tx.run(
+        "sources/count_behind", ontology=ontology, **mark.parameters(), answering_property=answering_property
+    )
+    return rows[0]["behind"]
+
+
+def refused_sources(graph: Graph, ontology: str, mark: Mark, *, limit: int) -> list[RefusedSource]:
+    """The sources that were set aside, with the reasons, in reading order."""
+    names = {"mark_property": mark.key, "refusal_property": mark.refusal_property}
     rows = graph.read(
-        "sources/due",
+        "sources/refused",
         ontology=ontology,
-        **mark.parameters(),
-        after_document=document,
-        after_paragraph=paragraph,
+        **names,
+        time_property=mark.time_property,
+        refused=mark.refused,
         limit=limit,
     )
-    return [_source(row) for row in rows]
+    return [RefusedSource.model_validate({**row, "at": row["at"].to_native()}) for row in rows]
 
 
-def count_due(graph: Graph, ontology: str, mark: Mark) -> int:
-    """How many sources of an ontology are not embedded as they shall be."""
-    return graph.read("sources/count_due", ontology=ontology, **mark.parameters())[0]["due"]
+def retry_refused(graph: Graph, ontology: str, mark: Mark) -> int:
+    """Let sources that were set aside be tried again; how many."""
+    total = 0
+    names = {"mark_property": mark.key, "refusal_property": mark.refusal_property}
+    while done := graph.write(
+        "sources/retry_refused", ontology=ontology, **names, refused=mark.refused, limit=PORTION
+    )[0]["sources"]:
+        total += done
+    return total
 
 
 def sources_of_document(graph: Graph, document_id: str) -> list[SourceText]:

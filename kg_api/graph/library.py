@@ -29,10 +29,14 @@ class Counted:
     ontology: str
     space: str
     mark: Mark
+    answering_property: str
+    """The mark of those that answer searches."""
+    building: bool
 
-    def parameters(self) -> dict[str, str]:
+    def parameters(self) -> dict[str, Any]:
         """As the statement takes it."""
-        return {"ontology": self.ontology, "space": self.space, **self.mark.parameters()}
+        answering = {"answering_property": self.answering_property, "building": self.building}
+        return {"ontology": self.ontology, "space": self.space, **self.mark.parameters(), **answering}
 
 
 def list_ontologies(graph: Graph, counted: Sequence[Counted]) -> list[OntologySummary]:
@@ -44,11 +48,19 @@ def list_ontologies(graph: Graph, counted: Sequence[Counted]) -> list[OntologySu
 def embedding_status(graph: Graph, counted: Sequence[Counted], ontology: str | None) -> EmbeddingStatus:
     """How many sources have the vector they should have, over some ontologies."""
     summaries = list_ontologies(graph, counted)
-    total, embedded, stale = (
-        sum(getattr(each, name) for each in summaries) for name in ("sources", "embedded", "stale")
+    total, embedded, stale, refused, searchable = (
+        sum(getattr(each, name) for each in summaries)
+        for name in ("sources", "embedded", "stale", "refused", "searchable")
     )
     return EmbeddingStatus(
-        ontology=ontology, total=total, embedded=embedded, missing=total - embedded - stale, stale=stale
+        ontology=ontology,
+        total=total,
+        embedded=embedded,
+        missing=total - embedded - stale - refused,
+        stale=stale,
+        refused=refused,
+        searchable=searchable,
+        building=any(each.building for each in summaries),
     )
 
 
@@ -104,11 +116,15 @@ def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list
 
 def delete_document(graph: Graph, document_id: str) -> Deleted:
     """Delete a document with its sources and chunks; nothing when it is not there."""
-    return graph.transaction(lambda tx: _delete_document(tx, document_id))
+    return graph.transaction(lambda tx: delete_document_in(tx, document_id))
 
 
 def delete_ontology(graph: Graph, name: str) -> Deleted:
-    """Delete an ontology, one document a transaction; nothing when it is not there."""
+    """Delete an ontology, one document a transaction; nothing when it is not there.
+
+    Folders that it follows are followed no more, or their next scan would bring their documents back.
+    """
+    graph.write("folders/remove_of_ontology", ontology=name)
     gone = Deleted(documents=0, sources=0)
     while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):
         for row in rows:
@@ -119,7 +135,8 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
     return gone
 
 
-def _delete_document(tx: Transaction, document_id: str) -> Deleted:
+def delete_document_in(tx: Transaction, document_id: str) -> Deleted:
+    """Delete a document within a transaction."""
     tx.run("documents/hold", document_id=document_id)
     ids = [row["source_id"] for row in tx.run("sources/ids_of_document", document_id=document_id)]
     sources = tx.run("sources/delete_many", ids=ids)[0]["sources"]

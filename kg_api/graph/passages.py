@@ -104,7 +104,7 @@ def _nearest(
     graph: Graph, vector: NDArray[np.float32], space: Space, filters: Filters, limit: int
 ) -> list[Row]:
     query = {"vector": Vector.from_numpy(vector), "limit": limit, "property": space.vector_property}
-    slug = space.slug
+    slug = space.key
     if filters.document_ids is not None:
         ids = list(filters.document_ids)
         return graph.read("search/by_vector_in_documents", slug, **query, document_ids=ids)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -13,8 +12,15 @@ from numpy.typing import NDArray
 from kg_api.errors import ConfigurationError, Conflict, NotFound
 from kg_api.graph.database import Graph, Row, while_schema_changes
 from kg_api.graph.indexes import index_states
-from kg_api.graph.statements import FIRST_INDEX, FIRST_MARK, FIRST_PROPERTY, of_space
-from kg_api.models.spaces import FIRST_SLUG, SpaceIdentity
+from kg_api.graph.statements import (
+    FIRST_INDEX,
+    FIRST_MARK,
+    FIRST_PROPERTY,
+    FIRST_REFUSAL,
+    FIRST_TIME,
+    of_space,
+)
+from kg_api.models.spaces import FIRST_SLUG, SECOND_SLOT, SpaceIdentity
 
 QUANTIZATION: Final = "SCALAR"
 EXPANSION_FACTOR: Final = 3.0
@@ -22,16 +28,21 @@ EXPANSION_FACTOR: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A registered space. Its own property, mark and index keep its vectors apart from all others."""
+    """A registered space. Its own property, mark and index keep its vectors apart from all others.
+
+    It has two slots for them: while the vectors in one answer, those of another chunking are built beside.
+    """
 
     slug: str
     identity: SpaceIdentity
     probe: NDArray[np.float32] | None = None
     """What the model answered to the probe text when the space was made; shape (dimensions,)."""
-    state: str = "active"
+    dropping: bool = False
+    """It is being removed; nothing is written to it any more."""
+    for_new: bool = False
+    """Whether ontologies use it that nobody has configured."""
     created_at: Any = None
-    ontologies: tuple[str, ...] = ()
-    """Those that use it; filled by `list_spaces` only."""
+    slot: str = ""
 
     @property
     def fingerprint(self) -> str:
@@ -44,19 +55,43 @@ class Space:
         return self.identity.dimensions
 
     @property
+    def key(self) -> str:
+        """Names this slot of this space."""
+        return self.slug + self.slot
+
+    @property
     def index_name(self) -> str:
         """Its vector index."""
-        return of_space(FIRST_INDEX, self.slug)
+        return of_space(FIRST_INDEX, self.key)
 
     @property
     def vector_property(self) -> str:
         """The property that holds its vectors, on sources and chunks."""
-        return of_space(FIRST_PROPERTY, self.slug)
+        return of_space(FIRST_PROPERTY, self.key)
 
     @property
     def mark_property(self) -> str:
         """The property of a source that says how it was embedded in this space."""
-        return of_space(FIRST_MARK, self.slug)
+        return of_space(FIRST_MARK, self.key)
+
+    @property
+    def time_property(self) -> str:
+        """The property of a source that says when it was."""
+        return of_space(FIRST_TIME, self.key)
+
+    @property
+    def refusal_property(self) -> str:
+        """The property of a source that says why it could not be."""
+        return of_space(FIRST_REFUSAL, self.key)
+
+    def at(self, slot: str) -> Space:
+        """The same space with its vectors in that slot."""
+        return replace(self, slot=slot)
+
+    @property
+    def slots(self) -> list[Space]:
+        """Both slots."""
+        return [self.at(""), self.at(SECOND_SLOT)]
 
 
 @while_schema_changes
@@ -80,10 +115,20 @@ def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) 
     space = find_space(graph, slug)
     if space.identity != identity:
         raise _other_model(space, identity)
-    options = {"indexConfig": index_config(identity)}
-    graph.write("spaces/create_index", slug, name=space.index_name, options=options)
-    _check_index(graph, space)
+    ensure_index(graph, space)
     return space
+
+
+@while_schema_changes
+def ensure_index(graph: Graph, space: Space) -> None:
+    """Make the vector index of a space's slot, or check the one that is there.
+
+    Raises:
+        ConfigurationError: the index has other settings.
+    """
+    options = {"indexConfig": index_config(space.identity)}
+    graph.write("spaces/create_index", space.key, name=space.index_name, options=options)
+    _check_index(graph, space)
 
 
 def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
@@ -101,14 +146,9 @@ def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
 
 
 def all_spaces(graph: Graph) -> dict[str, Space]:
-    """All registered spaces by name, the oldest first, without who uses them."""
+    """All registered spaces by name, the oldest first."""
     spaces = [_space(row["space"]) for row in graph.read("spaces/all")]
     return {space.slug: space for space in spaces}
-
-
-def list_spaces(graph: Graph) -> list[Space]:
-    """All registered spaces, the oldest first."""
-    return [_space(row["space"], row["ontologies"]) for row in graph.read("spaces/list")]
 
 
 def remember_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> None:
@@ -126,10 +166,17 @@ def index_config(identity: SpaceIdentity) -> dict[str, Any]:
     }
 
 
-def _space(row: Row, ontologies: Sequence[str] = ()) -> Space:
+def _space(row: Row) -> Space:
     identity = SpaceIdentity(**{name: row[name] for name in SpaceIdentity.__dataclass_fields__})
     probe = None if row.get("probe") is None else np.asarray(row["probe"], dtype=np.float32)
-    return Space(row["slug"], identity, probe, row["state"], row["created_at"], tuple(ontologies))
+    return Space(
+        row["slug"],
+        identity,
+        probe,
+        dropping=bool(row.get("dropping")),
+        for_new=bool(row.get("for_new")),
+        created_at=row["created_at"],
+    )
 
 
 def _check_index(graph: Graph, space: Space) -> None:
@@ -152,7 +199,7 @@ def _other_model(space: Space, identity: SpaceIdentity) -> ConfigurationError | 
     return ConfigurationError(
         f"the vectors in this database were made by {named(space.identity)}, but {_variables(identity)} now "
         f"say {named(identity)}. Set them back; for another model beside it, make a further space with "
-        "`kg admin embedding add`: vectors of two models cannot be compared."
+        "`kg admin spaces create`: vectors of two models cannot be compared."
     )
 
 

@@ -9,11 +9,13 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final, LiteralString, cast
 
-from kg_api.models.spaces import FIRST_SLUG, SLUG_PATTERN
+from kg_api.models.spaces import FIRST_SLUG, SECOND_SLOT, SLUG_PATTERN
 
 FIRST_INDEX: Final = "passage_embedding"
 FIRST_PROPERTY: Final = "embedding"
 FIRST_MARK: Final = "embedded_with"
+FIRST_TIME: Final = "embedded_at"
+FIRST_REFUSAL: Final = "refused_because"
 
 _OF_A_SPACE = re.compile(rf"\b({FIRST_INDEX}|n\.{FIRST_PROPERTY})\b")
 
@@ -24,15 +26,19 @@ def folder() -> Traversable:
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "cypher"
 
 
-def of_space(name: str, slug: str) -> str:
-    """The name of a space's own index or property: the first space's name, with the slug behind it.
+def of_space(name: str, key: str) -> str:
+    """The name of a space's own index or property: the first space's name, with the key behind it.
+
+    Args:
+        name: of the first space's.
+        key: a space's slug, with the slot of its second set of vectors behind it if that is meant.
 
     Raises:
         ValueError: the slug is not one; it becomes part of a statement, so nothing else may pass.
     """
-    if not re.fullmatch(SLUG_PATTERN, slug):
-        raise ValueError(f"{slug!r} is no slug of a space")
-    return name if slug == FIRST_SLUG else f"{name}_{slug}"
+    if not re.fullmatch(SLUG_PATTERN, key.removesuffix(SECOND_SLOT)):
+        raise ValueError(f"{key!r} is no slug of a space")
+    return name if key == FIRST_SLUG else f"{name}_{key}"
 
 
 @cache

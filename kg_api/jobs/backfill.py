@@ -8,11 +8,12 @@ import structlog
 
 from kg_api.graph.cache import prune_cache
 from kg_api.graph.database import Graph
+from kg_api.graph.dropping import ask_for_cleanup, leftovers
 from kg_api.graph.due import count_due
 from kg_api.graph.jobs import ensure_job, prune, rests
 from kg_api.jobs.run import JobRun
 from kg_api.jobs.source_embedding import KIND as SOURCE_EMBEDDING
-from kg_api.spaces.plans import Plan, read_plans
+from kg_api.spaces.plans import Standing, read_standings
 
 log = structlog.get_logger()
 
@@ -32,21 +33,26 @@ class Backfill:
 
     def run(self, run: JobRun) -> None:
         """Look at every ontology once."""
-        for plan in read_plans(self._graph).values():
+        for standing in read_standings(self._graph).values():
             run.checkpoint()
-            if plan.config.embed_on_ingest:
-                self._enqueue_due(plan)
+            configured = standing.configured
+            if configured.embed_on_ingest and not configured.paused:
+                self._enqueue_due(standing)
+        if leftovers(self._graph):
+            self._graph.transaction(ask_for_cleanup)
         prune(self._graph, days=KEEP_FINISHED_DAYS)
         while prune_cache(self._graph, self._cache_entries):
             run.checkpoint()
         run.finish()
 
-    def _enqueue_due(self, plan: Plan) -> None:
-        due = count_due(self._graph, plan.ontology, plan.mark)
-        if not due or rests(
-            self._graph, SOURCE_EMBEDDING, plan.ontology, at_most=time.monotonic() - self._begun
+    def _enqueue_due(self, standing: Standing) -> None:
+        name = standing.ontology
+        due = max(count_due(self._graph, standing.wanted(plan)) for plan in standing.plans)
+        complete = standing.serving is not None and standing.configured.activates and not due
+        if not (due or complete) or rests(
+            self._graph, SOURCE_EMBEDDING, name, at_most=time.monotonic() - self._begun
         ):
             return
-        job_id, created = ensure_job(self._graph, SOURCE_EMBEDDING, plan.ontology, total=due)
+        job_id, created = ensure_job(self._graph, SOURCE_EMBEDDING, name, total=due)
         if created:
-            log.info("backfill enqueued", job_id=job_id, ontology=plan.ontology, due=due)
+            log.info("backfill enqueued", job_id=job_id, ontology=name, due=due)

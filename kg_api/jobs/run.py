@@ -3,54 +3,30 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from types import TracebackType
-from typing import Protocol, Self
-
-import structlog
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Protocol
 
 from kg_api.errors import KgError, LeaseLost
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph, Transaction
-
-log = structlog.get_logger()
+from kg_api.jobs.turns import Turn
 
 
 class Stopped(KgError):
     """The worker was told to stop; the job goes on elsewhere."""
 
 
-class Heartbeat:
-    """Renews a lease in a thread of its own, and notices when it is lost."""
+class Yielded(KgError):
+    """The job has had its turn; it goes on when others have had theirs."""
 
-    def __init__(self, graph: Graph, owner: jobs.Owner, every_seconds: float) -> None:
-        self._graph = graph
-        self._owner = owner
-        self._every = every_seconds
-        self._ended = threading.Event()
-        self.lost = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
+class Paused(KgError):
+    """The job waits for something that others do."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _beat(self) -> None:
-        while not self._ended.wait(self._every) and not self.lost.is_set():
-            try:
-                jobs.heartbeat(self._graph, self._owner)
-            except LeaseLost:
-                self.lost.set()
-            except Exception as error:  # noqa: BLE001 - the border of a thread: one bad beat must not be the last
-                log.warning(
-                    "no heartbeat", job_id=self._owner.job_id, reason=f"{type(error).__name__}: {error}"
-                )
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
 
 
 class JobRun:
@@ -64,42 +40,59 @@ class JobRun:
         *,
         stopping: threading.Event,
         lost: threading.Event,
+        turn: Turn | None = None,
     ) -> None:
         self.job = job
+        """As it was claimed; what was asked for since is in it after a `finish` that gave False."""
         self.cursor = job.cursor
-        self._wanted = job.wanted
         self._graph = graph
         self._owner = owner
         self._stopping = stopping
         self._lost = lost
+        self._turn = turn
 
     def checkpoint(self) -> None:
         """Call between batches.
 
         Raises:
             Stopped: the worker shall end.
-            LeaseLost: another worker has the job.
+            Yielded: it is the turn of others.
+            LeaseLost: another worker has the job, or it was cancelled.
+            DatabaseUnavailable: Neo4j does not answer.
         """
         if self._lost.is_set():
-            raise LeaseLost(f"job {self.job.job_id} has another owner now")
+            raise LeaseLost(f"job {self.job.job_id} has another owner now, or has ended")
         if self._stopping.is_set():
             raise Stopped
+        if self._turn is not None and self._turn.is_over():
+            raise Yielded
 
-    def commit(self, work: Callable[[Transaction], None], *, after: str, done: int) -> None:
+    def pause(self, seconds: float) -> None:
+        """Give the job back for a while, as a whole does that waits for its parts; its cursor is kept.
+
+        Raises:
+            Paused: always; let it pass.
+        """
+        raise Paused(seconds)
+
+    def commit(
+        self, work: Callable[[Transaction], None], *, after: str, done: int, set_aside: int = 0
+    ) -> None:
         """Do a batch's writes and move the cursor in one transaction.
 
         Args:
             work: the batch's writes; it may run twice, so it must be safe to repeat.
             after: the new cursor.
-            done: how many items the batch stands for.
+            done: how many items the batch stands for, with those that were set aside.
+            set_aside: how many of them could not be done and were kept with their reason.
 
         Raises:
-            LeaseLost: another worker has the job; nothing was written.
+            LeaseLost: another worker has the job, or it or its whole has ended; nothing was written.
         """
 
         def batch(tx: Transaction) -> None:
             work(tx)
-            jobs.advance(tx, self._owner, before=self.cursor, after=after, done=done)
+            jobs.advance(tx, self._owner, before=self.cursor, after=after, done=done, set_aside=set_aside)
 
         self._graph.transaction(batch)
         self.cursor = after
@@ -108,20 +101,37 @@ class JobRun:
         """Move the cursor back to the beginning.
 
         Raises:
-            LeaseLost: another worker has the job.
+            LeaseLost: another worker has the job, or it has ended.
         """
         self.commit(lambda _: None, after="", done=0)
+
+    def divide(self, parts: Sequence[str]) -> None:
+        """Make jobs of parts of this one, which any worker may take; their progress is this one's too.
+
+        Raises:
+            LeaseLost: another worker has the job, or it has ended.
+        """
+        jobs.add_parts(self._graph, self._owner, self.job.kind, self.job.ontology or "", parts)
+
+    def unfinished_parts(self) -> list[str]:
+        """The parts that are still to be done."""
+        return jobs.unfinished_parts(self._graph, self.job.job_id)
 
     def finish(self) -> bool:
         """End the job; False when more work was asked for meanwhile and the handler has to go round again.
 
+        The end is "completed with errors" when something was set aside. Unfinished parts are cancelled.
+
         Raises:
-            LeaseLost: another worker has the job.
+            LeaseLost: another worker has the job, or it has ended.
         """
-        wanted = jobs.finish(self._graph, self._owner, wanted=self._wanted)
-        if wanted is None:
+        asked = jobs.finish(self._graph, self._owner, wanted=self.job.wanted)
+        if asked is None:
             return True
-        self._wanted, self.cursor = wanted, ""
+        self.job = replace(
+            self.job, wanted=asked.wanted, selection=asked.selection, forced_at=asked.forced_at
+        )
+        self.cursor = ""
         return False
 
 

@@ -14,11 +14,16 @@ from kg_api.errors import (
     InvalidInput,
     LeaseLost,
     ModelUnavailable,
+    NotFound,
+    TooBusy,
     Unavailable,
 )
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph
-from kg_api.jobs.run import Handler, Heartbeat, JobRun, Stopped
+from kg_api.jobs.heartbeat import Heartbeat
+from kg_api.jobs.run import Handler, JobRun, Paused, Stopped, Yielded
+from kg_api.jobs.turns import Turn
+from kg_api.models.jobs import JobState
 from kg_api.settings import WorkerSettings
 
 log = structlog.get_logger()
@@ -97,15 +102,19 @@ class Runner:
         owner = jobs.Owner(job.job_id, self._worker, job.fence, self._settings.lease_seconds)
         log.info("job taken", job_id=job.job_id, kind=job.kind, ontology=job.ontology, fence=job.fence)
         try:
-            with Heartbeat(self._graph, owner, self._settings.heartbeat_seconds) as beat:
-                run = JobRun(self._graph, job, owner, stopping=self._stopping, lost=beat.lost)
-                self._handlers[job.kind].run(run)
+            self._handle(job, owner)
             log.info("job completed", job_id=job.job_id, kind=job.kind)
         except Stopped:
             jobs.release(self._graph, owner)
             log.info("job released", job_id=job.job_id)
+        except Yielded:
+            jobs.give_back(self._graph, owner)
+            log.info("job lets others go first", job_id=job.job_id)
+        except Paused as pause:
+            jobs.give_back(self._graph, owner, delay_seconds=pause.seconds)
+            log.debug("job pauses", job_id=job.job_id, seconds=pause.seconds)
         except LeaseLost:
-            log.warning("job lost to another worker", job_id=job.job_id)
+            self._lost(job)
         except DatabaseUnavailable:
             raise
         except Unavailable as error:
@@ -113,9 +122,32 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - the border of a job: whatever it is, it is recorded on the job
             self._failed(job, owner, error)
 
+    def _handle(self, job: jobs.ClaimedJob, owner: jobs.Owner) -> None:
+        every, stuck = self._settings.heartbeat_seconds, self._settings.stuck_seconds
+        turn = Turn(self._graph, job, list(self._handlers), self._settings.turn_seconds)
+        with Heartbeat(self._graph, owner, every, stuck_seconds=stuck) as beat:
+            run = JobRun(self._graph, job, owner, stopping=self._stopping, lost=beat.lost, turn=turn)
+            self._handlers[job.kind].run(run)
+
+    def _lost(self, job: jobs.ClaimedJob) -> None:
+        state = self._state(job.job_id)
+        if state is JobState.CANCELLED:
+            log.info("job cancelled", job_id=job.job_id, kind=job.kind)
+        elif state is JobState.DEAD:
+            log.error("job is dead", job_id=job.job_id, kind=job.kind)
+        else:
+            log.warning("job lost to another worker", job_id=job.job_id)
+
+    def _state(self, job_id: str) -> JobState | None:
+        """None when the job itself is gone."""
+        try:
+            return jobs.find_job(self._graph, job_id).state
+        except NotFound:
+            return None
+
     def _waits(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: Unavailable) -> None:
         delay = retry_delay(job.waits, random.random())  # noqa: S311 - spreads retries, no secret
-        if isinstance(error, ModelUnavailable):
+        if isinstance(error, ModelUnavailable | TooBusy):
             delay = max(delay, error.retry_after_seconds or 0)
         told = f"waiting: {error}"[:LONGEST_ERROR]
         jobs.wait(self._graph, owner, told, delay_seconds=delay)

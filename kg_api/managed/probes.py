@@ -17,6 +17,8 @@ class ApiAnswer:
     reached: bool
     ready: bool = False
     waiting_for: str | None = None
+    serves: bool = False
+    """Whether it can do its own work; it may still not be ready, for jobs wait that no worker takes."""
 
 
 def ask_ready(url: str, *, timeout: float = 3.0) -> ApiAnswer:
@@ -42,5 +44,16 @@ def _understand(status: int, body: bytes) -> ApiAnswer:
         return ApiAnswer(reached=True, waiting_for=f"the service, which answers HTTP {status}")
     ready = status == HTTPStatus.OK
     return ApiAnswer(
-        reached=True, ready=ready, waiting_for=None if ready else str(waiting_for or "the service")
+        reached=True,
+        ready=ready,
+        waiting_for=None if ready else str(waiting_for or "the service"),
+        serves=ready or _lacks_workers_alone(said),
     )
+
+
+def _lacks_workers_alone(said: dict[str, Any]) -> bool:
+    try:
+        missing = {check["name"] for check in said["checks"] if not check["ok"]}
+    except (KeyError, TypeError):
+        return False
+    return "worker" in missing and missing <= {"worker", "model"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import Field
@@ -57,12 +58,39 @@ class EmbeddingConfiguration(Answer):
     missing: int
     stale: int
     """Embedded, but with another configuration: they are found as they are until they are made anew."""
+    refused: int = 0
+    """Set aside, for the model does not take them."""
+    answering: EmbeddingConfig | None = None
+    """What answers searches while `config` is being built; none: `config` itself."""
+    previous: EmbeddingConfig | None = None
+    """What answered before; `kg admin spaces rollback` goes back to it."""
+    activates: bool = True
+    """Whether what is being built answers by itself when it is complete."""
     regeneration: Cost
     """What making the missing and stale ones takes."""
     applied: bool = True
     """False for a dry run."""
     notes: list[str] = Field(default_factory=list[str])
     """What follows from it."""
+
+
+class RefusedSource(Answer):
+    """A source that the model does not take; it is found by full text only."""
+
+    source_id: str
+    document: str
+    paragraph: int
+    reason: str
+    at: datetime
+
+
+class RefusedSources(Answer):
+    """What was set aside of an ontology; `kg jobs retry` and `source-embeddings generate` try it again."""
+
+    ontology: str
+    total: int
+    sources: list[RefusedSource]
+    """At most 1,000, in reading order."""
 
 
 class EmbeddingStarted(Answer):

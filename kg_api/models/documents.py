@@ -158,6 +158,12 @@ class OntologySummary(Answer):
     """Sources that have the vectors they should have."""
     stale: int
     """Sources whose vectors are of an earlier configuration."""
+    refused: int = 0
+    """Sources that the model does not take."""
+    searchable: int = 0
+    """Sources that are found by meaning at this moment."""
+    building: bool = False
+    """Whether another space or chunking is being built, while the present one answers."""
 
 
 class OntologyList(Answer):
@@ -183,3 +189,9 @@ class EmbeddingStatus(Answer):
     missing: int
     stale: int
     """Embedded, but with another model or configuration than the present one."""
+    refused: int = 0
+    """Set aside, for the model does not take them; `GET /ontologies/{ontology}/refused` says why."""
+    searchable: int = 0
+    """Found by meaning at this moment, as they shall be or as they were."""
+    building: bool = False
+    """Whether others answer than those that are being made: embedded counts the new, searchable the old."""

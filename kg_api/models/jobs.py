@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 from kg_api.models.base import Answer, Page
 
@@ -14,11 +15,16 @@ class JobState(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
     COMPLETED = "completed"
+    COMPLETED_WITH_ERRORS = "completed_with_errors"
+    """All was done but what was set aside, each with its reason."""
     CANCELLED = "cancelled"
     DEAD = "dead"
 
 
-FINISHED = frozenset({JobState.COMPLETED, JobState.CANCELLED, JobState.DEAD})
+FINISHED = frozenset({JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS, JobState.CANCELLED, JobState.DEAD})
+
+Selection = Literal["due", "missing", "stale"]
+"""What an embedding job is about: all that is missing or stale, or one of both."""
 
 
 class Job(Answer):
@@ -41,8 +47,18 @@ class Job(Answer):
     """Items a second since a worker last took it."""
     eta_seconds: float | None
     error: str | None
-    """Why it last stumbled."""
+    """Why it last stumbled, was cancelled or died."""
     worker: str | None
+    selection: Selection | None = None
+    """Of an embedding job."""
+    forced: bool = False
+    """Whether what is right already is made anew too."""
+    set_aside: int = 0
+    """Items that could not be done, each kept with its reason."""
+    parts: int = 0
+    """Unfinished parts of it that other workers may take."""
+    stalled: bool = False
+    """Running, but its worker has given no sign of life for longer than the lease."""
 
 
 class JobPage(Page):

@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import Final
 
 PROPERTIES: Final[dict[str, frozenset[str]]] = {
-    "Ontology": frozenset({"name", "created_at", "changed_at", "space", "chunking", "embed_on_ingest"}),
+    "Ontology": frozenset(
+        {
+            *("name", "created_at", "changed_at", "space", "chunking", "embed_on_ingest", "paused"),
+            *("slot", "serving", "previous", "activates", "leftovers"),
+        }
+    ),
     "Document": frozenset(
         {
             *("document_id", "ontology", "document", "title", "uri", "format", "content_hash"),
             *("characters", "metadata", "sources", "created_at", "touched_at", "updated_at", "written_by"),
+            *("folder_id", "file_stamp", "file_hash", "file_content"),  # of the folder that it came from
         }
     ),
     "Source": frozenset(
         {
             *("source_id", "ontology", "document", "document_id", "paragraph", "heading", "full_text"),
             *("content_hash", "start", "end", "scope", "embedding", "embedded_with", "embedded_at"),
-            "held_at",
+            *("held_at", "refused_because"),
         }
     ),
     "Chunk": frozenset(
@@ -31,7 +37,16 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
     "EmbeddingSpace": frozenset(
         {
             *("slug", "provider", "model", "revision", "dimensions", "max_tokens", "query_prefix"),
-            *("passage_prefix", "fingerprint", "property", "index_name", "state", "created_at", "probe"),
+            *(
+                "passage_prefix",
+                "fingerprint",
+                "property",
+                "index_name",
+                "dropping",
+                "for_new",
+                "created_at",
+                "probe",
+            ),
         }
     ),
     "Job": frozenset(
@@ -40,8 +55,27 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("attempts", "stumbles", "waits", "fence", "worker", "locked_by", "lease_until", "error"),
             "permanent",
             *("created_at", "run_after", "started_at", "claimed_at", "done_at_claim", "finished_at"),
+            *(
+                "key",
+                "queued_at",
+                "progressed_at",
+                "selection",
+                "forced_at",
+                "set_aside",
+                "parent_id",
+                "part",
+            ),
+            "allow_empty",  # of a folder's scan
         }
     ),
+    "Folder": frozenset(
+        {
+            *("folder_id", "path", "ontology", "prefix", "every_seconds", "registered_by", "created_at"),
+            *("due_at", "job_id", "progress", "last_scan", "scanned_at", "error", "removing", "touched_at"),
+        }
+    ),
+    "Worker": frozenset({"name", "host", "pid", "started_at", "seen_at"}),
+    "KeptAnswer": frozenset({"key", "request_hash", "answer", "kept_at", "held_at"}),
     "Migration": frozenset({"name", "checksum", "kg_version", "applied_at"}),
 }
 """The properties of each label."""

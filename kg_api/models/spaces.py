@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Annotated, Final, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from kg_api.models.base import Answer, Body, NodeId
 
@@ -16,8 +16,17 @@ Provider = Literal["local", "openai", "nomic", "deterministic"]
 FIRST_SLUG: Final = "default"
 SLUG_PATTERN: Final = r"^[a-z][a-z0-9_]{0,39}$"
 
+SECOND_SLOT: Final = "__b"
+"""Stands behind the names of a space's second set of vectors."""
+
 Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
 """A space's name: lower-case letters, digits and `_`, beginning with a letter."""
+
+
+def _not_a_slot(slug: str) -> str:
+    if slug.endswith(SECOND_SLOT):
+        raise ValueError(f"names that end with {SECOND_SLOT} are kg's own")
+    return slug
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +59,17 @@ class SpaceIdentity:
         return hashlib.sha256("\x1f".join(map(str, astuple(self))).encode()).hexdigest()[:16]
 
 
+SpaceState = Literal["active", "building", "retiring", "idle", "dropping"]
+"""`active`: answers; `building`: its vectors are being made while another space answers; `retiring`: answered
+before, kept to go back to; `idle`: nobody uses it; `dropping`: is being removed."""
+
+
 class NewSpace(Body):
     """A further space, beside those there are."""
 
     model_config = ConfigDict(frozen=True)
 
-    slug: Slug
+    slug: Annotated[Slug, AfterValidator(_not_a_slot)]
     provider: Provider
     model: NodeId | None = None
     """Unset: the provider's default."""
@@ -80,9 +94,16 @@ class SpaceInfo(Answer):
     query_prefix: str
     passage_prefix: str
     fingerprint: str
-    state: str
+    state: SpaceState
+    for_new: bool
+    """Whether ontologies use it that nobody has configured."""
     created_at: datetime
     ontologies: list[str]
+    """Those that it answers."""
+    building: list[str]
+    """Those whose vectors are being built in it."""
+    retiring: list[str]
+    """Those that it answered before, and that can go back to it."""
 
 
 class SpaceList(Answer):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kg_api.graph.passages import ChunkText, Found
@@ -33,6 +33,15 @@ class Lanes:
             self,
             vectors={slug: _first_of_each(lane, words) for slug, lane in self.vectors.items()},
         )
+
+
+def of_models(found: Iterable[tuple[str, Sequence[Found]]]) -> dict[str, Sequence[Found]]:
+    """One lane a model: what it found in both slots of a space is compared, for the measure is the same."""
+    lanes: dict[str, Sequence[Found]] = {}
+    for slug, lane in found:
+        both = [*lanes.get(slug, ()), *lane]
+        lanes[slug] = sorted(both, key=lambda each: -each.score) if slug in lanes else lane
+    return lanes
 
 
 @dataclass(frozen=True, slots=True)

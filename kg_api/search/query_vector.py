@@ -30,7 +30,12 @@ class QueryVector:
 
 
 def query_vector(
-    request: SourceSearch, opened: OpenSpace, populating: dict[str, str], *, alone: bool
+    request: SourceSearch,
+    opened: OpenSpace,
+    populating: dict[str, str],
+    indexes: Sequence[str],
+    *,
+    alone: bool,
 ) -> QueryVector:
     """Get the vector of a request in one space.
 
@@ -38,6 +43,7 @@ def query_vector(
         request: the question.
         opened: the space.
         populating: indexes that are not online.
+        indexes: those that are to be asked with the vector.
         alone: whether this is the only space that is searched.
 
     Raises:
@@ -49,12 +55,12 @@ def query_vector(
         return (
             QueryVector(space, given, usable=False)
             if request.mode == "text"
-            else _ready(given, space, populating)
+            else _ready(given, space, populating, indexes)
         )
     if request.mode == "text":
         return QueryVector(space, None, usable=False)
     try:
-        return _ready(opened.embed_query(request.query_text or ""), space, populating)
+        return _ready(opened.embed_query(request.query_text or ""), space, populating, indexes)
     except (*FAULTS, InvalidInput) as error:  # a provider may refuse what is a fine question to full text
         told = _without_vector(request, error, "" if alone else f" in the space {space.slug!r}")
         return QueryVector(space, None, usable=False, degraded=[told])
@@ -81,13 +87,14 @@ def _without_vector(request: SourceSearch, error: Exception, where: str) -> Degr
     return Degradation(part="embedding", effect=effect)
 
 
-def _ready(vector: NDArray[np.float32], space: Space, populating: dict[str, str]) -> QueryVector:
-    if space.index_name not in populating:
+def _ready(
+    vector: NDArray[np.float32], space: Space, populating: dict[str, str], indexes: Sequence[str]
+) -> QueryVector:
+    waiting = [name for name in indexes if name in populating]
+    if not waiting:
         return QueryVector(space, vector, usable=True)
-    effect = (
-        f"the vector index {space.index_name} is {populating[space.index_name]}: searched by full text only"
-    )
-    told = [Degradation(part="vector_index", effect=effect)]
+    states = " and ".join(f"the vector index {name} is {populating[name]}" for name in waiting)
+    told = [Degradation(part="vector_index", effect=f"{states}: searched by full text only")]
     return QueryVector(space, vector, usable=False, degraded=told)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kg_api.graph.passages import Filters
@@ -10,7 +9,7 @@ from kg_api.graph.spaces import Space
 from kg_api.models.identity import document_id
 from kg_api.models.search import SourceSearch
 from kg_api.models.spaces import FIRST_SLUG
-from kg_api.spaces.plans import Plan
+from kg_api.spaces.plans import Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,35 +26,47 @@ class Scope:
 
     spaces: list[SpaceScope]
     elsewhere: dict[str, str]
-    """The spaces of ontologies that are not in the first one."""
+    """Where the ontologies' vectors are that are not in the first space's first slot."""
     left_out: list[str]
     """Ontologies that a client's own vector cannot search."""
 
     @property
     def slugs(self) -> list[str]:
         """Of the spaces that are searched."""
-        return [each.space.slug for each in self.spaces]
+        return list(dict.fromkeys(each.space.slug for each in self.spaces))
+
+    def indexes(self, space: Space) -> list[str]:
+        """The vector indexes that are asked with a model's vector."""
+        return [each.space.index_name for each in self.spaces if each.space.slug == space.slug]
+
+    @property
+    def models(self) -> list[Space]:
+        """One space for each model that is asked; both slots of a space have the same."""
+        return [*{each.space.slug: each.space.at("") for each in self.spaces}.values()]
 
 
-def scope_of(request: SourceSearch, filters: Filters, plans: Mapping[str, Plan], first: Space) -> Scope:
-    """Group what is asked for by space; with a client's vector only its own space is searched."""
+def scope_of(request: SourceSearch, filters: Filters, known: Known) -> Scope:
+    """Group what is asked for by what answers; with a client's vector only its own space is searched."""
+    answering = {name: standing.answering.space for name, standing in known.standings.items()}
+    spaces = {space.key: space for space in (known.new, *answering.values())}
     groups: dict[str, list[str]] = {}
-    for name in plans if filters.ontologies is None else filters.ontologies:
-        slug = plans[name].space.slug if name in plans else first.slug  # one that is not there finds nothing
-        groups.setdefault(slug, []).append(name)
-    spaces = {plan.space.slug: plan.space for plan in plans.values()} | {first.slug: first}
-    groups = groups or {first.slug: []}
+    for name in answering if filters.ontologies is None else filters.ontologies:
+        space = answering.get(name, known.new)  # one that is not there finds nothing
+        groups.setdefault(space.key, []).append(name)
+    groups = groups or {known.new.key: []}
     own = {
-        slug: names for slug, names in groups.items() if request.query_vector is None or slug == request.space
+        key: names
+        for key, names in groups.items()
+        if request.query_vector is None or spaces[key].slug == request.space
     }
     everything = filters.ontologies is None and len(groups) == 1
     return Scope(
         spaces=[
-            SpaceScope(spaces[slug], _within(names, filters, request, everything=everything))
-            for slug, names in (own or groups).items()
+            SpaceScope(spaces[key], _within(names, filters, request, everything=everything))
+            for key, names in (own or groups).items()
         ],
-        elsewhere={name: plan.space.slug for name, plan in plans.items() if plan.space.slug != FIRST_SLUG},
-        left_out=sorted(name for slug, names in groups.items() if own and slug not in own for name in names),
+        elsewhere={name: space.key for name, space in answering.items() if space.key != FIRST_SLUG},
+        left_out=sorted(name for key, names in groups.items() if own and key not in own for name in names),
     )
 
 

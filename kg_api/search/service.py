@@ -11,10 +11,11 @@ from kg_api.graph.database import Graph
 from kg_api.graph.jobs import Progress
 from kg_api.graph.library import find_source, neighbours
 from kg_api.graph.passages import Found, SpaceVectors, by_text, by_vector, chunk_texts
+from kg_api.graph.spaces import Space
 from kg_api.models.search import SourceContext, SourceHit, SourceHits, SourceSearch
 from kg_api.models.spaces import FIRST_SLUG
 from kg_api.search import degraded
-from kg_api.search.answer import Lanes, best, needed_texts, told
+from kg_api.search.answer import Lanes, best, needed_texts, of_models, told
 from kg_api.search.query import Query, prepare
 from kg_api.search.query_vector import QueryVector, query_vector, require_space
 from kg_api.search.readiness import EmbeddingWatch, IndexWatch
@@ -54,16 +55,16 @@ class SearchService:
             Unavailable: no lane that was asked for can answer.
         """
         watch = Stopwatch()
-        plans = self._plans.plans(request.ontologies or (), fresh=request.documents is not None)
-        query = prepare(request, list(plans))
-        scope = scope_of(request, query.filters, plans, self._spaces.get().space)
+        known = self._plans.known(request.ontologies or (), fresh=request.documents is not None)
+        query = prepare(request, list(known.standings))
+        scope = scope_of(request, query.filters, known)
         require_space(request, scope.slugs)
         populating = self._indexes.populating(TEXT_INDEX, *(each.space.index_name for each in scope.spaces))
         with watch.stage("embed"):
             vectors = self._vectors(request, scope, populating)
         lanes = self._lanes(query, scope, vectors, populating, watch)
         blind = {vector.space.slug for vector in vectors if vector.vector is None}
-        spaces = {name: plan.space.slug for name, plan in plans.items()}
+        spaces = {name: standing.answering.space.slug for name, standing in known.standings.items()}
         found = best(
             lanes.pointed(),
             request.limit,
@@ -74,7 +75,7 @@ class SearchService:
         if request.expand_context:
             with watch.stage("context"):
                 hits = self._with_context(hits, request.window_size)
-        known = [vector.space.slug for vector in vectors if vector.vector is not None]
+        asked = [vector.space.slug for vector in vectors if vector.vector is not None]
         return SourceHits(
             query_text=request.query_text,
             mode="hybrid"
@@ -82,8 +83,8 @@ class SearchService:
             else "vector"
             if lanes.vectors
             else "text",
-            space=known[0] if len(known) == 1 else None,
-            spaces=known,
+            space=asked[0] if len(asked) == 1 else None,
+            spaces=asked,
             sources=hits,
             degraded=degraded.tell(
                 query,
@@ -107,13 +108,16 @@ class SearchService:
         return SourceContext(source_id=source_id, window_size=window, sources=around)
 
     def _vectors(self, request: SourceSearch, scope: Scope, populating: dict[str, str]) -> list[QueryVector]:
-        """One for each space, side by side where there are several."""
-        alone = len(scope.spaces) == 1
+        """One for each model, side by side where there are several."""
+        models = scope.models
+        alone = len(models) == 1
 
-        def one(each: SpaceScope) -> QueryVector:
-            return query_vector(request, self._spaces.of(each.space), populating, alone=alone)
+        def one(space: Space) -> QueryVector:
+            return query_vector(
+                request, self._spaces.of(space), populating, scope.indexes(space), alone=alone
+            )
 
-        return [one(scope.spaces[0])] if alone else list(self._asking.map(one, scope.spaces))
+        return [one(models[0])] if alone else list(self._asking.map(one, models))
 
     def _lanes(
         self,
@@ -124,16 +128,17 @@ class SearchService:
         watch: Stopwatch,
     ) -> Lanes:
         """Run the lanes side by side: full text in this thread, those of vectors in others."""
-        usable = [pair for pair in zip(scope.spaces, vectors, strict=True) if pair[1].usable]
-        nearest = {
-            each.space.slug: self._pool.submit(self._by_vector, query, each, vector, watch)
-            for each, vector in usable
-        }
+        usable = {vector.space.slug: vector for vector in vectors if vector.usable}
+        nearest = [
+            (slug, self._pool.submit(self._by_vector, query, each, usable[slug], watch))
+            for each in scope.spaces
+            if (slug := each.space.slug) in usable
+        ]
         wants_text = query.request.mode != "vector" or (len(usable) < len(vectors) and bool(query.text))
         text = None
         if wants_text and TEXT_INDEX not in populating:
             text = self._by_text(query, scope, vectors, watch)
-        lanes = Lanes({slug: lane.result() for slug, lane in nearest.items()}, text)
+        lanes = Lanes(of_models((slug, lane.result()) for slug, lane in nearest), text)
         if not lanes.asked:
             raise Unavailable("the search indexes are still being filled; try again in a moment")
         return lanes
@@ -143,7 +148,7 @@ class SearchService:
     ) -> list[Found]:
         if vector.vector is None:
             return []
-        with watch.stage("vector" if scope.space.slug == FIRST_SLUG else f"vector_{scope.space.slug}"):
+        with watch.stage("vector" if scope.space.key == FIRST_SLUG else f"vector_{scope.space.key}"):
             return by_vector(
                 self._graph,
                 vector.vector,
@@ -156,9 +161,12 @@ class SearchService:
     def _by_text(
         self, query: Query, scope: Scope, vectors: Sequence[QueryVector], watch: Stopwatch
     ) -> list[Found]:
+        known = {each.space.slug: each.vector for each in vectors if each.vector is not None}
         asked = SpaceVectors(
-            vectors={each.space.slug: each.vector for each in vectors if each.vector is not None},
-            properties={each.space.slug: each.space.vector_property for each in vectors},
+            vectors={
+                each.space.key: known[each.space.slug] for each in scope.spaces if each.space.slug in known
+            },
+            properties={each.space.key: each.space.vector_property for each in scope.spaces},
             spaces=scope.elsewhere,
         )
         with watch.stage("text"):

@@ -21,8 +21,8 @@ class CachedPassages:
     graph: Graph
     keeps: bool
 
-    def embed(self, opened: OpenSpace, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts, equal ones once.
+    def embed(self, opened: OpenSpace, texts: Sequence[str], *, fresh: bool = False) -> NDArray[np.float32]:
+        """Embed texts, equal ones once; what is remembered is not asked for when they shall be `fresh`.
 
         Returns:
             float32, shape (len(texts), dimensions), in the order given.
@@ -35,7 +35,7 @@ class CachedPassages:
             return np.empty((0, opened.space.dimensions), dtype=np.float32)
         keys = [digest("vector", opened.space.fingerprint, text) for text in texts]
         unique = dict(zip(keys, texts, strict=True))
-        known = read_vectors(self.graph, list(unique)) if self.keeps else {}
+        known = read_vectors(self.graph, list(unique)) if self.keeps and not fresh else {}
         missing = {key: text for key, text in unique.items() if key not in known}
         new = self._made(opened, missing)
         if self.keeps:

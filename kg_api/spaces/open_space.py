@@ -130,7 +130,7 @@ class OpenSpace:
             embedder.close()
             raise ConfigurationError(
                 f"the space {self.space.slug!r} was made with {named(self.space.identity)}, but here is "
-                f"{named(embedder.identity)}: make a further space for it (kg admin embedding add)"
+                f"{named(embedder.identity)}: make a further space for it (kg admin spaces create)"
             )
         log.info("model opened", space=self.space.slug, seconds=round(time.perf_counter() - begun, 2))
         return embedder

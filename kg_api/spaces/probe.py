@@ -33,5 +33,5 @@ def check_probe(space: Space, answered: NDArray[np.float32]) -> None:
             f"another model answers under the name of the space {space.slug!r} ({named(space.identity)}): "
             f"its probe text has the cosine {cosine:.3f} with what it was when the space was made, and at "
             f"least {LEAST_COSINE} is the same model. Vectors of both cannot be compared. Let the old model "
-            "answer again, or make a further space for the new one: kg admin embedding add"
+            "answer again, or make a further space for the new one: kg admin spaces create"
         )

@@ -9,7 +9,7 @@ from typing import cast
 from kg_api.embed.port import Embedder
 from kg_api.errors import Conflict
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import Space, ensure_space, find_space, list_spaces, remember_probe
+from kg_api.graph.spaces import Space, all_spaces, ensure_space, find_space, remember_probe
 from kg_api.models.spaces import FIRST_SLUG, ModelChoice, NewSpace, Provider
 from kg_api.spaces.open_space import OpenSpace
 from kg_api.spaces.probe import PROBE_TEXT, check_probe
@@ -48,15 +48,19 @@ class SpaceRegistry:
         Raises:
             NotFound: there is none.
         """
-        return self._spaces.get(slug) or self._keep(self._found(find_space(self._graph, slug)))
+        return self.of(find_space(self._graph, slug))
 
     def of(self, space: Space) -> OpenSpace:
-        """An open space for one that was read."""
-        return self._spaces.get(space.slug) or self._keep(self._found(space))
+        """An open space for one that was read; both of its slots have the same model."""
+        kept = self._spaces.get(space.slug)
+        if kept is not None and kept.space.fingerprint != space.fingerprint:
+            self._forget(space.slug)  # it was dropped, and another made by its name
+            kept = None
+        return kept or self._keep(self._found(space.at("")))
 
-    def all(self) -> list[tuple[OpenSpace, tuple[str, ...]]]:
-        """Every space, the oldest first, with the names of the ontologies that use it."""
-        return [(self.of(space), space.ontologies) for space in list_spaces(self._graph)]
+    def all(self) -> list[OpenSpace]:
+        """Every space, the oldest first."""
+        return [self.of(space) for space in all_spaces(self._graph).values()]
 
     def add(self, new: NewSpace) -> OpenSpace:
         """Register a further space: its model is opened and asked, its index made.
@@ -66,7 +70,9 @@ class SpaceRegistry:
             ConfigurationError: the model cannot be used; the message says what is missing.
             EmbeddingUnavailable, EmbeddingFailed: it does not answer as it should.
         """
-        known = {space.slug for space in list_spaces(self._graph)}
+        known = all_spaces(self._graph)
+        if new.slug in known and known[new.slug].dropping:
+            raise Conflict(f"the space {new.slug!r} is being removed; wait until it has gone")
         if len(known) >= MOST_SPACES and new.slug not in known:
             raise Conflict(f"there are {len(known)} spaces already; {MOST_SPACES} is the most")
         embedder = self._open_model(ModelChoice(new.provider, new.model, new.dimensions))
@@ -89,6 +95,12 @@ class SpaceRegistry:
         """Close all models."""
         for space in self._spaces.values():
             space.close()
+
+    def _forget(self, slug: str) -> None:
+        with self._lock:
+            gone = self._spaces.pop(slug, None)
+        if gone is not None:
+            gone.close()
 
     def _found(self, space: Space) -> OpenSpace:
         choice = None if space.slug == FIRST_SLUG else choice_of(space)

@@ -16,7 +16,9 @@ from kg_api.web.dependencies import check_parameters
 from kg_api.web.middleware import BodyLimit, RequestLog
 from kg_api.web.opening import Opening
 from kg_api.web.origin import OriginCheck
-from kg_api.web.routes import embedding, health, ingest, jobs, library, metrics, search
+from kg_api.web.queue_watch import QueueWatch
+from kg_api.web.routes import embedding, folders, health, ingest, jobs, library, metrics, search, switching
+from kg_api.web.streams import Streams
 
 DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
@@ -49,7 +51,9 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
         responses=openapi.RESPONSES,
     )
     app.state.opening = opening
-    for module in (search, ingest, library, embedding, jobs):
+    app.state.queue = QueueWatch(opening)
+    app.state.streams = Streams(settings.api.event_streams)
+    for module in (search, ingest, library, folders, embedding, switching, jobs):
         app.include_router(module.router, dependencies=[Depends(check_parameters)])
     app.include_router(health.router)
     app.include_router(metrics.router)

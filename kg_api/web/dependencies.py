@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Path, Query, Request
+from fastapi import Depends, Header, Path, Query, Request
 from fastapi.routing import APIRoute
 
 from kg_api.bootstrap import Container
@@ -42,5 +42,14 @@ SourceId = Annotated[NodeId, Path(description="Id of a source.")]
 JobId = Annotated[NodeId, Path(description="Id of a job.")]
 Ontology = Annotated[OntologyName, Path(description="Name of an ontology.")]
 OntologyFilter = Annotated[OntologyName | None, Query(description="Only this ontology; unset: all.")]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        description="Of requests with one key one is carried out, and all get its answer; kept for 24 hours.",
+    ),
+]
 Offset = Annotated[int, Query(ge=0, le=1_000_000, description="How many to pass over.")]
 PageSize = Annotated[int, Query(ge=1, le=1000, description="How many to give.")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import structlog
@@ -25,6 +26,7 @@ class Opening:
         self._container: Container | None = None
         self._reason = "the service to open database and model"
         self._closing = threading.Event()
+        self._opened_at = time.monotonic()
         self._thread = threading.Thread(target=self._open, name="opening", daemon=True)
 
     def start(self) -> None:
@@ -52,6 +54,10 @@ class Opening:
         """What stands in the way of the container; None when it is open."""
         return self._reason if self._container is None else None
 
+    def up_seconds(self) -> float:
+        """For how long it has been open; 0 while it is not."""
+        return 0.0 if self._container is None else time.monotonic() - self._opened_at
+
     def _give_up(self, error: KgError) -> None:
         self._reason = str(error)
         log.critical("the service cannot start", reason=str(error))
@@ -72,5 +78,6 @@ class Opening:
                 self._give_up(KgError("the service cannot open; its log says why"))
                 return
             else:
+                self._opened_at = time.monotonic()
                 log.info("service open")
                 return

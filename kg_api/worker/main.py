@@ -13,6 +13,7 @@ import structlog
 
 from kg_api.bootstrap import Container, open_container
 from kg_api.errors import Unavailable
+from kg_api.jobs.presence import Presence
 from kg_api.jobs.runner import Runner
 from kg_api.jobs.schedule import ticking
 from kg_api.logs import configure_logs
@@ -22,18 +23,22 @@ from kg_api.settings import Settings
 log = structlog.get_logger()
 
 RETRY_SECONDS = 1.0
+STOPPING = (signal.SIGTERM, signal.SIGINT)
+GRACE_EXIT_CODE = 75
+"""Of a worker that was told to end and whose batch took too long."""
 
 
 def work(settings: Settings) -> None:
     """Work until SIGTERM or SIGINT: then the batch at hand is ended, the job given back.
 
-    A second signal ends the process at once; the job goes on elsewhere when its lease has run out.
+    A second signal, or a batch that takes longer than the time of grace, ends the process at once; the job
+    goes on elsewhere when its lease has run out.
 
     Raises:
         ConfigurationError: settings, schema or model do not fit.
     """
     configure_logs(settings.log)
-    stopping = _stop_on_signals()
+    stopping = _stop_on_signals(settings.worker.grace_seconds)
     os.nice(settings.worker.niceness)
     if settings.worker.metrics_port is not None:
         serve_metrics(settings.worker.metrics_port)
@@ -42,12 +47,16 @@ def work(settings: Settings) -> None:
         return
     worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     log.info("worker starts", worker=worker)
-    with container, ticking(container.graph, settings.worker.tick_seconds):
-        runner = Runner(
-            container.graph, container.handlers(), settings.worker, worker=worker, stopping=stopping
-        )
-        runner.run_until_stopped()
+    with container:
+        _run(container, worker, stopping)
     log.info("worker ends", worker=worker)
+
+
+def _run(container: Container, worker: str, stopping: threading.Event) -> None:
+    graph, settings, handlers = container.graph, container.settings.worker, container.handlers()
+    presence = Presence(graph, worker, [handler.kind for handler in handlers])
+    with ticking(graph, settings.tick_seconds, presence):
+        Runner(graph, handlers, settings, worker=worker, stopping=stopping).run_until_stopped()
 
 
 def _open(settings: Settings, stopping: threading.Event) -> Container | None:
@@ -61,14 +70,34 @@ def _open(settings: Settings, stopping: threading.Event) -> Container | None:
     return None
 
 
-def _stop_on_signals() -> threading.Event:
+def _stop_on_signals(grace_seconds: float) -> threading.Event:
+    """Set the event at the first signal; at the second, or when grace is over, end the process.
+
+    Python runs a handler only when the main thread comes back from what it calls, and that may be a model at
+    work. The wakeup socket is written to at once, and a thread of its own reads it.
+    """
     stopping = threading.Event()
+    told, telling = socket.socketpair()
+    telling.setblocking(False)
+    for number in STOPPING:
+        signal.signal(number, _ignore)
+    signal.set_wakeup_fd(telling.fileno(), warn_on_full_buffer=False)
 
-    def on_signal(number: int, _: FrameType | None) -> None:
-        if stopping.is_set():
-            os._exit(128 + number)
+    def watch() -> None:
+        told.recv(1)
         stopping.set()
+        told.settimeout(grace_seconds)
+        try:
+            code = 128 + told.recv(1)[0]
+        except TimeoutError:
+            code = GRACE_EXIT_CODE
+            log.critical("worker ends: the batch at hand takes longer than its grace", seconds=grace_seconds)
+        telling.close()  # until here this keeps it open
+        os._exit(code)
 
-    signal.signal(signal.SIGTERM, on_signal)
-    signal.signal(signal.SIGINT, on_signal)
+    threading.Thread(target=watch, name="signals", daemon=True).start()
     return stopping
+
+
+def _ignore(number: int, frame: FrameType | None) -> None:
+    """Leave it to the thread that watches."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kg_cli import admin_embedding, admin_sources
+from kg_cli import admin_embedding, admin_regenerate, admin_sources, admin_spaces
 
 
 def register(app: typer.Typer) -> None:
@@ -14,6 +14,8 @@ def register(app: typer.Typer) -> None:
     admin = typer.Typer(help="Look after embeddings and their models.", no_args_is_help=True)
     admin_sources.register(admin)
     admin_embedding.register(admin)
+    admin_spaces.register(admin)
+    admin.command("regenerate-embeddings")(admin_regenerate.regenerate)
     admin.command("fetch-model")(fetch_model)
     app.add_typer(admin, name="admin")
 

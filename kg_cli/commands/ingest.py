@@ -37,8 +37,8 @@ def ingest(
     Example: kg ingest ~/notes --ontology notes --wait
     """
     from kg_api.parse.documents import SUFFIXES
+    from kg_api.parse.files import select
     from kg_cli.connect import open_client
-    from kg_cli.files import select
     from kg_cli.ingesting import run
     from kg_cli.previewing import previewed
 

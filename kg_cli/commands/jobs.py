@@ -1,35 +1,34 @@
-"""Watching background work."""
+"""Background work: listed, watched, cancelled, tried again."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    from kg_api.models.jobs import Job
-
-LONGEST_ERROR = 200
-"""Characters of an error in a list; `kg jobs show` gives all."""
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+JobId = Annotated[str, typer.Argument(help="Its id.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group."""
-    group = typer.Typer(help="List and watch background work.", no_args_is_help=True)
+    group = typer.Typer(help="List, watch, cancel and retry background work.", no_args_is_help=True)
     group.command("list")(list_jobs)
     group.command("show")(show_job)
     group.command("watch")(watch)
+    group.command("cancel")(cancel)
+    group.command("retry")(retry)
+    group.command("queue")(queue)
     app.add_typer(group, name="jobs")
 
 
 def list_jobs(
     *,
     state: Annotated[
-        str | None, typer.Option(help="queued, running, completed, cancelled or dead; unset: all.")
+        str | None,
+        typer.Option(
+            help="queued, running, completed, completed_with_errors, cancelled or dead; unset: all."
+        ),
     ] = None,
     kind: Annotated[str | None, typer.Option(help="Only this kind; `backfill` shows scheduled ones.")] = None,
     ontology: Annotated[str | None, typer.Option("--ontology", "-o", help="Only of this one.")] = None,
@@ -41,60 +40,110 @@ def list_jobs(
     Example: kg jobs list --state running
     """
     from kg_cli.connect import open_client
-    from kg_cli.console import print_json, print_table, say
+    from kg_cli.console import print_json, say
+    from kg_cli.job_report import print_jobs
 
     with open_client() as client:
         page = client.jobs(state=state, kind=kind, ontology=ontology, limit=limit)
     if as_json:
         print_json(page.model_dump(mode="json"))
         return
-    print_table(["job", "state", "progress"], map(_row, page.jobs))
+    print_jobs(page.jobs)
     if page.total > len(page.jobs):
         say(f"{len(page.jobs)} of {page.total} shown; see more with --limit")
 
 
-def show_job(job_id: Annotated[str, typer.Argument(help="Its id.")], *, as_json: AsJson = False) -> None:
-    """Show one job.
+def show_job(job_id: JobId, *, as_json: AsJson = False) -> None:
+    """Show one job: how far it is, why it stopped, and what to do about it.
 
     Example: kg jobs show 3f2a9c...
     """
     from kg_cli.connect import open_client
-    from kg_cli.console import print_json, print_table
+    from kg_cli.console import print_json
+    from kg_cli.job_report import print_job
 
     with open_client() as client:
         job = client.job(job_id)
-    if as_json:
-        print_json(job.model_dump(mode="json"))
-    else:
-        print_table(
-            ["field", "value"],
-            ([name, "-" if value is None else str(value)] for name, value in job.model_dump().items()),
-        )
+        if as_json:
+            print_json(job.model_dump(mode="json"))
+        else:
+            print_job(client, job)
 
 
 def watch(
     job_id: Annotated[str | None, typer.Argument(help="A job; unset: all unfinished ones.")] = None,
+    *,
+    ontology: Annotated[str | None, typer.Option("--ontology", "-o", help="Only of this one.")] = None,
 ) -> None:
-    """Follow jobs with a live bar until they end.
+    """Follow jobs with live bars until they end. Ends with 1 when one of them is dead or cancelled.
 
     Example: kg jobs watch
     """
     from kg_cli.connect import open_client
     from kg_cli.console import say
+    from kg_cli.job_report import tell_dead
     from kg_cli.waiting import unfinished_jobs, wait_for_jobs
 
     with open_client() as client:
-        ids = [job_id] if job_id else unfinished_jobs(client)
+        ids = [job_id] if job_id else unfinished_jobs(client, ontology=ontology)
         if not ids:
             say("No job is waiting or running.")
         wait_for_jobs(client, ids)
+        if job_id is None:
+            tell_dead(client.queue().dead)
 
 
-def _row(job: Job) -> tuple[Text, str, str]:
-    """The id stands on a line of its own, so that it can be copied from a terminal of 80 columns."""
-    from rich.text import Text
+def cancel(job_id: JobId, *, as_json: AsJson = False) -> None:
+    """End a job that waits or runs. What it has written stays; nothing more is.
 
-    about = f"{job.kind} {job.ontology or ''}\n{job.created_at:%Y-%m-%d %H:%M:%S} UTC"
-    progress = f"{job.done}/{job.total}" + (f" ({job.rate:.0f}/s)" if job.rate else "")
-    error = f"\n{job.error[:LONGEST_ERROR]}" if job.error else ""
-    return Text.assemble(job.job_id, (f"\n{about}", "dim"), (error, "red"), "\n"), job.state.value, progress
+    An ontology whose embedding is cancelled is left alone until you ask for it again.
+
+    Example: kg jobs cancel 3f2a9c...
+    """
+    from rich.markup import escape
+
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json, say
+    from kg_cli.job_words import progress_of
+
+    with open_client() as client:
+        job = client.cancel_job(job_id)
+    if as_json:
+        print_json(job.model_dump(mode="json"))
+        return
+    say(f"Cancelled; {progress_of(job)} were done. Go on with: kg jobs retry {escape(job.job_id)}")
+
+
+def retry(job_id: JobId, *, as_json: AsJson = False) -> None:
+    """Try a job again that is dead, cancelled or completed with errors; one that waits begins now.
+
+    Example: kg jobs retry 3f2a9c... && kg jobs watch 3f2a9c...
+    """
+    from rich.markup import escape
+
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json, say
+
+    with open_client() as client:
+        job = client.retry_job(job_id)
+    if as_json:
+        print_json(job.model_dump(mode="json"))
+    else:
+        say(f"It is queued; follow it with: kg jobs watch {escape(job.job_id)}")
+
+
+def queue(*, as_json: AsJson = False) -> None:
+    """Show the queue: what waits and for how long, and the workers.
+
+    Example: kg jobs queue
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json
+    from kg_cli.job_report import print_queue
+
+    with open_client() as client:
+        status = client.queue()
+    if as_json:
+        print_json(status.model_dump(mode="json"))
+    else:
+        print_queue(status)

@@ -11,19 +11,17 @@ import pytest
 from kg_api.graph import library
 from kg_api.graph.cache import prune_cache, read_vectors, remember_vectors
 from kg_api.graph.chunks import chunk_ids_of
-from kg_api.graph.configuration import write_configuration
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import store_document
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.graph.passages import chunk_texts
 from kg_api.graph.spaces import find_space
-from kg_api.models.configuration import EmbeddingConfig
 from kg_api.models.documents import DocumentRecord
 from kg_api.models.spaces import NewSpace
 from tests.graph.test_embedding_jobs import CountingEmbedder
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
-from tests.support.embedding import open_spaces, run_jobs, status
+from tests.support.embedding import configure_in_place, open_spaces, run_jobs, status
 from tests.support.records import record
 
 STRATEGIES: list[dict[str, Any]] = [
@@ -44,7 +42,7 @@ def document(numbers: list[int], name: str = "a.md") -> DocumentRecord:
 
 
 def configure(graph: Graph, **config: Any) -> None:
-    write_configuration(graph, "notes", EmbeddingConfig(**config))
+    configure_in_place(graph, "notes", **config)
 
 
 def chunks(driver: neo4j.Driver) -> list[dict[str, Any]]:
@@ -156,7 +154,7 @@ def test_two_ontologies_on_two_spaces_each_have_vectors_of_their_own_size(
 ) -> None:
     spaces = open_spaces(graph)
     spaces.add(NewSpace(slug="large", provider="deterministic", dimensions=512))
-    write_configuration(graph, "other", EmbeddingConfig(space="large", strategy="sentence", chunk_size=10))
+    configure_in_place(graph, "other", space="large", strategy="sentence", chunk_size=10)
     store_document(graph, document([1]))
     store_document(graph, record("b.md", [paragraph(2)], ontology="other"))
     run_jobs(graph, spaces=spaces)

@@ -10,6 +10,8 @@ import neo4j
 import numpy as np
 import pytest
 
+from kg_api.configure.embedding import EmbeddingRequests
+from kg_api.configure.estimate import Estimator
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import Vectors
 from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
@@ -17,14 +19,16 @@ from kg_api.graph import jobs, library
 from kg_api.graph.chunks import EmbeddedBatch, write_batch
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import store_document
-from kg_api.graph.due import SourceText, due_sources
+from kg_api.graph.due import SourceText, due_sources, refused_sources
+from kg_api.jobs.embedding_walk import BEGINNING
 from kg_api.jobs.runner import Runner
-from kg_api.jobs.source_embedding import BEGINNING, SourceEmbedding
+from kg_api.jobs.source_embedding import SourceEmbedding
+from kg_api.models.configuration import RefusedSource
 from kg_api.models.jobs import JobState
 from kg_api.planning.contexts import Contexts
 from kg_api.settings import WorkerSettings
 from kg_api.spaces.cached import CachedPassages
-from kg_api.spaces.plans import read_plan
+from kg_api.spaces.plans import read_standing
 from tests.support.embedders import small_embedder
 from tests.support.embedding import open_spaces, run_jobs, status
 from tests.support.records import record
@@ -107,15 +111,16 @@ def test_a_long_source_is_embedded_in_chunks_and_nothing_is_cut(graph: Graph, dr
 def one_due(graph: Graph) -> tuple[SourceText, EmbeddedBatch]:
     """The one source that is due, and a batch that embeds it."""
     open_spaces(graph)
-    plan = read_plan(graph, "notes")
-    (due,) = due_sources(graph, "notes", plan.mark, after=BEGINNING, limit=9)
+    standing = read_standing(graph, "notes")
+    wanted = standing.wanted(standing.target)
+    (due,) = due_sources(graph, wanted, after=BEGINNING, limit=9)
     vector = small_embedder().embed_passages([due.full_text])[0]
     ids = frozenset({due.source_id})
     return due, EmbeddedBatch("notes", [due], ids, {due.source_id: vector}, [], [], frozenset())
 
 
 def write(graph: Graph, batch: EmbeddedBatch) -> int:
-    plan = read_plan(graph, "notes")
+    plan = read_standing(graph, "notes").target
     return graph.transaction(lambda tx: write_batch(tx, batch, plan.space, plan.mark))
 
 
@@ -144,18 +149,79 @@ def test_a_vector_that_the_index_would_silently_leave_out_is_refused(
     assert missing(graph) == 1
 
 
-def test_a_failing_model_makes_the_job_wait_and_loses_nothing(graph: Graph) -> None:
-    embedder = CountingEmbedder()
-    job_id = store_document(graph, record("a.md", ["one"])).job_id or ""
+class PickyEmbedder(CountingEmbedder):
+    """Refuses some texts, as a provider does with status 400."""
 
-    def broken() -> None:
-        raise EmbeddingFailed("NaN")
+    def __init__(self, *refused: str) -> None:
+        super().__init__()
+        self.refused = refused
+        self.calls = 0
 
-    embedder.before = broken
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        self.calls += 1
+        if any(word in text for text in texts for word in self.refused):
+            raise EmbeddingFailed("400: a text is not taken")
+        return super().embed_passages(texts)
+
+
+def test_a_text_that_is_refused_is_set_aside_and_the_others_are_embedded(graph: Graph) -> None:
+    embedder = PickyEmbedder("number42.")
+    texts = [f"This is number{n}." for n in range(100)]
+    job_id = store_document(graph, record("a.md", texts)).job_id or ""
+    run_jobs(graph, embedder)
+    job, found = jobs.find_job(graph, job_id), status(graph, "notes")
+    assert (job.state, job.set_aside, job.done, job.total) == (JobState.COMPLETED_WITH_ERRORS, 1, 100, 100)
+    assert (found.embedded, found.refused, found.missing) == (99, 1, 0)
+    (refused,) = refused_of(graph)
+    assert (refused.paragraph, refused.reason) == (42, "400: a text is not taken")
+    assert embedder.calls < 20, "halving finds it"
+    embedder.calls = 0
+    run_jobs(graph, embedder)
+    jobs.ensure_job(graph, "source_embedding", "notes", total=0)
+    run_jobs(graph, embedder)
+    assert embedder.calls == 0, "it is not tried again by itself"
+
+
+def test_what_was_set_aside_is_tried_again_when_asked(graph: Graph) -> None:
+    embedder = PickyEmbedder("number1.")
+    job_id = store_document(graph, record("a.md", ["This is number1.", "This is number2."])).job_id or ""
+    run_jobs(graph, embedder)
+    assert status(graph).refused == 1
+    embedder.refused = ()
+    requests(graph, embedder).retry(job_id)
     run_jobs(graph, embedder)
     job = jobs.find_job(graph, job_id)
-    assert (job.state, job.error) == (JobState.QUEUED, "EmbeddingFailed: NaN")
-    assert job.run_after > job.created_at
+    assert (status(graph).embedded, status(graph).refused) == (2, 0)
+    assert (job.state, job.set_aside) == (JobState.COMPLETED, 0)
+
+
+def test_a_text_that_changes_is_tried_again(graph: Graph) -> None:
+    embedder = PickyEmbedder("bad")
+    store_document(graph, record("a.md", ["a bad text", "a good one"]))
+    run_jobs(graph, embedder)
+    store_document(graph, record("a.md", ["a better text", "a good one"]))
+    run_jobs(graph, embedder)
+    assert (status(graph).embedded, status(graph).refused) == (2, 0)
+
+
+def test_a_model_that_takes_nothing_is_no_matter_of_single_texts(graph: Graph) -> None:
+    embedder = PickyEmbedder("number")
+    job_id = store_document(graph, record("a.md", [f"This is number{n}." for n in range(30)])).job_id or ""
+    run_jobs(graph, embedder)
+    job = jobs.find_job(graph, job_id)
+    assert (job.state, job.error) == (JobState.QUEUED, "Refused: 400: a text is not taken")
+    assert (status(graph).refused, status(graph).missing) == (0, 30)
+
+
+def refused_of(graph: Graph) -> list[RefusedSource]:
+    """What was set aside of notes."""
+    return refused_sources(graph, "notes", read_standing(graph, "notes").target.mark, limit=99)
+
+
+def requests(graph: Graph, embedder: DeterministicEmbedder) -> EmbeddingRequests:
+    """The service that makes jobs."""
+    contexts = Contexts(graph)
+    return EmbeddingRequests(graph, Estimator(graph, open_spaces(graph, embedder), contexts, lambda _: 0.0))
 
 
 def test_a_job_waits_for_a_model_that_is_away_and_never_dies_of_it(
@@ -173,7 +239,7 @@ def test_a_job_waits_for_a_model_that_is_away_and_never_dies_of_it(
         assert (job.state, job.error) == (JobState.QUEUED, "waiting: nobody answers")
         assert (job.run_after - job.created_at).total_seconds() >= 40, "as long as it was asked"
         with driver.session() as session:
-            session.run("MATCH (j:Job) SET j.run_after = datetime()").consume()
+            session.run("MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()").consume()
     embedder.before = lambda: None
     run_jobs(graph, embedder)
     assert missing(graph) == 0

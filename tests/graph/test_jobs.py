@@ -12,31 +12,7 @@ from kg_api.errors import LeaseLost
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph, Transaction
 from kg_api.models.jobs import JobState
-
-LEASE = 30.0
-
-
-def claim(
-    graph: Graph, worker: str, *, lease: float = LEASE, max_stumbles: int = 5
-) -> jobs.ClaimedJob | None:
-    return jobs.claim(graph, worker, ["test"], lease_seconds=lease, max_stumbles=max_stumbles)
-
-
-def owned(graph: Graph, worker: str, *, lease: float = LEASE) -> tuple[jobs.ClaimedJob, jobs.Owner]:
-    job = claim(graph, worker, lease=lease)
-    assert job is not None
-    return job, jobs.Owner(job.job_id, worker, job.fence, lease)
-
-
-def request(graph: Graph, ontology: str = "notes", added: int = 1) -> str:
-    return graph.transaction(lambda tx: jobs.request_job(tx, "test", ontology, added=added))
-
-
-def advance(graph: Graph, owner: jobs.Owner, before: str, after: str, done: int = 1) -> None:
-    def work(tx: Transaction) -> None:
-        jobs.advance(tx, owner, before=before, after=after, done=done)
-
-    graph.transaction(work)
+from tests.support.jobs import LEASE, advance, claim, owned, request
 
 
 def test_asking_for_the_same_work_joins_one_job(graph: Graph) -> None:
@@ -125,10 +101,11 @@ def test_work_asked_for_meanwhile_starts_another_round(graph: Graph) -> None:
     job_id = request(graph)
     job, owner = owned(graph, "w")
     assert request(graph) == job_id
-    wanted = jobs.finish(graph, owner, wanted=job.wanted)
-    assert wanted == 2
-    assert jobs.finish(graph, owner, wanted=wanted) is None
-    assert jobs.finish(graph, owner, wanted=wanted) is None, "a repeated end is an end"
+    asked = jobs.finish(graph, owner, wanted=job.wanted)
+    assert asked is not None
+    assert asked.wanted == 2
+    assert jobs.finish(graph, owner, wanted=asked.wanted) is None
+    assert jobs.finish(graph, owner, wanted=asked.wanted) is None, "a repeated end is an end"
     assert jobs.find_job(graph, job_id).state is JobState.COMPLETED
     assert request(graph) != job_id, "a finished job gives its key back"
 

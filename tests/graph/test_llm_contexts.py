@@ -9,21 +9,23 @@ from typing import Any
 import neo4j
 import pytest
 
+from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.estimate import Estimator
 from kg_api.configure.service import ConfigurationService
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.errors import InvalidInput
 from kg_api.graph import jobs, library
-from kg_api.graph.configuration import write_configuration
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import store_document
+from kg_api.graph.due import refused_sources, retry_refused
 from kg_api.llm.parts import MARGIN, MOST
 from kg_api.models.chunking import Strategy
 from kg_api.models.configuration import EmbeddingConfig
 from kg_api.models.jobs import JobState
 from kg_api.planning.contexts import Contexts
+from kg_api.spaces.plans import read_standing
 from tests.graph.test_embedding_jobs import CountingEmbedder
-from tests.support.embedding import open_spaces, run_jobs, status
+from tests.support.embedding import configure_in_place, open_spaces, run_jobs, status
 from tests.support.embedding_server import EmbeddingServer, Status
 from tests.support.llm import asked, context_of, llm_settings, write_contexts
 from tests.support.records import record
@@ -50,7 +52,7 @@ def configured(graph: Graph, config: EmbeddingConfig = LLM) -> CountingEmbedder:
     """An embedder for an ontology that is configured so."""
     embedder = CountingEmbedder()
     open_spaces(graph, embedder)
-    write_configuration(graph, "notes", config)
+    configure_in_place(graph, "notes", **config.model_dump())
     return embedder
 
 
@@ -62,7 +64,7 @@ def passages(writer: EmbeddingServer) -> list[str]:
 def run_at_once(driver: neo4j.Driver) -> None:
     """Let waiting jobs wait no longer."""
     with driver.session() as session:
-        session.run("MATCH (j:Job) SET j.run_after = datetime()").consume()
+        session.run("MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()").consume()
 
 
 def test_a_text_is_embedded_with_its_context_and_stored_without(
@@ -168,8 +170,8 @@ def test_without_the_model_the_job_waits_and_nothing_is_embedded(
     assert embedder.texts == [f"{context_of(text)}\n\n{text}" for text in PARAGRAPHS]
 
 
-def test_a_model_that_gives_no_context_makes_the_job_stumble_and_what_it_gave_is_kept(
-    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, contexts: Contexts
+def test_a_source_for_which_the_model_gives_no_context_is_set_aside_alone(
+    graph: Graph, writer: EmbeddingServer, contexts: Contexts
 ) -> None:
     def lost_at_12(body: dict[str, Any]) -> str:
         mute = any(each["text"] == PARAGRAPHS[12] for each in asked(body)["passages"])
@@ -180,15 +182,19 @@ def test_a_model_that_gives_no_context_makes_the_job_stumble_and_what_it_gave_is
     writer.chat = lost_at_12
     run_jobs(graph, embedder, contexts=contexts)
     job = jobs.find_job(graph, job_id)
-    assert job.state is JobState.QUEUED
-    assert (job.error or "").startswith("LlmFailed: the language model gives no context")
-    assert embedder.texts == []
+    assert (job.state, job.set_aside) == (JobState.COMPLETED_WITH_ERRORS, 1)
+    mark = read_standing(graph, "notes").target.mark
+    (refused,) = refused_sources(graph, "notes", mark, limit=9)
+    assert refused.paragraph == 12
+    assert refused.reason.startswith("the language model gives no context")
+    assert status(graph, "notes").embedded == len(PARAGRAPHS) - 1
     writer.requests.clear()
     writer.chat = write_contexts
-    run_at_once(driver)
+    retry_refused(graph, "notes", mark)
+    jobs.retry_job(graph, job_id)
     run_jobs(graph, embedder, contexts=contexts)
-    assert passages(writer) == PARAGRAPHS[10:], "the first ten were remembered"
-    assert status(graph, "notes").missing == 0
+    assert passages(writer) == [PARAGRAPHS[12]], "what it gave was remembered"
+    assert status(graph, "notes").embedded == len(PARAGRAPHS)
 
 
 def test_a_wrong_key_ends_the_job_and_names_its_variable(
@@ -224,7 +230,8 @@ def test_of_a_long_document_the_part_around_the_chunks_is_sent(
 def estimating(graph: Graph, contexts: Contexts, embedder: CountingEmbedder) -> ConfigurationService:
     """The service that tells what a configuration costs."""
     spaces = open_spaces(graph, embedder)
-    return ConfigurationService(graph, spaces, Estimator(graph, spaces, contexts, lambda _: 0.0))
+    estimator = Estimator(graph, spaces, contexts, lambda _: 0.0)
+    return ConfigurationService(graph, estimator, EmbeddingRequests(graph, estimator))
 
 
 def test_the_cost_is_told_before_and_nothing_is_asked(

@@ -129,7 +129,9 @@ def test_the_method_fits_the_statement(name: str) -> None:
     methods = {method for called, method, _ in CALLS if called == name}
     text = FILES[name].read_text()
     writes = re.search(
-        r"^\s*(?:MERGE|CREATE|SET|DELETE|DETACH|REMOVE|FOREACH|CALL db\.create\.\w+)\b", text, re.MULTILINE
+        r"^\s*(?:MERGE|CREATE|DROP|SET|DELETE|DETACH|REMOVE|FOREACH|CALL db\.create\.\w+)\b",
+        text,
+        re.MULTILINE,
     )
     if writes:
         assert "read" not in methods

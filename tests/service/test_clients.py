@@ -23,6 +23,12 @@ async def whole_road(url: str, graph: Graph) -> None:
         await asyncio.to_thread(run_jobs, graph)
         job = await kg.job(stored.job_id or "")
         assert (job.done, (await kg.jobs(ontology="notes")).total) == (2, 1)
+        assert [each.job_id async for each in kg.follow_job(job.job_id)] == [job.job_id]
+        assert (await kg.queue()).queued == 0
+        with pytest.raises(Conflict, match="completed"):
+            await kg.cancel_job(job.job_id)
+        with pytest.raises(Conflict, match="completed"):
+            await kg.retry_job(job.job_id)
         both = await asyncio.gather(kg.search_sources("apples"), kg.search_sources("plums", mode="text"))
         assert [answer.sources[0].document for answer in both] == ["a.txt", "b.txt"]
         source = both[0].sources[0].source_id
@@ -38,6 +44,7 @@ async def whole_road(url: str, graph: Graph) -> None:
             await kg.document(upload.document_id)
 
 
+@pytest.mark.usefixtures("kg")
 def test_the_asynchronous_client_goes_the_whole_road(service: Service, graph: Graph) -> None:
     asyncio.run(whole_road(service.url, graph))
 

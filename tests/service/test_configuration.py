@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import httpx
 import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph
+from kg_api.spaces.plans import REMEMBERED_SECONDS
 from tests.service.asking import embedded, ingest, problem, search
 from tests.support.embedding import run_jobs
 
@@ -46,6 +49,7 @@ def test_a_change_says_what_is_stale_and_what_it_takes(
     assert search(http, "fox", mode="vector")["sources"], "found as it is meanwhile"
     run_jobs(graph)
     assert kg.embedding_config("notes").embedded == 1
+    time.sleep(REMEMBERED_SECONDS)
     assert search(http, "fox", mode="vector")["sources"][0]["chunk"]["text"].count("fox") == 2
 
 
@@ -57,7 +61,7 @@ def test_a_change_says_what_is_stale_and_what_it_takes(
         ({"strategy": "count", "overlap": 200}, "at most 125"),
         ({"strategy": "sentence", "overlap": 3}, "no overlap"),
         ({"parent_size": 4000}, "no parents"),
-        ({"space": "nowhere"}, "no embedding space 'nowhere'"),
+        ({"space": "nowhere"}, "space 'nowhere' is not there"),
         ({"space": "a`) MATCH (n) DETACH DELETE n //"}, "pattern"),
         ({"context": "llm"}, "KG_LLM__MODEL"),
         ({"chunk_sise": 30}, "chunk_sise"),

@@ -63,3 +63,50 @@ def test_jobs_are_filtered(http: httpx.Client, graph: Graph, filters: dict[str, 
     ingest(http, "text", ontology="o2")
     page = http.get("/jobs", params=filters).json()
     assert (page["total"], len(page["jobs"])) == (count, count)
+
+
+def told(response: httpx.Response, status: int) -> str:
+    """The detail of a problem with that status."""
+    assert response.status_code == status, response.text
+    return str(response.json()["detail"])
+
+
+def a_job(http: httpx.Client, ontology: str = "notes") -> str:
+    return str(ingest(http, "text", ontology=ontology)["job_id"])
+
+
+def test_a_cancelled_job_stays_so_and_its_ontology_is_left_alone(http: httpx.Client, graph: Graph) -> None:
+    job_id = a_job(http)
+    cancelled = http.post(f"/jobs/{job_id}/cancel").json()
+    run_jobs(graph)
+    assert (cancelled["state"], cancelled["finished_at"] is not None) == ("cancelled", True)
+    assert http.post(f"/jobs/{job_id}/cancel").json() == http.get(f"/jobs/{job_id}").json() == cancelled
+    assert http.get("/embedding-status").json()["embedded"] == 0
+    assert http.get("/queue").json()["paused"] == ["notes"]
+
+
+def test_a_cancelled_job_is_tried_again_under_its_id(http: httpx.Client, graph: Graph) -> None:
+    job_id = a_job(http)
+    http.post(f"/jobs/{job_id}/cancel")
+    again = http.post(f"/jobs/{job_id}/retry").json()
+    run_jobs(graph)
+    assert (again["job_id"], again["state"], again["error"]) == (job_id, "queued", None)
+    assert http.get(f"/jobs/{job_id}").json()["state"] == "completed"
+    assert http.get("/queue").json()["paused"] == []
+
+
+def test_what_cannot_be_cancelled_or_tried_again_says_why(http: httpx.Client, graph: Graph) -> None:
+    job_id = a_job(http)
+    run_jobs(graph)
+    assert "completed" in told(http.post(f"/jobs/{job_id}/cancel"), 409)
+    assert "completed" in told(http.post(f"/jobs/{job_id}/retry"), 409)
+    for what in ("cancel", "retry"):
+        assert "kg jobs list" in told(http.post(f"/jobs/nosuch/{what}"), 404)
+
+
+def test_a_job_whose_work_another_does_is_not_tried_again(http: httpx.Client) -> None:
+    first = a_job(http)
+    http.post(f"/jobs/{first}/cancel")
+    second = str(ingest(http, "other text", document="b.txt")["job_id"])
+    assert second != first
+    assert second in told(http.post(f"/jobs/{first}/retry"), 409)

@@ -15,8 +15,8 @@ from tests.support.embedding import run_jobs
 def test_an_empty_library_is_no_error(http: httpx.Client) -> None:
     assert http.get("/ontologies").json() == {"ontologies": []}
     assert http.get("/documents").json() == {"total": 0, "offset": 0, "limit": 100, "documents": []}
-    status = {"ontology": None, "total": 0, "embedded": 0, "missing": 0, "stale": 0}
-    assert http.get("/embedding-status").json() == status
+    status = dict.fromkeys(("total", "embedded", "missing", "stale", "refused", "searchable"), 0)
+    assert http.get("/embedding-status").json() == {"ontology": None, **status, "building": False}
     assert search(http, "anything")["sources"] == []
 
 
@@ -24,9 +24,10 @@ def test_ontologies_are_listed_with_their_counts(http: httpx.Client, graph: Grap
     embedded(graph, http, "one", document="a", ontology="beta")
     embedded(graph, http, "two", document="b", ontology="beta")
     ingest(http, "three", document="a", ontology="alpha")
+    same = {"stale": 0, "refused": 0, "space": "default", "building": False}
     assert http.get("/ontologies").json()["ontologies"] == [
-        {"ontology": "alpha", "documents": 1, "sources": 1, "embedded": 0, "stale": 0, "space": "default"},
-        {"ontology": "beta", "documents": 2, "sources": 2, "embedded": 2, "stale": 0, "space": "default"},
+        {"ontology": "alpha", "documents": 1, "sources": 1, "embedded": 0, "searchable": 0, **same},
+        {"ontology": "beta", "documents": 2, "sources": 2, "embedded": 2, "searchable": 2, **same},
     ]
 
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import Embedder
+from kg_api.graph.configuration import Configured, layout_of, write_configuration
 from kg_api.graph.database import Graph
 from kg_api.graph.library import embedding_status
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.runner import Runner
 from kg_api.jobs.source_embedding import SourceEmbedding
+from kg_api.jobs.space_cleanup import SpaceCleanup
+from kg_api.models.configuration import EmbeddingConfig
 from kg_api.models.documents import EmbeddingStatus
 from kg_api.models.spaces import ModelChoice
 from kg_api.planning.contexts import Contexts
 from kg_api.settings import WorkerSettings
 from kg_api.spaces.cached import CachedPassages
-from kg_api.spaces.plans import read_plans
+from kg_api.spaces.plans import read_standings
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.embedders import small_embedder
 
@@ -47,22 +51,31 @@ def run_jobs(
     spaces: SpaceRegistry | None = None,
     cached: bool = False,
     contexts: Contexts | None = None,
+    worker: str = "test",
 ) -> int:
     """Run all jobs that can be had; give how many."""
     spaces = spaces or open_spaces(graph, embedder)
     passages = CachedPassages(graph, keeps=cached)
     handlers = [
         SourceEmbedding(graph, spaces, contexts or Contexts(graph), passages, batch_size),
+        SpaceCleanup(graph),
         Backfill(graph, cache_entries=1000),
     ]
-    runner = Runner(graph, handlers, WorkerSettings(), worker="test", stopping=threading.Event())
+    runner = Runner(graph, handlers, WorkerSettings(), worker=worker, stopping=threading.Event())
     ran = 0
     while runner.run_one():
         ran += 1
     return ran
 
 
+def configure_in_place(graph: Graph, ontology: str, **config: Any) -> None:
+    """Set how an ontology is embedded without building beside: what is there is stale from now on."""
+    given = EmbeddingConfig(**config)
+    configured = Configured(layout_of(given.space, "", given.chunking), embed_on_ingest=given.embed_on_ingest)
+    graph.transaction(lambda tx: write_configuration(tx, ontology, configured))
+
+
 def status(graph: Graph, ontology: str | None = None) -> EmbeddingStatus:
     """How many sources have the vectors they should have."""
-    counted = [plan.counted for plan in read_plans(graph, ontology).values()]
+    counted = [standing.counted for standing in read_standings(graph, ontology).values()]
     return embedding_status(graph, counted, ontology)

@@ -26,9 +26,12 @@ from kg_api.graph.database import Graph, Transaction
 from kg_api.jobs.run import Handler, JobRun
 from kg_api.settings import Settings, load_settings
 from kg_api.worker import main as product
+from tests.support.clock import move_clock
 
 Place = Literal["embedding", "before_cursor", "before_commit", "after_commit"]
 Fault = Literal["raise", "die", "freeze"]
+Stuck = Literal["looping", "hanging"]
+"""It asks between its steps whether to go on; or it never does."""
 
 TEST_KIND = "test"
 
@@ -47,6 +50,13 @@ class Plan:
     """Which batch of this process has the fault, from 1."""
     intervals: bool = False
     """Run jobs of kind `test` alone, writing when each was owned; wait for the file `go` first."""
+
+    stuck: Stuck | None = None
+    """Run jobs of kind `test` alone, and never get anything of them done."""
+    refuses: str = ""
+    """The model refuses texts that hold this, and whatever comes with them."""
+    clock: float = 0.0
+    """How many seconds its clock is ahead."""
 
     def as_json(self) -> str:
         """Give it as a command line's argument."""
@@ -73,7 +83,7 @@ class Faults:
             return
         self.notes.write_text(place)
         if self.plan.fault == "raise":
-            raise EmbeddingFailed(f"a fault of the test {place}")
+            raise RuntimeError(f"a fault of the test {place}")
         os.kill(os.getpid(), signal.SIGKILL if self.plan.fault == "die" else signal.SIGSTOP)
 
 
@@ -89,6 +99,8 @@ class RecordingEmbedder(DeterministicEmbedder):
         """See `Embedder`."""
         note(self._plan, "embedded", list(texts))
         self._faults.pass_by("embedding")
+        if self._plan.refuses and any(self._plan.refuses in text for text in texts):
+            raise EmbeddingFailed(f"the model does not take {self._plan.refuses!r}")
         time.sleep(self._plan.seconds_a_batch)
         return super().embed_passages(texts)
 
@@ -115,15 +127,33 @@ class Intervals:
         run.finish()
 
 
+class StuckHandler:
+    """Handles jobs of kind `test`: those of an ontology `fine` at once, others never."""
+
+    kind = TEST_KIND
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def run(self, run: JobRun) -> None:
+        """See `Handler`."""
+        while run.job.ontology != "fine":
+            time.sleep(0.05)
+            if self._plan.stuck == "looping":
+                run.checkpoint()
+        run.commit(lambda _: None, after="done", done=1)
+        run.finish()
+
+
 @dataclass(frozen=True, slots=True)
-class IntervalContainer(Container):
+class TestContainer(Container):
     """A container whose worker runs the test's jobs alone."""
 
     plan: Plan
 
     def handlers(self) -> list[Handler]:
         """Give the test's handler."""
-        return [Intervals(self.plan)]
+        return [StuckHandler(self.plan) if self.plan.stuck else Intervals(self.plan)]
 
 
 def note(plan: Plan, name: str, entry: Any) -> None:
@@ -135,6 +165,8 @@ def note(plan: Plan, name: str, entry: Any) -> None:
 
 def main(plan: Plan) -> None:
     """Work until stopped."""
+    if plan.clock:
+        note(plan, "clock", move_clock(plan.clock))
     faults = Faults(plan)
     product.open_container = partial(_open, plan, faults)
     jobs.advance = _around_advance(jobs.advance, faults)
@@ -143,13 +175,15 @@ def main(plan: Plan) -> None:
 
 
 def _open(plan: Plan, faults: Faults, settings: Settings, *, needs_embedder: bool) -> Container:
-    if not plan.intervals:
+    own = plan.intervals or plan.stuck
+    if not own:
         bootstrap._open_model = lambda *_: RecordingEmbedder(plan, faults)
     opened = bootstrap.open_container(settings, needs_embedder=needs_embedder)
-    if not plan.intervals:
+    if not own:
         return opened
-    _wait_at_barrier(Path(plan.folder))
-    return IntervalContainer(**{each.name: getattr(opened, each.name) for each in fields(opened)}, plan=plan)
+    if plan.intervals:
+        _wait_at_barrier(Path(plan.folder))
+    return TestContainer(**{each.name: getattr(opened, each.name) for each in fields(opened)}, plan=plan)
 
 
 def _wait_at_barrier(folder: Path) -> None:

@@ -36,6 +36,8 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "safetensors": "kg_api/chunk/",
     "apscheduler": "kg_api/jobs/",
     "httpx": ("kg_api/client/", "kg_api/embed/nomic.py"),
+    "httpx_sse": "kg_api/client/",
+    "sse_starlette": "kg_api/web/",
     "typer": "kg_cli/",
     "rich": "kg_cli/",
 }

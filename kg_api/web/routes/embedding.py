@@ -7,10 +7,16 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query
 from fastapi.openapi.models import Example
 
-from kg_api.models.configuration import EmbeddingConfig, EmbeddingConfiguration, EmbeddingStarted
+from kg_api.models.configuration import (
+    EmbeddingConfig,
+    EmbeddingConfiguration,
+    EmbeddingStarted,
+    RefusedSources,
+)
 from kg_api.models.documents import EmbeddingStatus
+from kg_api.models.regeneration import Regeneration, RegenerationStarted
 from kg_api.models.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
-from kg_api.web.dependencies import Ontology, Open
+from kg_api.web.dependencies import IdempotencyKey, Ontology, Open
 from kg_api.web.strict_json import StrictRoute
 
 router = APIRouter(tags=["embedding"], route_class=StrictRoute)
@@ -30,6 +36,11 @@ SPACES: dict[str, Example] = {
             "dimensions": 512,
         }
     }
+}
+REGENERATIONS: dict[str, Example] = {
+    "what is due, everywhere": {"value": {}},
+    "all of one ontology": {"value": {"ontology": "notes", "force": True}},
+    "what it would take": {"value": {"ontology": "notes", "selection": "stale", "dry_run": True}},
 }
 DryRun = Annotated[bool, Query(description="Only say what would follow; nothing is changed.")]
 
@@ -60,10 +71,10 @@ def put_embedding_config(
     *,
     dry_run: DryRun = False,
 ) -> EmbeddingConfiguration:
-    """Set the whole configuration; what is left out is the default. Says what is stale now and what it takes.
+    """Set the whole configuration; what is left out is the default. Says what is stale now.
 
-    Vectors that are stale are found as they are until a worker has made them anew; in another space there are
-    none yet, and full text answers. The ontology is made when it is not there.
+    What is embedded now goes on to answer until a worker has made all anew, then the new answers, by itself.
+    The ontology is made when it is not there.
     """
     return container.configure.set(ontology, config, dry_run=dry_run)
 
@@ -71,9 +82,29 @@ def put_embedding_config(
 @router.post(
     "/ontologies/{ontology}/embeddings", status_code=202, summary="Embed what is missing or stale, now"
 )
-def embed_ontology(container: Open, ontology: Ontology) -> EmbeddingStarted:
+def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey = None) -> EmbeddingStarted:
     """Start the job, whether or not new text is embedded by itself."""
-    return container.configure.embed(ontology)
+    return container.embeddings.embed(ontology, key)
+
+
+@router.get("/ontologies/{ontology}/refused", summary="What the model does not take")
+def refused(container: Open, ontology: Ontology) -> RefusedSources:
+    """Give the sources that were set aside, each with its reason. They are found by full text only.
+
+    They are tried again when their text or the configuration changes, by
+    `POST /ontologies/{ontology}/embeddings` and by `POST /jobs/{job_id}/retry`.
+    """
+    return container.configure.refused(ontology)
+
+
+@router.post("/embeddings/regenerate", status_code=202, summary="Make embeddings anew")
+def regenerate(
+    container: Open,
+    asked: Annotated[Regeneration, Body(openapi_examples=REGENERATIONS)],
+    key: IdempotencyKey = None,
+) -> RegenerationStarted:
+    """Start the jobs that embed what is missing or stale, of one ontology or of all; or say what it takes."""
+    return container.embeddings.regenerate(asked, key)
 
 
 @router.get("/embedding/spaces", summary="All embedding spaces and their models")

@@ -7,11 +7,15 @@ from fastapi import APIRouter, Request, Response
 from kg_api import __version__
 from kg_api.bootstrap import Container
 from kg_api.errors import KgError
+from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
-from kg_api.graph.spaces import list_spaces
+from kg_api.graph.spaces import all_spaces
 from kg_api.models.health import Check, Health, Readiness
+from kg_api.models.spaces import FIRST_SLUG
 from kg_api.search.service import TEXT_INDEX
+from kg_api.spaces.plans import read_standings, space_of_new
 from kg_api.web.opening import Opening
+from kg_api.web.queue_watch import QueueWatch
 
 router = APIRouter(tags=["health"])
 
@@ -24,21 +28,23 @@ async def health() -> Health:
 
 @router.get("/ready", summary="Can it do its work?", responses={503: {"model": Readiness}})
 def ready(request: Request, response: Response) -> Readiness:
-    """Check database, schema, indexes and model. 503 until all that searches need is there."""
-    opening: Opening = request.app.state.opening
-    readiness = readiness_of(opening)
+    """Check database, schema, indexes, model and worker.
+
+    503 until all that searches need is there, and when work waits that no worker takes.
+    """
+    readiness = readiness_of(request.app.state.opening, request.app.state.queue)
     if not readiness.ready:
         response.status_code = 503
     return readiness
 
 
-def readiness_of(opening: Opening) -> Readiness:
+def readiness_of(opening: Opening, queue: QueueWatch) -> Readiness:
     """Check all parts; a missing model alone leaves the service ready, for it searches by full text then."""
     if reason := opening.waiting_for():
         return Readiness(ready=False, waiting_for=reason)
     try:
         container = opening.container()
-        checks = [*_index_checks(container), _model_check(container)]
+        checks = [*_index_checks(container.graph), _model_check(container), queue.check()]
     except KgError as error:
         return Readiness(ready=False, waiting_for=str(error), checks=[])
     blocking = [check for check in checks if not check.ok and check.name != "model"]
@@ -46,26 +52,28 @@ def readiness_of(opening: Opening) -> Readiness:
     return Readiness(ready=not blocking, waiting_for=waiting_for, checks=checks)
 
 
-def _index_checks(container: Container) -> list[Check]:
-    states = index_states(container.graph)
-    wanted = {TEXT_INDEX, *(space.index_name for space in list_spaces(container.graph))}
-    missing = wanted - states.keys()
-    there = [
-        Check(
-            name=name,
-            ok=state.online,
-            detail=f"index {name} is {state.state.lower()}, {state.percent:.0f} % populated",
-        )
-        for name, state in states.items()
-    ]
-    return [
-        *there,
-        *(Check(name=name, ok=False, detail=f"index {name} is not there") for name in sorted(missing)),
-    ]
+def _index_checks(graph: Graph) -> list[Check]:
+    """The indexes that searches use now; one that is being built beside is nobody's concern yet."""
+    wanted = {TEXT_INDEX, *_vector_indexes(graph)}
+    states = index_states(graph)
+    checks: list[Check] = []
+    for name in sorted(wanted):
+        if state := states.get(name):
+            told = f"index {name} is {state.state.lower()}, {state.percent:.0f} % populated"
+            checks.append(Check(name=name, ok=state.online, detail=told))
+        else:
+            checks.append(Check(name=name, ok=False, detail=f"index {name} is not there"))
+    return checks
+
+
+def _vector_indexes(graph: Graph) -> set[str]:
+    first = all_spaces(graph).get(FIRST_SLUG)
+    used = {standing.answering.space.index_name for standing in read_standings(graph).values()}
+    return used | ({first.index_name} if first else set())
 
 
 def _model_check(container: Container) -> Check:
-    first = container.spaces.get()
+    first = container.spaces.of(space_of_new(all_spaces(container.graph)))
     if problem := first.problem():
         return Check(name="model", ok=False, detail=f"full text only: {problem}")
     return Check(name="model", ok=True, detail=first.space.identity.model)

@@ -11,7 +11,7 @@ from kg_api.models.documents import (
     DocumentPage,
     OntologyList,
 )
-from kg_api.spaces.plans import read_plans
+from kg_api.spaces.plans import read_standings
 from kg_api.web.dependencies import DocumentId, Offset, Ontology, OntologyFilter, Open, PageSize
 
 router = APIRouter(tags=["library"])
@@ -20,7 +20,7 @@ router = APIRouter(tags=["library"])
 @router.get("/ontologies", summary="All ontologies")
 def list_ontologies(container: Open) -> OntologyList:
     """Give every ontology with its counts of documents, sources and embedded sources."""
-    counted = [plan.counted for plan in read_plans(container.graph).values()]
+    counted = [standing.counted for standing in read_standings(container.graph).values()]
     return OntologyList(ontologies=library.list_ontologies(container.graph, counted))
 
 

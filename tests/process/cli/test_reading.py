@@ -132,6 +132,7 @@ IN_80_COLUMNS = {
     "ontologies": ["ontologies"],
     "jobs": ["jobs", "list"],
     "job": ["jobs", "show", "{job}"],
+    "queue": ["jobs", "queue"],
     "status": ["admin", "source-embeddings", "status"],
 }
 

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
+import time
+from typing import Any
 
 import neo4j
 import pytest
 
+from kg_api.errors import DatabaseUnavailable
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
-from tests.support.running import Service, environment
+from tests.process.cli.doubles import Reply, Request, answering, problem
+from tests.support.running import Service, environment, wait_until
+
+FIELDS: dict[str, Any] = {
+    "job_id": "j1",
+    "kind": "source_embedding",
+    "ontology": "notes",
+    "attempts": 1,
+    "total": 9,
+    **dict.fromkeys(("started_at", "finished_at", "rate", "eta_seconds", "error", "worker")),
+    **dict.fromkeys(("created_at", "run_after"), "2026-01-01T00:00:00Z"),
+}
+"""Of a job as a service tells it, but for state and `done`."""
 
 
 @pytest.fixture
@@ -64,3 +80,77 @@ def test_an_interrupted_watch_ends_without_a_trace(server: Neo4jServer, service:
         watching.send_signal(signal.SIGINT)
         _, errors = watching.communicate(timeout=20)
     assert (watching.returncode, "Traceback" in errors) == (130, False)
+
+
+def test_a_dead_job_is_mentioned_when_nothing_is_left(
+    kg: Kg, graph: Graph, driver: neo4j.Driver, job: str
+) -> None:
+    ended(graph, driver, job, "dead", "EmbeddingFailed: the model gave NaN")
+    with driver.session() as session:
+        session.run("MATCH (j:Job) SET j.finished_at = datetime.realtime()").consume()
+    ran = kg("jobs", "watch")
+    assert ran.returncode == 0
+    assert "No job is waiting or running" in ran.stderr
+    assert "a job has died; why: kg jobs list --state dead" in ran.stderr
+
+
+def test_a_job_of_another_ontology_is_not_watched(kg: Kg, job: str) -> None:
+    assert job
+    assert "No job is waiting or running" in kg("jobs", "watch", "--ontology", "other").stderr
+
+
+def test_a_watch_ends_with_its_jobs_by_events(
+    server: Neo4jServer, service: Service, graph: Graph, job: str
+) -> None:
+    """Two jobs, cancelled while they are watched: both reasons are told."""
+    other = graph.transaction(lambda tx: jobs.request_job(tx, "test", "other", added=1))
+    with subprocess.Popen(
+        [sys.executable, "-m", "kg_cli.main", "jobs", "watch"],
+        env=environment(server, KG_API_URL=service.url),
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as watching:
+        for job_id in (job, other):
+            wait_until(lambda job_id=job_id: f"/jobs/{job_id}" in service.output(), 60)
+        for job_id in (job, other):
+            jobs.cancel_job(graph, job_id)
+        begun = time.monotonic()
+        _, errors = watching.communicate(timeout=30)
+    assert time.monotonic() - begun < 15
+    assert watching.returncode == 1
+    assert [f"job {job_id} is cancelled" in errors for job_id in (job, other)] == [True, True]
+
+
+def test_a_service_without_events_is_asked_again_and_again(kg: Kg) -> None:
+    asked: list[str] = []
+
+    def answer(request: Request) -> Reply:
+        asked.append(request.path)
+        if request.path != "/jobs/j1":
+            return Reply(404, b'{"detail": "Not Found"}')
+        done = asked.count("/jobs/j1") * 3
+        state = "completed" if done == 9 else "running"
+        return Reply(200, json.dumps({**FIELDS, "state": state, "done": done}).encode())
+
+    with answering(answer) as url:
+        ran = kg("jobs", "watch", "j1", env={"KG_API_URL": url})
+    assert ran.returncode == 0, ran.stderr
+    assert asked == ["/jobs/j1", "/jobs/j1/events", "/jobs/j1", "/jobs/j1"]
+
+
+def test_a_database_that_goes_away_while_one_watches_is_waited_for(kg: Kg) -> None:
+    """The events fail, the job itself fails once, then it is there and done."""
+    asked: list[str] = []
+
+    def answer(request: Request) -> Reply:
+        asked.append(request.path)
+        if request.path.endswith("/events") or asked.count("/jobs/j1") == 2:
+            return problem(DatabaseUnavailable("Neo4j is away"))
+        state = "running" if len(asked) == 1 else "completed"
+        return Reply(200, json.dumps({**FIELDS, "state": state, "done": 9}).encode())
+
+    with answering(answer) as url:
+        ran = kg("jobs", "watch", "j1", env={"KG_API_URL": url})
+    assert ran.returncode == 0, ran.stderr
+    assert asked == ["/jobs/j1", "/jobs/j1/events", "/jobs/j1", "/jobs/j1"]
+    assert "trying again: Neo4j is away" in ran.stderr

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from kg_api.graph.database import Graph
+from kg_api.graph.spaces import ensure_space
 from tests.neo4j_server import Neo4jServer
 from tests.process.jobs.crew import Crew, tell
+from tests.support.embedders import small_embedder
 from tests.support.running import Service, serve
 
 
@@ -30,3 +33,11 @@ def service(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> It
     running = serve(server, tmp_path_factory.mktemp("service"))
     yield running
     running.kill()
+
+
+@pytest.fixture
+def http(service: Service, graph: Graph) -> Iterator[httpx.Client]:
+    """Raw HTTP to the service, on an empty database."""
+    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+        yield client

@@ -19,6 +19,7 @@ from kg_api.graph.documents import store_document
 from kg_api.graph.jobs import find_job
 from kg_api.models.jobs import Job, JobState
 from tests.neo4j_server import Neo4jServer
+from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.records import record
 from tests.support.running import Running, environment, wait_until
@@ -115,6 +116,11 @@ def seed(graph: Graph, sources: int, ontology: str = "notes") -> str:
     return job_id
 
 
+def embedded(driver: neo4j.Driver) -> int:
+    """How many sources have a vector."""
+    return rows(driver, "MATCH (s:Source) WHERE s.embedding IS NOT NULL RETURN count(s) AS n")[0]["n"]
+
+
 def until_owned(graph: Graph, job_id: str, *, other_than: str | None = None) -> Job:
     """Wait until a worker has taken the job, another than the one named; it may have ended it already."""
     wait_until(
@@ -125,14 +131,15 @@ def until_owned(graph: Graph, job_id: str, *, other_than: str | None = None) -> 
     return find_job(graph, job_id)
 
 
+def until_state(graph: Graph, job_id: str, *states: JobState, seconds: float = PATIENCE) -> Job:
+    """Wait until a job is in one of some states."""
+    wait_until(lambda: find_job(graph, job_id).state in states, seconds, lambda: str(find_job(graph, job_id)))
+    return find_job(graph, job_id)
+
+
 def until_done(graph: Graph, job_id: str, seconds: float = PATIENCE) -> Job:
     """Wait until the job is completed."""
-    wait_until(
-        lambda: find_job(graph, job_id).state is JobState.COMPLETED,
-        seconds,
-        lambda: str(find_job(graph, job_id)),
-    )
-    return find_job(graph, job_id)
+    return until_state(graph, job_id, JobState.COMPLETED, seconds=seconds)
 
 
 def until_progress(graph: Graph, job_id: str, done: int = 1) -> None:
@@ -142,14 +149,13 @@ def until_progress(graph: Graph, job_id: str, done: int = 1) -> None:
 
 def assert_all_embedded(driver: neo4j.Driver, sources: int) -> None:
     """Every source is there once, with the very vector that the model gives for its text."""
-    with driver.session() as session:
-        rows = session.run("MATCH (s:Source) RETURN s.full_text AS text, s.embedding AS vector").data()
-        chunks = session.run("MATCH (c:Chunk) RETURN count(c)").single(strict=True).value()
-    missing = sum(row["vector"] is None for row in rows)
-    assert (len(rows), len({row["text"] for row in rows}), missing, chunks) == (sources, sources, 0, 0)
-    stored = np.array([row["vector"] for row in rows], dtype=np.float32)
+    found = rows(driver, "MATCH (s:Source) RETURN s.full_text AS text, s.embedding AS vector")
+    chunks = rows(driver, "MATCH (c:Chunk) RETURN count(c) AS n")[0]["n"]
+    missing = sum(row["vector"] is None for row in found)
+    assert (len(found), len({row["text"] for row in found}), missing, chunks) == (sources, sources, 0, 0)
+    stored = np.array([row["vector"] for row in found], dtype=np.float32)
     np.testing.assert_array_equal(
-        stored, small_embedder().embed_passages([row["text"].strip() for row in rows])
+        stored, small_embedder().embed_passages([row["text"].strip() for row in found])
     )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -12,39 +15,48 @@ import httpx
 import neo4j
 import pytest
 
+from kg_api.client import KgClient
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs import find_job
-from kg_api.models.jobs import JobState
+from kg_api.models.jobs import Job, JobState
 from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, seed, tell, until_done, until_owned
-from tests.support.running import Service, wait_until
+from tests.support.running import Service, environment, wait_until
 
 COMPLETED = {"state": "completed", "kind": "source_embedding", "ontology": None, "hidden": []}
 
 
 @dataclass
 class Watcher:
-    """Polls a job over REST in a thread of its own, as a person's progress bar does."""
+    """Polls a job over REST, and follows it by Server-Sent Events, as progress bars do."""
 
-    url: str
+    service: Service
+    job_id: str
+    followed: list[Job] = field(default_factory=list[Job])
     seen: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def __post_init__(self) -> None:
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._poll)
+        self._threads = [threading.Thread(target=each) for each in (self._poll, self._follow)]
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
 
     def _poll(self) -> None:
         with httpx.Client(timeout=30) as client:
             while not self._ended.wait(0.05):
-                answer = client.get(self.url)
+                answer = client.get(f"{self.service.url}/jobs/{self.job_id}")
                 self.seen.append({"status": answer.status_code, **answer.json()})
+
+    def _follow(self) -> None:
+        with KgClient(self.service.url) as client:
+            self.followed += client.follow_job(self.job_id)
 
 
 @dataclass(frozen=True)
@@ -73,7 +85,7 @@ def test_kills_lose_nothing_and_do_nothing_twice(
 ) -> None:
     dice = random.Random(11)
     job_id = seed(graph, size.sources)
-    with Watcher(f"{service.url}/jobs/{job_id}") as watcher:
+    with Watcher(service, job_id) as watcher:
         for _ in range(size.kills):
             victim, before = crew.hire(size.seconds_a_batch), find_job(graph, job_id).worker
             until_owned(graph, job_id, other_than=before)
@@ -89,6 +101,22 @@ def test_kills_lose_nothing_and_do_nothing_twice(
     tell(f"{size.kills} kills, {again} of {size.sources} sources embedded again")
     assert again <= size.kills * BATCH
     assert_monotone(watcher.seen, size.sources)
+    assert_same_for_all(crew, watcher)
+
+
+def assert_same_for_all(crew: Crew, watcher: Watcher) -> None:
+    """Events and command line tell what REST tells."""
+    followed = [each.done for each in watcher.followed]
+    assert followed == sorted(followed)
+    assert len(set(followed)) > 5, "too few events to say anything"
+    told = subprocess.run(
+        [sys.executable, "-m", "kg_cli.main", "jobs", "show", watcher.job_id, "--json"],
+        env=environment(crew.server, KG_API_URL=watcher.service.url),
+        check=True,
+        capture_output=True,
+    )
+    rest = {name: value for name, value in watcher.seen[-1].items() if name != "status"}
+    assert watcher.followed[-1].model_dump(mode="json") == json.loads(told.stdout) == rest
 
 
 def assert_monotone(seen: list[dict[str, Any]], sources: int) -> None:

@@ -32,7 +32,7 @@ AT_ONCE = 2.0
 def test_a_signal_ends_the_batch_and_gives_the_job_to_the_next_at_once(
     crew: Crew, graph: Graph, driver: neo4j.Driver, number: signal.Signals
 ) -> None:
-    job_id = seed(graph, 4 * BATCH)
+    job_id = seed(graph, 20 * BATCH)
     first = crew.hire(1.5, env=LONG_LEASE)
     owner = until_owned(graph, job_id)
     crew.hire_and_wait(env=LONG_LEASE)
@@ -47,7 +47,7 @@ def test_a_signal_ends_the_batch_and_gives_the_job_to_the_next_at_once(
     assert len(crew.batches(first)) == begun, "no batch is begun after the signal"
     assert crew.embedded_again() == 0, "the batch at hand was ended"
     assert (done.attempts, stumbles(driver, job_id)) == (2, 0)
-    assert_all_embedded(driver, 4 * BATCH)
+    assert_all_embedded(driver, 20 * BATCH)
 
 
 def test_a_signal_ends_an_idle_worker_and_one_that_waits_for_the_database(crew: Crew) -> None:
@@ -76,3 +76,18 @@ def test_a_second_signal_ends_the_worker_at_once_and_nothing_is_lost(
     crew.hire()
     assert until_done(graph, job_id).done == 3 * BATCH
     assert_all_embedded(driver, 3 * BATCH)
+
+
+def test_a_batch_that_takes_longer_than_the_grace_is_left_to_the_next_worker(
+    crew: Crew, graph: Graph, driver: neo4j.Driver
+) -> None:
+    job_id = seed(graph, 2 * BATCH)
+    first = crew.hire(60.0, env={"KG_WORKER__GRACE_SECONDS": "1"})
+    wait_until(lambda: bool(crew.batches(first)), PATIENCE)
+    first.signal(signal.SIGTERM)
+    begun = time.monotonic()
+    assert first.process.wait(10) != 0
+    assert 0.9 < time.monotonic() - begun < 1 + AT_ONCE
+    crew.hire()
+    assert until_done(graph, job_id).done == 2 * BATCH
+    assert_all_embedded(driver, 2 * BATCH)

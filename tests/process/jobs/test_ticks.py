@@ -1,12 +1,17 @@
-"""Every worker ticks; a slot of the schedule is one job all the same (G22)."""
+"""Every worker ticks, a slot of the schedule is one job all the same (G22); missed ones are one (G23)."""
 
 from __future__ import annotations
 
+import signal
 import time
+from itertools import pairwise
 
 import neo4j
+import pytest
 
-from tests.process.jobs.crew import Crew
+from tests.process.jobs.crew import Crew, said
+from tests.support.cypher import rows
+from tests.support.running import wait_until
 
 SECONDS = 5
 
@@ -26,3 +31,54 @@ def test_three_workers_make_one_job_a_slot(crew: Crew, driver: neo4j.Driver) -> 
     assert len(inside) >= SECONDS // 2, "they go on; a slot is left out only while one before it runs"
     assert {row["n"] for row in rows} <= {0, 1}, "each ran once"
     assert sum(row["n"] for row in rows) >= len(rows) - 1
+
+
+def test_a_worker_that_missed_five_slots_makes_up_for_them_by_one_job(
+    crew: Crew, driver: neo4j.Driver
+) -> None:
+    """APScheduler alone would forget what is later than a second."""
+    worker = crew.hire_and_wait(env={"KG_WORKER__TICK_SECONDS": "1"})
+    wait_until(lambda: len(made_since(driver, 0)) > 1, 20, worker.output)
+    worker.signal(signal.SIGSTOP)
+    time.sleep(6)
+    returned = now(driver)
+    worker.signal(signal.SIGCONT)
+    wait_until(lambda: bool(made_since(driver, returned)), 10, worker.output)
+    assert len(made_since(driver, returned)) <= now(driver) - returned + 1, "one a slot"
+    assert gap(driver) >= 5, "nothing was made for a slot that had passed"
+    wait_until(lambda: len(made_since(driver, returned)) > 2, 20, worker.output)
+    assert not said(worker, "tick missed")
+    assert "was missed by" not in worker.output()
+
+
+@pytest.mark.full
+def test_a_worker_that_was_down_over_five_slots_looks_once_when_it_returns(crew: Crew) -> None:
+    before = crew.hire_and_wait(env={"KG_WORKER__TICK_SECONDS": "1"})
+    wait_until(lambda: said(before, "job completed"), 20, before.output)
+    before.kill()
+    time.sleep(5)
+    after = crew.hire_and_wait(env={"KG_WORKER__TICK_SECONDS": "3600"})
+    wait_until(lambda: said(after, "job completed"), 20, after.output)
+    time.sleep(1)
+    assert after.output().count('"event": "job taken"') == 1
+
+
+def made_since(driver: neo4j.Driver, moment: float) -> list[float]:
+    """When backfills were enqueued, in seconds of the database's clock."""
+    made = rows(
+        driver,
+        "MATCH (j:Job {kind: 'backfill'}) WITH j.created_at.epochMillis / 1000.0 AS at "
+        "WHERE at >= $moment RETURN at ORDER BY at",
+        moment=moment,
+    )
+    return [row["at"] for row in made]
+
+
+def gap(driver: neo4j.Driver) -> float:
+    """The longest time between two backfills, in seconds."""
+    made = made_since(driver, 0)
+    return max(after - before for before, after in pairwise(made))
+
+
+def now(driver: neo4j.Driver) -> float:
+    return rows(driver, "RETURN datetime.realtime().epochMillis / 1000.0 AS now")[0]["now"]

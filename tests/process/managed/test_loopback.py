@@ -129,10 +129,19 @@ def test_an_address_is_asked_the_way_its_scheme_says() -> None:
         assert not bolt.uri_answers(f"bolt+s://127.0.0.1:{port}")
 
 
+BACKLOG = (
+    b'{"waiting_for": "a worker", "checks": [{"name": "worker", "ok": false}, '
+    b'{"name": "source_text", "ok": true}, {"name": "model", "ok": false}]}'
+)
+"""Jobs wait that no worker takes, and the model does not answer: searches go on by full text."""
+
+
 @pytest.mark.parametrize(
     ("status", "body", "expected"),
     [
-        (200, b'{"ready": true}', ApiAnswer(reached=True, ready=True)),
+        (200, b'{"ready": true}', ApiAnswer(reached=True, ready=True, serves=True)),
+        (503, BACKLOG, ApiAnswer(reached=True, waiting_for="a worker", serves=True)),
+        (503, BACKLOG.replace(b"true", b"false"), ApiAnswer(reached=True, waiting_for="a worker")),
         (503, b'{"waiting_for": "indexes"}', ApiAnswer(reached=True, waiting_for="indexes")),
         (503, b"{}", ApiAnswer(reached=True, waiting_for="the service")),
         (200, b"<html>", ApiAnswer(reached=True, waiting_for="the service, which answers HTTP 200")),

@@ -84,7 +84,7 @@ def test_a_client_configures_an_ontology_and_is_told_what_follows(world: World, 
         ({"strategy": "paragraph", "overlap": 3}, "paragraph has no overlap"),
         ({"strategy": "sentence", "parent_size": 4000}, "has no parents"),
         ({"strategy": "hierarchical", "parent_size": 600}, "parent_size is from 1024"),
-        ({"space": "nowhere"}, "there is no embedding space 'nowhere'"),
+        ({"space": "nowhere"}, "the embedding space 'nowhere' is not there"),
         ({"space": "NO"}, "space"),
         ({"embed_on_ingest": "yes"}, "embed_on_ingest"),
         ({"size": 3}, "size"),
@@ -115,7 +115,7 @@ def test_a_person_configures_an_ontology(world: World) -> None:
     assert [each for each in wanted if each not in told] == [], printed
     for wrong, word in (
         (("--chunk-size", "3"), "from 20 to 2000 words"),
-        (("--space", "nowhere"), "kg admin embedding add"),
+        (("--space", "nowhere"), "kg admin spaces create"),
         (("--strategy", "chapters"), "chapters"),
     ):
         refused = world.kg(*command, *wrong)

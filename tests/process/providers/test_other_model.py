@@ -60,7 +60,7 @@ def test_service_and_worker_do_not_start_with_it(world: World, model: Model, tmp
         assert refusal.exit_code == REFUSED, refusal
         assert EXPLAINED in refusal.message
         assert "has the cosine" in refusal.message
-        assert "kg admin embedding add" in refusal.message
+        assert "kg admin spaces create" in refusal.message
 
 
 def test_health_tells_it(world: World, model: Model) -> None:

@@ -85,6 +85,6 @@ def test_settings_of_another_model_than_the_stored_vectors_are_refused(
     asked = len(provider.requests)
     for refusal in refusals(server, tmp_path, OPENAI_BASE_URL=provider.openai_url, **KEY, **env):
         assert refusal.exit_code == REFUSED, refusal
-        assert all(each in refusal.message for each in [*told, "kg admin embedding add"]), refusal
+        assert all(each in refusal.message for each in [*told, "kg admin spaces create"]), refusal
     assert find_space(empty_graph).identity == stored
     assert len(provider.requests) == asked

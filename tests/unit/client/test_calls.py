@@ -7,37 +7,54 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.client import calls
-from kg_api.client.calls import Call
+from kg_api.client.areas import embedding, folders, health, ingest, jobs, library, search, switching
+from kg_api.client.call import Call
 from kg_api.errors import InvalidInput
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 
 EVERY_CALL: list[Call[Any]] = [
-    calls.search_sources("a"),
-    calls.ingest_text("t", ontology="o", document="d"),
-    calls.ingest_bytes(b"t", ontology="o", document="d"),
-    calls.ontologies(),
-    calls.delete_ontology("o"),
-    calls.documents("o", 0, 10),
-    calls.document("d"),
-    calls.delete_document("d"),
-    calls.source("s"),
-    calls.source_context("s", 2),
-    calls.embedding_status(None),
-    calls.embedding_status("o"),
-    calls.embedding_config("o"),
-    calls.set_embedding_config("o", strategy="sentence"),
-    calls.embed_ontology("o"),
-    calls.spaces(),
-    calls.add_space(slug="s", provider="openai"),
-    calls.embedding_health(),
-    calls.preview_text("t", ontology="o", document="d"),
-    calls.preview_bytes(b"t", ontology="o", document="d"),
-    calls.jobs("queued", "source_embedding", "o", 0, 10),
-    calls.job("j"),
-    calls.health(),
-    calls.readiness(),
+    search.search_sources("a"),
+    ingest.ingest_text("t", ontology="o", document="d"),
+    ingest.ingest_bytes(b"t", ontology="o", document="d"),
+    library.ontologies(),
+    library.delete_ontology("o"),
+    library.documents("o", 0, 10),
+    library.document("d"),
+    library.delete_document("d"),
+    folders.folders(),
+    folders.folder("f"),
+    folders.add_folder(path="/f", ontology="o"),
+    folders.scan_folder("f", allow_empty=True),
+    folders.remove_folder("f", delete_documents=True),
+    search.source("s"),
+    search.source_context("s", 2),
+    library.embedding_status(None),
+    library.embedding_status("o"),
+    embedding.embedding_config("o"),
+    embedding.set_embedding_config("o", strategy="sentence"),
+    embedding.embed_ontology("o"),
+    embedding.spaces(),
+    embedding.add_space(slug="s", provider="openai"),
+    embedding.embedding_health(),
+    switching.regenerate(ontology="o", selection="stale"),
+    switching.refused("o"),
+    switching.build_space("s", ontologies=["o"], activate=True),
+    switching.check_space("s", "o"),
+    switching.activate_space("s", None),
+    switching.rollback_space("s", ["o"]),
+    switching.drop_space("s", "o"),
+    ingest.preview_text("t", ontology="o", document="d"),
+    ingest.preview_bytes(b"t", ontology="o", document="d"),
+    jobs.jobs("queued", "source_embedding", "o", 0, 10),
+    jobs.job("j"),
+    jobs.cancel_job("j"),
+    jobs.retry_job("j"),
+    jobs.follow_job("j"),
+    jobs.follow_jobs("o"),
+    jobs.queue(),
+    health.health(),
+    health.readiness(),
 ]
 
 
@@ -61,29 +78,29 @@ def test_there_is_a_call_for_every_operation_of_the_service_and_no_other() -> No
 def test_the_parameters_of_a_call_are_those_of_its_operation() -> None:
     described = create_app(load_settings(), lambda _: None).openapi()["paths"]
     for path, call in (
-        ("/documents", calls.documents("o", 0, 10)),
-        ("/jobs", calls.jobs("queued", "k", "o", 0, 10)),
+        ("/documents", library.documents("o", 0, 10)),
+        ("/jobs", jobs.jobs("queued", "k", "o", 0, 10)),
     ):
         assert call.params.keys() == {each["name"] for each in described[path]["get"]["parameters"]}
 
 
 @given(st.text(min_size=1))
 def test_an_id_is_one_part_of_the_path_whatever_it_holds(identity: str) -> None:
-    for call in (calls.document(identity), calls.job(identity), calls.delete_ontology(identity)):
+    for call in (library.document(identity), jobs.job(identity), library.delete_ontology(identity)):
         assert call.path.count("/") == 2
         assert call.path.isascii()
         assert not set("?#; \r\n") & set(call.path)
 
 
 def test_half_a_surrogate_pair_is_not_found_rather_than_a_crash() -> None:
-    assert calls.job("\ud800").path == "/jobs/%3F"
-    assert calls.documents("\ud800", 0, 1).params["ontology"] == "?"
+    assert jobs.job("\ud800").path == "/jobs/%3F"
+    assert library.documents("\ud800", 0, 1).params["ontology"] == "?"
 
 
 def test_only_what_was_given_is_sent() -> None:
-    assert calls.search_sources("a", ontology=None, limit=5).json == {"query_text": "a", "limit": 5}
-    assert calls.documents(None, 0, 1).params == {"offset": 0, "limit": 1}
-    assert calls.ingest_text("t", ontology="o", document="d", uri=None, metadata={"a": 1}).json == {
+    assert search.search_sources("a", ontology=None, limit=5).json == {"query_text": "a", "limit": 5}
+    assert library.documents(None, 0, 1).params == {"offset": 0, "limit": 1}
+    assert ingest.ingest_text("t", ontology="o", document="d", uri=None, metadata={"a": 1}).json == {
         "text": "t",
         "ontology": "o",
         "document": "d",
@@ -92,7 +109,7 @@ def test_only_what_was_given_is_sent() -> None:
 
 
 def test_an_upload_is_a_file_with_fields() -> None:
-    call = calls.ingest_bytes(b"t", ontology="o", document="d", uri=None, metadata={"a": "é"})
+    call = ingest.ingest_bytes(b"t", ontology="o", document="d", uri=None, metadata={"a": "é"})
     assert call.files == {"file": ("file", b"t")}
     assert call.data is not None
     assert json.loads(call.data.pop("metadata")) == {"a": "é"}
@@ -112,7 +129,7 @@ def test_an_upload_is_a_file_with_fields() -> None:
 )
 def test_a_search_that_cannot_be_is_refused_before_it_is_sent(options: dict[str, Any], told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
-        calls.search_sources(**{"query_text": "a", **options})
+        search.search_sources(**{"query_text": "a", **options})
 
 
 @pytest.mark.parametrize(
@@ -120,6 +137,6 @@ def test_a_search_that_cannot_be_is_refused_before_it_is_sent(options: dict[str,
 )
 def test_a_document_that_cannot_be_is_refused_before_it_is_sent(about: dict[str, Any]) -> None:
     about = {"ontology": "o", "document": "d", **about}
-    for send in (lambda: calls.ingest_bytes(b"t", **about), lambda: calls.ingest_text("t", **about)):
+    for send in (lambda: ingest.ingest_bytes(b"t", **about), lambda: ingest.ingest_text("t", **about)):
         with pytest.raises(InvalidInput):
             send()

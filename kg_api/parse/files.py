@@ -1,4 +1,4 @@
-"""Which files an ingest takes, and what each is called."""
+"""Which files of a folder are taken, and what each is called: the same for an ingest and for a scan."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from kg_api.errors import InvalidInput
 
@@ -20,6 +21,15 @@ class FileToIngest:
     document: str
 
 
+class Problem(NamedTuple):
+    """A path that cannot be taken."""
+
+    path: str
+    reason: str
+    document: str
+    """The name its document would have; of a folder that cannot be listed, what those below it begin with."""
+
+
 @dataclass(slots=True)
 class Selection:
     """What was found under the paths given."""
@@ -27,8 +37,7 @@ class Selection:
     files: list[FileToIngest] = field(default_factory=list[FileToIngest])
     left_out: Counter[str] = field(default_factory=Counter[str])
     """How many files of each other ending, in folders; they are told, not passed over silently."""
-    problems: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """Paths that cannot be taken, with the reason."""
+    problems: list[Problem] = field(default_factory=list[Problem])
 
 
 def select(paths: Iterable[Path], suffixes: Collection[str], prefix: str = "") -> Selection:
@@ -44,7 +53,7 @@ def select(paths: Iterable[Path], suffixes: Collection[str], prefix: str = "") -
     owners: dict[str, Path] = {}
     for path in paths:
         wanted = suffixes if path.is_dir() else None
-        for found in _below(path, selection):
+        for found in _below(path, prefix, selection):
             if wanted is not None and found.suffix.lower() not in wanted:
                 selection.left_out[shown(found.suffix.lower()) or "no ending"] += 1
                 continue
@@ -58,7 +67,7 @@ def shown(path: str | Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _below(path: Path, selection: Selection) -> Iterator[Path]:
+def _below(path: Path, prefix: str, selection: Selection) -> Iterator[Path]:
     if not path.exists():
         raise InvalidInput(f"{shown(path)}: no such file or folder")
     if not path.is_dir():
@@ -66,7 +75,10 @@ def _below(path: Path, selection: Selection) -> Iterator[Path]:
         return
 
     def unlisted(error: OSError) -> None:
-        selection.problems.append((shown(error.filename), f"cannot be listed: {error.strerror}"))
+        below = Path(error.filename).relative_to(path)
+        beginning = prefix + (f"{below.as_posix()}/" if below.parts else "")
+        reason = f"cannot be listed: {error.strerror}"
+        selection.problems.append(Problem(shown(error.filename), reason, beginning))
 
     for folder, subfolders, files in os.walk(path, onerror=unlisted):
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
@@ -84,7 +96,7 @@ def _take(file: FileToIngest, owners: dict[str, Path], selection: Selection) -> 
     elif owner is not None and not owner.samefile(file.path):
         problem = f"the name {file.document!r} is taken by {shown(owner)}; ingest it by itself with --prefix"
     if problem:
-        selection.problems.append((shown(file.path), problem))
+        selection.problems.append(Problem(shown(file.path), problem, file.document))
 
 
 def _problem(file: FileToIngest) -> str | None:

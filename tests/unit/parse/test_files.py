@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_cli.files import Selection, select, shown
+from kg_api.parse.files import Selection, select, shown
 
 SUFFIXES = {".md", ".txt"}
 
@@ -73,7 +73,7 @@ def test_the_second_of_two_equal_names_is_a_problem(tmp_path: Path) -> None:
     put(tmp_path, "one/a.md", "one/b.md", "two/a.md")
     selection = select([tmp_path / "one", tmp_path / "two"], SUFFIXES)
     assert [file.path for file in selection.files] == [tmp_path / "one/a.md", tmp_path / "one/b.md"]
-    [(path, reason)] = selection.problems
+    [(path, reason, _)] = selection.problems
     assert path == str(tmp_path / "two/a.md")
     assert str(tmp_path / "one/a.md") in reason
     assert "--prefix" in reason
@@ -103,7 +103,7 @@ def test_what_cannot_be_read_is_a_problem_each(tmp_path: Path) -> None:
     put(tmp_path, "good.md")
     selection = select([tmp_path], SUFFIXES)
     assert names(selection) == ["good.md"]
-    told = {Path(path).name: reason for path, reason in selection.problems}
+    told = {Path(path).name: reason for path, reason, _ in selection.problems}
     assert told == {
         "circle.md": "cannot be read: Too many levels of symbolic links",
         "gone.md": "cannot be read: No such file or directory",
@@ -113,7 +113,7 @@ def test_what_cannot_be_read_is_a_problem_each(tmp_path: Path) -> None:
 
 def test_a_name_that_is_no_utf8_is_a_problem_and_can_be_printed(tmp_path: Path) -> None:
     put(tmp_path, os.fsdecode(b"caf\xe9.md"))
-    [(path, reason)] = select([tmp_path], SUFFIXES).problems
+    [(path, reason, _)] = select([tmp_path], SUFFIXES).problems
     assert path.encode()
     assert path.endswith("caf\ufffd.md")
     assert reason == "its name is not valid UTF-8; rename it"

@@ -1,0 +1,204 @@
+"""A kg whose processes can be killed: Neo4j and service under the product's supervisor, workers here."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import neo4j
+
+from kg_api.client import KgClient
+from kg_api.managed import ports, roles
+from kg_api.managed.home import Home
+from kg_api.managed.roles import Role
+from kg_api.managed.supervisor import Supervisor
+from kg_api.settings import load_settings
+from kg_cli.stack import choose_ports
+from kg_cli.stack_roles import stack_roles
+
+START_SECONDS = 300.0
+RESTART_SECONDS = 0.5
+"""After this long a worker that died is started again, as the supervisor does."""
+
+HOPELESS = 78
+"""Exit code of a worker whose settings or database are not for it."""
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass
+class Worker:
+    """A worker that is started again whenever it dies; each process logs into a file of its own."""
+
+    name: str
+    home: Home
+    process: subprocess.Popen[bytes] | None = None
+    starts: int = 0
+    died_at: float = 0.0
+
+    def attend(self) -> None:
+        """Start it unless it runs."""
+        if self.process is not None and self.process.poll() is None:
+            return
+        if self.process is not None and self.process.returncode == HOPELESS:
+            raise RuntimeError(f"a worker cannot start: {self.log.read_text(errors='replace')[-2000:]}")
+        if self.process is not None and self.died_at == 0:
+            self.died_at = time.monotonic()
+        if time.monotonic() - self.died_at >= RESTART_SECONDS:
+            self._start()
+
+    def _start(self) -> None:
+        self.starts, self.died_at = self.starts + 1, 0.0
+        with self.log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "kg_cli.main", "worker"], stdout=output, stderr=output
+            )
+
+    @property
+    def log(self) -> Path:
+        """Where its newest process logs."""
+        return self.home.logs / f"{self.name}-{self.starts:03}.log"
+
+    @property
+    def works(self) -> bool:
+        """Whether it looks for jobs, and is not just starting."""
+        return self.pid is not None and '"worker starts"' in self.log.read_text(errors="replace")
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, if it runs."""
+        alive = self.process is not None and self.process.poll() is None
+        return self.process.pid if self.process is not None and alive else None
+
+    def kill(self) -> int | None:
+        """End it with SIGKILL; give the pid it had."""
+        pid = self.pid
+        if self.process is not None and pid is not None:
+            self.process.kill()
+            self.process.wait()
+        return pid
+
+
+@dataclass
+class Stage:
+    """The running kg of a storm."""
+
+    home: Home
+    driver: neo4j.Driver
+    neo4j: Role
+    workers: list[Worker] = field(default_factory=list[Worker])
+    _ended: threading.Event = field(default_factory=threading.Event)
+    _crews: int = 0
+
+    def client(self) -> KgClient:
+        """A client of its service."""
+        return KgClient(self.home.api_url() or "", timeout_seconds=120)
+
+    def rows(self, text: Any, **parameters: Any) -> Rows:
+        """Ask the database behind the product's back."""
+        return self.driver.execute_query(text, parameters, result_transformer_=neo4j.Result.data)
+
+    def kg(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of kg."""
+        command = [sys.executable, "-m", "kg_cli.main", *arguments]
+        return subprocess.run(command, check=False, capture_output=True, text=True)
+
+    @contextmanager
+    def working(self, count: int) -> Generator[list[Worker]]:
+        """Keep so many workers running while the context is open."""
+        self._crews += 1
+        names = [f"worker-{self._crews}{chr(97 + number)}" for number in range(count)]
+        self.workers = [Worker(name, self.home) for name in names]
+        self._ended.clear()
+        attending = threading.Thread(target=self._attend, name="workers")
+        attending.start()
+        try:
+            yield self.workers
+        finally:
+            self._ended.set()
+            attending.join()
+            for worker in self.workers:
+                _end(worker)
+
+    def log_entries(self) -> Iterator[dict[str, Any]]:
+        """Everything that workers have logged so far; lines that were cut by a kill are left out."""
+        for log in sorted(self.home.logs.glob("worker-*.log")):
+            for line in log.read_text(errors="replace").splitlines():
+                try:
+                    yield json.loads(line)
+                except ValueError:
+                    continue
+
+    def _attend(self) -> None:
+        while not self._ended.wait(0.1):
+            for worker in self.workers:
+                worker.attend()
+
+
+@contextmanager
+def staged() -> Generator[Stage]:
+    """Start Neo4j and the service in a home of its own; end and delete everything with the context."""
+    with tempfile.TemporaryDirectory(prefix="kg-storm-", ignore_cleanup_errors=True) as folder:
+        os.environ.update(
+            KG_HOME=folder, KG_API__PORT=str(ports.free_port()), KG_NEO4J__PORT=str(ports.free_port())
+        )
+        settings = load_settings()
+        home = Home(settings.home).create()
+        choose_ports(home, settings)
+        watched = [role for role in stack_roles(home, settings) if role.name != "worker"]
+        with ExitStack() as opened:
+            opened.enter_context(_supervised(watched))
+            auth = ("neo4j", home.password() or "")
+            driver = neo4j.GraphDatabase.driver(
+                home.bolt_uri() or "",
+                auth=auth,
+                connection_timeout=2,
+                max_transaction_retry_time=0.1,
+                notifications_min_severity=neo4j.NotificationMinimumSeverity.OFF,
+            )
+            yield Stage(home, opened.enter_context(driver), watched[0])
+
+
+@contextmanager
+def _supervised(watched: list[Role]) -> Generator[None]:
+    stop = threading.Event()
+    supervisor = threading.Thread(
+        target=Supervisor(watched, lambda _: None).run, args=(stop,), name="supervisor"
+    )
+    supervisor.start()
+    try:
+        _until_working(watched)
+        yield
+    finally:
+        stop.set()
+        supervisor.join()
+        for role in reversed(watched):
+            roles.stop(role)
+
+
+def _until_working(watched: list[Role]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while reasons := [reason for role in watched if (reason := role.waiting_for())]:
+        if time.monotonic() > deadline:
+            raise SystemExit(f"it does not start: {reasons}")
+        time.sleep(0.2)
+
+
+def _end(worker: Worker) -> None:
+    if worker.process is None or worker.process.poll() is not None:
+        return
+    worker.process.terminate()
+    try:
+        worker.process.wait(60)
+    except subprocess.TimeoutExpired:
+        worker.kill()

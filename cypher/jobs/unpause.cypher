@@ -1,0 +1,4 @@
+// Somebody asks for the work again that was cancelled.
+MATCH (o:Ontology {name: $ontology})
+WHERE o.paused
+REMOVE o.paused

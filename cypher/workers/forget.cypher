@@ -1,0 +1,3 @@
+// A worker has gone.
+MATCH (w:Worker {name: $name})
+DELETE w

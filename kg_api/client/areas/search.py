@@ -1,0 +1,81 @@
+"""Finding sources, and reading around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kg_api.client.call import Call, given, path_of, valid
+from kg_api.client.sending import AsyncSending, Sending
+from kg_api.models.search import Place, SourceContext, SourceHits, SourceSearch
+
+
+def search_sources(query_text: str | None, **options: Any) -> Call[SourceHits]:
+    """Find sources; `options` are the fields of SourceSearch, None for unset."""
+    search = valid(SourceSearch, given({"query_text": query_text, **options}))
+    return Call("POST", "/queries/sources/search", SourceHits, json=search.model_dump(exclude_unset=True))
+
+
+def source(source_id: str) -> Call[Place]:
+    """Read a source."""
+    return Call("GET", path_of("sources", source_id), Place)
+
+
+def source_context(source_id: str, window_size: int) -> Call[SourceContext]:
+    """Read around a source."""
+    return Call(
+        "GET", path_of("sources", source_id, "context"), SourceContext, params={"window_size": window_size}
+    )
+
+
+def _names(ontology: str | Sequence[str] | None) -> str | list[str] | None:
+    """An ontology or several, as the request takes them."""
+    return ontology if ontology is None or isinstance(ontology, str) else list(ontology)
+
+
+class SearchMethods(Sending):
+    """Methods of the synchronous client."""
+
+    def search_sources(
+        self,
+        query_text: str | None = None,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        limit: int = 10,
+        **options: Any,
+    ) -> SourceHits:
+        """Find sources by meaning, by words, or both; `options` are the further fields of SourceSearch."""
+        asked = {**options, "limit": limit, "ontology": _names(ontology)}
+        return self._send(search_sources(query_text, **asked))
+
+    def source(self, source_id: str) -> Place:
+        """Read a source."""
+        return self._send(source(source_id))
+
+    def source_context(self, source_id: str, *, window_size: int = 2) -> SourceContext:
+        """Read a source among its neighbours."""
+        return self._send(source_context(source_id, window_size))
+
+
+class AsyncSearchMethods(AsyncSending):
+    """Methods of the asynchronous client."""
+
+    async def search_sources(
+        self,
+        query_text: str | None = None,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        limit: int = 10,
+        **options: Any,
+    ) -> SourceHits:
+        """Find sources by meaning, by words, or both; `options` are the further fields of SourceSearch."""
+        asked = {**options, "limit": limit, "ontology": _names(ontology)}
+        return await self._send(search_sources(query_text, **asked))
+
+    async def source(self, source_id: str) -> Place:
+        """Read a source."""
+        return await self._send(source(source_id))
+
+    async def source_context(self, source_id: str, *, window_size: int = 2) -> SourceContext:
+        """Read a source among its neighbours."""
+        return await self._send(source_context(source_id, window_size))

@@ -1,0 +1,63 @@
+"""The gate before a space answers: index, model, completeness, every vector, and whether they are found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kg_api.errors import KgError
+from kg_api.graph.checking import count_vectors, lost_in_index
+from kg_api.graph.database import Graph
+from kg_api.graph.due import count_behind
+from kg_api.graph.indexes import index_states
+from kg_api.graph.spaces import Space
+from kg_api.models.switching import Finding, SpaceCheck
+from kg_api.spaces.plans import Standing
+from kg_api.spaces.registry import SpaceRegistry
+
+
+class SpaceChecker:
+    """Looks whether what is built in a space can answer."""
+
+    def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
+        self._graph = graph
+        self._spaces = spaces
+
+    def check(self, space: Space, standings: Sequence[Standing]) -> SpaceCheck:
+        """Check a space's model, and each ontology that is or shall be answered by it."""
+        findings = [self._model(space), *(each for one in standings for each in self._ontology(one))]
+        return SpaceCheck(slug=space.slug, ok=all(each.ok for each in findings), findings=findings)
+
+    def _model(self, space: Space) -> Finding:
+        try:
+            self._spaces.of(space).check()
+        except KgError as error:
+            return Finding(name="model", ok=False, detail=str(error))
+        return Finding(name="model", ok=True, detail="answers its probe text as it always did")
+
+    def _ontology(self, standing: Standing) -> Iterator[Finding]:
+        plan = standing.target
+        index = self._index(plan.space)
+        yield index
+        name, answering = plan.ontology, standing.answering.mark.key
+        behind = self._graph.transaction(lambda tx: count_behind(tx, name, plan.mark, answering))
+        told = f"{behind} sources are not built yet" if behind else "all is built that answers now"
+        yield Finding(name="complete", ok=not behind, detail=f"{name}: {told}")
+        counts = count_vectors(self._graph, name, plan.space, plan.mark)
+        wrong = counts.without + counts.wrong + counts.orphans
+        detail = (
+            f"{name}: {counts.built} sources, {counts.chunks} chunks; {counts.without} without a vector, "
+        )
+        detail += f"{counts.wrong} vectors that an index leaves out, {counts.orphans} chunks of no source"
+        yield Finding(name="vectors", ok=not wrong, detail=detail)
+        if not index.ok:
+            return
+        lost, sampled = lost_in_index(self._graph, name, plan.space, plan.mark)
+        told = f"of {sampled} vectors asked for by themselves the index gives back {sampled - lost}"
+        yield Finding(name="found", ok=not lost, detail=f"{name}: {told}")
+
+    def _index(self, space: Space) -> Finding:
+        state = index_states(self._graph).get(space.index_name)
+        if state is None:
+            return Finding(name="index", ok=False, detail=f"the index {space.index_name} is not there")
+        told = f"the index {space.index_name} is {state.state.lower()}, {state.percent:.0f} % populated"
+        return Finding(name="index", ok=state.online, detail=told)

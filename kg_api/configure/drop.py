@@ -1,0 +1,75 @@
+"""Removing a space, or one ontology's vectors in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kg_api.errors import Conflict
+from kg_api.graph.configuration import Configured, hold_configurations, space_of_new, write_configuration
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.dropping import ask_for_cleanup, begin_dropping, forget_vectors
+from kg_api.graph.spaces import Space, find_space
+from kg_api.models.spaces import FIRST_SLUG
+from kg_api.models.switching import SpaceDropped
+from kg_api.spaces.plans import Standing, chosen_standings
+
+MOST_TOLD = 10
+
+
+class DropService:
+    """Removes what nothing answers from."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def drop(self, slug: str, ontology: str | None = None) -> SpaceDropped:
+        """Remove a space with all its vectors, or those of one ontology that nothing needs any more.
+
+        Raises:
+            NotFound: there is no such space or ontology.
+            Conflict: it answers, is being built, or is for new ontologies.
+        """
+        space = find_space(self._graph, slug)
+        chosen = chosen_standings(self._graph, None if ontology is None else [ontology])
+        if ontology is None:
+            self._refuse_used(slug, chosen)
+        job_id = self._graph.transaction(lambda tx: _dropped(tx, space, chosen, whole=ontology is None))
+        gone = [each.ontology for each in chosen if _goes_back_to(each.configured, slug)]
+        notes = [f"{', '.join(gone)}: cannot be rolled back to it any more"] if gone else []
+        if slug == FIRST_SLUG and ontology is None:
+            notes.append("it comes back empty at the next start, for the model that the settings name")
+        names = [each.ontology for each in chosen] if ontology else gone
+        return SpaceDropped(slug=slug, ontologies=names, job_id=job_id, notes=notes)
+
+    def _refuse_used(self, slug: str, standings: Sequence[Standing]) -> None:
+        using = [each.ontology for each in standings if slug in {plan.space.slug for plan in each.plans}]
+        if using:
+            told = ", ".join(using[:MOST_TOLD]) + (" and more" if len(using) > MOST_TOLD else "")
+            raise Conflict(f"{slug} is used by {told}: activate another space for them first, or roll back")
+        if space_of_new(self._graph) == slug:
+            raise Conflict(
+                f"{slug} is the space of new ontologies: activate another one first, for all of them"
+            )
+
+
+def _goes_back_to(configured: Configured, slug: str) -> bool:
+    return configured.previous is not None and configured.previous.space == slug
+
+
+def _dropped(tx: Transaction, space: Space, chosen: Sequence[Standing], *, whole: bool) -> str:
+    held = hold_configurations(tx, [each.ontology for each in chosen])
+    for name, configured in held.items():
+        used = {layout.key for layout in configured.layouts}
+        unused = [slot.key for slot in space.slots if slot.key not in used]
+        if whole and len(unused) < len(space.slots):
+            raise Conflict(f"{name} has just begun to use {space.slug}: look again")
+        if not unused:
+            raise Conflict(f"{name} uses all that it has in {space.slug}")
+        if _goes_back_to(configured, space.slug):
+            write_configuration(tx, name, replace(configured, previous=None))
+        if not whole:
+            forget_vectors(tx, name, unused)
+    if whole:
+        begin_dropping(tx, space.slug)
+    return ask_for_cleanup(tx)

@@ -1,0 +1,180 @@
+"""Changing the space of ontologies while people search: build beside, check, activate, go back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from kg_api.configure.check import SpaceChecker
+from kg_api.configure.embedding import EmbeddingRequests
+from kg_api.configure.service import ConfigurationService
+from kg_api.errors import Conflict
+from kg_api.graph.configuration import (
+    hold_configurations,
+    set_space_of_new,
+    space_of_new,
+    write_configuration,
+)
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.spaces import find_space
+from kg_api.models.switching import (
+    Build,
+    SpaceBuild,
+    SpaceBuilding,
+    SpaceCheck,
+    SpaceSwitched,
+    SwitchedOntology,
+)
+from kg_api.spaces.activation import activate, turned_back
+from kg_api.spaces.plans import Standing, chosen_standings, read_standings
+
+
+class SwitchService:
+    """The life of a space beside the others."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        configure: ConfigurationService,
+        requests: EmbeddingRequests,
+        checker: SpaceChecker,
+    ) -> None:
+        self._graph = graph
+        self._configure = configure
+        self._requests = requests
+        self._checker = checker
+
+    def build(self, slug: str, asked: SpaceBuild) -> SpaceBuilding:
+        """Build the vectors of a space for ontologies, while what they have goes on to answer.
+
+        Raises:
+            NotFound: there is no such space or ontology.
+            Conflict: another space is being built for one of them.
+        """
+        find_space(self._graph, slug)
+        chosen = chosen_standings(self._graph, asked.ontologies)
+        there = [each.ontology for each in chosen if each.target.space.slug == slug and not each.serving]
+        wanted = [each for each in chosen if each.ontology not in there]
+        _refuse_other_builds(slug, wanted)
+        builds = [self._built(slug, each, asked) for each in wanted]
+        notes = [f"{', '.join(there)}: answered by {slug} already"] if there else []
+        if any(build.answering == slug for build in builds) and not asked.dry_run:
+            notes.append("ontologies without any vectors use the space at once")
+        if asked.dry_run:
+            notes.append("nothing was changed: this is a dry run")
+        return SpaceBuilding(slug=slug, builds=builds, notes=notes)
+
+    def check(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceCheck:
+        """Look whether what was built in a space can answer.
+
+        Raises:
+            NotFound: there is no such space or ontology.
+        """
+        space = find_space(self._graph, slug)
+        return self._checker.check(space, self._in(slug, chosen_standings(self._graph, ontologies)))
+
+    def activate(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
+        """Let what was built in a space answer: all in one transaction, after a check.
+
+        Raises:
+            NotFound: there is no such space or ontology.
+            Conflict: nothing is built there, or the check finds something wrong.
+        """
+        space = find_space(self._graph, slug)
+        building = [
+            each
+            for each in chosen_standings(self._graph, ontologies)
+            if each.serving and each.target.space.slug == slug
+        ]
+        new = ontologies is None
+        if not building and not (new and space_of_new(self._graph) != slug and self._serves(slug)):
+            raise Conflict(f"nothing is being built in {slug}: begin with `kg admin spaces build {slug}`")
+        found = self._checker.check(space, building)
+        if not found.ok:
+            wrong = "; ".join(each.detail for each in found.findings if not each.ok)
+            raise Conflict(f"{slug} cannot answer yet: {wrong}")
+
+        def switch(tx: Transaction) -> None:
+            activate(tx, building)
+            if new:
+                set_space_of_new(tx, slug)
+
+        seconds = self._timed(switch)
+        switched = [_switched(each.ontology, each.answering.space.slug, slug) for each in building]
+        return self._told(slug, switched, seconds)
+
+    def rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
+        """Go back to what answered before, in one transaction; a build that is not complete is given up.
+
+        Raises:
+            NotFound: there is no such space or ontology.
+            Conflict: there is nothing to go back to.
+        """
+        find_space(self._graph, slug)
+        chosen = [
+            each for each in chosen_standings(self._graph, ontologies) if each.target.space.slug == slug
+        ]
+        back = {each.ontology: turned for each in chosen if (turned := turned_back(each.configured))}
+        if not back:
+            raise Conflict(f"no ontology that uses {slug} has anything to go back to")
+        present = {each.ontology: each.configured for each in chosen}
+        before = next(iter(back.values())).target.space
+
+        def switch(tx: Transaction) -> None:
+            held = hold_configurations(tx, [*back])
+            if any(held.get(name) not in (present[name], back[name]) for name in back):
+                raise Conflict("an ontology was configured anew meanwhile: look again")
+            for name, configured in back.items():
+                write_configuration(tx, name, configured)
+            if ontologies is None and space_of_new(self._graph) == slug:
+                set_space_of_new(tx, before)
+
+        seconds = self._timed(switch)
+        now = read_standings(self._graph)
+        for name in back:
+            if name in now:
+                self._requests.begun(now[name])
+        return self._told(
+            slug, [_switched(name, slug, at.target.space) for name, at in back.items()], seconds
+        )
+
+    def _built(self, slug: str, standing: Standing, asked: SpaceBuild) -> Build:
+        config = standing.answering.config.model_copy(update={"space": slug})
+        told = self._configure.set(standing.ontology, config, dry_run=asked.dry_run, activates=asked.activate)
+        due = told.missing + told.stale
+        job_id = None
+        if not asked.dry_run:
+            job_id = self._requests.embed(standing.ontology).job_id
+        answering = told.answering.space if told.answering else slug
+        cost = told.regeneration if asked.dry_run else None
+        return Build(ontology=standing.ontology, answering=answering, due=due, job_id=job_id, cost=cost)
+
+    def _in(self, slug: str, standings: Iterable[Standing]) -> list[Standing]:
+        return [each for each in standings if each.target.space.slug == slug]
+
+    def _serves(self, slug: str) -> bool:
+        return any(each.answering.space.slug == slug for each in read_standings(self._graph).values())
+
+    def _timed(self, switch: Callable[[Transaction], None]) -> float:
+        begun = time.perf_counter()
+        self._graph.transaction(switch)
+        return round(time.perf_counter() - begun, 3)
+
+    def _told(self, slug: str, switched: list[SwitchedOntology], seconds: float) -> SpaceSwitched:
+        notes = ["searches that began before go on as they were for up to a second"]
+        new = space_of_new(self._graph)
+        return SpaceSwitched(slug=slug, ontologies=switched, space_of_new=new, seconds=seconds, notes=notes)
+
+
+def _switched(ontology: str, before: str, now: str) -> SwitchedOntology:
+    return SwitchedOntology(ontology=ontology, before=before, now=now)
+
+
+def _refuse_other_builds(slug: str, wanted: Sequence[Standing]) -> None:
+    for each in wanted:
+        if each.serving is not None and each.target.space.slug != slug:
+            other = each.target.space.slug
+            raise Conflict(
+                f"{each.ontology} is being built in {other} already: wait, or give that up by "
+                f"`kg admin spaces rollback {other} --ontology {each.ontology!r}`"
+            )

@@ -1,0 +1,54 @@
+"""How a job gets on: its place, and its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kg_api.errors import LeaseLost
+from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.job_records import Owner
+from kg_api.models.jobs import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for while the job ran."""
+
+    wanted: int
+    selection: Selection
+    forced_at: Any
+
+
+def advance(tx: Transaction, owner: Owner, *, before: str, after: str, done: int, set_aside: int = 0) -> None:
+    """Move the job's cursor within the transaction of the work it stands for.
+
+    Raises:
+        LeaseLost: another worker has the job, or it or its whole has ended; the transaction must not be
+            committed.
+    """
+    places = {"before": before, "after": after, "done": done, "set_aside": set_aside}
+    rows = tx.run("jobs/advance", **owner.parameters(), **places, lease_seconds=owner.lease_seconds)
+    if not rows or not rows[0]["advanced"]:
+        raise LeaseLost(f"job {owner.job_id} has another owner now, or has ended")
+
+
+def finish(graph: Graph, owner: Owner, *, wanted: int) -> Asked | None:
+    """End the job; or give what was asked for meanwhile, and the job goes on.
+
+    Raises:
+        LeaseLost: another worker has the job, or it has ended.
+    """
+
+    def end(tx: Transaction) -> list[Row]:
+        rows = tx.run("jobs/finish", **owner.parameters(), wanted=wanted)
+        if rows and rows[0]["finished"]:
+            tx.run("jobs/end_parts", job_id=owner.job_id)
+        return rows
+
+    rows = graph.transaction(end)
+    if not rows or not rows[0]["owned"]:
+        raise LeaseLost(f"job {owner.job_id} has another owner now, or has ended")
+    return (
+        None if rows[0]["finished"] else Asked(rows[0]["wanted"], rows[0]["selection"], rows[0]["forced_at"])
+    )

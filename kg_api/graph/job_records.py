@@ -1,0 +1,76 @@
+"""What the functions about jobs speak of."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from kg_api.models.jobs import JobState, Selection
+
+PERIODIC_KINDS = ("backfill",)
+"""Kinds made by a schedule; hidden from lists unless asked for by kind."""
+PAUSING_KINDS = ("source_embedding",)
+"""Cancelling one of these pauses its ontology, and asking for one ends the pause."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedJob:
+    """A job that this worker owns as long as the fence is the newest."""
+
+    job_id: str
+    kind: str
+    state: str
+    ontology: str | None
+    fence: int
+    cursor: str
+    wanted: int
+    stumbles: int
+    waits: int
+    """How often in a row it has waited for something else."""
+    selection: Selection = "due"
+    forced_at: Any = None
+    """What is older is made anew though it is right; a time of the database, to be given back as it is."""
+    part: str = ""
+    """The range of document ids that it is about, `lo:hi`; "" for all."""
+    parent_id: str | None = None
+    """The job that it is a part of."""
+    done: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A worker's hold on a job: what every later write of it is checked against."""
+
+    job_id: str
+    worker: str
+    fence: int
+    lease_seconds: float
+
+    def parameters(self) -> dict[str, Any]:
+        """The statement parameters that identify the owner."""
+        return {"job_id": self.job_id, "worker": self.worker, "fence": self.fence}
+
+
+def fresh_job(
+    kind: str,
+    ontology: str | None,
+    *,
+    key: str | None = None,
+    selection: Selection = "due",
+    job_id: str | None = None,
+) -> dict[str, Any]:
+    """The properties of a job that waits, but for those that are times."""
+    return {
+        "job_id": job_id or uuid.uuid4().hex,
+        "kind": kind,
+        "ontology": ontology,
+        "key": key,
+        "selection": selection,
+        "state": JobState.QUEUED.value,
+        "cursor": "",
+        **dict.fromkeys(
+            ("done", "total", "done_at_claim", "wanted", "attempts", "stumbles", "waits", "fence"), 0
+        ),
+        "set_aside": 0,
+    }

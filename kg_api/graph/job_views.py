@@ -1,0 +1,103 @@
+"""Jobs as a person sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+
+from kg_api.errors import NotFound
+from kg_api.graph.database import Graph, Row
+from kg_api.graph.job_records import PERIODIC_KINDS
+from kg_api.models.jobs import Job, JobState
+
+LONGEST_REST = 600
+"""Seconds."""
+
+
+def find_job(graph: Graph, job_id: str) -> Job:
+    """One job.
+
+    Raises:
+        NotFound: there is none by that id.
+    """
+    rows = graph.read("jobs/find", job_id=job_id)
+    if not rows:
+        raise NotFound(f"there is no job {job_id!r}; `kg jobs list` shows those there are")
+    return job_of(rows[0]["job"])
+
+
+def page_of_jobs(
+    graph: Graph, *, state: str | None, kind: str | None, ontology: str | None, offset: int, limit: int
+) -> tuple[list[Job], int]:
+    """One page of jobs, the newest first, and how many there are in all. Parts of jobs are not among them."""
+    hidden = [each for each in PERIODIC_KINDS if each != kind]
+    chosen = {"state": state, "kind": kind, "ontology": ontology, "hidden": hidden}
+    rows = graph.read("jobs/page", **chosen, offset=offset, limit=limit)
+    return [job_of(row["job"]) for row in rows], graph.read("jobs/count", **chosen)[0]["total"]
+
+
+def parts_of(graph: Graph, job_id: str, *, limit: int) -> list[Job]:
+    """Parts of a job, those that are still to be done first."""
+    return [job_of(row["job"]) for row in graph.read("jobs/parts", job_id=job_id, limit=limit)]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an unfinished job is."""
+
+    done: int
+    total: int
+
+
+def embedding_progress(graph: Graph) -> dict[str, Progress]:
+    """By ontology, how far the embedding of its sources is, where it is not at its end."""
+    rows = graph.read("jobs/unfinished", kind="source_embedding")
+    return {row["ontology"]: Progress(row["done"], row["total"]) for row in rows}
+
+
+def rests(graph: Graph, kind: str, ontology: str, *, at_most: float) -> bool:
+    """Whether work that has died shall not be begun again by itself yet.
+
+    At once after one death, then 30 s, 90 s and so on up to ten minutes, or ten minutes after a death of
+    what a person must mend.
+
+    Args:
+        graph: where the jobs are.
+        kind: of the work.
+        ontology: whose.
+        at_most: seconds that this process runs: whoever started it anew has mended something.
+    """
+    rows = graph.read("jobs/deaths", kind=kind, ontology=ontology)
+    deaths = list(takewhile(lambda row: row["dead"], rows))
+    if not deaths:
+        return False
+    seconds = (
+        LONGEST_REST if deaths[0]["permanent"] else min(LONGEST_REST, 15 * (2 ** (len(deaths) - 1) - 1) * 2)
+    )
+    return deaths[0]["seconds"] < min(seconds, at_most)
+
+
+def job_of(row: Row) -> Job:
+    """A job from its properties, the time `now`, and how many unfinished `parts` it has."""
+    known = {name: row[name] for name in Job.model_fields if row.get(name) is not None}
+    nothing = dict.fromkeys(name for name, field in Job.model_fields.items() if field.is_required())
+    times = {name: row[name].to_native() for name in _TIMES if row.get(name) is not None}
+    more = {"forced": row.get("forced_at") is not None, "stalled": _stalled(row)}
+    return Job.model_validate({**nothing, **known, **times, **more, **_speed(row)})
+
+
+_TIMES = ("created_at", "started_at", "finished_at", "run_after")
+
+
+def _stalled(row: Row) -> bool:
+    lease = row.get("lease_until")
+    return row["state"] == JobState.RUNNING and lease is not None and lease < row["now"]
+
+
+def _speed(row: Row) -> dict[str, float | None]:
+    works = row["state"] == JobState.RUNNING or (row["state"] == JobState.QUEUED and row.get("parts"))
+    if not works or row["done"] == row["done_at_claim"]:
+        return {"rate": None, "eta_seconds": None}
+    seconds = (row["now"].to_native() - row["claimed_at"].to_native()).total_seconds()
+    rate = (row["done"] - row["done_at_claim"]) / max(seconds, 0.001)
+    return {"rate": round(rate, 2), "eta_seconds": round((row["total"] - row["done"]) / rate, 1)}

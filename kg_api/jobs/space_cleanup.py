@@ -1,0 +1,64 @@
+"""The job that removes vectors which nothing needs any more, a portion at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.dropping import (
+    CLEANUP,
+    Leftover,
+    drop_indexes,
+    forget_portion_of_chunks,
+    forget_portion_of_sources,
+    forgotten,
+    leftovers,
+)
+from kg_api.jobs.run import JobRun
+
+SETTLED_SECONDS = 5
+"""By then no search and no batch is under way that began when the space was still in use."""
+Portion = Callable[[Transaction, Leftover, str], str | None]
+
+
+class SpaceCleanup:
+    """Handles jobs of kind `space_cleanup`."""
+
+    kind = CLEANUP
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def run(self, run: JobRun) -> None:
+        """Remove all that was noted; what is done twice does no harm."""
+        while True:
+            for leftover in leftovers(self._graph):
+                if leftover.slug is not None and leftover.seconds < SETTLED_SECONDS:
+                    run.pause(SETTLED_SECONDS - leftover.seconds)
+                self._remove(run, leftover)
+            if run.finish():
+                return
+
+    def _remove(self, run: JobRun, leftover: Leftover) -> None:
+        if leftover.slug is not None:
+            drop_indexes(self._graph, leftover)
+        self._walk(run, leftover, "chunks", forget_portion_of_chunks)
+        self._walk(run, leftover, "sources", forget_portion_of_sources)
+        forgotten(self._graph, leftover)
+
+    def _walk(self, run: JobRun, leftover: Leftover, what: str, portion: Portion) -> None:
+        name = f"{leftover.name}/{what}/"
+        place: str | None = run.cursor.removeprefix(name) if run.cursor.startswith(name) else ""
+        while place is not None:
+            run.checkpoint()
+            place = self._step(run, leftover, name, place, portion)
+
+    def _step(self, run: JobRun, leftover: Leftover, name: str, after: str, portion: Portion) -> str | None:
+        """Remove one portion; where it ended."""
+        last: list[str | None] = []
+
+        def write(tx: Transaction) -> None:
+            last[:] = [portion(tx, leftover, after)]
+
+        run.commit(write, after=f"{name}{after}", done=0)
+        return last[0]

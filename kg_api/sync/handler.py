@@ -1,0 +1,52 @@
+"""The job that scans a folder."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from kg_api.graph.database import Graph
+from kg_api.graph.folder_scans import FolderGone, folder_of_job
+from kg_api.jobs.run import JobRun
+from kg_api.models.folders import SCAN_KIND
+from kg_api.sync.listing import list_folder
+from kg_api.sync.scan import Scan
+
+
+class FolderSync:
+    """Handles jobs of kind `folder_sync`. Memory is bounded by the folder's names and one file."""
+
+    kind = SCAN_KIND
+
+    def __init__(self, graph: Graph, roots: Sequence[Path], most_bytes: int) -> None:
+        """Take what a worker may read.
+
+        Args:
+            graph: where documents go.
+            roots: folders that a scanned one must lie in; none: it may lie anywhere.
+            most_bytes: the largest file that is taken.
+        """
+        self._graph = graph
+        self._roots = roots
+        self._most_bytes = most_bytes
+
+    def run(self, run: JobRun) -> None:
+        """Scan, again while somebody asked for another scan meanwhile.
+
+        Raises:
+            FolderUnusable: the folder is not there, or looks as if it were not; nothing was removed.
+        """
+        done = run.job.done
+        while True:
+            with contextlib.suppress(FolderGone):
+                done = self._scan(run, done)
+            if run.finish():
+                return
+
+    def _scan(self, run: JobRun, done: int) -> int:
+        folder = folder_of_job(self._graph, run.job.job_id)
+        if folder is None:
+            raise FolderGone
+        listing = list_folder(folder.path, folder.prefix, self._roots)
+        return Scan(self._graph, run, folder, listing, self._most_bytes).run(done)

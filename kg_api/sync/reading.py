@@ -1,0 +1,106 @@
+"""Reading one file of a folder: never out of the folder, never one that is being written."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from kg_api import __version__
+from kg_api.errors import TooLarge, UnreadableDocument
+from kg_api.parse.split import SPLITTER_VERSION
+
+SETTLED_SECONDS = 2.0
+"""A file that changed less long ago may change again within the same tick of the file system's clock."""
+_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+)
+
+
+class Unsettled(Exception):
+    """The file is being written, or has just gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a file says."""
+
+    data: bytes
+    stamp: str | None
+    """What it looked like; None when it changed so lately that it may change again and look the same."""
+    file_hash: str
+
+
+def inside(path: Path, root: Path) -> Path:
+    """The file behind a path, links resolved.
+
+    Args:
+        path: of a file in the folder.
+        root: the folder, links resolved.
+
+    Raises:
+        UnreadableDocument: a link leads out of the folder.
+        Unsettled: the file has gone.
+        OSError: it cannot be reached.
+    """
+    try:
+        resolved = path.resolve(strict=True)
+    except FileNotFoundError:
+        raise Unsettled from None
+    if not resolved.is_relative_to(root):
+        raise UnreadableDocument("it is a link that leads out of the folder; such links are not followed")
+    return resolved
+
+
+def stamp_of(seen: os.stat_result) -> str:
+    """What a file looks like: its size, when it was last written, and when it last changed in any way.
+
+    A kg that splits otherwise takes every file for changed.
+    """
+    return f"{SPLITTER_VERSION}:{__version__}:{seen.st_size}:{seen.st_mtime_ns}:{seen.st_ctime_ns}"
+
+
+def hash_of(data: bytes) -> str:
+    """The hash of what a file says, to the byte, as this kg would split it."""
+    return f"{SPLITTER_VERSION}:{hashlib.sha256(data).hexdigest()}"
+
+
+def read_settled(path: Path, most_bytes: int) -> Content:
+    """Read a file that nobody writes meanwhile.
+
+    Args:
+        path: of a file, links resolved.
+        most_bytes: how large it may be.
+
+    Raises:
+        Unsettled: it changed while it was read, or has gone.
+        TooLarge: it is larger than that.
+        UnreadableDocument: it is no file.
+        OSError: it cannot be read.
+    """
+    try:
+        handle = os.open(path, _FLAGS)
+    except FileNotFoundError:
+        raise Unsettled from None
+    with open(handle, "rb") as file:  # noqa: PTH123 - a handle, not a path
+        before = os.fstat(handle)
+        _check(before, most_bytes)
+        data = file.read(most_bytes + 1)
+        after = os.fstat(handle)
+    if stamp_of(before) != stamp_of(after) or len(data) != after.st_size:
+        raise Unsettled
+    return Content(data, stamp_of(after) if _is_settled(after) else None, hash_of(data))
+
+
+def _check(seen: os.stat_result, most_bytes: int) -> None:
+    if not stat.S_ISREG(seen.st_mode):
+        raise UnreadableDocument("it is a pipe, a socket or a device, not a file")
+    if seen.st_size > most_bytes:
+        raise TooLarge(f"it is larger than {most_bytes:,} bytes (KG_API__MAX_DOCUMENT_BYTES); divide it")
+
+
+def _is_settled(seen: os.stat_result) -> bool:
+    return time.time() - max(seen.st_mtime, seen.st_ctime) > SETTLED_SECONDS

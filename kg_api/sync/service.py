@@ -1,0 +1,77 @@
+"""Folders: registered, listed, scanned when asked for, removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kg_api.errors import InvalidInput
+from kg_api.graph import folders
+from kg_api.graph.database import Graph
+from kg_api.graph.library import delete_document
+from kg_api.models.folders import Folder, FolderList, FolderRemoved, NewFolder
+
+
+class FolderService:
+    """Says which folders are followed. Workers read them; this never does."""
+
+    def __init__(self, graph: Graph, roots: Sequence[Path]) -> None:
+        self._graph = graph
+        self._roots = roots
+
+    def add(self, new: NewFolder) -> Folder:
+        """Register a folder and ask for its first scan.
+
+        Raises:
+            InvalidInput: it lies outside of KG_SYNC__ROOTS.
+            Conflict: it overlaps with one that goes to the same ontology.
+        """
+        if self._roots and not any(Path(new.path).is_relative_to(root) for root in self._roots):
+            raise InvalidInput(
+                f"{new.path} lies outside of the folders that this service allows (KG_SYNC__ROOTS): "
+                + ", ".join(map(str, self._roots))
+            )
+        return folders.find_folder(self._graph, folders.register(self._graph, new))
+
+    def all(self) -> FolderList:
+        """Give all folders with what became of their last scans."""
+        return FolderList(folders=folders.list_folders(self._graph))
+
+    def get(self, folder_id: str) -> Folder:
+        """Give one folder.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        return folders.find_folder(self._graph, folder_id)
+
+    def scan(self, folder_id: str, *, allow_empty: bool) -> Folder:
+        """Ask for a scan now.
+
+        Raises:
+            NotFound: there is no folder by that id.
+        """
+        folders.request_scan(self._graph, folder_id, allow_empty=allow_empty)
+        return folders.find_folder(self._graph, folder_id)
+
+    def remove(self, folder_id: str, *, delete_documents: bool) -> FolderRemoved:
+        """Follow a folder no more; its documents stay unless they shall go too.
+
+        What is interrupted can be repeated: the registration goes last.
+
+        Raises:
+            NotFound: there is no folder by that id.
+        """
+        found = folders.find_folder(self._graph, folder_id)
+        folders.begin_removal(self._graph, folder_id)
+        documents = [identity for identity, _ in folders.documents_of(self._graph, folder_id)]
+        deleted = [delete_document(self._graph, each) for each in documents if delete_documents]
+        folders.remove(self._graph, folder_id)
+        return FolderRemoved(
+            folder_id=folder_id,
+            path=found.path,
+            ontology=found.ontology,
+            kept_documents=0 if delete_documents else len(documents),
+            deleted_documents=sum(each.documents for each in deleted),
+            deleted_sources=sum(each.sources for each in deleted),
+        )

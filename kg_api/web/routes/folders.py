@@ -1,0 +1,70 @@
+"""Folders that are kept in step with an ontology."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Path, Query
+from fastapi.openapi.models import Example
+
+from kg_api.models.base import NodeId
+from kg_api.models.folders import Folder, FolderList, FolderRemoved, NewFolder, ScanRequest
+from kg_api.web.dependencies import Open
+from kg_api.web.strict_json import StrictRoute
+
+router = APIRouter(tags=["folders"], route_class=StrictRoute)
+
+FolderId = Annotated[NodeId, Path(description="Id of a folder.")]
+FOLDERS: dict[str, Example] = {
+    "every five minutes": {"value": {"path": "/home/me/notes", "ontology": "notes"}},
+    "every hour": {
+        "value": {"path": "/srv/papers", "ontology": "papers", "every_seconds": 3600, "prefix": "papers/"}
+    },
+}
+SCANS: dict[str, Example] = {
+    "a scan": {"value": {}},
+    "of a folder that was cleared on purpose": {"value": {"allow_empty": True}},
+}
+
+
+@router.get("/folders", summary="The folders that are followed")
+def list_folders(container: Open) -> FolderList:
+    """Give every folder with what its last scan did, or why it could not be done."""
+    return container.folders.all()
+
+
+@router.post("/folders", status_code=202, summary="Follow a folder")
+def add_folder(container: Open, folder: Annotated[NewFolder, Body(openapi_examples=FOLDERS)]) -> Folder:
+    """Register a folder on the worker's machine; its first scan is asked for.
+
+    Adds, changes and removals follow it from now on. A folder that goes to the ontology already, lies in one
+    that does, or holds one, is a conflict.
+    """
+    return container.folders.add(folder)
+
+
+@router.get("/folders/{folder_id}", summary="One folder")
+def get_folder(container: Open, folder_id: FolderId) -> Folder:
+    """Give a folder with what its last scan did, or why it could not be done."""
+    return container.folders.get(folder_id)
+
+
+@router.post("/folders/{folder_id}/scan", status_code=202, summary="Scan a folder now")
+def scan_folder(
+    container: Open, folder_id: FolderId, scan: Annotated[ScanRequest, Body(openapi_examples=SCANS)]
+) -> Folder:
+    """Ask for a scan; a folder has one at a time. `job_id` is its job."""
+    return container.folders.scan(folder_id, allow_empty=scan.allow_empty)
+
+
+@router.delete("/folders/{folder_id}", summary="Follow a folder no more")
+def remove_folder(
+    container: Open,
+    folder_id: FolderId,
+    *,
+    delete_documents: Annotated[
+        bool, Query(description="Delete the documents that came from it too.")
+    ] = False,
+) -> FolderRemoved:
+    """Forget the registration. Its documents stay, and stay as they are, unless they shall be deleted."""
+    return container.folders.remove(folder_id, delete_documents=delete_documents)

@@ -1,0 +1,134 @@
+"""Folders that are kept in step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SOME_REFUSED = 3
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+Wait = Annotated[bool, typer.Option("--wait", help="End when the scan is done and all is embedded.")]
+Which = Annotated[str, typer.Argument(metavar="ID|PATH", help="As `kg folders list` shows it.")]
+Of = Annotated[
+    str | None, typer.Option("--ontology", "-o", help="Which one, when the folder goes to several.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    folders = typer.Typer(help="Folders whose documents follow their files.", no_args_is_help=True)
+    folders.command("add")(add)
+    folders.command("list")(list_folders)
+    folders.command("scan")(scan)
+    folders.command("remove")(remove)
+    app.add_typer(folders, name="folders")
+
+
+def add(
+    path: Annotated[Path, typer.Argument(help="The folder.")],
+    *,
+    ontology: Annotated[str, typer.Option("--ontology", "-o", help="The collection its files go to.")],
+    every: Annotated[str, typer.Option(help="Time between two scans, such as 30s, 5m, 2h or 1d.")] = "5m",
+    prefix: Annotated[str, typer.Option(help="Put before each document's name.")] = "",
+    elsewhere: Annotated[
+        bool, typer.Option("--elsewhere", help="The folder is on the worker's machine, not on this one.")
+    ] = False,
+    wait: Wait = False,
+    as_json: AsJson = False,
+) -> None:
+    """Follow a folder: what is added, changed or removed there is so in the ontology, too.
+
+    The worker reads it, so it must run where the folder is. A folder that is not there, or suddenly empty,
+    removes nothing.
+
+    Example: kg folders add ~/notes --ontology notes --every 5m --wait
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.following import absolute, seconds_of, tell, wait_for_scan
+
+    where = absolute(path, elsewhere=elsewhere)
+    with open_client() as client:
+        folder = client.add_folder(
+            where, ontology=ontology, every_seconds=seconds_of(every), prefix=prefix or None
+        )
+        if wait:
+            folder = wait_for_scan(client, folder)
+    refused = tell(folder, as_json=as_json, waited=wait)
+    if refused:
+        raise typer.Exit(SOME_REFUSED)
+
+
+def list_folders(*, as_json: AsJson = False) -> None:
+    """List the folders that are followed, and what their last scans did or why they could not be done.
+
+    Example: kg folders list
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json
+    from kg_cli.following import show
+
+    with open_client() as client:
+        found = client.folders()
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        show(found.folders)
+
+
+def scan(
+    which: Which,
+    *,
+    ontology: Of = None,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="The folder was cleared on purpose: remove its documents.")
+    ] = False,
+    wait: Wait = False,
+    as_json: AsJson = False,
+) -> None:
+    """Scan a folder now.
+
+    Example: kg folders scan ~/notes --wait
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.following import find, tell, wait_for_scan
+
+    with open_client() as client:
+        found = find(client, which, ontology)
+        folder = client.scan_folder(found.folder_id, allow_empty=allow_empty)
+        if wait:
+            folder = wait_for_scan(client, folder)
+    refused = tell(folder, as_json=as_json, waited=wait)
+    if refused:
+        raise typer.Exit(SOME_REFUSED)
+
+
+def remove(
+    which: Which,
+    *,
+    ontology: Of = None,
+    delete_documents: Annotated[
+        bool,
+        typer.Option(
+            "--delete-documents/--keep-documents", help="Delete the documents that came from it too, or not."
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Follow a folder no more. Its documents stay, unless they shall be deleted too; files are never touched.
+
+    Example: kg folders remove ~/notes
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.following import find, tell_removed
+
+    with open_client() as client:
+        found = find(client, which, ontology)
+        if delete_documents and not yes:
+            typer.confirm(f"Delete {found.documents} documents of {found.ontology}?", abort=True)
+        tell_removed(
+            client.remove_folder(found.folder_id, delete_documents=delete_documents), as_json=as_json
+        )

@@ -1,0 +1,71 @@
+"""How jobs are put into words, the same in lists, bars and reports."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from kg_api.models.jobs import FINISHED, Job, JobState
+
+MINUTE, HOUR, DAY = 60, 3600, 86400
+
+
+def name_of(job: Job) -> str:
+    """What it does, and for which ontology."""
+    return f"{job.kind.replace('_', ' ')} {job.ontology or ''}".strip()
+
+
+def state_of(job: Job) -> str:
+    """Its state, and whether it waits for something."""
+    if job.stalled:
+        return "stalled: its worker gives no sign of life"
+    if job.state is JobState.QUEUED and (seconds := _seconds_to(job.run_after)) > 1:
+        return f"queued, tried again in {duration(seconds)}"
+    return job.state.value.replace("_", " ")
+
+
+def progress_of(job: Job) -> str:
+    """Done and total; done is never above it."""
+    return f"{job.done}/{total_of(job)}"
+
+
+def total_of(job: Job) -> int:
+    """At least what is done."""
+    return max(job.total, job.done)
+
+
+def speed_of(job: Job) -> str:
+    """Rate and time to go, as long as it moves; else why it does not, in a few words."""
+    if job.state in FINISHED:
+        return f"{job.set_aside} set aside" if job.set_aside else job.state.value
+    if job.stalled:
+        return "stalled"
+    if job.rate:
+        return f"{rate(job.rate)}, {duration(job.eta_seconds or 0)} left"
+    if job.error and job.state is JobState.QUEUED:
+        return "waits to try again"
+    return job.state.value
+
+
+def rate(items_a_second: float) -> str:
+    """Such as 12/s, 0.4/s."""
+    return f"{items_a_second:.0f}/s" if items_a_second >= 10 else f"{items_a_second:.2g}/s"  # noqa: PLR2004
+
+
+def duration(seconds: float) -> str:
+    """Such as 40 s, 3 min, 5 h, 2 days."""
+    if seconds < 2 * MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < 2 * HOUR:
+        return f"{seconds / MINUTE:.0f} min"
+    return f"{seconds / HOUR:.0f} h" if seconds < 2 * DAY else f"{seconds / DAY:.0f} days"
+
+
+def moment(time: dt.datetime) -> str:
+    """A time, and how long ago that was."""
+    seconds = -_seconds_to(time)
+    away = f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
+    return f"{time.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC ({away})"
+
+
+def _seconds_to(time: dt.datetime) -> float:
+    return (time - dt.datetime.now(tz=dt.UTC)).total_seconds()

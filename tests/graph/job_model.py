@@ -1,0 +1,150 @@
+"""What the database should do with jobs, in memory: the model that the state machine compares it with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+
+UNFINISHED = {"queued", "running"}
+MAX_STUMBLES = 3
+
+
+@dataclass
+class ModelJob:
+    """One job, or a part of one."""
+
+    job_id: str
+    ontology: str
+    queued: int
+    """Its place in the queue."""
+    parent: ModelJob | None = None
+    selection: str = "due"
+    forced: bool = False
+    state: str = "queued"
+    ready: bool = True
+    worker: str | None = None
+    lapsed: bool = False
+    fence: int = 0
+    attempts: int = 0
+    stumbles: int = 0
+    cursor: str = ""
+    wanted: int = 0
+    done: int = 0
+    total: int = 0
+    set_aside: int = 0
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Of unfinished jobs, one has it; parts have their own."""
+        return (self.parent.job_id, self.job_id) if self.parent else (self.ontology,)
+
+    def is_lost_to(self, worker: str) -> bool:
+        """Whether this worker may take it though it runs."""
+        return self.state == "running" and (self.lapsed or self.worker == worker)
+
+
+@dataclass(frozen=True)
+class Hold:
+    """What a worker believes to own."""
+
+    job: ModelJob
+    worker: str
+    fence: int
+    cursor: str
+    wanted: int
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it owns it."""
+        return self.job.state == "running" and self.job.fence == self.fence
+
+
+@dataclass
+class Model:
+    """All jobs."""
+
+    jobs: dict[str, ModelJob] = field(default_factory=dict[str, ModelJob])
+    clock: count[int] = field(default_factory=count)
+
+    def unfinished(self, ontology: str) -> ModelJob | None:
+        """The job that holds an ontology's key."""
+        held = [j for j in self.jobs.values() if j.state in UNFINISHED and j.key == (ontology,)]
+        assert len(held) <= 1
+        return held[0] if held else None
+
+    def parts(self, job: ModelJob) -> list[ModelJob]:
+        """All parts of a job."""
+        return [each for each in self.jobs.values() if each.parent is job]
+
+    def first(self, worker: str) -> set[str]:
+        """The jobs of which a worker has to take one now."""
+        lost = {j.job_id for j in self.jobs.values() if j.is_lost_to(worker)}
+        ready = [j for j in self.jobs.values() if j.state == "queued" and j.ready]
+        if lost or not ready:
+            return lost
+        running = [j.ontology for j in self.jobs.values() if j.state == "running"]
+        best = min((running.count(j.ontology), j.queued) for j in ready)
+        return {j.job_id for j in ready if (running.count(j.ontology), j.queued) == best}
+
+    def request(self, job_id: str, ontology: str, selection: str, *, force: bool) -> None:
+        """Somebody asked; this is the job that was named."""
+        job = self.unfinished(ontology)
+        if job is None:
+            assert job_id not in self.jobs
+            job = self.jobs[job_id] = ModelJob(job_id, ontology, next(self.clock), selection=selection)
+        assert job.job_id == job_id
+        job.selection = selection if job.selection == selection else "due"
+        job.forced, job.wanted, job.total = job.forced or force, job.wanted + 1, job.total + 1
+
+    def take(self, job_id: str, worker: str) -> Hold | None:
+        """A worker has taken it; None when it died of that."""
+        job = self.jobs[job_id]
+        job.stumbles += job.state == "running" and job.worker != worker
+        job.fence, job.attempts = job.fence + 1, job.attempts + 1
+        job.state, job.worker, job.lapsed = "running", worker, False
+        if job.stumbles >= MAX_STUMBLES:
+            self.end(job, "dead")
+            return None
+        return Hold(job, worker, job.fence, job.cursor, job.wanted)
+
+    def end(self, job: ModelJob, state: str) -> None:
+        """It ends in some way, and its parts with it."""
+        job.state, job.lapsed = state, False
+        for part in self.parts(job):
+            if part.state in UNFINISHED:
+                part.state, part.lapsed = "cancelled", False
+
+    def advance(self, job: ModelJob, cursor: str, done: int, set_aside: int) -> None:
+        """A batch was done."""
+        for each in [job, job.parent] if job.parent else [job]:
+            each.done, each.set_aside = each.done + done, each.set_aside + set_aside
+            each.total = max(each.total, each.done)
+        job.cursor, job.stumbles, job.lapsed = cursor, 0, False
+
+    def finish(self, job: ModelJob) -> None:
+        """It has done all that was asked."""
+        job.total, job.cursor = job.done, ""
+        self.end(job, "completed_with_errors" if job.set_aside else "completed")
+        whole = job.parent
+        if whole and whole.state == "queued" and not any(p.state in UNFINISHED for p in self.parts(whole)):
+            whole.ready, whole.queued = True, next(self.clock)
+
+    def requeue(self, job: ModelJob, *, ready: bool = True) -> None:
+        """It goes to the end of the queue."""
+        job.state, job.worker, job.lapsed = "queued", None, False
+        job.ready, job.queued = ready, next(self.clock)
+
+    def retry(self, job: ModelJob) -> None:
+        """It begins anew."""
+        job.done, job.set_aside, job.stumbles, job.cursor = max(0, job.done - job.set_aside), 0, 0, ""
+        self.requeue(job)
+
+    def may_retry(self, job: ModelJob) -> bool:
+        """Whether a person may try it again."""
+        if job.state == "queued":
+            return True
+        if job.state not in {"dead", "cancelled", "completed_with_errors"}:
+            return False
+        if job.parent is not None:
+            return job.parent.state in UNFINISHED
+        return self.unfinished(job.ontology) is None

@@ -1,0 +1,116 @@
+"""An ontology with much to embed is divided among the workers there are."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import neo4j
+import pytest
+
+from kg_api.graph import jobs
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.jobs import source_embedding
+from kg_api.models.jobs import JobState
+from kg_api.models.switching import SpaceBuild
+from tests.graph.test_embedding_jobs import CountingEmbedder, PickyEmbedder
+from tests.support.cypher import rows
+from tests.support.embedding import open_spaces, run_jobs, status
+from tests.support.kg import Kg
+from tests.support.records import record
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Divide what is small, and do not wait for parts."""
+    monkeypatch.setattr(source_embedding, "DIVIDED_FROM", 20)
+    monkeypatch.setattr(source_embedding, "PARTS_SECONDS", 0.0)
+
+
+def filled(graph: Graph, documents: int = 16) -> str:
+    """Documents of three paragraphs each; the job that embeds them."""
+    job_id = ""
+    for number in range(documents):
+        texts = [f"Paragraph {n} of number{number}." for n in range(3)]
+        job_id = store_document(graph, record(f"{number}.md", texts)).job_id or ""
+    return job_id
+
+
+def kept(driver: neo4j.Driver) -> list[dict[str, Any]]:
+    return rows(driver, "MATCH (j:Job {kind: 'source_embedding'}) RETURN j.part AS part, j.state AS state")
+
+
+def test_each_part_is_done_once_and_the_whole_tells_the_progress(graph: Graph, driver: neo4j.Driver) -> None:
+    embedder, job_id = CountingEmbedder(), filled(graph)
+    run_jobs(graph, embedder, batch_size=4)
+    job = jobs.find_job(graph, job_id)
+    assert (job.state, job.done, job.total) == (JobState.COMPLETED, 48, 48)
+    assert len(embedder.texts) == len(set(embedder.texts)) == 48
+    assert status(graph).embedded == 48
+    parts = [row for row in kept(driver) if row["part"]]
+    assert len(parts) == len(source_embedding.PARTS)
+    assert {row["state"] for row in parts} == {"completed"}
+
+
+def test_two_workers_share_them(graph: Graph) -> None:
+    embedders, job_id = [CountingEmbedder(), CountingEmbedder()], filled(graph, 40)
+    both = threading.Barrier(2)
+
+    def work(embedder: CountingEmbedder) -> None:
+        spaces = open_spaces(graph, embedder)
+        both.wait()
+        while status(graph).missing:
+            run_jobs(graph, spaces=spaces, batch_size=4, worker=str(id(embedder)))
+
+    threads = [threading.Thread(target=work, args=(each,)) for each in embedders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    run_jobs(graph)
+    shares = [set(each.texts) for each in embedders]
+    assert all(shares), "each had some"
+    assert shares[0].isdisjoint(shares[1]), "no text twice"
+    assert status(graph).embedded == 120
+    assert jobs.find_job(graph, job_id).done == 120
+
+
+def test_what_a_part_sets_aside_is_told_by_the_whole(graph: Graph) -> None:
+    job_id = filled(graph)
+    run_jobs(graph, PickyEmbedder("number3."), batch_size=4)
+    job = jobs.find_job(graph, job_id)
+    assert (job.state, job.set_aside) == (JobState.COMPLETED_WITH_ERRORS, 3)
+    assert (status(graph).embedded, status(graph).refused) == (45, 3)
+
+
+def test_a_build_is_divided_too_and_what_comes_meanwhile_answers(graph: Graph) -> None:
+    kg, _ = Kg(graph), filled(graph)
+    kg.work()
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild(activate=True))
+    store_document(graph, record("late.md", ["A late one about penguins."]))
+    kg.work()
+    assert kg.search("penguins").space == "other"
+    assert status(graph).embedded == 49
+    kg.spaces.close()
+
+
+def test_cancelling_the_whole_ends_its_parts(graph: Graph, driver: neo4j.Driver) -> None:
+    embedder, job_id = CountingEmbedder(), filled(graph)
+
+    def cancel() -> None:
+        if len(embedder.texts) == 8:
+            jobs.cancel_job(graph, job_id)
+
+    embedder.before = cancel
+    run_jobs(graph, embedder, batch_size=4)
+    assert {row["state"] for row in kept(driver)} <= {"cancelled", "completed"}
+    assert status(graph).embedded <= 12, "what was done is kept, and no more was begun"
+    rows(driver, "MATCH (j:Job {kind: 'backfill'}) DETACH DELETE j")
+    jobs.enqueue_slot(graph, "backfill", "1")
+    run_jobs(graph)
+    assert status(graph).embedded <= 12, "it is left alone until somebody asks"
+    store_document(graph, record("new.md", ["Somebody asks by writing."]))
+    run_jobs(graph)
+    assert status(graph).missing == 0

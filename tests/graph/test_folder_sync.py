@@ -1,0 +1,209 @@
+"""Documents follow their folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.documents import store_document
+from kg_api.graph.folders import find_folder, request_scan
+from kg_api.graph.jobs import find_job
+from kg_api.models.folders import Folder
+from kg_api.models.jobs import JobState
+from kg_api.sync import look
+from kg_api.sync.handler import FolderSync
+from tests.support.records import record
+from tests.support.sync import LARGEST, counts, documents, follow, put, scan, settle, work
+
+T = TypeVar("T")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of two notes."""
+    folder = tmp_path / "notes"
+    put(folder, one="# One\n\nFirst.\n", below__two="Second.\n")
+    return folder
+
+
+@pytest.fixture
+def followed(graph: Graph, folder: Path) -> str:
+    """It is followed, and its documents are there."""
+    followed = follow(graph, folder)
+    work(graph)
+    return followed
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was read from a disk and what was parsed, in order."""
+    seen = list[str]()
+
+    def seeing(name: str) -> None:
+        real: Callable[..., Any] = getattr(look, name)
+
+        def call(*given: Any) -> Any:
+            seen.append(name)
+            return real(*given)
+
+        monkeypatch.setattr(look, name, call)
+
+    seeing("read_settled")
+    seeing("to_record")
+    return seen
+
+
+def state(graph: Graph, folder: Folder) -> JobState:
+    assert folder.job_id is not None
+    return find_job(graph, folder.job_id).state
+
+
+def test_adds_changes_and_removals_follow_the_folder(graph: Graph, folder: Path, followed: str) -> None:
+    assert documents(graph) == {"one.md": "# One\n\nFirst.\n", "below/two.md": "Second.\n"}
+    put(folder, one="# One\n\nChanged.\n", three="Third.\n")
+    (folder / "below" / "two.md").unlink()
+    after = scan(graph, followed)
+    assert counts(after) == {"added": 1, "changed": 1, "removed": 1}
+    assert (state(graph, after), after.documents, after.done, after.total) == (JobState.COMPLETED, 2, 3, 3)
+    assert documents(graph) == {"one.md": "# One\n\nChanged.\n", "three.md": "Third.\n"}
+    assert counts(scan(graph, followed)) == {"unchanged": 2}
+
+
+def test_paragraphs_that_stayed_keep_their_node(graph: Graph, folder: Path, driver: neo4j.Driver) -> None:
+    paragraphs = [f"Paragraph {n} says {'word ' * 120}end." for n in range(4)]
+    put(folder, long="\n\n".join(paragraphs))
+    followed = follow(graph, folder)
+    work(graph)
+    query = "MATCH (s:Source {document: 'long.md'}) RETURN collect(s.source_id)"
+    before = driver.execute_query(query).records[0].value()
+    put(folder, long="\n\n".join([*paragraphs[:2], f"Another {'word ' * 120}end.", *paragraphs[3:]]))
+    assert counts(scan(graph, followed))["changed"] == 1
+    after = driver.execute_query(query).records[0].value()
+    assert (len(before), len(after), len({*before} & {*after})) == (4, 4, 3)
+
+
+def test_a_removed_document_goes_with_all_of_it(graph: Graph, folder: Path, driver: neo4j.Driver) -> None:
+    followed = follow(graph, folder)
+    work(graph)
+    (folder / "below" / "two.md").unlink()
+    scan(graph, followed)
+    left = driver.execute_query("MATCH (s:Source) RETURN collect(DISTINCT s.document)").records[0].value()
+    assert left == ["one.md"]
+
+
+def test_a_file_that_looks_as_it_did_is_not_read(
+    graph: Graph, folder: Path, followed: str, calls: list[str]
+) -> None:
+    settle(folder)
+    scan(graph, followed)
+    assert calls == ["read_settled"] * 2, "they were too young for their looks to be trusted"
+    calls.clear()
+    assert counts(scan(graph, followed)) == {"unchanged": 2}
+    assert calls == []
+
+
+def test_a_file_that_says_the_same_is_not_parsed(
+    graph: Graph, folder: Path, followed: str, calls: list[str]
+) -> None:
+    settle(folder)
+    scan(graph, followed)
+    calls.clear()
+    os.utime(folder / "one.md", (1, 1))
+    settle(folder)
+    assert counts(scan(graph, followed)) == {"unchanged": 2}
+    assert calls == ["read_settled"]
+    scan(graph, followed)
+    assert calls == ["read_settled"], "how it looks now is remembered"
+
+
+def test_a_change_that_keeps_size_and_time_is_seen(graph: Graph, folder: Path, followed: str) -> None:
+    settle(folder)
+    scan(graph, followed)
+    path = folder / "below" / "two.md"
+    before = path.stat()
+    path.write_text("Zecond.\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+    assert counts(scan(graph, followed)) == {"changed": 1, "unchanged": 1}
+    assert documents(graph)["below/two.md"] == "Zecond.\n"
+
+
+def test_a_document_of_the_same_name_is_the_folders_from_then_on(graph: Graph, folder: Path) -> None:
+    store_document(graph, record("one.md", ["By hand, before."]))
+    followed = follow(graph, folder)
+    work(graph)
+    assert counts(find_folder(graph, followed)) == {"added": 1, "changed": 1}
+    assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
+    (folder / "one.md").unlink()
+    scan(graph, followed)
+    assert sorted(documents(graph)) == ["below/two.md"]
+
+
+def test_what_took_a_documents_place_by_hand_gives_way_to_the_file(
+    graph: Graph, folder: Path, followed: str
+) -> None:
+    settle(folder)
+    scan(graph, followed)
+    store_document(graph, record("one.md", ["By hand, later."]))
+    assert counts(scan(graph, followed)) == {"changed": 1, "unchanged": 1}
+    assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
+
+
+def test_a_document_that_was_deleted_comes_back_while_its_file_is_there(
+    graph: Graph, folder: Path, followed: str, driver: neo4j.Driver
+) -> None:
+    settle(folder)
+    scan(graph, followed)
+    driver.execute_query("MATCH (d:Document {document: 'one.md'})<--(s:Source) DETACH DELETE d, s")
+    assert counts(scan(graph, followed)) == {"added": 1, "unchanged": 1}
+
+
+def test_a_name_that_another_folder_has_is_refused(graph: Graph, followed: str, tmp_path: Path) -> None:
+    put(tmp_path / "papers", one="Another one.\n", three="Third.\n")
+    other = follow(graph, tmp_path / "papers")
+    work(graph)
+    after = find_folder(graph, other)
+    assert counts(after) == {"added": 1, "refused": 1}
+    assert after.last_scan is not None
+    assert "--prefix" in after.last_scan.refusals[0].reason
+    assert str(tmp_path / "notes") in after.last_scan.refusals[0].reason
+    assert documents(graph)["one.md"] == "# One\n\nFirst.\n"
+    assert counts(scan(graph, followed)) == {"unchanged": 2}
+
+
+def test_a_prefix_tells_two_folders_apart(graph: Graph, followed: str, tmp_path: Path) -> None:
+    put(tmp_path / "papers", one="Another one.\n", three="Third.\n")
+    other = follow(graph, tmp_path / "papers", prefix="papers/")
+    work(graph)
+    assert sorted(documents(graph)) == ["below/two.md", "one.md", "papers/one.md", "papers/three.md"]
+    (tmp_path / "papers" / "one.md").unlink()
+    assert counts(scan(graph, other)) == {"removed": 1, "unchanged": 1}
+    assert counts(scan(graph, followed)) == {"unchanged": 2}
+
+
+class Twice(Graph):
+    """A database whose every commit's answer is lost, so that its work is done once more."""
+
+    def transaction(self, work: Callable[[Transaction], T]) -> T:
+        """See `Graph`."""
+        super().transaction(work)
+        return super().transaction(work)
+
+
+def test_lost_answers_count_nothing_twice(graph: Graph, folder: Path, followed: str) -> None:
+    put(folder, one="# One\n\nChanged.\n", three="Third.\n", empty="")
+    (folder / "below" / "two.md").unlink()
+    request_scan(graph, followed)
+    twice = Twice.__new__(Twice)
+    twice.__dict__.update(graph.__dict__)
+    work(twice, handler=FolderSync(twice, (), LARGEST))
+    after = find_folder(graph, followed)
+    assert counts(after) == {"added": 1, "changed": 1, "removed": 1, "refused": 1}
+    assert (after.done, after.total) == (4, 4)
+    assert sorted(documents(graph)) == ["one.md", "three.md"]

@@ -1,0 +1,277 @@
+"""Folders are registered, due, scanned one at a time, and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.folder_scans import delete_if_of_folder
+from kg_api.graph.folders import enqueue_due, find_folder, list_folders, register, request_scan
+from kg_api.graph.library import delete_ontology
+from kg_api.jobs.run import JobRun
+from kg_api.models.folders import NewFolder
+from kg_api.models.identity import document_id
+from kg_api.models.jobs import JobState
+from kg_api.sync.handler import FolderSync
+from kg_api.sync.service import FolderService
+from tests.support.sync import LARGEST, counts, documents, follow, put, scan, work
+
+FILES = 12
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    put(folder, **{f"note{number:02}": f"Note {number}.\n" for number in range(FILES)})
+    return folder
+
+
+def overdue(driver: neo4j.Driver) -> None:
+    driver.execute_query("MATCH (f:Folder) SET f.due_at = datetime.realtime() - duration({seconds: 1})")
+
+
+def try_now(driver: neo4j.Driver) -> None:
+    driver.execute_query(
+        "WITH datetime.realtime() AS now MATCH (j:Job) SET j.run_after = now, j.queued_at = now"
+    )
+
+
+def scans(driver: neo4j.Driver) -> int:
+    return driver.execute_query("MATCH (j:Job {kind: 'folder_sync'}) RETURN count(j)").records[0].value()
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("/a/b", "/a/b"),
+        ("/a/b", "/a/b/"),
+        ("/a/b", "/a/b/c"),
+        ("/a/b", "/a"),
+        ("/a/b", "/"),
+        ("/a", "//a/./b"),
+    ],
+)
+def test_folders_of_one_ontology_do_not_overlap(graph: Graph, first: str, second: str) -> None:
+    register(graph, NewFolder(path=first, ontology="notes"))
+    with pytest.raises(Conflict, match=first):
+        register(graph, NewFolder(path=second, ontology="notes"))
+    register(graph, NewFolder(path=second, ontology="other"))
+    assert len(list_folders(graph)) == 2
+
+
+def test_folders_beside_each_other_are_fine(graph: Graph) -> None:
+    for path in ("/a/b", "/a/bc", "/a/c"):
+        register(graph, NewFolder(path=path, ontology="notes"))
+    assert [each.path for each in list_folders(graph)] == ["/a/b", "/a/bc", "/a/c"]
+
+
+def test_of_overlapping_folders_registered_at_once_one_is_taken(graph: Graph) -> None:
+    paths = ["/a", "/a/b", "/a/b/c", "/a/b/c/d"] * 2
+
+    def one(path: str) -> bool:
+        try:
+            register(graph, NewFolder(path=path, ontology="notes"))
+        except Conflict:
+            return False
+        return True
+
+    with ThreadPoolExecutor(len(paths)) as pool:
+        assert sum(pool.map(one, paths)) == 1
+    assert len(list_folders(graph)) == 1
+
+
+def test_a_new_folder_is_scanned_at_once(graph: Graph, folder: Path) -> None:
+    followed = find_folder(graph, follow(graph, folder))
+    assert (followed.state, followed.last_scan, followed.documents) == (JobState.QUEUED, None, 0)
+    assert enqueue_due(graph) == 0
+    assert work(graph) == 1
+
+
+def test_a_folder_is_scanned_again_when_it_is_due_and_not_before(
+    graph: Graph, folder: Path, driver: neo4j.Driver
+) -> None:
+    followed = follow(graph, folder)
+    work(graph)
+    assert enqueue_due(graph) == 0
+    overdue(driver)
+    assert (enqueue_due(graph), enqueue_due(graph)) == (1, 0)
+    assert work(graph) == 1
+    assert counts(find_folder(graph, followed)) == {"unchanged": FILES}
+    waited = find_folder(graph, followed)
+    assert waited.last_scan is not None
+    between = (waited.next_scan_at - waited.last_scan.finished_at).total_seconds()
+    assert between == pytest.approx(waited.every_seconds, abs=1)
+
+
+def test_many_schedulers_make_one_scan(graph: Graph, folder: Path, driver: neo4j.Driver) -> None:
+    follow(graph, folder)
+    work(graph)
+    overdue(driver)
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(lambda _: enqueue_due(graph), range(16))) == 1
+    assert scans(driver) == 1
+
+
+def test_scans_do_not_pile_up(graph: Graph, folder: Path, driver: neo4j.Driver) -> None:
+    followed = follow(graph, folder)
+    for _ in range(3):
+        overdue(driver)
+        enqueue_due(graph)
+        assert scans(driver) == 1, "one that waits is enough"
+    work(graph)
+    folder.rename(folder.with_name("away"))
+    for _ in range(3):
+        overdue(driver)
+        assert enqueue_due(graph) == 1
+        work(graph)
+        assert scans(driver) == 1, "the last one alone is kept"
+    assert find_folder(graph, followed).state is JobState.DEAD
+
+
+def test_a_scan_that_is_asked_for_while_one_runs_follows_it(graph: Graph, folder: Path) -> None:
+    followed = follow(graph, folder)
+    asked = list[str]()
+
+    class Asking(FolderSync):
+        """Somebody adds a file and asks for a scan when this one has listed the folder."""
+
+        def _scan(self, run: JobRun, done: int) -> int:
+            after = super()._scan(run, done)
+            if not asked:
+                put(folder, late="Late.\n")
+                asked.append(request_scan(graph, followed))
+            return after
+
+    assert work(graph, handler=Asking(graph, (), LARGEST)) == 1
+    after = find_folder(graph, followed)
+    assert asked == [after.job_id]
+    assert counts(after) == {"added": 1, "unchanged": FILES}
+    assert (after.done, after.total) == (2 * FILES + 1, 2 * FILES + 1)
+
+
+class Interrupted(Exception):
+    """Something that nobody foresaw."""
+
+
+def interrupt() -> None:
+    raise Interrupted
+
+
+def interrupting(graph: Graph, at: int, meanwhile: Callable[[], object] = interrupt) -> FolderSync:
+    """A worker to which something happens before the commit of that number."""
+
+    class Interrupting(FolderSync):
+        def run(self, run: JobRun) -> None:
+            """See `FolderSync`."""
+            real, seen = run.commit, list[int]()
+
+            def commit(*given: object, **named: object) -> None:
+                seen.append(1)
+                if len(seen) == at:
+                    meanwhile()
+                real(*given, **named)  # pyright: ignore[reportArgumentType]
+
+            run.commit = commit  # pyright: ignore[reportAttributeAccessIssue]
+            super().run(run)
+
+    return Interrupting(graph, (), LARGEST)
+
+
+@pytest.mark.parametrize("at", [1, 2, 7, FILES, FILES + 1, FILES + 2])
+def test_an_interrupted_scan_goes_on_where_it_was(
+    graph: Graph, folder: Path, driver: neo4j.Driver, at: int
+) -> None:
+    put(folder, gone="Gone.\n")
+    followed = follow(graph, folder)
+    work(graph)
+    (folder / "gone.md").unlink()
+    put(folder, **{f"note{number:02}": f"Changed {number}.\n" for number in range(FILES)})
+    request_scan(graph, followed)
+    work(graph, handler=interrupting(graph, at))
+    try_now(driver)
+    assert find_folder(graph, followed).done == at - 1
+    work(graph)
+    after = find_folder(graph, followed)
+    assert counts(after) == {"changed": FILES, "removed": 1}
+    assert (after.done, after.total, after.state) == (FILES + 1, FILES + 1, JobState.COMPLETED)
+    assert documents(graph) == {f"note{number:02}.md": f"Changed {number}.\n" for number in range(FILES)}
+
+
+def test_only_its_own_documents_are_a_folders_to_delete(graph: Graph, folder: Path) -> None:
+    followed = follow(graph, folder)
+    work(graph)
+    identity = document_id("notes", "note00.md")
+    assert not graph.transaction(lambda tx: delete_if_of_folder(tx, "another", identity))
+    assert len(documents(graph)) == FILES
+    assert graph.transaction(lambda tx: delete_if_of_folder(tx, followed, identity))
+    assert len(documents(graph)) == FILES - 1
+
+
+def test_a_folder_that_is_removed_in_the_middle_gets_nothing_more(graph: Graph, folder: Path) -> None:
+    followed = follow(graph, folder)
+    service = FolderService(graph, ())
+
+    def remove() -> None:
+        assert service.remove(followed, delete_documents=True).deleted_documents == 5
+
+    assert work(graph, handler=interrupting(graph, 6, remove)) == 1
+    assert documents(graph) == {}
+    assert list_folders(graph) == []
+
+
+def test_a_running_scan_writes_nothing_for_a_folder_that_is_being_removed(graph: Graph, folder: Path) -> None:
+    followed = follow(graph, folder)
+
+    class Removing(FolderSync):
+        def _scan(self, run: JobRun, done: int) -> int:
+            graph.write("folders/begin_removal", folder_id=followed)
+            return super()._scan(run, done)
+
+    assert work(graph, handler=Removing(graph, (), LARGEST)) == 1
+    assert documents(graph) == {}
+
+
+def test_removing_keeps_the_documents_and_following_again_goes_on(graph: Graph, folder: Path) -> None:
+    followed = follow(graph, folder)
+    work(graph)
+    removed = FolderService(graph, ()).remove(followed, delete_documents=False)
+    assert (removed.kept_documents, removed.deleted_documents) == (FILES, 0)
+    assert len(documents(graph)) == FILES
+    assert follow(graph, folder) == followed
+    (folder / "note00.md").unlink()
+    assert counts(scan(graph, followed)) == {"removed": 1, "unchanged": FILES - 1}
+
+
+def test_a_name_is_free_when_the_folder_that_had_it_is_followed_no_more(
+    graph: Graph, folder: Path, tmp_path: Path
+) -> None:
+    followed = follow(graph, folder)
+    work(graph)
+    FolderService(graph, ()).remove(followed, delete_documents=False)
+    put(tmp_path / "other", note00="Another.\n")
+    other = follow(graph, tmp_path / "other")
+    work(graph)
+    assert counts(find_folder(graph, other)) == {"changed": 1}
+
+
+def test_an_ontology_that_is_deleted_is_not_filled_again(
+    graph: Graph, folder: Path, driver: neo4j.Driver
+) -> None:
+    follow(graph, folder)
+    work(graph)
+    assert delete_ontology(graph, "notes").documents == FILES
+    overdue(driver)
+    assert (enqueue_due(graph), list_folders(graph), documents(graph)) == (0, [], {})
+
+
+def test_a_folder_that_is_not_there_is_not_found(graph: Graph) -> None:
+    with pytest.raises(NotFound, match="kg folders list"):
+        request_scan(graph, "nosuch")
+    with pytest.raises(NotFound, match="kg folders list"):
+        FolderService(graph, ()).remove("nosuch", delete_documents=True)

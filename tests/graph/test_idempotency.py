@@ -1,0 +1,85 @@
+"""Requests with a key are carried out once (G12)."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import neo4j
+import pytest
+
+from kg_api.errors import Conflict, InvalidInput
+from kg_api.graph import jobs
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.idempotency import LONGEST_KEY, once
+from tests.support.cypher import rows
+from tests.support.jobs import finish, owned
+
+
+def ask(
+    graph: Graph, key: str = "k", body: str = "h", ontology: str = "notes"
+) -> tuple[dict[str, Any], bool]:
+    def work(tx: Transaction) -> tuple[dict[str, Any], bool]:
+        return once(tx, key, body, lambda: {"job_id": jobs.request_job(tx, "test", ontology, added=1)})
+
+    return graph.transaction(work)
+
+
+def count(driver: neo4j.Driver) -> int:
+    return rows(driver, "MATCH (j:Job) RETURN count(j) AS n, sum(j.total) AS total")[0]["n"]
+
+
+def test_fifty_requests_at_once_with_one_key_are_one(graph: Graph, driver: neo4j.Driver) -> None:
+    with ThreadPoolExecutor(50) as pool:
+        answers = list(pool.map(lambda _: ask(graph), range(50)))
+    assert len({answer["job_id"] for answer, _ in answers}) == 1
+    assert sum(now for _, now in answers) == 1
+    assert rows(driver, "MATCH (j:Job) RETURN j.total AS total, j.wanted AS wanted") == [
+        {"total": 1, "wanted": 1}
+    ]
+
+
+def test_the_answer_is_kept_though_the_job_has_ended(graph: Graph, driver: neo4j.Driver) -> None:
+    first, now = ask(graph)
+    assert now
+    finish(graph, *owned(graph, "w"))
+    assert ask(graph) == (first, False)
+    assert count(driver) == 1
+
+
+def test_another_request_with_the_same_key_is_refused(graph: Graph, driver: neo4j.Driver) -> None:
+    ask(graph)
+    with pytest.raises(Conflict, match="new key"):
+        ask(graph, body="other", ontology="other")
+    assert count(driver) == 1
+
+
+def test_a_request_that_fails_keeps_nothing(graph: Graph) -> None:
+    def fail(tx: Transaction) -> object:
+        return once(tx, "k", "h", lambda: {}["missing"])
+
+    with pytest.raises(KeyError):
+        graph.transaction(fail)
+    assert ask(graph, body="other")[1]
+
+
+def test_an_answer_is_kept_for_a_day(graph: Graph, driver: neo4j.Driver) -> None:
+    def age(hours: int) -> None:
+        rows(driver, "MATCH (a:KeptAnswer) SET a.kept_at = a.kept_at - duration({hours: $h})", h=hours)
+
+    ask(graph)
+    age(23)
+    jobs.prune(graph, days=7)
+    assert not ask(graph)[1]
+    age(2)
+    assert ask(graph, body="other")[1], "what is too old is as if it had never been"
+    assert not ask(graph, body="other")[1]
+    age(25)
+    jobs.prune(graph, days=7)
+    assert rows(driver, "MATCH (a:KeptAnswer) RETURN a.key") == []
+
+
+@pytest.mark.parametrize("key", ["", "k" * (LONGEST_KEY + 1)])
+def test_a_key_has_a_length(graph: Graph, key: str) -> None:
+    with pytest.raises(InvalidInput, match="1 to 255"):
+        ask(graph, key)

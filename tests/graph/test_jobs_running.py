@@ -1,0 +1,214 @@
+"""The worker's loop against the real database: turns, pauses, ends (G8, G18, G27)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+import neo4j
+import pytest
+from structlog.testing import capture_logs
+
+from kg_api.graph import jobs
+from kg_api.graph.database import Graph
+from kg_api.jobs.run import JobRun
+from kg_api.jobs.runner import Runner
+from kg_api.models.jobs import JobState
+from kg_api.settings import WorkerSettings
+from tests.support.cypher import rows
+from tests.support.jobs import claim, request
+
+BATCH_SECONDS = 0.02
+TURN_SECONDS = 0.1
+
+
+class Handler:
+    """Runs jobs of kind `test` as a test tells it."""
+
+    kind = "test"
+
+    def __init__(self, work: Callable[[JobRun], None]) -> None:
+        self._work = work
+
+    def run(self, run: JobRun) -> None:
+        self._work(run)
+
+
+def runner(graph: Graph, work: Callable[[JobRun], None], **settings: Any) -> Runner:
+    given = WorkerSettings.model_validate({"turn_seconds": TURN_SECONDS, **settings})
+    return Runner(graph, [Handler(work)], given, worker="w", stopping=threading.Event())
+
+
+def through(run: JobRun, batches: int) -> None:
+    """Work through so many batches, from where the job is."""
+    for number in range(int(run.cursor or 0), batches):
+        run.checkpoint()
+        time.sleep(BATCH_SECONDS)
+        run.commit(lambda _: None, after=str(number + 1), done=1)
+    run.finish()
+
+
+def events(logs: list[MutableMapping[str, Any]]) -> list[str]:
+    return [str(each["event"]) for each in logs]
+
+
+def test_a_huge_job_does_not_make_small_ones_wait_for_its_end(graph: Graph) -> None:
+    huge = request(graph, "huge", added=40)
+    for number in range(20):
+        request(graph, f"small {number}")
+    batches: list[str] = []
+
+    def work(run: JobRun) -> None:
+        ontology = str(run.job.ontology)
+        begun = run.cursor
+        try:
+            through(run, 40 if ontology == "huge" else 1)
+        finally:
+            batches.extend([ontology] * (int(run.cursor or 40) - int(begun or 0)))
+
+    working = runner(graph, work)
+    with capture_logs() as logs:
+        while working.run_one():
+            pass
+    small = [place for place, name in enumerate(batches) if name != "huge"]
+    assert len(small) == 20
+    assert max(small) < 20 + 15, "each waited for one turn of the huge one, not for its 40 batches"
+    assert batches.count("huge") == 40, "nothing was done twice for the turns"
+    assert events(logs).count("job lets others go first") == 1
+    done = jobs.find_job(graph, huge)
+    assert (done.state, done.done, done.attempts, done.error) == (JobState.COMPLETED, 40, 2, None)
+
+
+def test_a_job_alone_is_not_interrupted(graph: Graph) -> None:
+    job_id = request(graph, added=20)
+    runner(graph, lambda run: through(run, 20)).run_one()
+    assert jobs.find_job(graph, job_id).attempts == 1
+
+
+def test_a_pausing_job_lets_its_worker_do_its_parts_and_goes_on(graph: Graph) -> None:
+    """One worker alone does all of a divided job."""
+    job_id = request(graph, added=3)
+    order: list[str] = []
+
+    def work(run: JobRun) -> None:
+        order.append(run.job.part or "whole")
+        if run.job.part:
+            run.commit(lambda _: None, after="x", done=1, set_aside=int(run.job.part == "a:b"))
+        elif not run.cursor:
+            run.divide([":a", "a:b", "b:"])
+            run.commit(lambda _: None, after="divided", done=0)
+            run.pause(3600)
+        elif run.unfinished_parts():
+            run.pause(3600)
+        run.finish()
+
+    working = runner(graph, work)
+    with capture_logs() as logs:
+        while working.run_one():
+            pass
+    assert sorted(order[1:4]) == [":a", "a:b", "b:"]
+    assert (order[0], order[4:]) == ("whole", ["whole"]), "it went on when the last part had ended"
+    done = jobs.find_job(graph, job_id)
+    assert (done.state, done.done, done.total, done.set_aside) == ("completed_with_errors", 3, 3, 1)
+    assert "job stumbled" not in events(logs)
+
+
+def test_a_handler_learns_what_was_asked_for_while_it_ran(graph: Graph) -> None:
+    request(graph, selection="missing")
+    seen: list[tuple[str, bool]] = []
+
+    def work(run: JobRun) -> None:
+        while True:
+            seen.append((run.job.selection, run.job.forced_at is not None))
+            if len(seen) == 1:
+                request(graph, selection="stale", force=True)
+            if run.finish():
+                return
+
+    runner(graph, work).run_one()
+    assert seen == [("missing", False), ("due", True)]
+
+
+def test_a_cancelled_job_stops_within_a_batch(graph: Graph) -> None:
+    job_id = request(graph, added=10)
+    begun: list[str] = []
+
+    def work(run: JobRun) -> None:
+        for number in range(10):
+            run.checkpoint()
+            begun.append(str(number))
+            if number == 3:
+                jobs.cancel_job(graph, job_id)
+            run.commit(lambda _: None, after=str(number), done=1)
+        run.finish()
+
+    with capture_logs() as logs:
+        runner(graph, work).run_one()
+    assert begun == ["0", "1", "2", "3"]
+    told = jobs.find_job(graph, job_id)
+    assert (told.state, told.done) == (JobState.CANCELLED, 3)
+    assert events(logs)[-1] == "job cancelled"
+
+
+def test_a_job_cancelled_in_a_long_batch_is_noticed_by_the_heartbeat(graph: Graph) -> None:
+    job_id = request(graph)
+
+    def work(run: JobRun) -> None:
+        jobs.cancel_job(graph, job_id)
+        for _ in range(100):
+            time.sleep(0.05)
+            run.checkpoint()
+
+    begun = time.monotonic()
+    with capture_logs() as logs:
+        runner(graph, work, heartbeat_seconds=0.1).run_one()
+    assert time.monotonic() - begun < 3
+    assert events(logs)[-1] == "job cancelled"
+
+
+def test_a_job_that_loops_and_gets_nothing_done_ends_at_its_budget(graph: Graph) -> None:
+    job_id = request(graph)
+    begun = time.monotonic()
+
+    def work(run: JobRun) -> None:
+        while True:
+            time.sleep(0.05)
+            run.checkpoint()
+
+    with capture_logs() as logs:
+        runner(graph, work, heartbeat_seconds=0.2, lease_seconds=5, stuck_seconds=1).run_one()
+    assert 1 <= time.monotonic() - begun < 3
+    told = jobs.find_job(graph, job_id)
+    assert (told.state, (told.error or "").partition(":")[0]) == (JobState.DEAD, "timeout")
+    assert events(logs)[-2:] == ["job is stuck", "job is dead"]
+    assert claim(graph, "w") is None
+
+
+def test_a_slow_job_that_gets_on_is_not_stuck(graph: Graph) -> None:
+    job_id = request(graph, added=6)
+
+    def work(run: JobRun) -> None:
+        for number in range(6):
+            time.sleep(0.4)
+            run.commit(lambda _: None, after=str(number), done=1)
+        run.finish()
+
+    runner(graph, work, heartbeat_seconds=0.1, stuck_seconds=1).run_one()
+    assert jobs.find_job(graph, job_id).state is JobState.COMPLETED
+
+
+@pytest.mark.parametrize(
+    "change", ["SET j.fence = j.fence + 1", "SET j.state = 'queued'", "SET j.state = 'completed'", "DELETE j"]
+)
+def test_a_lost_job_is_not_called_cancelled(graph: Graph, driver: neo4j.Driver, change: str) -> None:
+    request(graph)
+
+    def work(run: JobRun) -> None:
+        rows(driver, f"MATCH (j:Job) {change}")
+        run.commit(lambda _: None, after="x", done=1)
+
+    with capture_logs() as logs:
+        runner(graph, work).run_one()
+    assert events(logs)[-1] == "job lost to another worker"

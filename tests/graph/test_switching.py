@@ -1,0 +1,186 @@
+"""Changing the space while people search: build beside, check, activate, go back, drop."""
+
+from __future__ import annotations
+
+import neo4j
+import numpy as np
+import pytest
+
+from kg_api.errors import Conflict, InvalidInput, NotFound
+from kg_api.graph.documents import store_document
+from kg_api.graph.indexes import index_states
+from kg_api.graph.jobs import find_job
+from kg_api.graph.library import delete_document
+from kg_api.models.configuration import EmbeddingConfig
+from kg_api.models.identity import document_id
+from kg_api.models.jobs import JobState
+from kg_api.models.switching import SpaceBuild
+from kg_api.spaces.plans import read_standing
+from tests.support.cypher import rows
+from tests.support.embedding import status
+from tests.support.kg import TEXTS, Kg, first
+from tests.support.records import record
+
+
+def test_a_space_is_built_checked_activated_rolled_back_and_dropped(kg: Kg, driver: neo4j.Driver) -> None:
+    kg.add("other")
+    assert kg.states() == {"default": "active", "other": "idle"}
+    kg.switch.build("other", SpaceBuild())
+    assert kg.states() == {"default": "active", "other": "building"}
+    with pytest.raises(Conflict, match="not built yet"):
+        kg.switch.activate("other")
+    assert kg.search().space == "default"
+    kg.work()
+    assert kg.search().space == "default", "it waits to be activated"
+    checked = kg.switch.check("other")
+    assert checked.ok, checked
+    assert {each.name for each in checked.findings} == {"model", "index", "complete", "vectors", "found"}
+    told = kg.switch.activate("other")
+    assert [(each.ontology, each.before, each.now) for each in told.ontologies] == [
+        ("notes", "default", "other")
+    ]
+    assert told.space_of_new == "other"
+    assert kg.states() == {"default": "retiring", "other": "active"}
+    hits = kg.search()
+    assert (hits.space, first(hits)) == ("other", TEXTS[7])
+    kg.switch.rollback("other")
+    assert (kg.search().space, kg.states()["other"]) == ("default", "retiring")
+    kg.switch.rollback("default")
+    assert kg.search().space == "other", "there and back again"
+    job_id = kg.drop.drop("default").job_id
+    assert kg.states()["default"] == "dropping"
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
+    kg.work()
+    assert find_job(kg.graph, job_id).state is JobState.COMPLETED
+    assert kg.states() == {"other": "active"}
+    left = rows(driver, "MATCH (s:Source) UNWIND keys(s) AS key RETURN collect(DISTINCT key) AS keys")[0][
+        "keys"
+    ]
+    assert {key for key in left if key.startswith(("embed", "refused"))} == {
+        *("embedding_other", "embedded_with_other", "embedded_at_other")
+    }
+    assert "passage_embedding" not in index_states(kg.graph)
+    assert first(kg.search()) == TEXTS[7]
+
+
+def test_what_is_written_during_a_build_is_embedded_in_both(kg: Kg) -> None:
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild())
+    store_document(kg.graph, record("b.md", ["A new passage about penguins."]))
+    store_document(kg.graph, record("a.md", ["The first one is about walruses now.", *TEXTS[1:]]))
+    delete = record("c.md", ["An old passage about seals."])
+    store_document(kg.graph, delete)
+    kg.work()
+    delete_document(kg.graph, document_id("notes", "c.md"))
+    assert first(kg.search("penguins")) == "A new passage about penguins."
+    assert kg.search("penguins").space == "default"
+    kg.switch.activate("other")
+    for word in ("penguins", "walruses"):
+        hits = kg.search(word)
+        assert (hits.space, word in first(hits)) == ("other", True)
+    assert not any("seals" in each.full_text for each in kg.search("seals").sources)
+    found = status(kg.graph, "notes")
+    assert (found.embedded, found.total, found.missing) == (13, 13, 0)
+
+
+def test_new_ontologies_use_the_space_that_was_activated_for_all(kg: Kg) -> None:
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild())
+    kg.work()
+    kg.switch.activate("other")
+    store_document(kg.graph, record("x.md", ["Something about topic99."], ontology="later"))
+    kg.work()
+    assert read_standing(kg.graph, "later").target.space.slug == "other"
+    assert status(kg.graph, "later").embedded == 1
+
+
+def test_one_ontology_can_be_switched_alone(kg: Kg) -> None:
+    kg.add("other")
+    store_document(kg.graph, record("x.md", ["Something about topic7 elsewhere."], ontology="second"))
+    kg.work()
+    kg.switch.build("other", SpaceBuild(ontologies=["second"], activate=True))
+    kg.work()
+    assert read_standing(kg.graph, "second").answering.space.slug == "other", "it answers by itself"
+    assert read_standing(kg.graph, "notes").answering.space.slug == "default"
+    hits = kg.search()
+    assert sorted(hits.spaces) == ["default", "other"]
+    assert {each.ontology for each in hits.sources[:2]} == {"notes", "second"}
+    spaces = {each.ontology: each.space for each in hits.sources}
+    assert spaces == {"notes": "default", "second": "other"}
+
+
+def test_a_vector_that_vanished_from_the_index_is_found_by_the_check(kg: Kg, driver: neo4j.Driver) -> None:
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild())
+    kg.work()
+    for wrong in ([1.0, 2.0], [0.0] * 64, None):
+        rows(
+            driver,
+            "MATCH (s:Source {paragraph: 3}) SET s.was = s.embedding_other, s.embedding_other = $wrong",
+            wrong=wrong,
+        )
+        checked = kg.switch.check("other")
+        assert [each.name for each in checked.findings if not each.ok] == ["vectors"]
+        with pytest.raises(Conflict, match="cannot answer yet"):
+            kg.switch.activate("other")
+        rows(driver, "MATCH (s:Source {paragraph: 3}) SET s.embedding_other = s.was, s.was = null")
+    assert kg.switch.check("other").ok
+
+
+def test_an_index_that_has_gone_is_found_by_the_check(kg: Kg, driver: neo4j.Driver) -> None:
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild())
+    kg.work()
+    rows(driver, "DROP INDEX passage_embedding_other")
+    found = {each.name: each.ok for each in kg.switch.check("other").findings}
+    assert found["index"] is False
+
+
+def test_what_cannot_be_is_refused_with_what_to_do(kg: Kg) -> None:
+    kg.add("other")
+    kg.add("third", 32)
+    with pytest.raises(NotFound):
+        kg.switch.build("nowhere", SpaceBuild())
+    with pytest.raises(NotFound, match="'nothing'"):
+        kg.switch.build("other", SpaceBuild(ontologies=["nothing"]))
+    with pytest.raises(Conflict, match="kg admin spaces build other"):
+        kg.switch.activate("other")
+    with pytest.raises(Conflict, match="anything to go back to"):
+        kg.switch.rollback("default")
+    with pytest.raises(Conflict, match="is used by notes"):
+        kg.drop.drop("default")
+    kg.switch.build("other", SpaceBuild())
+    with pytest.raises(Conflict, match="is being built in other already"):
+        kg.switch.build("third", SpaceBuild())
+    with pytest.raises(Conflict, match="is used by notes"):
+        kg.drop.drop("other")
+    kg.switch.rollback("other")
+    kg.drop.drop("other")
+    with pytest.raises(InvalidInput, match="is being removed"):
+        kg.configure.set("notes", EmbeddingConfig(space="other"), dry_run=False)
+    with pytest.raises(Conflict, match="is being removed"):
+        kg.add("other")
+
+
+def test_a_space_of_the_same_name_may_be_made_again_for_another_model(kg: Kg, driver: neo4j.Driver) -> None:
+    for dimensions in (64, 32):
+        kg.add("other", dimensions)
+        kg.switch.build("other", SpaceBuild(activate=True))
+        kg.work()
+        assert kg.search().space == "other"
+        assert first(kg.search()) == TEXTS[7]
+        kg.switch.rollback("other")
+        kg.drop.drop("other")
+        rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
+        kg.work()
+    assert kg.states() == {"default": "active"}
+
+
+def test_every_vector_is_right_after_a_switch(kg: Kg, driver: neo4j.Driver) -> None:
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild(activate=True))
+    kg.work()
+    found = rows(driver, "MATCH (s:Source) RETURN s.full_text AS text, s.embedding_other AS vector")
+    embedder = kg.spaces.get("other").embedder()
+    expected = embedder.embed_passages([row["text"].strip() for row in found])
+    np.testing.assert_array_equal(np.array([row["vector"] for row in found], dtype=np.float32), expected)

@@ -1,0 +1,131 @@
+"""`kg folders` as a person uses it, with a real worker."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces import ensure_space
+from tests.process.cli.conftest import Kg
+from tests.support.embedders import small_embedder
+from tests.support.sync import documents, put
+
+SOME_REFUSED = 3
+
+
+@pytest.fixture
+def folder(tmp_path: Path, graph: Graph) -> Path:
+    """A folder of two notes, and an empty database."""
+    ensure_space(graph, small_embedder().identity)  # as service and worker did when they started
+    folder = tmp_path / "notes"
+    put(folder, one="# One\n\nThe canary sings.\n", two="The second one.\n")
+    return folder
+
+
+def listed(kg: Kg) -> list[dict[str, Any]]:
+    return json.loads(kg("folders", "list", "--json").stdout)["folders"]
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_folder_is_followed_and_left(kg: Kg, folder: Path, graph: Graph) -> None:
+    added = kg("folders", "add", str(folder), "--ontology", "notes", "--every", "2h", "--wait")
+    assert (added.returncode, added.stderr.count("Traceback")) == (0, 0), added.stderr
+    assert "notes: 2 added, 0 changed, 0 unchanged, 0 removed, 0 refused" in added.stdout
+    found = json.loads(kg("search", "canary", "--ontology", "notes", "--json").stdout)
+    assert (found["sources"][0]["document"], found["degraded"]) == ("one.md", [])
+
+    (folder / "one.md").unlink()
+    put(folder, three="The third one.\n")
+    again = kg("folders", "scan", str(folder), "--wait")
+    assert "1 added, 0 changed, 1 unchanged, 1 removed" in again.stdout
+    table = " ".join(kg("folders", "list").stdout.split())
+    assert all(word in table for word in (str(folder.name), "2h", "1 added", listed(kg)[0]["folder_id"]))
+
+    removed = kg("folders", "remove", listed(kg)[0]["folder_id"])
+    assert "followed no more" in removed.stderr
+    assert "2 documents stay in notes" in removed.stderr
+    assert (listed(kg), len(documents(graph))) == ([], 2)
+
+
+@pytest.mark.usefixtures("worker")
+def test_files_that_are_refused_are_told_and_give_their_exit_code(kg: Kg, folder: Path) -> None:
+    (folder / "program.md").write_bytes(b"\x7fELF" + bytes(100))
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    added = kg("folders", "add", str(folder), "--ontology", "notes", "--wait")
+    assert added.returncode == SOME_REFUSED, added.stderr
+    assert "2 added, 0 changed, 0 unchanged, 0 removed, 1 refused" in added.stdout
+    assert "refused: program.md: this is a program" in added.stdout
+    assert "left out: .png (1)" in added.stdout
+    assert "refused: program.md: this is a program" in kg("folders", "list").stdout
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_folder_that_has_gone_is_told_and_nothing_is_lost(kg: Kg, folder: Path, graph: Graph) -> None:
+    kg("folders", "add", str(folder), "--ontology", "notes", "--wait")
+    folder.rename(folder.with_name("away"))
+    scanned = kg("folders", "scan", str(folder), "--wait")
+    assert scanned.returncode == 1
+    assert "there is no folder" in scanned.stderr
+    assert "Traceback" not in scanned.stderr
+    assert f"failed: there is no folder {folder} on the worker's machine" in kg("folders", "list").stdout
+    assert len(documents(graph)) == 2
+    folder.mkdir()
+    assert "--allow-empty" in kg("folders", "scan", str(folder), "--wait").stderr
+    assert len(documents(graph)) == 2
+    cleared = kg("folders", "scan", str(folder), "--allow-empty", "--wait")
+    assert "2 removed" in cleared.stdout
+    assert documents(graph) == {}
+
+
+def test_without_waiting_it_says_where_to_look(kg: Kg, folder: Path) -> None:
+    added = kg("folders", "add", str(folder), "--ontology", "notes", "--json")
+    answer = json.loads(added.stdout)
+    assert (answer["path"], answer["every_seconds"], answer["last_scan"]) == (str(folder), 300, None)
+    assert "kg folders list" in kg("folders", "scan", str(folder)).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("add", "{folder}/nosuch", "--ontology", "notes"), 2, "--elsewhere"),
+        (("add", "{folder}/one.md", "--ontology", "notes"), 2, "no such folder"),
+        (("add", "{folder}", "--ontology", "notes", "--every", "often"), 2, "5m"),
+        (("add", "{folder}", "--ontology", "notes", "--every", "1s"), 2, "every_seconds"),
+        (("add", "{folder}", "--ontology", "a/b"), 2, "ontology"),
+        (("add", "relative", "--ontology", "notes", "--elsewhere"), 2, "absolute path"),
+        (("scan", "{folder}/nosuch"), 4, "kg folders list"),
+        (("remove", "nosuch"), 4, "kg folders list"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(
+    kg: Kg, folder: Path, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    ran = kg("folders", *(each.format(folder=folder) for each in arguments))
+    assert (ran.returncode, "Traceback" in ran.stderr) == (code, False), ran.stderr
+    assert told in ran.stderr
+    assert listed(kg) == []
+
+
+def test_a_folder_of_two_ontologies_must_be_told_apart(kg: Kg, folder: Path) -> None:
+    for ontology in ("one", "two"):
+        assert kg("folders", "add", str(folder), "--ontology", ontology).returncode == 0
+    unclear = kg("folders", "remove", str(folder))
+    assert (unclear.returncode, "one, two" in unclear.stderr) == (5, True)
+    assert kg("folders", "remove", str(folder), "--ontology", "two").returncode == 0
+    assert [each["ontology"] for each in listed(kg)] == ["one"]
+    below = kg("folders", "add", str(folder.parent), "--ontology", "one")
+    assert (below.returncode, "lies in the other" in below.stderr) == (5, True)
+
+
+@pytest.mark.usefixtures("worker")
+def test_deleting_asks_first(kg: Kg, folder: Path, graph: Graph) -> None:
+    kg("folders", "add", str(folder), "--ontology", "notes", "--wait")
+    assert kg("folders", "remove", str(folder), "--delete-documents", stdin="n\n").returncode != 0
+    assert len(documents(graph)) == 2
+    removed = kg("folders", "remove", str(folder), "--delete-documents", "--yes")
+    assert "2 documents" in removed.stderr
+    assert (documents(graph), sorted(path.name for path in folder.iterdir())) == ({}, ["one.md", "two.md"])

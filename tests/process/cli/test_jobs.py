@@ -1,0 +1,177 @@
+"""Jobs shown, cancelled, tried again; the queue; and what the doctor says of them."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.graph import jobs
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces import ensure_space
+from kg_api.graph.workers import sign_of_life
+from kg_api.settings import load_settings
+from kg_api.spaces.plans import read_standing
+from kg_cli.doctor_jobs import examine_jobs
+from kg_cli.findings import Finding
+from tests.process.cli.conftest import Kg
+from tests.support.embedders import small_embedder
+from tests.support.running import Service
+
+REASON = "waiting: openai does not answer (ConnectError): is OPENAI_BASE_URL right? " + "words " * 40
+
+
+@pytest.fixture
+def job(graph: Graph, driver: neo4j.Driver) -> str:
+    with driver.session() as session:
+        session.run("CREATE (:Ontology {name: 'notes'})").consume()
+    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+    return graph.transaction(lambda tx: jobs.request_job(tx, "source_embedding", "notes", added=5))
+
+
+def change(driver: neo4j.Driver, job_id: str, cypher_map: dict[str, object], *, ended: bool = False) -> None:
+    """Change a job behind the product's back."""
+    with driver.session() as session:
+        session.run(
+            "MATCH (j:Job {job_id: $id}) SET j += $changes, "
+            "j.finished_at = CASE WHEN $ended THEN datetime.realtime() ELSE j.finished_at END, "
+            "j.unique_key = CASE WHEN $ended THEN null ELSE j.unique_key END",
+            id=job_id,
+            changes=cypher_map,
+            ended=ended,
+        ).consume()
+
+
+def later(driver: neo4j.Driver, job_id: str, seconds: int) -> None:
+    with driver.session() as session:
+        session.run(
+            "MATCH (j:Job {job_id: $id}) WITH j, datetime.realtime() + duration({seconds: $s}) AS at "
+            "SET j.run_after = at, j.queued_at = at",
+            id=job_id,
+            s=seconds,
+        ).consume()
+
+
+def test_a_job_is_shown_for_people(kg: Kg, driver: neo4j.Driver, job: str) -> None:
+    change(driver, job, {"error": REASON.strip(), "done": 2, "attempts": 3})
+    later(driver, job, 200)
+    ran = kg("jobs", "show", job)
+    assert ran.returncode == 0, ran.stderr
+    words = " ".join(ran.stdout.split())
+    assert "source embedding notes" in words
+    assert f"id {job}" in words
+    assert "queued, tried again in 3 min" in words
+    assert "progress 2/5" in words
+    assert "taken 3 times" in words
+    assert "ago)" in words
+    assert REASON.strip() in words, "the reason in full"
+    assert "-> follow it: kg jobs watch" in ran.stderr
+    assert "None" not in ran.stdout
+    assert max(map(len, ran.stdout.splitlines())) <= 80
+
+
+def test_what_was_set_aside_is_shown_with_its_reason(
+    kg: Kg, service: Service, driver: neo4j.Driver, graph: Graph
+) -> None:
+    ensure_space(graph, small_embedder().identity)
+    with httpx.Client(base_url=service.url) as http:
+        body = {"ontology": "notes", "document": "odd.txt", "text": "an odd text"}
+        job_id = http.post("/documents", json=body).json()["job_id"]
+    with driver.session() as session:
+        mark = read_standing(graph, "notes").target.mark
+        session.run(
+            "MATCH (s:Source) SET s[$mark] = $refused, s[$reason] = 'too long for the model', "
+            "s[$time] = datetime.realtime()",
+            mark=mark.key,
+            refused=mark.refused,
+            reason=mark.refusal_property,
+            time=mark.time_property,
+        ).consume()
+    change(driver, job_id, {"state": "completed_with_errors", "set_aside": 1, "done": 1}, ended=True)
+    ran = kg("jobs", "show", job_id)
+    assert ran.returncode == 0, ran.stderr
+    assert "completed with errors" in ran.stdout
+    assert "1 set aside" in ran.stdout
+    assert "odd.txt ¶0 too long for the model" in " ".join(ran.stdout.split())
+    assert "kg jobs retry" in ran.stderr
+
+
+def test_cancel_and_retry(kg: Kg, job: str) -> None:
+    cancelled = kg("jobs", "cancel", job)
+    assert (cancelled.returncode, f"kg jobs retry {job}" in cancelled.stderr) == (0, True)
+    assert json.loads(kg("jobs", "cancel", job, "--json").stdout)["state"] == "cancelled"
+    again = kg("jobs", "retry", job)
+    assert (again.returncode, f"kg jobs watch {job}" in again.stderr) == (0, True), again.stderr
+    assert json.loads(kg("jobs", "show", job, "--json").stdout)["state"] == "queued"
+
+
+def test_what_cannot_be_done_ends_with_the_code_of_its_error(kg: Kg, driver: neo4j.Driver, job: str) -> None:
+    change(driver, job, {"state": "completed"}, ended=True)
+    for command in ("cancel", "retry"):
+        ran = kg("jobs", command, job)
+        assert (ran.returncode, "completed" in ran.stderr) == (5, True), ran.stderr
+        assert kg("jobs", command, "nosuch").returncode == 4
+
+
+def test_the_queue_is_shown_with_its_workers(kg: Kg, graph: Graph, driver: neo4j.Driver, job: str) -> None:
+    later(driver, job, 100)
+    assert "kg worker" in kg("jobs", "queue").stderr
+    sign_of_life(graph, "a-worker-with-a-long-name-4711-deadbeef", host="here", pid=4711)
+    ran = kg("jobs", "queue")
+    words = " ".join(ran.stdout.split())
+    assert "queued 1, 1 of them tried again later" in words
+    assert "a-worker-with-a-long-name-4711-deadbeef" in words
+    assert max(map(len, ran.stdout.splitlines())) <= 80
+    told = json.loads(kg("jobs", "queue", "--json").stdout)
+    assert (told["queued"], told["waiting"], told["workers"][0]["pid"]) == (1, 1, 4711)
+
+
+def findings(service: Service) -> list[Finding]:
+    return list(examine_jobs(service.url, load_settings(), start="kg up"))
+
+
+def test_the_doctor_is_content_with_workers_and_no_trouble(service: Service, graph: Graph) -> None:
+    sign_of_life(graph, "w1", host="here", pid=1)
+    assert [(each.name, each.state) for each in findings(service)] == [("workers", "ok"), ("jobs", "ok")]
+
+
+def test_the_doctor_names_cause_and_fix_of_what_stands_still(
+    service: Service, graph: Graph, driver: neo4j.Driver, job: str
+) -> None:
+    dead = graph.transaction(lambda tx: jobs.request_job(tx, "test", "odd", added=1))
+    change(driver, dead, {"state": "dead", "error": "InvalidInput: no such model"}, ended=True)
+    lost = graph.transaction(lambda tx: jobs.request_job(tx, "test", "lost", added=1))
+    change(driver, lost, {"state": "running", "worker": "w9"})
+    with driver.session() as session:
+        session.run(
+            "MATCH (j:Job {job_id: $id}) SET j.lease_until = datetime.realtime() - duration({minutes: 9})",
+            id=lost,
+        ).consume()
+        session.run("CREATE (:Ontology {name: 'resting', paused: true})").consume()
+    change(driver, job, {"error": REASON})
+    later(driver, job, 100)
+    found = findings(service)
+    told = {(each.name, each.state): f"{each.detail} -> {each.fix}" for each in found}
+    assert "none has given a sign of life, and jobs have been waiting for 9 min" in told["workers", "fail"]
+    assert "kg up" in told["workers", "fail"]
+    assert (
+        f"test odd is dead: InvalidInput: no such model -> mend that, then: kg jobs retry {dead}"
+        in (told["job", "fail"])
+    )
+    warned = " ".join(f"{each.detail} -> {each.fix}" for each in found if each.state == "warn")
+    assert "source embedding notes waits: openai does not answer" in warned
+    assert "kg admin embedding health" in warned
+    assert "test lost is stalled: its worker w9" in warned
+    assert "kg admin source-embeddings generate --ontology 'resting'" in warned
+
+
+def test_the_doctor_says_when_workers_are_there_and_none_takes_a_job(
+    service: Service, graph: Graph, driver: neo4j.Driver, job: str
+) -> None:
+    sign_of_life(graph, "w1", host="here", pid=1)
+    later(driver, job, -900)
+    failed = [each for each in findings(service) if each.state == "fail"]
+    assert [each.name for each in failed] == ["workers"]
+    assert "15 min and none takes it" in failed[0].detail

@@ -1,0 +1,108 @@
+"""The same work asked for many times at once is one job (G12, G13); too much of it is refused (G24)."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import quantiles
+
+import httpx
+import neo4j
+
+from kg_api.graph.database import Graph
+from tests.neo4j_server import Neo4jServer
+from tests.process.jobs.crew import seed, tell
+from tests.support.cypher import rows
+from tests.support.running import serve
+
+MOST_QUEUED = 5
+UNHARMED = 1.0
+"""Seconds; a search takes some hundredths of one, and the machine may be loaded."""
+
+
+def posted(client: httpx.Client, times: int, path: str, **options: object) -> list[httpx.Response]:
+    with ThreadPoolExecutor(times) as pool:
+        return list(pool.map(lambda _: client.post(path, **options), range(times)))  # pyright: ignore[reportArgumentType]
+
+
+def jobs(driver: neo4j.Driver) -> list[str]:
+    found = rows(driver, "MATCH (j:Job) WHERE j.kind = 'source_embedding' RETURN j.job_id AS id")
+    return [row["id"] for row in found]
+
+
+def test_fifty_requests_with_one_key_are_one(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> None:
+    """Also when the job has ended meanwhile: without the key another would be made."""
+    seed(graph, 3)
+    seed(graph, 3, "others")
+    rows(driver, "MATCH (j:Job) SET j.state = 'completed', j.unique_key = null")
+    key = {"Idempotency-Key": "once"}
+    answers = posted(http, 50, "/ontologies/notes/embeddings", headers=key)
+    assert {answer.status_code for answer in answers} == {202}, answers[0].text
+    told = {answer.json()["job_id"] for answer in answers}
+    assert len(told) == 1
+    assert len(jobs(driver)) == 3
+    rows(driver, "MATCH (j:Job) SET j.state = 'completed', j.unique_key = null")
+    again = http.post("/ontologies/notes/embeddings", headers=key)
+    assert (again.status_code, again.json()["job_id"]) == (202, told.pop())
+    other = http.post("/ontologies/others/embeddings", headers=key)
+    assert (other.status_code, other.headers["content-type"]) == (409, "application/problem+json")
+    assert len(jobs(driver)) == 3
+
+
+def test_twenty_requests_without_a_key_join_one_job(
+    http: httpx.Client, graph: Graph, driver: neo4j.Driver
+) -> None:
+    seed(graph, 3)
+    rows(driver, "MATCH (j:Job) DETACH DELETE j")
+    answers = posted(http, 20, "/ontologies/notes/embeddings")
+    assert {answer.status_code for answer in answers} == {202}, answers[0].text
+    assert {answer.json()["job_id"] for answer in answers} == set(jobs(driver))
+    assert len(jobs(driver)) == 1
+
+
+def test_more_jobs_than_may_wait_are_refused_and_nothing_else_is(
+    server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    del graph
+    service = serve(server, tmp_path, KG_WORKER__MOST_QUEUED=str(MOST_QUEUED))
+    try:
+        with httpx.Client(base_url=service.url, timeout=60) as client:
+            flooded(client)
+    finally:
+        service.kill()
+    assert len(jobs(driver)) == MOST_QUEUED
+    assert rows(driver, "MATCH (d:Document) RETURN count(d) AS n") == [{"n": MOST_QUEUED + 1}]
+    assert rows(driver, "MATCH (o:Ontology) RETURN count(o) AS n") == [{"n": MOST_QUEUED}]
+
+
+def flooded(client: httpx.Client) -> None:
+    """So many ontologies as may wait, others in vain, and searches all the while."""
+    for number in range(MOST_QUEUED):
+        assert stored(client, f"o{number}").status_code == 202
+    usual = search_times(client)
+    with ThreadPoolExecutor(4) as pool:
+        refused = pool.map(lambda number: stored(client, f"too many {number}"), range(100))
+        flooded = search_times(client)
+        for answer in refused:
+            assert (answer.status_code, int(answer.headers["retry-after"]) > 0) == (429, True), answer.text
+            assert answer.headers["content-type"] == "application/problem+json"
+    joined = stored(client, "o1", "b.md")
+    assert joined.status_code == 202, "it needs no job of its own"
+    tell(f"search p95: {usual:.3f} s, beside refusals {flooded:.3f} s")
+    assert flooded < UNHARMED
+
+
+def stored(client: httpx.Client, ontology: str, document: str = "a.md") -> httpx.Response:
+    return client.post("/documents", json={"ontology": ontology, "document": document, "text": "A harbour."})
+
+
+def search_times(client: httpx.Client) -> float:
+    """The 95th percentile of twenty searches, in seconds."""
+    times = list[float]()
+    for _ in range(20):
+        begun = time.monotonic()
+        found = client.post("/queries/sources/search", json={"query_text": "harbour"})
+        times.append(time.monotonic() - begun)
+        assert len(found.json()["sources"]) > 0, found.text
+    return quantiles(times, n=20)[-1]

@@ -1,0 +1,48 @@
+"""A job that gets nothing done ends, however alive its worker is (G8)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.jobs import request_job
+from kg_api.models.jobs import Job, JobState
+from tests.process.jobs.crew import LEASE, PATIENCE, Crew, alive, said, until_done, until_state
+from tests.support.running import wait_until
+from tests.support.worker_main import TEST_KIND, Stuck
+
+BUDGET, BEAT = 2.0, 0.4
+STUCK = {"KG_WORKER__STUCK_SECONDS": str(BUDGET)}
+MARGIN = 2.0
+EXIT_CODE = 70
+
+
+def ask(graph: Graph, ontology: str) -> str:
+    return graph.transaction(lambda tx: request_job(tx, TEST_KIND, ontology, added=1))
+
+
+@pytest.mark.parametrize("stuck", ["looping", "hanging"])
+def test_a_job_that_gets_nothing_done_is_dead_when_its_time_is_over(
+    crew: Crew, graph: Graph, stuck: Stuck
+) -> None:
+    worker = crew.hire_and_wait(env=STUCK, stuck=stuck)
+    job_id = ask(graph, "never")
+    dead = until_state(graph, job_id, JobState.DEAD)
+    assert BUDGET <= lasted(dead) <= BUDGET + BEAT + MARGIN
+    assert (dead.error or "").startswith("timeout: ")
+    assert dead.attempts == 1
+    if stuck == "looping":
+        until_done(graph, ask(graph, "fine"))
+        assert worker.stop() == 0, "a worker whose job comes back works on"
+    else:
+        wait_until(lambda: not alive(worker), LEASE + BEAT + MARGIN, worker.output)
+        assert worker.process.returncode == EXIT_CODE, "one that hangs makes room for another"
+        crew.hire(env=STUCK, stuck=stuck)
+        until_done(graph, ask(graph, "fine"), PATIENCE)
+    assert said(worker, "job is stuck")
+
+
+def lasted(job: Job) -> float:
+    assert job.started_at is not None
+    assert job.finished_at is not None
+    return (job.finished_at - job.started_at).total_seconds()

@@ -1,0 +1,82 @@
+"""Workers whose clocks are ten minutes wrong: the database's clock alone decides (G26)."""
+
+from __future__ import annotations
+
+import time
+
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.jobs import find_job
+from tests.process.jobs.crew import (
+    BATCH,
+    LEASE,
+    POLL,
+    Crew,
+    assert_all_embedded,
+    said,
+    seed,
+    until_done,
+    until_owned,
+    until_progress,
+)
+from tests.support.cypher import rows
+
+AHEAD, BEHIND = 600.0, -600.0
+MARGIN = 2.0
+TICK = {"KG_WORKER__TICK_SECONDS": "1"}
+TICKING = 5
+
+
+@pytest.mark.parametrize(
+    ("owner_clock", "other_clock"),
+    [(BEHIND, AHEAD), pytest.param(AHEAD, BEHIND, marks=pytest.mark.full)],
+)
+def test_a_wrong_clock_neither_steals_a_job_nor_keeps_it(
+    crew: Crew, graph: Graph, driver: neo4j.Driver, owner_clock: float, other_clock: float
+) -> None:
+    job_id = seed(graph, 3 * BATCH)
+    owner = crew.hire_and_wait(2 * LEASE, clock=owner_clock)
+    first = until_owned(graph, job_id)
+    other = crew.hire_and_wait(clock=other_clock)
+    until_progress(graph, job_id)
+    assert (find_job(graph, job_id).attempts, crew.batches(other)) == (1, []), "it was stolen"
+    owner.kill()
+    begun = time.monotonic()
+    until_owned(graph, job_id, other_than=first.worker)
+    assert time.monotonic() - begun <= LEASE + POLL + MARGIN, "it stuck"
+    assert until_done(graph, job_id).attempts == 2
+    assert_all_embedded(driver, 3 * BATCH)
+    clocks = [next(crew.notes("clock", worker.process.pid)) for worker in (owner, other)]
+    assert clocks == [[pytest.approx(clock, abs=1)] * 2 for clock in (owner_clock, other_clock)]
+
+
+def test_a_failed_job_is_tried_again_when_the_database_says_so(crew: Crew, graph: Graph) -> None:
+    job_id = seed(graph, BATCH)
+    crew.hire(clock=BEHIND, fault="raise", place="embedding", at=1)
+    begun = time.monotonic()
+    assert until_done(graph, job_id).attempts == 2
+    assert time.monotonic() - begun < 30, "a second later, not ten minutes"
+
+
+def test_wrong_clocks_make_no_slot_twice(crew: Crew, driver: neo4j.Driver) -> None:
+    workers = [crew.hire_and_wait(env=TICK, clock=clock) for clock in (AHEAD, 0, BEHIND)]
+    begun = now(driver)
+    time.sleep(TICKING)
+    ended = now(driver)
+    assert [worker.stop() for worker in workers] == [0, 0, 0]
+    made = rows(
+        driver,
+        "MATCH (j:Job {kind: 'backfill'}) WHERE $begun <= j.created_at.epochSeconds <= $ended "
+        "RETURN j.job_id AS id, j.created_at.epochSeconds AS at",
+        begun=begun,
+        ended=ended,
+    )
+    assert TICKING // 2 <= len(made) <= TICKING + 2, "15 ticks in 5 slots are 5 jobs"
+    assert len({row["at"] for row in made}) >= len(made) - 1, "each slot's job is made in its second"
+    assert not any(said(worker, "job stumbled") for worker in workers)
+
+
+def now(driver: neo4j.Driver) -> int:
+    return rows(driver, "RETURN datetime.realtime().epochSeconds AS now")[0]["now"]

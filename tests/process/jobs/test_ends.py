@@ -1,0 +1,141 @@
+"""How jobs end that do not end well: a text that is refused (G16), death (G17), cancellation (G18)."""
+
+from __future__ import annotations
+
+import time
+
+import httpx
+import neo4j
+
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.graph.jobs import find_job
+from kg_api.models.jobs import JobState
+from tests.process.jobs.crew import (
+    BATCH,
+    PATIENCE,
+    Crew,
+    assert_all_embedded,
+    embedded,
+    said,
+    seed,
+    until_done,
+    until_progress,
+    until_state,
+)
+from tests.support.cypher import rows
+from tests.support.records import record
+from tests.support.running import wait_until
+
+OFTEN = {"KG_WORKER__TICK_SECONDS": "1"}
+A_WHILE = 3.0
+
+
+def test_one_text_of_a_hundred_that_is_refused_is_set_aside_and_the_others_are_done(
+    crew: Crew, graph: Graph, driver: neo4j.Driver, http: httpx.Client
+) -> None:
+    texts = [f"source {number}" + (" with poison" if number == 37 else "") for number in range(100)]
+    job_id = store_document(graph, record("a.md", texts)).job_id or ""
+    worker = crew.hire(env=OFTEN, refuses="poison")
+    ended = until_state(graph, job_id, JobState.COMPLETED_WITH_ERRORS, JobState.COMPLETED, JobState.DEAD)
+    assert (ended.state, ended.done, ended.total) == (JobState.COMPLETED_WITH_ERRORS, 100, 100)
+    assert (ended.set_aside, ended.attempts, embedded(driver)) == (1, 1, 99)
+    told = http.get("/ontologies/notes/refused").json()
+    assert (told["total"], "does not take 'poison'" in str(told)) == (1, True), told
+    wait_until(lambda: said(worker, "job completed", 3), PATIENCE, worker.output)
+    assert len(crew.batches(worker)) < 40, "backfill does not try it again and again"
+    assert http.get("/jobs", params={"state": "dead"}).json()["total"] == 0
+    assert worker.stop() == 0
+    assert http.post(f"/jobs/{job_id}/retry").is_success
+    crew.hire()
+    done = until_done(graph, job_id)
+    assert (done.set_aside, done.error) == (0, None)
+    assert_all_embedded(driver, 100)
+
+
+def test_a_dead_job_is_seen_and_tried_again_with_right_counts(
+    crew: Crew, graph: Graph, driver: neo4j.Driver, http: httpx.Client
+) -> None:
+    nobody_backfills(driver)
+    job_id = seed(graph, 4 * BATCH)
+    worker = crew.hire(env={"KG_WORKER__MAX_STUMBLES": "1"}, fault="raise", place="embedding", at=3)
+    dead = until_state(graph, job_id, JobState.DEAD)
+    assert (dead.done, dead.total, "a fault of the test" in (dead.error or "")) == (
+        2 * BATCH,
+        4 * BATCH,
+        True,
+    )
+    listed = http.get("/jobs", params={"state": "dead"}).json()
+    assert [(each["job_id"], each["error"]) for each in listed["jobs"]] == [(job_id, dead.error)]
+    assert http.get("/queue").json()["dead"] == 1
+    answer = http.post(f"/jobs/{job_id}/retry")
+    assert answer.is_success, answer.text
+    again = answer.json()
+    assert (again["job_id"], again["state"], again["error"]) == (job_id, "queued", None)
+    done = until_done(graph, job_id)
+    assert (done.done, done.total, done.attempts) == (4 * BATCH, 4 * BATCH, 2)
+    assert http.post(f"/jobs/{job_id}/retry").status_code == 409, "what is done is not done again"
+    assert worker.stop() == 0
+    assert_all_embedded(driver, 4 * BATCH)
+
+
+def nobody_backfills(driver: neo4j.Driver) -> None:
+    """A backfill that runs for ever keeps others from taking up what has died."""
+    rows(
+        driver,
+        "CREATE (:Job {job_id: 'endless', kind: 'backfill', state: 'running', worker: 'nobody', fence: 1, "
+        "lease_until: datetime.realtime() + duration('PT1H'), queued_at: datetime.realtime()})",
+    )
+
+
+def test_a_cancelled_job_that_waits_never_starts(
+    crew: Crew, graph: Graph, driver: neo4j.Driver, http: httpx.Client
+) -> None:
+    job_id = seed(graph, BATCH)
+    answer = http.post(f"/jobs/{job_id}/cancel")
+    assert (answer.status_code, answer.json()["state"]) == (200, "cancelled")
+    assert http.post(f"/jobs/{job_id}/cancel").json() == answer.json(), "twice is as once"
+    worker = crew.hire(env=OFTEN)
+    wait_until(lambda: said(worker, "job completed", 2), PATIENCE, worker.output)
+    assert (find_job(graph, job_id).attempts, crew.batches(), embedded(driver)) == (0, [], 0)
+    assert http.post("/ontologies/notes/embeddings").status_code == 202, "until somebody asks again"
+    wait_until(lambda: embedded(driver) == BATCH, PATIENCE, worker.output)
+
+
+def test_a_cancelled_job_that_runs_stops_within_a_batch_and_keeps_what_it_has(
+    crew: Crew, graph: Graph, driver: neo4j.Driver, http: httpx.Client
+) -> None:
+    job_id = seed(graph, 16 * BATCH)
+    worker = crew.hire(0.3, env=OFTEN)
+    until_progress(graph, job_id, 2 * BATCH)
+    cancelled = http.post(f"/jobs/{job_id}/cancel").json()
+    batches, there = len(crew.batches(worker)), embedded(driver)
+    wait_until(lambda: said(worker, "job cancelled"), PATIENCE, worker.output)
+    assert len(crew.batches(worker)) <= batches + 1
+    assert (cancelled["state"], embedded(driver)) == ("cancelled", there)
+    wait_until(lambda: said(worker, "job completed", 2), PATIENCE, worker.output)
+    after = find_job(graph, job_id)
+    assert (after.state, after.done, embedded(driver)) == (JobState.CANCELLED, cancelled["done"], there)
+    assert http.post(f"/jobs/{job_id}/retry").is_success
+    worker.stop()
+    crew.hire()
+    done = until_done(graph, job_id)
+    assert (done.done, done.total) == (16 * BATCH, 16 * BATCH)
+    assert crew.embedded_again() <= BATCH, "what it had was kept"
+    assert_all_embedded(driver, 16 * BATCH)
+
+
+def test_cancelling_beats_the_next_try(crew: Crew, graph: Graph, http: httpx.Client) -> None:
+    """Of a job that waits for one, and of one that fails after it was cancelled."""
+    waits = seed(graph, BATCH, "waits")
+    worker = crew.hire(fault="raise", place="embedding", at=1)
+    wait_until(lambda: find_job(graph, waits).error is not None, PATIENCE, worker.output)
+    assert http.post(f"/jobs/{waits}/cancel").json()["state"] == "cancelled"
+    worker.kill()
+    fails = seed(graph, BATCH, "fails")
+    failing = crew.hire(1.5, fault="raise", place="before_cursor", at=1)
+    until_state(graph, fails, JobState.RUNNING)
+    assert http.post(f"/jobs/{fails}/cancel").json()["state"] == "cancelled"
+    wait_until(lambda: said(failing, "job stumbled"), PATIENCE, failing.output)
+    time.sleep(A_WHILE)
+    assert {find_job(graph, job_id).state for job_id in (waits, fails)} == {JobState.CANCELLED}

@@ -1,0 +1,118 @@
+"""Workers that scan folders: killed in the middle, several at once, by the schedule alone."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.folders import find_folder
+from kg_api.graph.jobs import find_job
+from kg_api.models.folders import Folder
+from kg_api.models.jobs import JobState
+from tests.process.jobs.crew import PATIENCE, Crew, tell, until_owned
+from tests.support.running import wait_until
+from tests.support.sync import counts, documents, follow, put
+
+FILES = 200
+KILLS = 4
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    put(folder, **{f"sub{n % 7}__note{n:03}": f"# Note {n}\n\nThis is note {n}.\n" for n in range(FILES)})
+    return folder
+
+
+def until_scanned(graph: Graph, followed: str, results: dict[str, int]) -> Folder:
+    def scanned() -> bool:
+        folder = find_folder(graph, followed)
+        return folder.last_scan is not None and counts(folder) == results
+
+    wait_until(scanned, PATIENCE, lambda: str(find_folder(graph, followed)))
+    return find_folder(graph, followed)
+
+
+def overdue(driver: neo4j.Driver) -> None:
+    driver.execute_query("MATCH (f:Folder) SET f.due_at = datetime.realtime() - duration({seconds: 1})")
+
+
+def assert_nothing_twice(graph: Graph, driver: neo4j.Driver, folder: Path) -> None:
+    """The documents are the files, and each has its sources once."""
+    files = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.md")}
+    assert documents(graph) == files
+    query = "MATCH (s:Source) RETURN s.document AS document, s.paragraph AS paragraph"
+    places = Counter((row["document"], row["paragraph"]) for row in driver.execute_query(query).records)
+    assert set(places.values()) == {1}
+    assert {document for document, _ in places} == files.keys()
+
+
+def test_kills_in_the_middle_of_a_scan_lose_nothing_and_do_nothing_twice(
+    crew: Crew, graph: Graph, driver: neo4j.Driver, folder: Path
+) -> None:
+    dice = random.Random(5)
+    followed = follow(graph, folder)
+    job_id = find_folder(graph, followed).job_id
+    assert job_id is not None
+    seen = list[int]()
+    for _ in range(KILLS):
+        victim, before = crew.hire(), find_job(graph, job_id)
+        until_owned(graph, job_id, other_than=before.worker)
+        wait_until(lambda done=before.done: find_job(graph, job_id).done > done, PATIENCE)
+        time.sleep(dice.uniform(0.05, 0.5))
+        victim.kill()
+        job = find_job(graph, job_id)
+        assert job.state is JobState.RUNNING, "it missed: more files are needed"
+        seen.append(job.done)
+    crew.hire()
+    after = until_scanned(graph, followed, {"added": FILES})
+    wait_until(lambda: find_job(graph, job_id).state is JobState.COMPLETED, PATIENCE)
+    tell(f"{KILLS} kills, done when killed: {seen}")
+    assert seen == sorted(set(seen)), "each life got something done"
+    assert (find_job(graph, job_id).done, find_job(graph, job_id).total) == (FILES, FILES)
+    assert after.documents == FILES
+    assert_nothing_twice(graph, driver, folder)
+
+
+def test_of_two_workers_one_scans_what_is_due_and_both_stay_well(
+    crew: Crew, graph: Graph, driver: neo4j.Driver, folder: Path
+) -> None:
+    followed = follow(graph, folder)
+    for _ in range(2):
+        crew.hire_and_wait(env={"KG_WORKER__TICK_SECONDS": "1"})
+    until_scanned(graph, followed, {"added": FILES})
+    put(folder, sub0__note000="# Note 0\n\nIt says something else.\n", new="New.\n")
+    (folder / "sub1" / "note001.md").unlink()
+    overdue(driver)
+    after = until_scanned(graph, followed, {"added": 1, "changed": 1, "removed": 1, "unchanged": FILES - 2})
+    assert after.job_id is not None
+    assert find_job(graph, after.job_id).attempts == 1
+    scans = [worker.output().count('"kind": "folder_sync"') // 2 for worker in crew.hired]
+    assert sum(scans) == 2, "taken and completed, twice in all"
+    assert_nothing_twice(graph, driver, folder)
+
+
+def test_a_worker_that_shall_not_scan_leaves_it_to_others(crew: Crew, graph: Graph, folder: Path) -> None:
+    followed = follow(graph, folder)
+    crew.hire_and_wait(env={"KG_SYNC__SCANS": "false"})
+    time.sleep(2)
+    assert find_folder(graph, followed).state is JobState.QUEUED
+    crew.hire()
+    until_scanned(graph, followed, {"added": FILES})
+
+
+def test_a_worker_that_is_told_to_stop_gives_the_scan_back(crew: Crew, graph: Graph, folder: Path) -> None:
+    followed = follow(graph, folder)
+    worker = crew.hire_and_wait()
+    wait_until(lambda: find_folder(graph, followed).done > 5, PATIENCE)
+    assert worker.stop() == 0
+    stopped = find_folder(graph, followed)
+    assert (stopped.state, stopped.done < FILES) == (JobState.QUEUED, True)
+    crew.hire()
+    until_scanned(graph, followed, {"added": FILES})

@@ -1,0 +1,153 @@
+"""Folders over REST and by the client."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import Conflict, InvalidInput, NotFound
+from kg_api.graph.database import Graph
+from tests.neo4j_server import Neo4jServer
+from tests.service.asking import found, nodes, problem
+from tests.support.running import serve
+from tests.support.sync import documents, put, work
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    put(folder, one="The canary sings.\n", two="The second one.\n")
+    return folder
+
+
+def add(http: httpx.Client, path: Path | str, **more: Any) -> dict[str, Any]:
+    response = http.post("/folders", json={"path": str(path), "ontology": "notes", **more})
+    assert response.status_code == 202, response.text
+    return response.json()
+
+
+def test_a_folder_is_followed(http: httpx.Client, folder: Path, graph: Graph) -> None:
+    added = add(http, folder, every_seconds=60)
+    assert {name: added[name] for name in ("path", "ontology", "prefix", "every_seconds", "state")} == {
+        "path": str(folder),
+        "ontology": "notes",
+        "prefix": "",
+        "every_seconds": 60,
+        "state": "queued",
+    }
+    assert http.get(f"/jobs/{added['job_id']}").json()["kind"] == "folder_sync"
+    work(graph)
+    assert len(found(http, "canary")) == 1
+    after = http.get(f"/folders/{added['folder_id']}").json()
+    assert (after["last_scan"]["added"], after["documents"], after["state"]) == (2, 2, "completed")
+    assert http.get("/folders").json() == {"folders": [after]}
+
+
+def test_a_scan_can_be_asked_for(http: httpx.Client, folder: Path, graph: Graph) -> None:
+    followed = add(http, folder)["folder_id"]
+    work(graph)
+    (folder / "one.md").unlink()
+    response = http.post(f"/folders/{followed}/scan", json={})
+    assert (response.status_code, response.json()["state"]) == (202, "queued")
+    work(graph)
+    assert http.get(f"/folders/{followed}").json()["last_scan"]["removed"] == 1
+    (folder / "two.md").unlink()
+    http.post(f"/folders/{followed}/scan", json={})
+    work(graph)
+    assert "--allow-empty" in http.get(f"/folders/{followed}").json()["error"]
+    http.post(f"/folders/{followed}/scan", json={"allow_empty": True})
+    work(graph)
+    assert http.get(f"/folders/{followed}").json()["documents"] == 0
+
+
+@pytest.mark.parametrize("delete", [False, True])
+def test_a_folder_is_removed_with_or_without_its_documents(
+    http: httpx.Client, folder: Path, graph: Graph, *, delete: bool
+) -> None:
+    followed = add(http, folder)["folder_id"]
+    work(graph)
+    params = {"delete_documents": "true"} if delete else {}
+    answer = http.delete(f"/folders/{followed}", params=params).json()
+    assert (answer["kept_documents"], answer["deleted_documents"]) == ((0, 2) if delete else (2, 0))
+    assert len(documents(graph)) == (0 if delete else 2)
+    assert http.get("/folders").json() == {"folders": []}
+    assert "kg folders list" in problem(http.delete(f"/folders/{followed}"), 404)
+
+
+def test_what_overlaps_is_a_conflict(http: httpx.Client) -> None:
+    add(http, "/srv/notes")
+    for path in ("/srv/notes", "/srv/notes/below", "/srv"):
+        told = problem(http.post("/folders", json={"path": path, "ontology": "notes"}), 409)
+        assert "/srv/notes goes to notes already" in told
+    add(http, "/srv", ontology="other")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"path": "notes"}, "path"),
+        ({"path": "/a/../b"}, "path"),
+        ({"path": "/" + "a" * 2001}, "path"),
+        ({"path": "/a\x00"}, "path"),
+        ({"path": ["/a"]}, "path"),
+        ({"every_seconds": 9}, "every_seconds"),
+        ({"every_seconds": "60"}, "every_seconds"),
+        ({"every_seconds": 10**12}, "every_seconds"),
+        ({"prefix": "x" * 201}, "prefix"),
+        ({"ontology": "a`"}, "ontology"),
+        ({"folder_id": "mine"}, "folder_id"),
+        ({"allow_empty": True}, "allow_empty"),
+    ],
+)
+def test_a_folder_that_cannot_be_is_refused(
+    http: httpx.Client, driver: neo4j.Driver, body: dict[str, Any], field: str
+) -> None:
+    before = nodes(driver)
+    response = http.post("/folders", json={"path": "/srv/notes", "ontology": "notes", **body})
+    problem(response, 422)
+    assert {each["field"] for each in response.json()["errors"]} == {field}
+    assert nodes(driver) == before
+
+
+def test_folders_that_are_not_there_are_not_found(http: httpx.Client) -> None:
+    for method, path in (("GET", "/folders/no"), ("DELETE", "/folders/no")):
+        problem(http.request(method, path), 404)
+    problem(http.post("/folders/no/scan", json={}), 404)
+    problem(http.post("/folders/no/scan", json={"all": True}), 422)
+
+
+def test_the_client_does_it_all(kg: KgClient, folder: Path, graph: Graph) -> None:
+    added = kg.add_folder(str(folder), ontology="notes", every_seconds=60, prefix="n/")
+    work(graph)
+    after = kg.folder(added.folder_id)
+    assert after.last_scan is not None
+    assert (after.last_scan.added, kg.folders().folders) == (2, [after])
+    assert sorted(documents(graph)) == ["n/one.md", "n/two.md"]
+    assert kg.scan_folder(added.folder_id, allow_empty=True).job_id != added.job_id
+    with pytest.raises(Conflict, match="already"):
+        kg.add_folder(str(folder), ontology="notes")
+    with pytest.raises(InvalidInput, match="every_seconds"):
+        kg.add_folder(str(folder), ontology="other", every_seconds=1)
+    assert kg.remove_folder(added.folder_id, delete_documents=True).deleted_documents == 2
+    with pytest.raises(NotFound):
+        kg.folder(added.folder_id)
+
+
+def test_a_service_allows_only_some_folders(
+    server: Neo4jServer, tmp_path: Path, graph: Graph, driver: neo4j.Driver
+) -> None:
+    del graph
+    service = serve(server, tmp_path, KG_SYNC__ROOTS="/srv/one:/srv/two/")
+    before = nodes(driver)
+    with KgClient(service.url) as kg:
+        for path in ("/srv", "/srv/one-more", "/etc", "/srv/three"):
+            with pytest.raises(InvalidInput, match="KG_SYNC__ROOTS"):
+                kg.add_folder(path, ontology="notes")
+        assert nodes(driver) == before
+        assert [kg.add_folder(path, ontology="notes").path for path in ("/srv/one", "/srv/two/x")]
+    assert service.stop() == 0

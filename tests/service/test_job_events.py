@@ -1,0 +1,196 @@
+"""Jobs followed by Server-Sent Events, from a real service by real clients."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from httpx_sse import connect_sse
+
+from kg_api.client import AsyncKgClient, KgClient
+from kg_api.errors import NotFound, TooBusy
+from kg_api.graph.database import Graph
+from kg_api.graph.jobs import cancel_job, request_job
+from kg_api.graph.spaces import ensure_space
+from kg_api.models.jobs import FINISHED, Job, JobState
+from tests.neo4j_server import Neo4jServer
+from tests.support.embedders import small_embedder
+from tests.support.embedding import run_jobs
+from tests.support.running import Service, serve, wait_until
+
+STREAM = "text/event-stream"
+
+
+def a_job(graph: Graph, ontology: str = "notes") -> str:
+    return graph.transaction(lambda tx: request_job(tx, "test", ontology, added=2))
+
+
+class Follower:
+    """Collects what a stream tells, in a thread."""
+
+    def __init__(self, events: Generator[Job]) -> None:
+        self.seen: list[Job] = []
+        self._events = events
+        self._thread = threading.Thread(target=self._collect)
+        self._thread.start()
+
+    def _collect(self) -> None:
+        for job in self._events:
+            self.seen.append(job)
+
+    def ended(self, seconds: float = 30) -> bool:
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+
+def test_a_job_is_followed_from_queue_to_end(kg: KgClient, graph: Graph) -> None:
+    text = "\n\n".join(f"paragraph number {n}" for n in range(12))
+    job_id = kg.ingest_text(text, ontology="notes", document="a.txt").job_id or ""
+    following = Follower(kg.follow_job(job_id))
+    wait_until(lambda: bool(following.seen), 20)
+    run_jobs(graph, batch_size=1)
+    assert following.ended()
+    states = [job.state for job in following.seen]
+    assert (states[0], states[-1]) == (JobState.QUEUED, JobState.COMPLETED)
+    done = [job.done for job in following.seen]
+    assert done == sorted(done)
+    assert all(job.done <= job.total for job in following.seen)
+    assert following.seen[-1] == kg.job(job_id)
+
+
+def test_a_job_that_has_ended_is_told_once(kg: KgClient, graph: Graph) -> None:
+    job_id = a_job(graph)
+    cancel_job(graph, job_id)
+    assert [job.state for job in kg.follow_job(job_id)] == [JobState.CANCELLED]
+
+
+def test_a_job_that_is_not_there_is_a_problem_not_a_stream(kg: KgClient, http: httpx.Client) -> None:
+    with pytest.raises(NotFound, match="kg jobs list"):
+        list(kg.follow_job("nosuch"))
+    response = http.get("/jobs/nosuch/events")
+    assert (response.status_code, response.headers["content-type"]) == (404, "application/problem+json")
+
+
+def one(events: Generator[Job]) -> Job:
+    """The next one."""
+    return next(events)
+
+
+def test_all_jobs_are_followed_and_those_of_one_ontology(kg: KgClient, graph: Graph) -> None:
+    first, other = a_job(graph, "first"), a_job(graph, "other")
+    with contextlib.closing(kg.follow_jobs()) as every, contextlib.closing(kg.follow_jobs("other")) as some:
+        found = [one(every), one(every)]
+        assert {job.job_id for job in found} == {first, other}
+        assert one(some).job_id == other
+        cancel_job(graph, first)
+        cancel_job(graph, other)
+        ends = [one(every), one(every)]
+        assert {job.job_id for job in ends} == {first, other}
+        assert all(job.state in FINISHED for job in [*ends, one(some)])
+        third = a_job(graph, "third")
+        assert one(every).job_id == third
+
+
+def test_what_has_just_ended_is_told_to_those_who_come_late(kg: KgClient, graph: Graph) -> None:
+    job_id = a_job(graph)
+    cancel_job(graph, job_id)
+    with contextlib.closing(kg.follow_jobs()) as events:
+        job = one(events)
+        assert (job.job_id, job.state) == (job_id, JobState.CANCELLED)
+
+
+def test_on_the_wire_it_is_events_with_jobs_and_pings(http: httpx.Client, graph: Graph) -> None:
+    job_id = a_job(graph)
+    with connect_sse(http, "GET", f"/jobs/{job_id}/events") as source:
+        assert source.response.headers["content-type"].startswith(STREAM)
+        assert source.response.headers["cache-control"] == "no-store"
+        lines = source.response.iter_lines()
+        begun = time.monotonic()
+        assert next(lines) == "event: progress"
+        data = next(lines)
+        assert Job.model_validate_json(data.removeprefix("data: ")).job_id == job_id
+        assert next(line for line in lines if line).startswith(": ping")
+        assert time.monotonic() - begun < 15
+        cancel_job(graph, job_id)
+        assert next(line for line in lines if line) == "event: end"
+        assert [line for line in lines if line and not line.startswith("data: ")] == []
+
+
+def test_many_streams_stand_in_nobodys_way(kg: KgClient, http: httpx.Client, graph: Graph) -> None:
+    job_id = a_job(graph)
+    with ThreadPoolExecutor(24) as pool, contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(contextlib.closing(kg.follow_job(job_id))) for _ in range(24)]
+        assert {job.job_id for job in pool.map(one, streams)} == {job_id}
+        waits = []
+        for _ in range(10):
+            begun = time.monotonic()
+            assert http.get("/jobs").status_code == 200
+            waits.append(time.monotonic() - begun)
+        assert sorted(waits)[5] < 1.0
+        cancel_job(graph, job_id)
+        assert {job.state for job in pool.map(one, streams)} == {JobState.CANCELLED}
+
+
+async def followed(url: str, job_id: str) -> list[JobState]:
+    async with AsyncKgClient(url) as kg:
+        return [job.state async for job in kg.follow_job(job_id)]
+
+
+def test_the_asynchronous_client_follows_too(service: Service, kg: KgClient, graph: Graph) -> None:
+    job_id = a_job(graph)
+    with ThreadPoolExecutor(1) as pool:
+        seen = pool.submit(lambda: asyncio.run(followed(service.url, job_id)))
+        time.sleep(1)
+        kg.cancel_job(job_id)
+        assert seen.result(20) == [JobState.QUEUED, JobState.CANCELLED]
+    with pytest.raises(NotFound):
+        asyncio.run(followed(service.url, "nosuch"))
+
+
+@pytest.fixture
+def narrow(server: Neo4jServer, graph: Graph, tmp_path: Path) -> Iterator[Service]:
+    """A service for one stream at a time."""
+    ensure_space(graph, small_embedder().identity)
+    running = serve(server, tmp_path, KG_API__EVENT_STREAMS="1")
+    yield running
+    if running.process.poll() is None:
+        assert running.stop() == 0, running.output()
+
+
+def test_too_many_are_turned_away_a_place_comes_free_and_the_end_of_the_service_is_not_held_up(
+    narrow: Service, graph: Graph
+) -> None:
+    job_id = a_job(graph)
+    with KgClient(narrow.url) as kg, httpx.Client(base_url=narrow.url, timeout=30) as http:
+        first = kg.follow_job(job_id)
+        assert next(first).job_id == job_id
+        refused = http.get(f"/jobs/{job_id}/events")
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
+        with pytest.raises(TooBusy, match="KG_API__EVENT_STREAMS"):
+            next(kg.follow_jobs())
+        first.close()
+        wait_until(lambda: opens(kg, job_id), 20)
+        with contextlib.closing(kg.follow_job(job_id)) as last:
+            next(last)
+            begun = time.monotonic()
+            assert narrow.stop() == 0
+            assert time.monotonic() - begun < 8
+            assert list(last) == []
+        assert "Traceback" not in narrow.output()
+        assert "without completing" not in narrow.output()
+
+
+def opens(kg: KgClient, job_id: str) -> bool:
+    """Whether a stream can be had."""
+    try:
+        with contextlib.closing(kg.follow_job(job_id)) as events:
+            return next(events).job_id == job_id
+    except TooBusy:
+        return False

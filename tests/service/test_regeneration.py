@@ -1,0 +1,108 @@
+"""Making embeddings anew over REST."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.database import Graph
+from kg_api.models.jobs import JobState
+from tests.service.asking import embedded, ingest
+from tests.support.cypher import rows
+from tests.support.embedding import configure_in_place, run_jobs
+
+
+def times(driver: neo4j.Driver) -> list[object]:
+    """When each source was embedded."""
+    found = rows(driver, "MATCH (s:Source) RETURN s.embedded_at AS at ORDER BY s.source_id")
+    return [row["at"] for row in found]
+
+
+def test_what_it_takes_is_told_before(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "one two three")
+    quote = kg.regenerate_embeddings("notes", force=True, dry_run=True)
+    (told,) = quote.ontologies
+    assert (quote.due, told.job_id) == (1, None)
+    assert told.cost is not None
+    assert (told.cost.chunks, told.cost.tokens, told.cost.price) == (1, 3, 0)
+    assert kg.regenerate_embeddings("notes", dry_run=True).due == 0
+    assert kg.jobs(state="queued").total == 0
+
+
+def test_missing_and_stale_can_be_made_apart(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "old text", document="old.txt")
+    configure_in_place(graph, "notes", strategy="sentence", embed_on_ingest=False)
+    ingest(http, "new text", document="new.txt")
+    assert [
+        kg.regenerate_embeddings(dry_run=True, selection=each).due for each in ("missing", "stale", "due")
+    ] == [*(1, 1, 2)]
+    kg.regenerate_embeddings("notes", selection="missing")
+    run_jobs(graph)
+    found = kg.embedding_status("notes")
+    assert (found.embedded, found.missing, found.stale) == (1, 0, 1)
+    (started,) = kg.regenerate_embeddings("notes", selection="stale").ontologies
+    run_jobs(graph)
+    assert kg.embedding_status("notes").embedded == 2
+    job = kg.job(started.job_id or "")
+    assert (job.selection, job.done, job.total) == ("stale", 1, 1)
+
+
+def test_all_is_made_anew_when_forced(
+    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver
+) -> None:
+    embedded(graph, http, "a text")
+    before = times(driver)
+    kg.regenerate_embeddings("notes")
+    run_jobs(graph)
+    assert times(driver) == before, "all was right"
+    (started,) = kg.regenerate_embeddings("notes", force=True).ontologies
+    assert kg.job(started.job_id or "").forced
+    run_jobs(graph)
+    assert all(after > early for after, early in zip(times(driver), before, strict=True))  # pyright: ignore[reportOperatorIssue]
+    job = kg.job(started.job_id or "")
+    assert (job.state, job.done, job.total) == (JobState.COMPLETED, 1, 1)
+
+
+def test_all_ontologies_are_meant_when_none_is_named(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "a text", ontology="alpha")
+    embedded(graph, http, "a text", ontology="beta")
+    started = kg.regenerate_embeddings(force=True)
+    assert [each.ontology for each in started.ontologies] == ["alpha", "beta"]
+    assert len({each.job_id for each in started.ontologies}) == 2
+
+
+def test_what_there_is_none_of_is_said(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "a text")
+    for kind in ("concept", "image", "edge"):
+        told = kg.regenerate_embeddings("notes", kind=kind)
+        assert (told.due, told.ontologies) == (0, [])
+        assert told.notes == [f"this version has no {kind} embeddings yet: there is nothing to do"]
+    assert kg.regenerate_embeddings("notes", kind="all", force=True).due == 1
+    with pytest.raises(NotFound):
+        kg.regenerate_embeddings("nothing")
+
+
+def test_fifty_requests_with_one_key_are_one(http: httpx.Client, kg: KgClient) -> None:
+    ingest(http, "a text")
+
+    def ask(_: int) -> str | None:
+        return kg.regenerate_embeddings("notes", force=True, idempotency_key="once").ontologies[0].job_id
+
+    with ThreadPoolExecutor(8) as pool:
+        ids = set(pool.map(ask, range(50)))
+    assert len(ids) == 1
+    assert kg.jobs(kind="source_embedding").total == 1
+    with pytest.raises(Conflict, match="another request"):
+        kg.regenerate_embeddings("notes", idempotency_key="once")
+
+
+def test_nothing_is_refused_unless_the_model_does(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "a text")
+    assert (kg.refused("notes").total, kg.refused("notes").sources) == (0, [])
+    with pytest.raises(NotFound):
+        kg.refused("nothing")

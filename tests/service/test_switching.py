@@ -1,0 +1,131 @@
+"""Changing the model over REST while people search: no error, one space an answer."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.database import Graph
+from kg_api.models.search import SourceHits
+from kg_api.spaces.plans import REMEMBERED_SECONDS
+from tests.service.asking import embedded, ingest
+from tests.support.cypher import rows
+from tests.support.embedding import run_jobs
+from tests.support.running import Service
+
+TEXTS = [f"This is the passage about topic{n}." for n in range(20)]
+READERS = 3
+
+
+@dataclass
+class Readers:
+    """People who search all the time, and what they got."""
+
+    url: str
+    answers: list[SourceHits] = field(default_factory=list[SourceHits])
+    errors: list[str] = field(default_factory=list[str])
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def read(self, number: int) -> None:
+        """Search until told to stop."""
+        with KgClient(self.url) as kg:
+            while not self.stopping.is_set():
+                try:
+                    self.answers.append(kg.search_sources(f"topic{number}", mode="vector", limit=5))
+                except Exception as error:  # noqa: BLE001 - whatever it is, the test tells it
+                    self.errors.append(repr(error))
+
+
+@contextmanager
+def reading(url: str) -> Generator[Readers]:
+    """People search while the context is open."""
+    readers = Readers(url)
+    threads = [threading.Thread(target=readers.read, args=(n,)) for n in range(READERS)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield readers
+    finally:
+        readers.stopping.set()
+        for thread in threads:
+            thread.join()
+
+
+def age_the_drop(driver: neo4j.Driver) -> None:
+    """Let it be long ago that a drop was asked for."""
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
+
+
+def test_nobody_who_searches_notices_a_switch(
+    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver, service: Service
+) -> None:
+    embedded(graph, http, "\n\n".join(TEXTS))
+    with reading(service.url) as readers:
+        kg.add_embedding_space("other", provider="deterministic", dimensions=64)
+        kg.build_space("other")
+        ingest(http, "A late passage about topic1 and topic2.", document="late.txt")
+        run_jobs(graph)
+        assert kg.check_space("other").ok
+        kg.activate_space("other")
+        time.sleep(2 * REMEMBERED_SECONDS)
+        told = kg.rollback_space("other")
+        assert told.seconds < 1, "HARDENING 2 (d)"
+        time.sleep(2 * REMEMBERED_SECONDS)
+        kg.rollback_space("default")
+        time.sleep(2 * REMEMBERED_SECONDS)
+        kg.drop_space("default")
+        age_the_drop(driver)
+        run_jobs(graph)
+        time.sleep(REMEMBERED_SECONDS)
+    assert readers.errors == []
+    assert all(len(answer.spaces) == 1 and answer.sources for answer in readers.answers)
+    assert all(hit.space == answer.space for answer in readers.answers for hit in answer.sources)
+    order = [answer.space for answer in readers.answers]
+    assert {"default", "other"} == set(order)
+    assert order[0] == "default"
+    assert order[-1] == "other"
+    assert not any(answer.degraded for answer in readers.answers if answer.space == "other")
+
+
+def test_a_switch_is_refused_until_it_is_complete(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
+    embedded(graph, http, "\n\n".join(TEXTS))
+    with pytest.raises(NotFound, match="kg admin"):
+        kg.build_space("other")
+    kg.add_embedding_space("other", provider="deterministic", dimensions=64)
+    with pytest.raises(NotFound, match="'nothing'"):
+        kg.build_space("other", ontologies=["nothing"])
+    kg.build_space("other")
+    with pytest.raises(Conflict, match="1 sources are not built yet"):
+        kg.activate_space("other")
+    assert kg.embedding_config("notes").answering is not None
+    run_jobs(graph)
+    kg.activate_space("other", ["notes"])
+    with pytest.raises(Conflict, match="is used by notes"):
+        kg.drop_space("other")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/embedding/spaces/default/build", {"ontologies": []}),
+        ("POST", "/embedding/spaces/default/build", {"activate": "yes"}),
+        ("POST", "/embedding/spaces/default/activate", {"ontologies": ["a`"]}),
+        ("POST", "/embedding/spaces/a%60b/build", {}),
+        ("DELETE", "/embedding/spaces/default?ontology=a%60", None),
+        ("POST", "/embedding/spaces", {"slug": "a__b", "provider": "deterministic"}),
+        ("POST", "/embeddings/regenerate", {"selection": "all"}),
+        ("POST", "/embeddings/regenerate", {"type": "sauce"}),
+        ("POST", "/embeddings/regenerate", {"force": 1}),
+    ],
+)
+def test_nonsense_is_refused(http: httpx.Client, method: str, path: str, body: object) -> None:
+    assert http.request(method, path, json=body).status_code == 422

@@ -1,0 +1,68 @@
+"""A whole kg without HTTP: its services over a real database, and a worker's work done in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kg_api.configure.check import SpaceChecker
+from kg_api.configure.drop import DropService
+from kg_api.configure.embedding import EmbeddingRequests
+from kg_api.configure.estimate import Estimator
+from kg_api.configure.models import ModelService
+from kg_api.configure.service import ConfigurationService
+from kg_api.configure.switch import SwitchService
+from kg_api.graph.database import Graph
+from kg_api.models.search import SourceHits, SourceSearch
+from kg_api.models.spaces import NewSpace
+from kg_api.planning.contexts import Contexts
+from kg_api.search.service import SearchService
+from kg_api.spaces.registry import SpaceRegistry
+from tests.support.embedding import open_spaces, run_jobs
+
+TEXTS = [f"This is the passage about topic{n}. It goes on for a while about topic{n}." for n in range(12)]
+
+
+class Kg:
+    """What the service is made of, without HTTP."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.spaces: SpaceRegistry = open_spaces(graph)
+        self.contexts = Contexts(graph)
+        estimator = Estimator(graph, self.spaces, self.contexts, lambda _: 0.0)
+        self.requests = EmbeddingRequests(graph, estimator)
+        self.configure = ConfigurationService(graph, estimator, self.requests)
+        self.switch = SwitchService(graph, self.configure, self.requests, SpaceChecker(graph, self.spaces))
+        self.drop = DropService(graph)
+        self.models = ModelService(graph, self.spaces, price_of=lambda _: 0.0, batch_size_of=lambda _: 64)
+
+    def work(self) -> None:
+        """Let a worker do all there is."""
+        run_jobs(self.graph, spaces=self.spaces)
+
+    def add(self, slug: str, dimensions: int = 64) -> None:
+        """Make a further space."""
+        self.spaces.add(NewSpace(slug=slug, provider="deterministic", dimensions=dimensions))
+
+    def search(self, text: str = "topic7", **more: Any) -> SourceHits:
+        """Ask a service that remembers nothing."""
+        service = SearchService(self.graph, self.spaces)
+        try:
+            return service.search(SourceSearch(query_text=text, mode="vector", **more))
+        finally:
+            service.close()
+
+    def states(self) -> dict[str, str]:
+        """The spaces' states by name."""
+        return {each.slug: each.state for each in self.models.infos()}
+
+
+def first(hits: SourceHits) -> str:
+    return hits.sources[0].full_text.strip()
+
+
+def matched(hits: SourceHits) -> str:
+    """The part of the first hit that is near to the question."""
+    chunk = hits.sources[0].chunk
+    assert chunk is not None
+    return chunk.text.strip()

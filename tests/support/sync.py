@@ -1,0 +1,83 @@
+"""Folders on disk, and a worker that scans them within a test."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from kg_api.graph.database import Graph
+from kg_api.graph.folders import find_folder, register, request_scan
+from kg_api.jobs.run import Handler
+from kg_api.jobs.runner import Runner
+from kg_api.models.folders import Folder, FolderScan, NewFolder
+from kg_api.settings import WorkerSettings
+from kg_api.sync.handler import FolderSync
+
+LARGEST = 100_000
+
+
+def put(folder: Path, **files: str) -> None:
+    """Write files that nobody has touched for a while; `__` in a name stands for `/`, and `.md` is added."""
+    for name, text in files.items():
+        path = folder / f"{name.replace('__', '/')}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def follow(graph: Graph, path: Path, ontology: str = "notes", prefix: str = "") -> str:
+    """Register a folder; give its id."""
+    return register(graph, NewFolder(path=str(path), ontology=ontology, prefix=prefix))
+
+
+def scan(graph: Graph, folder_id: str, *, allow_empty: bool = False, roots: Sequence[Path] = ()) -> Folder:
+    """Ask for a scan and do it as a worker does; give the folder after it."""
+    request_scan(graph, folder_id, allow_empty=allow_empty)
+    work(graph, roots=roots)
+    return find_folder(graph, folder_id)
+
+
+def work(graph: Graph, *, roots: Sequence[Path] = (), handler: Handler | None = None) -> int:
+    """Run the scans that wait; give how many."""
+    handlers = [handler or FolderSync(graph, roots, LARGEST)]
+    runner = Runner(graph, handlers, WorkerSettings(), worker="test", stopping=threading.Event())
+    ran = 0
+    while runner.run_one():
+        ran += 1
+    return ran
+
+
+def counts(folder: Folder) -> dict[str, int]:
+    """What the last scan did, but for zeros."""
+    assert folder.last_scan is not None, folder
+    return of_scan(folder.last_scan)
+
+
+def of_scan(scan: FolderScan) -> dict[str, int]:
+    """What a scan did, but for zeros."""
+    names = ("added", "changed", "unchanged", "removed", "refused", "postponed")
+    return {name: getattr(scan, name) for name in names if getattr(scan, name)}
+
+
+def documents(graph: Graph, ontology: str = "notes") -> dict[str, str]:
+    """By name, the text of every document of an ontology."""
+    rows = graph.read("documents/page", ontology=ontology, offset=0, limit=10_000)
+    ids = {row["document"]: row["document_id"] for row in rows}
+    return {
+        name: "".join(graph.read("documents/find", document_id=identity)[0]["parts"])
+        for name, identity in ids.items()
+    }
+
+
+def settle(folder: Path) -> None:
+    """Wait until what was just written may be taken for what it will stay."""
+    newest = max(each.stat().st_ctime for each in folder.rglob("*"))
+    time.sleep(max(0.0, newest + 2.1 - time.time()))
+
+
+def age(path: Path, seconds: float = 60.0) -> None:
+    """Let a file look as if it had been written so long ago; when it changed in any way still tells."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))

@@ -1,0 +1,78 @@
+"""Jobs in words: short, true, and never more than 100 %."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.models.jobs import Job
+from kg_cli import job_words
+
+NOW = dt.datetime.now(tz=dt.UTC)
+USUAL: dict[str, Any] = {
+    "job_id": "j1",
+    "kind": "source_embedding",
+    "state": "running",
+    "ontology": "notes",
+    **dict.fromkeys(("started_at", "finished_at", "rate", "eta_seconds", "error", "worker")),
+    "created_at": NOW,
+    "run_after": NOW,
+    "attempts": 1,
+    "done": 0,
+    "total": 0,
+}
+
+
+def job(**fields: Any) -> Job:
+    return Job.model_validate({**USUAL, **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"rate": 123.4, "eta_seconds": 250}, "123/s, 4 min left"),
+        ({"rate": 0.42, "eta_seconds": 3}, "0.42/s, 3 s left"),
+        ({}, "running"),
+        ({"stalled": True, "rate": 4}, "stalled"),
+        ({"state": "queued"}, "queued"),
+        ({"state": "queued", "error": "waiting: " + "word " * 100}, "waits to try again"),
+        ({"state": "completed_with_errors", "set_aside": 3}, "3 set aside"),
+        ({"state": "dead", "error": "NaN"}, "dead"),
+    ],
+)
+def test_a_speed_is_a_few_words(fields: dict[str, Any], told: str) -> None:
+    assert job_words.speed_of(job(**fields)) == told
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9))
+def test_done_is_never_above_total(done: int, total: int) -> None:
+    told = job_words.progress_of(job(done=done, total=total))
+    left, right = map(int, told.split("/"))
+    assert left == done <= right
+    assert right in {done, total}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "120 min"), (7200, "2 h"), (200_000, "2 days")],
+)
+def test_a_duration_is_a_number_and_a_unit(seconds: float, told: str) -> None:
+    assert job_words.duration(seconds) == told
+
+
+def test_a_moment_says_how_long_ago_it_was() -> None:
+    told = job_words.moment(NOW - dt.timedelta(hours=3))
+    assert told.endswith("UTC (3 h ago)")
+    assert job_words.moment(NOW + dt.timedelta(minutes=6)).endswith("(in 6 min)")
+
+
+def test_a_job_that_waits_says_until_when() -> None:
+    later = job(state="queued", run_after=NOW + dt.timedelta(seconds=200))
+    assert job_words.state_of(later) == "queued, tried again in 3 min"
+    assert job_words.state_of(job(state="queued")) == "queued"
+    assert job_words.state_of(job(stalled=True)).startswith("stalled")
+    assert job_words.state_of(job(state="completed_with_errors")) == "completed with errors"

@@ -1,0 +1,62 @@
+"""What `kg up` and `kg status` say of jobs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kg_api.models.queue import QueueStatus
+from kg_cli import stack_report
+from kg_cli.stack_status import StackStatus
+
+QUEUE = QueueStatus(
+    queued=2,
+    waiting=1,
+    running=1,
+    stalled=1,
+    dead=0,
+    oldest_waiting_seconds=4,
+    backlog_age_seconds=9,
+)
+STATUS = StackStatus(
+    api_url="http://127.0.0.1:1",
+    neo4j_uri="bolt://127.0.0.1:2",
+    version="1",
+    ready=True,
+    processes=[],
+    waiting_for=None,
+    home="/home",
+    supervisor_pid=None,
+    roles={},
+    jobs=QUEUE,
+)
+DIED = replace(STATUS, jobs=QUEUE.model_copy(update={"dead": 3}))
+
+
+def test_status_counts_jobs(capsys: pytest.CaptureFixture[str]) -> None:
+    stack_report.print_status(STATUS)
+    told = capsys.readouterr()
+    assert "jobs     1 running, 2 queued, 1 stalled" in told.out
+    assert told.err == ""
+
+
+@pytest.mark.parametrize("say", [stack_report.print_up, stack_report.print_status])
+def test_dead_jobs_are_mentioned_with_the_command_that_says_why(
+    say: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert callable(say)
+    say(DIED)
+    assert "3 jobs have died; why: kg jobs list --state dead" in capsys.readouterr().err
+
+
+def test_a_service_that_does_not_tell_of_jobs_is_no_trouble(capsys: pytest.CaptureFixture[str]) -> None:
+    silent = replace(STATUS, jobs=None)
+    stack_report.print_status(silent)
+    stack_report.print_up(silent)
+    assert "jobs" not in capsys.readouterr().out
+
+
+def test_status_as_json_has_the_queue() -> None:
+    assert DIED.as_json()["jobs"]["dead"] == 3
+    assert replace(STATUS, jobs=None).as_json()["jobs"] is None

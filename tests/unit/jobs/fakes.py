@@ -1,0 +1,38 @@
+"""A database that answers a few statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from kg_api.graph.database import Graph, Transaction
+
+Answers = Callable[[str, dict[str, Any]], list[dict[str, Any]]]
+
+
+class FakeGraph:
+    """Gives each statement, by name and parameters, what a test wants it to give; remembers what was run."""
+
+    def __init__(self, answers: Answers) -> None:
+        self.ran: list[tuple[str, dict[str, Any]]] = []
+        self._answers = answers
+
+    def run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """Run a statement."""
+        self.ran.append((name, parameters))
+        return self._answers(name, parameters)
+
+    read = write = run
+
+    def transaction(self, work: Callable[[Transaction], Any]) -> Any:
+        """Run work on itself."""
+        return work(cast("Transaction", self))
+
+    def count(self, name: str) -> int:
+        """How often a statement was run."""
+        return sum(each == name for each, _ in self.ran)
+
+    @property
+    def graph(self) -> Graph:
+        """Itself, as the product takes it."""
+        return cast("Graph", self)
