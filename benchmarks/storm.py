@@ -165,10 +165,11 @@ def _is_quiet(client: KgClient) -> bool:
 
 
 def _recoveries(losses: Sequence[Loss]) -> dict[str, Any]:
-    """How long jobs of killed workers waited; those over which Neo4j was away have another bound."""
+    """How long jobs of killed workers waited; the bound is for the wait beside a worker without a job."""
     worker = load_settings().worker
     bound = worker.lease_seconds + worker.poll_seconds + 2.0
     calm = [loss.recovered or 0.0 for loss in losses if not loss.database_away]
+    beside = [loss.beside_a_free_worker for loss in losses if not loss.database_away]
     return {
         "losses": len(losses),
         "recovery_seconds_median": round(statistics.median(calm), 1) if calm else None,
@@ -178,7 +179,8 @@ def _recoveries(losses: Sequence[Loss]) -> dict[str, Any]:
             [loss.recovered or 0.0 for loss in losses if loss.database_away]
         ),
         "bound_seconds": bound,
-        "losses_over_the_bound": sum(each > bound for each in calm),
+        "seconds_beside_a_free_worker": _rounded(beside),
+        "losses_over_the_bound": sum(each > bound for each in beside),
     }
 
 

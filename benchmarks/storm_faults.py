@@ -39,6 +39,8 @@ class Loss:
     at: float
     recovered: float | None = None
     """Seconds until it ran elsewhere or had ended."""
+    beside_a_free_worker: float = 0.0
+    """Seconds of these during which another worker looked for jobs and had none."""
     database_away: bool = False
     """Neo4j was away in between, so that the bound for a lease does not hold."""
 
@@ -83,6 +85,7 @@ class Clock(Background):
         self.away: list[float] = []
         """Seconds that Neo4j was away, each time."""
         self._away_since: float | None = None
+        self._looked_at = time.monotonic()
 
     def lost(self, pid: int) -> int:
         """Note the jobs of a worker that was just killed; how many."""
@@ -100,6 +103,7 @@ class Clock(Background):
     def step(self) -> float:
         """Look once."""
         try:
+            free = self._free_worker()
             known = {
                 row["id"]: row for row in self._stage.rows(NOW, ids=[each.job_id for each in self.waiting])
             }
@@ -109,11 +113,18 @@ class Clock(Background):
         if self._away_since is not None:
             self.away.append(time.monotonic() - self._away_since)
             self._away_since = None
+        passed, self._looked_at = time.monotonic() - self._looked_at, time.monotonic()
         for loss in self.waiting:
+            loss.beside_a_free_worker += passed * free
             found = known.get(loss.job_id)
             if found is None or found["fence"] > loss.fence or found["state"] != "running":
                 loss.recovered = time.monotonic() - loss.at
         return LOOK_SECONDS
+
+    def _free_worker(self) -> bool:
+        owners = {row["worker"] or "" for row in self._stage.rows(OWNED)}
+        working = [worker.pid for worker in self._stage.workers if worker.works]
+        return any(not any(f"-{pid}-" in owner for owner in owners) for pid in working)
 
     def _database_is_away(self) -> None:
         self._away_since = self._away_since or time.monotonic()

@@ -132,7 +132,15 @@ def check(
         raise typer.Exit(NOT_OK)
 
 
-def activate(slug: Slug, *, ontology: Chosen = None, as_json: AsJson = False) -> None:
+def activate(
+    slug: Slug,
+    *,
+    ontology: Chosen = None,
+    accept_refused: Annotated[
+        bool, typer.Option("--accept-refused", help="Though the model does not take some texts.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Let a space answer: checked first, then all at once. What answered is kept to go back to.
 
     Without --ontology new ontologies use it too.
@@ -142,7 +150,7 @@ def activate(slug: Slug, *, ontology: Chosen = None, as_json: AsJson = False) ->
     from kg_cli.connect import open_client
 
     with open_client() as client:
-        _print(client.activate_space(slug, ontology), as_json=as_json)
+        _print(client.activate_space(slug, ontology, accept_refused=accept_refused), as_json=as_json)
 
 
 def rollback(slug: Slug, *, ontology: Chosen = None, as_json: AsJson = False) -> None:
@@ -195,6 +203,8 @@ def _print(switched: SpaceSwitched, *, as_json: bool) -> None:
         ["ontology", "answered by", "now by"],
         [[each.ontology, each.before, each.now] for each in switched.ontologies],
     )
+    for note in switched.notes:
+        say(f"note: {note}")
     say(f"switched in {switched.seconds:.2f} s; new ontologies use {switched.space_of_new}")
 
 
@@ -202,7 +212,9 @@ def _takes(cost: object) -> str:
     from kg_api.models.configuration import Cost
     from kg_cli.costs import cost_rows
 
-    return "\n".join(f"{name}: {told}" for name, told in cost_rows(cost)) if isinstance(cost, Cost) else "-"
+    if not isinstance(cost, Cost):
+        return "-"
+    return "\n".join(f"{name}: {told}" if name else told for name, told in cost_rows(cost))
 
 
 def _follow(client: KgClient, job_ids: list[str]) -> None:

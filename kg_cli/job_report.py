@@ -55,7 +55,7 @@ def _fields(job: Job) -> Iterator[tuple[str, str | Text]]:
     if job.worker:
         yield "worker", job.worker
     if job.attempts > 1:
-        yield "taken", f"{job.attempts} times by a worker"
+        yield "turns", f"{job.attempts} (a worker works on a job for a while, then lets others go first)"
     if job.error:
         yield "error", Text(job.error, "red")
 
@@ -94,7 +94,11 @@ def print_queue(status: QueueStatus) -> None:
     """Print the queue's numbers and its workers."""
     console.print_table(["jobs", ""], _numbers(status))
     rows = [
-        (worker.name, f"{duration(worker.seen_seconds_ago)} ago", worker.job or "-")
+        (
+            worker.name,
+            f"{duration(worker.seen_seconds_ago)} ago" + ("" if worker.alive else " (lost)"),
+            worker.job or "-",
+        )
         for worker in status.workers
     ]
     if rows:

@@ -2,5 +2,6 @@
 MATCH (o:Ontology)
 WHERE $names IS NULL OR o.name IN $names
 RETURN o.name AS ontology, o.space AS space, o.slot AS slot, o.chunking AS chunking, o.serving AS serving,
-       o.previous AS previous, o.activates AS activates, o.embed_on_ingest AS embed_on_ingest, o.paused AS paused
+       o.previous AS previous, o.activates AS activates, o.embed_on_ingest AS embed_on_ingest, o.paused AS paused,
+       o.leftovers AS leftovers
 ORDER BY ontology

@@ -12,4 +12,6 @@ WITH j
 WHERE j.parent_id IS NULL AND NOT j.kind IN $hidden AND ($ontology IS NULL OR j.ontology = $ontology)
 WITH j ORDER BY j.created_at LIMIT 1000
 RETURN j {.*, now: datetime.realtime(), parts: COUNT {
-         MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state IN ['queued', 'running'] }} AS job
+         MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state IN ['queued', 'running'] }, running_parts: COUNT {
+         MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state = 'running' }, stalled_parts: COUNT {
+         MATCH (c:Job) WHERE c.parent_id = j.job_id AND c.state = 'running' AND c.lease_until < datetime.realtime() }} AS job

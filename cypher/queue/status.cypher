@@ -3,12 +3,17 @@
 CALL () {
   MATCH (j:Job)
   WHERE j.state IN ['queued', 'running'] AND j.queued_at IS NOT NULL AND j.parent_id IS NULL AND NOT j.kind IN $hidden
-  WITH j, datetime.realtime() AS now
-  WITH j, now, j.state = 'queued' AND j.run_after > now AS waits, j.state = 'running' AND j.lease_until < now AS stalled
-  WITH j, now, waits, stalled,
-       CASE WHEN stalled THEN j.lease_until WHEN j.state = 'queued' AND NOT waits THEN j.queued_at END AS ready_since
-  RETURN count(CASE j.state WHEN 'queued' THEN 1 END) AS queued,
-         count(CASE j.state WHEN 'running' THEN 1 END) AS running,
+  OPTIONAL MATCH (c:Job)
+  WHERE c.parent_id = j.job_id AND c.state = 'running'
+  WITH j, datetime.realtime() AS now, min(c.lease_until) AS parts_until
+  WITH j, now, CASE WHEN j.state = 'queued' AND parts_until IS NOT NULL THEN 'running' ELSE j.state END AS state,
+       coalesce(parts_until, j.lease_until) AS lease_until
+  WITH j, now, state, lease_until, state = 'queued' AND j.run_after > now AS waits,
+       state = 'running' AND lease_until < now AS stalled
+  WITH j, now, state, waits, stalled,
+       CASE WHEN stalled THEN lease_until WHEN state = 'queued' AND NOT waits THEN j.queued_at END AS ready_since
+  RETURN count(CASE state WHEN 'queued' THEN 1 END) AS queued,
+         count(CASE state WHEN 'running' THEN 1 END) AS running,
          count(CASE WHEN waits THEN 1 END) AS waiting,
          count(CASE WHEN stalled THEN 1 END) AS stalled,
          coalesce(max(now.epochMillis - ready_since.epochMillis), 0) / 1000.0 AS oldest_waiting_seconds,

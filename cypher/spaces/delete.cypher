@@ -1,4 +1,4 @@
 // A space whose vectors have gone.
 MATCH (e:EmbeddingSpace {slug: $slug})
-WHERE e.dropping IS NOT NULL
+WHERE toString(e.dropping) = $since
 DELETE e

@@ -11,6 +11,7 @@ from kg_api.graph.due import count_behind
 from kg_api.graph.indexes import index_states
 from kg_api.graph.spaces import Space
 from kg_api.models.switching import Finding, SpaceCheck
+from kg_api.spaces.activation import refused_told
 from kg_api.spaces.plans import Standing
 from kg_api.spaces.registry import SpaceRegistry
 
@@ -22,9 +23,18 @@ class SpaceChecker:
         self._graph = graph
         self._spaces = spaces
 
-    def check(self, space: Space, standings: Sequence[Standing]) -> SpaceCheck:
-        """Check a space's model, and each ontology that is or shall be answered by it."""
-        findings = [self._model(space), *(each for one in standings for each in self._ontology(one))]
+    def check(
+        self, space: Space, standings: Sequence[Standing], *, accept_refused: bool = False
+    ) -> SpaceCheck:
+        """Check a space's model, and each ontology that is or shall be answered by it.
+
+        Args:
+            space: which.
+            standings: of the ontologies.
+            accept_refused: whether it is fine that the model does not take some texts.
+        """
+        found = (each for one in standings for each in self._ontology(one, accept_refused=accept_refused))
+        findings = [self._model(space), *found]
         return SpaceCheck(slug=space.slug, ok=all(each.ok for each in findings), findings=findings)
 
     def _model(self, space: Space) -> Finding:
@@ -34,14 +44,19 @@ class SpaceChecker:
             return Finding(name="model", ok=False, detail=str(error))
         return Finding(name="model", ok=True, detail="answers its probe text as it always did")
 
-    def _ontology(self, standing: Standing) -> Iterator[Finding]:
+    def _ontology(self, standing: Standing, *, accept_refused: bool) -> Iterator[Finding]:
         plan = standing.target
         index = self._index(plan.space)
         yield index
         name, answering = plan.ontology, standing.answering.mark.key
         behind = self._graph.transaction(lambda tx: count_behind(tx, name, plan.mark, answering))
-        told = f"{behind} sources are not built yet" if behind else "all is built that answers now"
-        yield Finding(name="complete", ok=not behind, detail=f"{name}: {told}")
+        told = (
+            f"{behind.behind} sources are not built yet" if behind.behind else "all is built that answers now"
+        )
+        yield Finding(name="complete", ok=not behind.behind, detail=f"{name}: {told}")
+        if behind.refused:
+            told = refused_told(behind.refused)
+            yield Finding(name="refused", ok=accept_refused, detail=f"{name}: {told}")
         counts = count_vectors(self._graph, name, plan.space, plan.mark)
         wrong = counts.without + counts.wrong + counts.orphans
         detail = (

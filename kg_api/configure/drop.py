@@ -58,6 +58,8 @@ def _goes_back_to(configured: Configured, slug: str) -> bool:
 
 
 def _dropped(tx: Transaction, space: Space, chosen: Sequence[Standing], *, whole: bool) -> str:
+    if whole:
+        begin_dropping(tx, space.slug)  # it is locked before the ontologies, as whoever begins to use it does
     held = hold_configurations(tx, [each.ontology for each in chosen])
     for name, configured in held.items():
         used = {layout.key for layout in configured.layouts}
@@ -70,6 +72,4 @@ def _dropped(tx: Transaction, space: Space, chosen: Sequence[Standing], *, whole
             write_configuration(tx, name, replace(configured, previous=None))
         if not whole:
             forget_vectors(tx, name, unused)
-    if whole:
-        begin_dropping(tx, space.slug)
     return ask_for_cleanup(tx)

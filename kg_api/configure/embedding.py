@@ -7,12 +7,14 @@ from kg_api.errors import Conflict
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.due import count_due, retry_refused
 from kg_api.graph.idempotency import once
+from kg_api.graph.job_control import RETRIED
 from kg_api.graph.jobs import find_job, is_asked_for, request_job, retry_job
 from kg_api.graph.library import embedding_status
 from kg_api.models.configuration import EmbeddingStarted
 from kg_api.models.identity import digest
 from kg_api.models.jobs import Job, Selection
 from kg_api.models.regeneration import Regenerated, Regeneration, RegenerationStarted
+from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.plans import Standing, read_standing, read_standings
 
 JOB_KIND = "source_embedding"
@@ -29,6 +31,7 @@ class EmbeddingRequests:
         """Start what a new configuration makes due, unless that waits to be asked for; say what was done."""
         due = self._due(standing, Regeneration())
         if not due:
+            activate_complete(self._graph, standing)
             return []
         if not standing.target.config.embed_on_ingest:
             command = f"kg admin source-embeddings generate --ontology {standing.ontology!r}"
@@ -68,10 +71,8 @@ class EmbeddingRequests:
             return RegenerationStarted(due=0, ontologies=[], notes=notes)
         if asked.dry_run:
             return self._quoted(asked, standings)
-        for each in standings:
-            retry_refused(self._graph, each.ontology, each.target.mark)
-        due = {each.ontology: self._due(each, asked) for each in standings}
-        return self._graph.transaction(lambda tx: self._started(tx, asked, due, key))
+        known = [(each, self._due(each, asked)) for each in standings]
+        return self._graph.transaction(lambda tx: self._started(tx, asked, known, key))
 
     def retry(self, job_id: str) -> Job:
         """Run a job again that has ended; what it set aside is tried again.
@@ -84,10 +85,10 @@ class EmbeddingRequests:
         standing = read_standings(self._graph, job.ontology).get(job.ontology) if job.ontology else None
         if job.kind == JOB_KIND and standing is None:
             raise Conflict(f"the ontology of job {job_id} has gone: there is nothing to try again")
-        again = retry_job(self._graph, job_id)
-        if job.kind == JOB_KIND and standing is not None:
-            retry_refused(self._graph, standing.ontology, standing.target.mark)
-        return again
+        if job.kind == JOB_KIND and standing is not None and job.state in RETRIED:
+            for plan in standing.plans:  # before the job: it looks only once
+                self._graph.transaction(lambda tx, plan=plan: retry_refused(tx, plan.ontology, plan.mark))
+        return retry_job(self._graph, job_id)
 
     def _quoted(self, asked: Regeneration, standings: list[Standing]) -> RegenerationStarted:
         quotes: list[Regenerated] = []
@@ -99,9 +100,10 @@ class EmbeddingRequests:
         return RegenerationStarted(due=sum(each.due for each in quotes), ontologies=quotes, notes=notes)
 
     def _started(
-        self, tx: Transaction, asked: Regeneration, due: dict[str, int], key: str | None
+        self, tx: Transaction, asked: Regeneration, known: list[tuple[Standing, int]], key: str | None
     ) -> RegenerationStarted:
         def make() -> dict[str, object]:
+            due = {each.ontology: count + self._tried_again(tx, each) for each, count in known}
             started = [
                 Regenerated(
                     ontology=name,
@@ -121,6 +123,10 @@ class EmbeddingRequests:
             return RegenerationStarted.model_validate(make())
         answer, _ = once(tx, key, digest("regeneration", asked.model_dump_json()), make)
         return RegenerationStarted.model_validate(answer)
+
+    def _tried_again(self, tx: Transaction, standing: Standing) -> int:
+        """Let what was refused be tried again; how many sources."""
+        return sum(retry_refused(tx, standing.ontology, plan.mark) for plan in standing.plans)
 
     def _request(
         self, tx: Transaction, ontology: str, due: int, selection: Selection = "due", *, force: bool = False

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.estimate import Estimator
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.graph.configuration import Configured, hold_configurations, write_configuration
+from kg_api.graph.configuration import Configured, hold_configurations, hold_spaces, write_configuration
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.due import DocumentAbout, SourceText, refused_sources
 from kg_api.graph.library import embedding_status
@@ -151,7 +151,10 @@ def _require_space(spaces: dict[str, Space], slug: str) -> None:
 
 
 def _write(tx: Transaction, ontology: str, present: Configured | None, anew: Configured) -> None:
+    hold_spaces(tx, {layout.space for layout in anew.layouts})
     held = hold_configurations(tx, [ontology]).get(ontology)
+    if held is not None and anew.target.key in held.leftovers:
+        raise Conflict(f"what {ontology} had there is being removed: try again in a moment")
     if held not in (present, anew):  # the second when the transaction is repeated
         raise Conflict(f"{ontology} was configured by somebody else at this moment: look, and try again")
     write_configuration(tx, ontology, anew)

@@ -11,6 +11,7 @@ from kg_api.configure.service import ConfigurationService
 from kg_api.errors import Conflict
 from kg_api.graph.configuration import (
     hold_configurations,
+    hold_spaces,
     set_space_of_new,
     space_of_new,
     write_configuration,
@@ -53,7 +54,9 @@ class SwitchService:
         """
         find_space(self._graph, slug)
         chosen = chosen_standings(self._graph, asked.ontologies)
-        there = [each.ontology for each in chosen if each.target.space.slug == slug and not each.serving]
+        there = [
+            each.ontology for each in chosen if {plan.space.slug for plan in each.plans} == {slug}
+        ]  # a change of its chunking within the space is no build of the space
         wanted = [each for each in chosen if each.ontology not in there]
         _refuse_other_builds(slug, wanted)
         builds = [self._built(slug, each, asked) for each in wanted]
@@ -73,7 +76,9 @@ class SwitchService:
         space = find_space(self._graph, slug)
         return self._checker.check(space, self._in(slug, chosen_standings(self._graph, ontologies)))
 
-    def activate(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
+    def activate(
+        self, slug: str, ontologies: Sequence[str] | None = None, *, accept_refused: bool = False
+    ) -> SpaceSwitched:
         """Let what was built in a space answer: all in one transaction, after a check.
 
         Raises:
@@ -84,18 +89,24 @@ class SwitchService:
         building = [
             each
             for each in chosen_standings(self._graph, ontologies)
-            if each.serving and each.target.space.slug == slug
+            if each.serving
+            and each.target.space.slug == slug
+            and (ontologies or each.serving.space.slug != slug)
         ]
         new = ontologies is None
         if not building and not (new and space_of_new(self._graph) != slug and self._serves(slug)):
-            raise Conflict(f"nothing is being built in {slug}: begin with `kg admin spaces build {slug}`")
-        found = self._checker.check(space, building)
+            raise Conflict(
+                f"nothing is being built in {slug}: begin with `kg admin spaces build {slug}`, quick "
+                "where its vectors are still there"
+            )
+        found = self._checker.check(space, building, accept_refused=accept_refused)
         if not found.ok:
             wrong = "; ".join(each.detail for each in found.findings if not each.ok)
             raise Conflict(f"{slug} cannot answer yet: {wrong}")
 
         def switch(tx: Transaction) -> None:
-            activate(tx, building)
+            hold_spaces(tx, [slug])
+            activate(tx, building, accept_refused=accept_refused)
             if new:
                 set_space_of_new(tx, slug)
 
@@ -114,13 +125,18 @@ class SwitchService:
         chosen = [
             each for each in chosen_standings(self._graph, ontologies) if each.target.space.slug == slug
         ]
-        back = {each.ontology: turned for each in chosen if (turned := turned_back(each.configured))}
+        back = {
+            each.ontology: turned
+            for each in chosen
+            if (turned := turned_back(each.configured)) and (ontologies or turned.target.space != slug)
+        }
         if not back:
             raise Conflict(f"no ontology that uses {slug} has anything to go back to")
         present = {each.ontology: each.configured for each in chosen}
         before = next(iter(back.values())).target.space
 
         def switch(tx: Transaction) -> None:
+            hold_spaces(tx, {configured.target.space for configured in back.values()})
             held = hold_configurations(tx, [*back])
             if any(held.get(name) not in (present[name], back[name]) for name in back):
                 raise Conflict("an ontology was configured anew meanwhile: look again")
@@ -131,12 +147,12 @@ class SwitchService:
 
         seconds = self._timed(switch)
         now = read_standings(self._graph)
-        for name in back:
-            if name in now:
-                self._requests.begun(now[name])
-        return self._told(
-            slug, [_switched(name, slug, at.target.space) for name, at in back.items()], seconds
-        )
+        notes = [
+            f"{name}: {note}" for name in back if name in now for note in self._requests.begun(now[name])
+        ]
+        switched = [_switched(name, slug, at.target.space) for name, at in back.items()]
+        told = self._told(slug, switched, seconds)
+        return told.model_copy(update={"notes": [*told.notes, *notes]})
 
     def _built(self, slug: str, standing: Standing, asked: SpaceBuild) -> Build:
         config = standing.answering.config.model_copy(update={"space": slug})

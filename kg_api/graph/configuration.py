@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from kg_api.errors import Conflict
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.statements import FIRST_MARK, of_space
 from kg_api.models.chunking import Chunking
@@ -57,6 +58,8 @@ class Configured:
     embed_on_ingest: bool = True
     paused: bool = False
     """Its job was cancelled; nothing is embedded until somebody asks for it."""
+    leftovers: tuple[str, ...] = field(default=(), compare=False)
+    """Slots whose vectors are being removed."""
 
     @property
     def answering(self) -> Layout:
@@ -105,6 +108,18 @@ def write_configuration(tx: Transaction, name: str, configured: Configured) -> N
     )
 
 
+def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
+    """Lock spaces that are about to be used.
+
+    Raises:
+        Conflict: one is being removed.
+    """
+    wanted = sorted(set(slugs))
+    there = {row["slug"] for row in tx.run("spaces/hold", slugs=wanted)}
+    if gone := [slug for slug in wanted if slug not in there]:
+        raise Conflict(f"the embedding space {gone[0]!r} is being removed, or has gone: look again")
+
+
 def space_of_new(graph: Graph) -> str:
     """The space of ontologies that are not configured yet."""
     return graph.read("spaces/of_new")[0]["slug"]
@@ -129,6 +144,7 @@ def _configured(row: Row) -> Configured:
         activates=row.get("activates") is not False,
         embed_on_ingest=row.get("embed_on_ingest") is not False,
         paused=bool(row.get("paused")),
+        leftovers=tuple(row.get("leftovers") or ()),
     )
 
 

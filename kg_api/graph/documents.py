@@ -102,7 +102,7 @@ def _store(tx: Transaction, record: DocumentRecord, before: Row, mark: str) -> S
     bereft = _write(tx, record, difference)
     tx.run("documents/describe", document_id=record.document_id, properties=_properties(record, mark))
     due = len(bereft) + _look_again(tx, before, record, difference, stored)
-    wanted = due and stored.embed_on_ingest
+    wanted = due and stored.embed_on_ingest and not stored.paused
     job_id = request_job(tx, "source_embedding", record.ontology, added=due) if wanted else None
     return Stored(_change(before, record, difference), job_id)
 

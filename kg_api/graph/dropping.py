@@ -31,6 +31,8 @@ class Leftover:
     ontology: str | None
     """Only of this one; None: of all, and the space itself."""
     slug: str | None = None
+    since: str | None = None
+    """Database time, as text: a time that comes back is of another zone."""
     seconds: int = 0
     """For how long it is known already."""
 
@@ -58,7 +60,7 @@ def ask_for_cleanup(tx: Transaction) -> str:
 def leftovers(graph: Graph) -> list[Leftover]:
     """What is to be removed."""
     spaces = [
-        Leftover((row["slug"], row["slug"] + SECOND_SLOT), None, row["slug"], row["seconds"])
+        Leftover((row["slug"], row["slug"] + SECOND_SLOT), None, row["slug"], row["since"], row["seconds"])
         for row in graph.read("spaces/to_drop")
     ]
     rows = graph.read("ontologies/leftovers")
@@ -92,9 +94,22 @@ def drop_indexes(graph: Graph, leftover: Leftover) -> None:
         graph.write("spaces/drop_index", name=of_space(FIRST_INDEX, key))
 
 
-def forgotten(graph: Graph, leftover: Leftover) -> None:
+def forgotten(tx: Transaction, leftover: Leftover) -> None:
     """Note that it has gone."""
     if leftover.slug is not None:
-        graph.write("spaces/delete", slug=leftover.slug)
+        tx.run("spaces/delete", slug=leftover.slug, since=leftover.since)
     else:
-        graph.write("ontologies/forgotten", name=leftover.ontology)
+        tx.run("ontologies/forgotten", name=leftover.ontology, keys=list(leftover.keys))
+
+
+def is_still_wanted(tx: Transaction, leftover: Leftover) -> bool:
+    """Whether it is still to be removed: not by then, and made anew since."""
+    if leftover.slug is not None:
+        return bool(tx.run("spaces/require_dropping", slug=leftover.slug, since=leftover.since))
+    keys = {
+        key
+        for row in tx.run("ontologies/leftovers")
+        if row["ontology"] == leftover.ontology
+        for key in row["keys"]
+    }
+    return keys.issuperset(leftover.keys)

@@ -14,7 +14,6 @@ from kg_api.models.jobs import Selection
 
 LAST = "~"
 """Behind every document id."""
-PORTION = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +103,22 @@ def count_due(graph: Graph, wanted: Wanted) -> int:
     return graph.read("sources/count_due", **wanted.parameters())[0]["due"]
 
 
-def count_behind(tx: Transaction, ontology: str, mark: Mark, answering_property: str) -> int:
-    """How many sources answer searches now that would not with that mark."""
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Sources that answer searches now, and would not with another mark."""
+
+    behind: int
+    """They are not built yet."""
+    refused: int
+    """The model does not take them."""
+
+
+def count_behind(tx: Transaction, ontology: str, mark: Mark, answering_property: str) -> Behind:
+    """Count the sources that answer searches now and would not with that mark."""
     rows = tx.run(
         "sources/count_behind", ontology=ontology, **mark.parameters(), answering_property=answering_property
     )
-    return rows[0]["behind"]
+    return Behind(**rows[0])
 
 
 def refused_sources(graph: Graph, ontology: str, mark: Mark, *, limit: int) -> list[RefusedSource]:
@@ -126,15 +135,11 @@ def refused_sources(graph: Graph, ontology: str, mark: Mark, *, limit: int) -> l
     return [RefusedSource.model_validate({**row, "at": row["at"].to_native()}) for row in rows]
 
 
-def retry_refused(graph: Graph, ontology: str, mark: Mark) -> int:
+def retry_refused(tx: Transaction, ontology: str, mark: Mark) -> int:
     """Let sources that were set aside be tried again; how many."""
-    total = 0
     names = {"mark_property": mark.key, "refusal_property": mark.refusal_property}
-    while done := graph.write(
-        "sources/retry_refused", ontology=ontology, **names, refused=mark.refused, limit=PORTION
-    )[0]["sources"]:
-        total += done
-    return total
+    rows = tx.run("sources/retry_refused", ontology=ontology, **names, refused=mark.refused)
+    return rows[0]["sources"]
 
 
 def sources_of_document(graph: Graph, document_id: str) -> list[SourceText]:

@@ -33,6 +33,16 @@ def advance(tx: Transaction, owner: Owner, *, before: str, after: str, done: int
         raise LeaseLost(f"job {owner.job_id} has another owner now, or has ended")
 
 
+def expect(graph: Graph, owner: Owner, *, left: int) -> None:
+    """Correct a job's total by what is left to do.
+
+    Raises:
+        LeaseLost: another worker has the job, or it has ended.
+    """
+    if not graph.write("jobs/expect", **owner.parameters(), left=left):
+        raise LeaseLost(f"job {owner.job_id} has another owner now, or has ended")
+
+
 def finish(graph: Graph, owner: Owner, *, wanted: int) -> Asked | None:
     """End the job; or give what was asked for meanwhile, and the job goes on.
 

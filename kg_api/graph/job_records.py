@@ -36,6 +36,8 @@ class ClaimedJob:
     parent_id: str | None = None
     """The job that it is a part of."""
     done: int = 0
+    total: int = 0
+    """How much was thought to be done when it was claimed."""
 
 
 @dataclass(frozen=True, slots=True)

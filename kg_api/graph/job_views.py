@@ -82,6 +82,8 @@ def job_of(row: Row) -> Job:
     known = {name: row[name] for name in Job.model_fields if row.get(name) is not None}
     nothing = dict.fromkeys(name for name, field in Job.model_fields.items() if field.is_required())
     times = {name: row[name].to_native() for name in _TIMES if row.get(name) is not None}
+    if row["state"] == JobState.QUEUED and row.get("running_parts"):
+        row, known = {**row, "state": JobState.RUNNING}, {**known, "state": JobState.RUNNING}
     more = {"forced": row.get("forced_at") is not None, "stalled": _stalled(row)}
     return Job.model_validate({**nothing, **known, **times, **more, **_speed(row)})
 
@@ -91,7 +93,8 @@ _TIMES = ("created_at", "started_at", "finished_at", "run_after")
 
 def _stalled(row: Row) -> bool:
     lease = row.get("lease_until")
-    return row["state"] == JobState.RUNNING and lease is not None and lease < row["now"]
+    late = lease is not None and lease < row["now"]
+    return row["state"] == JobState.RUNNING and (late or bool(row.get("stalled_parts")))
 
 
 def _speed(row: Row) -> dict[str, float | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 
 import structlog
 
@@ -10,9 +11,12 @@ from kg_api.graph.cache import prune_cache
 from kg_api.graph.database import Graph
 from kg_api.graph.dropping import ask_for_cleanup, leftovers
 from kg_api.graph.due import count_due
+from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import ensure_job, prune, rests
+from kg_api.graph.spaces import ensure_index
 from kg_api.jobs.run import JobRun
 from kg_api.jobs.source_embedding import KIND as SOURCE_EMBEDDING
+from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.plans import Standing, read_standings
 
 log = structlog.get_logger()
@@ -30,14 +34,14 @@ class Backfill:
         self._graph = graph
         self._cache_entries = cache_entries
         self._begun = time.monotonic()
+        self._indexes: Collection[str] = ()
 
     def run(self, run: JobRun) -> None:
         """Look at every ontology once."""
+        self._indexes = index_states(self._graph).keys()
         for standing in read_standings(self._graph).values():
             run.checkpoint()
-            configured = standing.configured
-            if configured.embed_on_ingest and not configured.paused:
-                self._enqueue_due(standing)
+            self._see_to(standing)
         if leftovers(self._graph):
             self._graph.transaction(ask_for_cleanup)
         prune(self._graph, days=KEEP_FINISHED_DAYS)
@@ -45,13 +49,20 @@ class Backfill:
             run.checkpoint()
         run.finish()
 
-    def _enqueue_due(self, standing: Standing) -> None:
-        name = standing.ontology
+    def _see_to(self, standing: Standing) -> None:
+        """Enqueue what is due, let answer what is complete, and make an index again that has gone."""
+        for plan in standing.plans:
+            if plan.space.index_name not in self._indexes:
+                ensure_index(self._graph, plan.space)
+        configured = standing.configured
         due = max(count_due(self._graph, standing.wanted(plan)) for plan in standing.plans)
-        complete = standing.serving is not None and standing.configured.activates and not due
-        if not (due or complete) or rests(
-            self._graph, SOURCE_EMBEDDING, name, at_most=time.monotonic() - self._begun
-        ):
+        if not due:
+            activate_complete(self._graph, standing)
+        elif configured.embed_on_ingest and not configured.paused:
+            self._enqueue(standing.ontology, due)
+
+    def _enqueue(self, name: str, due: int) -> None:
+        if rests(self._graph, SOURCE_EMBEDDING, name, at_most=time.monotonic() - self._begun):
             return
         job_id, created = ensure_job(self._graph, SOURCE_EMBEDDING, name, total=due)
         if created:

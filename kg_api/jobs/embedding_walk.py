@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -31,6 +31,8 @@ class Walk:
     def __init__(self, graph: Graph, batch_size: int, run: JobRun, standing: Standing) -> None:
         self.written = 0
         """Sources that were done or set aside in this round."""
+        self.passed_over = 0
+        """Sources that changed while they were embedded."""
         self._graph = graph
         self._batch_size = batch_size
         self._run = run
@@ -57,18 +59,25 @@ class Walk:
         )
         return due_sources(self._graph, wanted, after=after, limit=limit)
 
-    def through(self, plan: Plan, work: Work) -> None:
-        """Embed what is due by a plan.
+    def left(self, plans: Sequence[Plan]) -> bool:
+        """Whether anything is due by some plans."""
+        return any(self.due(plan, BEGINNING, 1) for plan in plans)
+
+    def through(self, plan: Plan, open_work: Callable[[], Work]) -> None:
+        """Embed what is due by a plan; the model is opened when there is something.
 
         Raises:
             Refused: every text was.
         """
-        place = _place(self._run.cursor, plan)
-        while self.is_current() and (due := self.due(plan, place, self._batch_size)):
+        place, work, size = _place(self._run.cursor, plan), None, self._batch_size
+        while self.is_current() and (due := self.due(plan, place, size)):
             self._run.checkpoint()
+            work = work or open_work()
             self._embed(work, due)
             place = (due[-1].document_id, due[-1].paragraph)
-        if self._refused:
+            if len(due) < size:
+                break
+        if work is not None and self._refused:
             work.check()
         self._set_aside(plan)
 
@@ -92,6 +101,7 @@ class Walk:
         self._run.commit(write, after=_cursor(work.plan, due[-1]), done=len(due))
         self._taken = True
         self.written += sum(done)
+        self.passed_over += len(due) - sum(done)
         self._set_aside(work.plan)
 
     def _remember(self, source: SourceText, error: Refused) -> None:

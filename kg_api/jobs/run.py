@@ -97,6 +97,14 @@ class JobRun:
         self._graph.transaction(batch)
         self.cursor = after
 
+    def expect(self, left: int) -> None:
+        """Correct the total by what is left to do.
+
+        Raises:
+            LeaseLost: another worker has the job, or it has ended.
+        """
+        jobs.expect(self._graph, self._owner, left=left)
+
     def begin_anew(self) -> None:
         """Move the cursor back to the beginning.
 
@@ -105,13 +113,14 @@ class JobRun:
         """
         self.commit(lambda _: None, after="", done=0)
 
-    def divide(self, parts: Sequence[str]) -> None:
+    def divide(self, parts: Sequence[str], *, after: str) -> None:
         """Make jobs of parts of this one, which any worker may take; their progress is this one's too.
 
         Raises:
             LeaseLost: another worker has the job, or it has ended.
         """
         jobs.add_parts(self._graph, self._owner, self.job.kind, self.job.ontology or "", parts)
+        self.commit(lambda _: None, after=after, done=0)
 
     def unfinished_parts(self) -> list[str]:
         """The parts that are still to be done."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, TypedDict
 
 from kg_api.graph.database import Graph
 from kg_api.graph.due import count_due
-from kg_api.jobs.embedding_walk import BEGINNING, Walk
+from kg_api.jobs.embedding_walk import Walk
 from kg_api.jobs.embedding_work import Work
 from kg_api.jobs.run import JobRun
+from kg_api.models.jobs import Selection
 from kg_api.planning.contexts import Contexts
 from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.cached import CachedPassages
@@ -20,8 +21,17 @@ DIVIDED_FROM = 1000
 """A job of so many sources is divided among the workers there are: half a minute of a local model's work."""
 PARTS: Final = (":2", "2:4", "4:6", "6:8", "8:a", "a:c", "c:e", "e:")
 """Ranges of document ids, which are hexadecimal digests and so evenly spread."""
-PARTS_SECONDS = 3.0
+DIVIDED = "divided"
+"""The cursor of a job whose parts were made: what they leave, in whatever way, it does itself."""
+PARTS_SECONDS = 5.0
 """How often a divided job looks whether its parts have ended."""
+
+
+class Asked(TypedDict):
+    """What a job was asked for."""
+
+    selection: Selection
+    forced_at: Any
 
 
 class SourceEmbedding:
@@ -62,40 +72,45 @@ class SourceEmbedding:
 
     def _round(self, run: JobRun, standing: Standing) -> bool:
         """Walk over all that is due; whether to go round again."""
-        resumed = run.cursor != ""
+        resumed = run.cursor not in {"", DIVIDED}
         divided = self._divided(run, standing)
         walk = Walk(self._graph, self._batch_size, run, standing)
         for plan in _plans(standing, run, divided=divided):
-            if walk.is_current() and walk.due(plan, BEGINNING, 1):
-                walk.through(plan, self._work(plan, run))
+            walk.through(plan, lambda plan=plan: self._work(plan, run))
         if divided:
             run.pause(PARTS_SECONDS)
         if not walk.is_current():
             return True
-        if any(walk.due(plan, BEGINNING, 1) for plan in _plans(standing, run, divided=False)):
+        crossing = any(plan.config.crosses_sources for plan in standing.plans)  # a neighbour may be due again
+        if (resumed or walk.passed_over or crossing) and walk.left(_plans(standing, run, divided=False)):
             return walk.written > 0 or resumed
         if not run.job.part:
             activate_complete(self._graph, standing)
         return False
 
     def _divided(self, run: JobRun, standing: Standing) -> bool:
-        """Whether others are to do parts of it; made when there is enough to share."""
+        """Whether others are to do parts of it; made once a round, when there is enough to share."""
         if run.job.part:
             return False
-        if run.cursor == "" and self._due(run, standing) >= DIVIDED_FROM:
-            run.divide(PARTS)
-        return bool(run.unfinished_parts())
-
-    def _due(self, run: JobRun, standing: Standing) -> int:
-        job = run.job
-        wanted = standing.wanted(standing.target, selection=job.selection, forced_at=job.forced_at)
-        return count_due(self._graph, wanted)
+        if unfinished := bool(run.unfinished_parts()):
+            return unfinished
+        if run.cursor or (run.job.total - run.job.done < DIVIDED_FROM and standing.serving is None):
+            return False
+        left = [count_due(self._graph, standing.wanted(plan, **_asked(run))) for plan in standing.plans]
+        run.expect(sum(left))
+        if left[-1] >= DIVIDED_FROM:
+            run.divide(PARTS, after=DIVIDED)
+        return left[-1] >= DIVIDED_FROM
 
     def _work(self, plan: Plan, run: JobRun) -> Work:
         opened = self._spaces.of(plan.space)
         opened.check()
         fresh = run.job.forced_at is not None
         return Work(self._graph, plan, opened, self._contexts, self._passages, fresh=fresh)
+
+
+def _asked(run: JobRun) -> Asked:
+    return {"selection": run.job.selection, "forced_at": run.job.forced_at}
 
 
 def _plans(standing: Standing, run: JobRun, *, divided: bool) -> list[Plan]:

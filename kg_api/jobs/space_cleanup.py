@@ -12,6 +12,7 @@ from kg_api.graph.dropping import (
     forget_portion_of_chunks,
     forget_portion_of_sources,
     forgotten,
+    is_still_wanted,
     leftovers,
 )
 from kg_api.jobs.run import JobRun
@@ -40,11 +41,23 @@ class SpaceCleanup:
                 return
 
     def _remove(self, run: JobRun, leftover: Leftover) -> None:
+        if not self._is_wanted(run, leftover):
+            return
         if leftover.slug is not None:
             drop_indexes(self._graph, leftover)
         self._walk(run, leftover, "chunks", forget_portion_of_chunks)
         self._walk(run, leftover, "sources", forget_portion_of_sources)
-        forgotten(self._graph, leftover)
+        run.commit(lambda tx: forgotten(tx, leftover), after="", done=0)
+
+    def _is_wanted(self, run: JobRun, leftover: Leftover) -> bool:
+        """Look once more as the job's owner: a worker that was frozen must not drop what was made since."""
+        wanted: list[bool] = []
+
+        def look(tx: Transaction) -> None:
+            wanted[:] = [is_still_wanted(tx, leftover)]
+
+        run.commit(look, after=run.cursor, done=0)
+        return wanted[0]
 
     def _walk(self, run: JobRun, leftover: Leftover, what: str, portion: Portion) -> None:
         name = f"{leftover.name}/{what}/"
@@ -58,7 +71,7 @@ class SpaceCleanup:
         last: list[str | None] = []
 
         def write(tx: Transaction) -> None:
-            last[:] = [portion(tx, leftover, after)]
+            last[:] = [portion(tx, leftover, after) if is_still_wanted(tx, leftover) else None]
 
         run.commit(write, after=f"{name}{after}", done=0)
         return last[0]

@@ -43,6 +43,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
                 "property",
                 "index_name",
                 "dropping",
+                "held_at",
                 "for_new",
                 "created_at",
                 "probe",

@@ -20,6 +20,13 @@ class ChosenOntologies(Body):
     """Unset: all that it can be done to."""
 
 
+class SpaceActivation(ChosenOntologies):
+    """Let what was built answer."""
+
+    accept_refused: Flag = False
+    """Though the model does not take some texts that answer now; they are found by full text only then."""
+
+
 class SpaceBuild(ChosenOntologies):
     """Build the vectors of a space beside those that answer."""
 

@@ -8,7 +8,14 @@ from dataclasses import replace
 import structlog
 
 from kg_api.errors import Conflict
-from kg_api.graph.configuration import Configured, Layout, hold_configurations, layout_of, write_configuration
+from kg_api.graph.configuration import (
+    Configured,
+    Layout,
+    hold_configurations,
+    hold_spaces,
+    layout_of,
+    write_configuration,
+)
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.due import count_behind
 from kg_api.models.configuration import EmbeddingConfig
@@ -57,12 +64,18 @@ def configured_anew(
     )
 
 
-def activate(tx: Transaction, standings: Sequence[Standing]) -> None:
+def activate(tx: Transaction, standings: Sequence[Standing], *, accept_refused: bool = False) -> None:
     """Let the targets of some ontologies answer, all at once or none.
+
+    Args:
+        tx: within which.
+        standings: of the ontologies.
+        accept_refused: whether sources may be lost to searches by meaning that the new model does not take.
 
     Raises:
         Conflict: one is not complete, or was configured anew meanwhile.
     """
+    hold_spaces(tx, [each.target.space.slug for each in standings])
     held = hold_configurations(tx, [each.ontology for each in standings])
     for each in standings:
         configured = each.configured
@@ -70,9 +83,19 @@ def activate(tx: Transaction, standings: Sequence[Standing]) -> None:
         if held.get(each.ontology) not in (configured, anew):  # the second when the transaction is repeated
             raise Conflict(f"{each.ontology} was configured anew meanwhile: look again")
         behind = count_behind(tx, each.ontology, each.target.mark, each.answering.mark.key)
-        if behind:
-            raise Conflict(f"{each.ontology} is not complete: {behind} sources are not built yet")
+        if behind.behind:
+            raise Conflict(f"{each.ontology} is not complete: {behind.behind} sources are not built yet")
+        if behind.refused and not accept_refused:
+            raise Conflict(f"{each.ontology}: {refused_told(behind.refused)}")
         write_configuration(tx, each.ontology, anew)
+
+
+def refused_told(refused: int) -> str:
+    """What it means that a model does not take all that answers now."""
+    return (
+        f"the new model does not take {refused} sources that answer now (GET /ontologies/NAME/refused says "
+        "why); let it answer all the same with --accept-refused"
+    )
 
 
 def activate_complete(graph: Graph, standing: Standing) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kg_api.chunk.plan import CHUNKER_VERSION
-from kg_api.errors import NotFound
+from kg_api.errors import NotFound, Unavailable
 from kg_api.graph.configuration import Configured, Layout, read_configurations
 from kg_api.graph.database import Graph
 from kg_api.graph.due import Mark, Wanted
@@ -95,6 +95,11 @@ def standing_of(ontology: str, configured: Configured, spaces: Mapping[str, Spac
     """Work out the plans of one ontology."""
 
     def plan(layout: Layout) -> Plan:
+        if layout.space not in spaces:
+            raise Unavailable(
+                f"the embedding space {layout.space!r} of {ontology!r} is not registered; "
+                "the one of the settings is at the next start: kg down, kg up"
+            )
         config = layout.config(embed_on_ingest=configured.embed_on_ingest)
         return plan_of(ontology, config, spaces[layout.space].at(layout.slot))
 
@@ -118,8 +123,10 @@ def _standings(configurations: Mapping[str, Configured], spaces: Mapping[str, Sp
 
 def space_of_new(spaces: Mapping[str, Space]) -> Space:
     """The space of ontologies that nobody has configured."""
-    chosen = [space for space in spaces.values() if space.for_new]
-    return chosen[0] if chosen else spaces[FIRST_SLUG]
+    chosen = [space for space in spaces.values() if space.for_new or space.slug == FIRST_SLUG]
+    if not chosen:
+        raise Unavailable("no embedding space is registered; one is at the next start: kg down, kg up")
+    return max(chosen, key=lambda space: space.for_new)
 
 
 def read_standing(graph: Graph, ontology: str) -> Standing:

@@ -88,11 +88,21 @@ def read_settled(path: Path, most_bytes: int) -> Content:
     with open(handle, "rb") as file:  # noqa: PTH123 - a handle, not a path
         before = os.fstat(handle)
         _check(before, most_bytes)
+        if not _is_that_file(path, before):
+            raise Unsettled
         data = file.read(most_bytes + 1)
         after = os.fstat(handle)
     if stamp_of(before) != stamp_of(after) or len(data) != after.st_size:
         raise Unsettled
     return Content(data, stamp_of(after) if _is_settled(after) else None, hash_of(data))
+
+
+def _is_that_file(path: Path, opened: os.stat_result) -> bool:
+    """Whether the path still leads to the opened file by no link: a folder above it may have been swapped."""
+    try:
+        return path.resolve(strict=True) == path and os.path.samestat(path.lstat(), opened)
+    except OSError:
+        return False
 
 
 def _check(seen: os.stat_result, most_bytes: int) -> None:

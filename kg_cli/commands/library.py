@@ -43,7 +43,8 @@ def ontologies(*, as_json: AsJson = False) -> None:
             each.ontology,
             str(each.documents),
             str(each.sources),
-            _share(each.embedded, each.sources),
+            _share(each.searchable if each.building else each.embedded, each.sources)
+            + ("\nbeing built anew" if each.building else ""),
             each.space,
         ]
         for each in found.ontologies

@@ -213,7 +213,8 @@ class Machine(RuleBasedStateMachine):
             with pytest.raises(Conflict):
                 jobs.retry_job(self.graph, job.job_id)
             return
-        assert jobs.retry_job(self.graph, job.job_id).state == "queued"
+        shown = jobs.retry_job(self.graph, job.job_id).state
+        assert shown in {"queued", "running"}, "a whole runs as long as its parts do"
         if job.state != "queued":
             self.model.retry(job)
             self.shown[job.job_id] = job.done

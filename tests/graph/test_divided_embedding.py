@@ -111,6 +111,25 @@ def test_cancelling_the_whole_ends_its_parts(graph: Graph, driver: neo4j.Driver)
     jobs.enqueue_slot(graph, "backfill", "1")
     run_jobs(graph)
     assert status(graph).embedded <= 12, "it is left alone until somebody asks"
-    store_document(graph, record("new.md", ["Somebody asks by writing."]))
+    store_document(graph, record("new.md", ["Writing is no asking."]))
     run_jobs(graph)
+    assert status(graph).embedded <= 12
+    kg = Kg(graph)
+    kg.requests.embed("notes")
+    kg.work()
     assert status(graph).missing == 0
+
+
+def test_what_parts_cannot_do_ends_the_whole_too(graph: Graph, driver: neo4j.Driver) -> None:
+    embedder, job_id = CountingEmbedder(), filled(graph)
+
+    def broken() -> None:
+        raise RuntimeError("a bug")
+
+    embedder.before = broken
+    for _ in range(12):
+        run_jobs(graph, embedder, batch_size=4)
+        rows(driver, "MATCH (j:Job {state: 'queued'}) SET j.run_after = datetime(), j.queued_at = datetime()")
+    job = jobs.find_job(graph, job_id)
+    assert (job.state, job.error) == (JobState.DEAD, "RuntimeError: a bug")
+    assert len([row for row in kept(driver) if row["part"]]) == len(source_embedding.PARTS), "made once"

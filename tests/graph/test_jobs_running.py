@@ -97,8 +97,7 @@ def test_a_pausing_job_lets_its_worker_do_its_parts_and_goes_on(graph: Graph) ->
         if run.job.part:
             run.commit(lambda _: None, after="x", done=1, set_aside=int(run.job.part == "a:b"))
         elif not run.cursor:
-            run.divide([":a", "a:b", "b:"])
-            run.commit(lambda _: None, after="divided", done=0)
+            run.divide([":a", "a:b", "b:"], after="divided")
             run.pause(3600)
         elif run.unfinished_parts():
             run.pause(3600)

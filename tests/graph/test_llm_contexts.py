@@ -190,7 +190,7 @@ def test_a_source_for_which_the_model_gives_no_context_is_set_aside_alone(
     assert status(graph, "notes").embedded == len(PARAGRAPHS) - 1
     writer.requests.clear()
     writer.chat = write_contexts
-    retry_refused(graph, "notes", mark)
+    graph.transaction(lambda tx: retry_refused(tx, "notes", mark))
     jobs.retry_job(graph, job_id)
     run_jobs(graph, embedder, contexts=contexts)
     assert passages(writer) == [PARAGRAPHS[12]], "what it gave was remembered"

@@ -8,8 +8,9 @@ import pytest
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.documents import store_document
+from kg_api.graph.dropping import is_still_wanted, leftovers
 from kg_api.graph.indexes import index_states
-from kg_api.graph.jobs import find_job
+from kg_api.graph.jobs import enqueue_slot, find_job
 from kg_api.graph.library import delete_document
 from kg_api.models.configuration import EmbeddingConfig
 from kg_api.models.identity import document_id
@@ -184,3 +185,74 @@ def test_every_vector_is_right_after_a_switch(kg: Kg, driver: neo4j.Driver) -> N
     embedder = kg.spaces.get("other").embedder()
     expected = embedder.embed_passages([row["text"].strip() for row in found])
     np.testing.assert_array_equal(np.array([row["vector"] for row in found], dtype=np.float32), expected)
+
+
+def test_what_is_being_removed_cannot_be_used_and_what_is_used_is_not_removed(kg: Kg) -> None:
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild())
+    kg.work()
+    kg.switch.rollback("other")
+    kg.drop.drop("other", "notes")
+    with pytest.raises(Conflict, match="is being removed"):
+        kg.switch.build("other", SpaceBuild(activate=True))
+    kg.work()
+    kg.switch.build("other", SpaceBuild(activate=True))
+    kg.work()
+    assert (kg.search().space, first(kg.search())) == ("other", TEXTS[7])
+    assert status(kg.graph, "notes").searchable == 12
+
+
+def test_a_worker_that_was_frozen_does_not_drop_what_was_made_since(kg: Kg, driver: neo4j.Driver) -> None:
+    kg.add("other")
+    kg.drop.drop("other")
+    (known,) = leftovers(kg.graph)
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
+    kg.work()
+    kg.add("other")
+    assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known))
+    kg.drop.drop("other")
+    assert not kg.graph.transaction(lambda tx: is_still_wanted(tx, known)), "that was another wish"
+
+
+def test_texts_that_the_new_model_refuses_do_not_vanish_unasked(kg: Kg, driver: neo4j.Driver) -> None:
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild(activate=True))
+    standing = read_standing(kg.graph, "notes")
+    names = {"key": standing.target.mark.key, "refused": standing.target.mark.refused}
+    rows(driver, "MATCH (s:Source {paragraph: 3}) SET s[$key] = $refused", **names)
+    kg.work()
+    assert kg.search().space == "default", "it does not answer by itself"
+    assert [each.name for each in kg.switch.check("other").findings if not each.ok] == ["refused"]
+    with pytest.raises(Conflict, match="--accept-refused"):
+        kg.switch.activate("other")
+    kg.switch.activate("other", accept_refused=True)
+    assert kg.search().space == "other"
+
+
+def test_what_is_complete_already_answers_at_once(kg: Kg) -> None:
+    kg.configure.set("notes", EmbeddingConfig(embed_on_ingest=False), dry_run=False)
+    kg.add("other")
+    kg.switch.build("other", SpaceBuild())
+    kg.work()
+    kg.switch.rollback("other")
+    kg.switch.build("other", SpaceBuild(activate=True))
+    assert kg.search().space == "other"
+
+
+def test_a_change_of_chunking_is_no_matter_of_spaces(kg: Kg) -> None:
+    kg.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=False)
+    told = kg.switch.build("default", SpaceBuild())
+    assert (told.builds, told.notes) == ([], ["notes: answered by default already"])
+    with pytest.raises(Conflict, match="go back to"):
+        kg.switch.rollback("default")
+    kg.work()
+    assert kg.configure.show("notes").config.strategy == "sentence", "it was not given up"
+    kg.switch.rollback("default", ["notes"])
+    assert kg.configure.show("notes").config.strategy == "paragraph"
+
+
+def test_an_index_that_has_gone_is_made_again(kg: Kg, driver: neo4j.Driver) -> None:
+    rows(driver, "DROP INDEX passage_embedding")
+    enqueue_slot(kg.graph, "backfill", "1")
+    kg.work()
+    assert "passage_embedding" in index_states(kg.graph)

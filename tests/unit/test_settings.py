@@ -41,7 +41,7 @@ WRONG = [
     ("KG_WORKER__GRACE_SECONDS", "-1"),
     ("KG_WORKER__MOST_QUEUED", "0"),
     ("KG_API__BACKLOG_SECONDS", "0"),
-    ("KG_API__EVENT_STREAMS", "0"),
+    ("KG_API__EVENT_STREAMS", "-1"),
     *(("KG_WORKER__NICENESS", value) for value in ("20", "-1")),
     ("KG_EMBEDDING__PROVIDER", "magic"),
     ("KG_EMBEDDING__THREADS", "0"),

@@ -11,6 +11,7 @@ from kg_api.models.configuration import RefusedSources
 from kg_api.models.regeneration import Regeneration, RegenerationStarted
 from kg_api.models.switching import (
     ChosenOntologies,
+    SpaceActivation,
     SpaceBuild,
     SpaceBuilding,
     SpaceCheck,
@@ -42,9 +43,10 @@ def check_space(slug: str, ontology: str | None) -> Call[SpaceCheck]:
     return Call("GET", _path(slug, "check"), SpaceCheck, params=params_of(ontology=ontology))
 
 
-def activate_space(slug: str, ontologies: Sequence[str] | None) -> Call[SpaceSwitched]:
-    """Let a space answer."""
-    return Call("POST", _path(slug, "activate"), SpaceSwitched, json=_chosen(ontologies))
+def activate_space(slug: str, **asked: Any) -> Call[SpaceSwitched]:
+    """Let a space answer; `asked` are the fields of SpaceActivation, None for unset."""
+    body = valid(SpaceActivation, given(asked)).model_dump(exclude_unset=True)
+    return Call("POST", _path(slug, "activate"), SpaceSwitched, json=body)
 
 
 def rollback_space(slug: str, ontologies: Sequence[str] | None) -> Call[SpaceSwitched]:
@@ -55,6 +57,10 @@ def rollback_space(slug: str, ontologies: Sequence[str] | None) -> Call[SpaceSwi
 def drop_space(slug: str, ontology: str | None) -> Call[SpaceDropped]:
     """Remove a space."""
     return Call("DELETE", _path(slug), SpaceDropped, params=params_of(ontology=ontology))
+
+
+def _list(names: Sequence[str] | None) -> list[str] | None:
+    return None if names is None else list(names)
 
 
 def _path(slug: str, *what: str) -> str:
@@ -103,9 +109,11 @@ class SwitchingMethods(Sending):
         """Check whether what was built in a space can answer."""
         return self._send(check_space(slug, ontology))
 
-    def activate_space(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
+    def activate_space(
+        self, slug: str, ontologies: Sequence[str] | None = None, *, accept_refused: bool = False
+    ) -> SpaceSwitched:
         """Let what was built in a space answer, all in one transaction."""
-        return self._send(activate_space(slug, ontologies))
+        return self._send(activate_space(slug, ontologies=_list(ontologies), accept_refused=accept_refused))
 
     def rollback_space(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
         """Go back from a space to what answered before, in one transaction."""
@@ -153,9 +161,13 @@ class AsyncSwitchingMethods(AsyncSending):
         """Check whether what was built in a space can answer."""
         return await self._send(check_space(slug, ontology))
 
-    async def activate_space(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
+    async def activate_space(
+        self, slug: str, ontologies: Sequence[str] | None = None, *, accept_refused: bool = False
+    ) -> SpaceSwitched:
         """Let what was built in a space answer, all in one transaction."""
-        return await self._send(activate_space(slug, ontologies))
+        return await self._send(
+            activate_space(slug, ontologies=_list(ontologies), accept_refused=accept_refused)
+        )
 
     async def rollback_space(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
         """Go back from a space to what answered before, in one transaction."""

@@ -11,7 +11,6 @@ from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
 from kg_api.graph.spaces import all_spaces
 from kg_api.models.health import Check, Health, Readiness
-from kg_api.models.spaces import FIRST_SLUG
 from kg_api.search.service import TEXT_INDEX
 from kg_api.spaces.plans import read_standings, space_of_new
 from kg_api.web.opening import Opening
@@ -67,9 +66,8 @@ def _index_checks(graph: Graph) -> list[Check]:
 
 
 def _vector_indexes(graph: Graph) -> set[str]:
-    first = all_spaces(graph).get(FIRST_SLUG)
     used = {standing.answering.space.index_name for standing in read_standings(graph).values()}
-    return used | ({first.index_name} if first else set())
+    return used | {space_of_new(all_spaces(graph)).index_name}
 
 
 def _model_check(container: Container) -> Check:

@@ -10,6 +10,7 @@ from fastapi.openapi.models import Example
 from kg_api.models.spaces import Slug
 from kg_api.models.switching import (
     ChosenOntologies,
+    SpaceActivation,
     SpaceBuild,
     SpaceBuilding,
     SpaceCheck,
@@ -49,9 +50,11 @@ def check(container: Open, slug: Name, ontology: OntologyFilter = None) -> Space
 
 
 @router.post("/activate", summary="Let a space answer")
-def activate(container: Open, slug: Name, asked: Chosen) -> SpaceSwitched:
+def activate(
+    container: Open, slug: Name, asked: Annotated[SpaceActivation, Body(openapi_examples=CHOSEN)]
+) -> SpaceSwitched:
     """Check, then switch all that was built there in one transaction; what answered is kept to go back to."""
-    return container.switch.activate(slug, asked.ontologies)
+    return container.switch.activate(slug, asked.ontologies, accept_refused=asked.accept_refused)
 
 
 @router.post("/rollback", summary="Go back to what answered before")

@@ -41,7 +41,7 @@ EVERY_CALL: list[Call[Any]] = [
     switching.refused("o"),
     switching.build_space("s", ontologies=["o"], activate=True),
     switching.check_space("s", "o"),
-    switching.activate_space("s", None),
+    switching.activate_space("s", ontologies=None),
     switching.rollback_space("s", ["o"]),
     switching.drop_space("s", "o"),
     ingest.preview_text("t", ontology="o", document="d"),
