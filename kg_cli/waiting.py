@@ -93,9 +93,11 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
     _wait_during_a_build(client, ontology)
     if not patiently(lambda: client.embedding_status(ontology)).building:
         wait_for_jobs(client, job_ids)
-    if not patiently(lambda: client.embedding_config(ontology)).config.embed_on_ingest:
+    found = patiently(lambda: client.embedding_config(ontology))
+    if found.paused or not found.config.embed_on_ingest:
         command = f"kg admin source-embeddings generate --ontology {ontology!r}"
-        console.say(f"Embedding at ingestion is off for {ontology!r}. Start it with: {command}")
+        why = "paused, for its job was cancelled" if found.paused else "off at ingestion"
+        console.say(f"Embedding of {ontology!r} is {why}. Start it with: {command}")
         return
     quiet_since = time.monotonic()
     while missing := _missing(client, ontology):

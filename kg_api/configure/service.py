@@ -136,6 +136,7 @@ class ConfigurationService:
             if configured.previous
             else None,
             activates=configured.activates,
+            paused=configured.paused,
             regeneration=self._estimator.of_ontology(plan, due=status.missing + status.stale),
             notes=[*notes, *_paused(standing), *self._estimator.advice(plan)],
         )

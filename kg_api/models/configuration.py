@@ -66,6 +66,8 @@ class EmbeddingConfiguration(Answer):
     """What answered before; `kg admin spaces rollback` goes back to it."""
     activates: bool = True
     """Whether what is being built answers by itself when it is complete."""
+    paused: bool = False
+    """Its job was cancelled: nothing is embedded until somebody asks for it."""
     regeneration: Cost
     """What making the missing and stale ones takes."""
     applied: bool = True
