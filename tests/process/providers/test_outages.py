@@ -108,7 +108,8 @@ def test_a_job_that_waits_long_does_not_die_of_it(world: World, driver: neo4j.Dr
         assert len(model.requests) == 1 + waits, "one try: it asked for a rest"
         if waits == 7:
             model.always = None
-        rows(driver, "MATCH (j:Job {job_id: $id}) SET j.run_after = datetime.realtime()", id=job_id)
+        now = "SET j.run_after = datetime.realtime(), j.queued_at = datetime.realtime()"
+        rows(driver, f"MATCH (j:Job {{job_id: $id}}) {now}", id=job_id)
     assert world.until_job(job_id)["error"] is None
     assert stumbles(driver, job_id) == 0
 
@@ -196,9 +197,13 @@ def test_an_index_that_is_gone_is_told(world: World, driver: neo4j.Driver) -> No
     world.space("unindexed")
     world.configure("unindexed", space="unindexed")
     world.embedded("unindexed", TEXT)
-    rows(driver, "DROP INDEX passage_embedding_unindexed")
-    time.sleep(REMEMBERED_SECONDS)
+    until = time.monotonic() + 2 * REMEMBERED_SECONDS
     answer = world.search(QUESTION, ontology="unindexed")
+    while parts(answer) != ["vector_index"] and time.monotonic() < until:
+        rows(driver, "DROP INDEX passage_embedding_unindexed IF EXISTS")  # the worker makes it again
+        body = {"query_text": QUESTION, "ontology": "unindexed"}
+        response = world.http.post("/queries/sources/search", json=body)
+        answer = response.json() if response.status_code == 200 else answer
     assert parts(answer) == ["vector_index"]
     assert "the vector index passage_embedding_unindexed is not there" in effects(answer)
     assert (answer["mode"], len(answer["sources"])) == ("text", 1)
