@@ -65,13 +65,14 @@ def test_a_duration_is_a_number_and_a_unit(seconds: float, told: str) -> None:
 
 
 def test_a_moment_says_how_long_ago_it_was() -> None:
-    told = job_words.moment(NOW - dt.timedelta(hours=3))
+    now = dt.datetime.now(dt.UTC)  # not when this module was loaded
+    told = job_words.moment(now - dt.timedelta(hours=3))
     assert told.endswith("UTC (3 h ago)")
-    assert job_words.moment(NOW + dt.timedelta(minutes=6)).endswith("(in 6 min)")
+    assert job_words.moment(now + dt.timedelta(minutes=6)).endswith("(in 6 min)")
 
 
 def test_a_job_that_waits_says_until_when() -> None:
-    later = job(state="queued", run_after=NOW + dt.timedelta(seconds=200))
+    later = job(state="queued", run_after=dt.datetime.now(dt.UTC) + dt.timedelta(seconds=200))
     assert job_words.state_of(later) == "queued, tried again in 3 min"
     assert job_words.state_of(job(state="queued")) == "queued"
     assert job_words.state_of(job(stalled=True)).startswith("stalled")
