@@ -26,9 +26,9 @@ def service(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> It
     assert running.stop() == 0, running.output()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def worker(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A worker for those who wait for embeddings; it ends with this package, lest it takes others' jobs."""
+    """A worker for those who wait for embeddings; it ends with its module, lest it takes others' jobs."""
     folder = tmp_path_factory.mktemp("worker")
     with started(["worker"], environment(server), folder / "worker.log"):
         yield

@@ -159,7 +159,8 @@ def test_the_database_is_not_asked_at_every_checkpoint() -> None:
     job = ClaimedJob("job-1", "test", "running", None, 7, "cursor", 1, 0, 0)
     turn = Turn(graph.graph, job, ["test"], 0)
     assert not any(turn.is_over() for _ in range(1000))
-    assert graph.ran == [("jobs/others_wait", {"kinds": ["test"], "kind": "test", "ontology": ""})]
+    about = {"kinds": ["test"], "kind": "test", "ontology": "", "parent_id": None}
+    assert graph.ran == [("jobs/others_wait", about)]
 
 
 def test_a_pause_says_how_long() -> None:
