@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.chunk_retrieval import Chunked, Ranking, Vectors, by_meaning, by_words, fused
-from benchmarks.chunk_scores import Range, omega, scores
 from kg_api.embed.catalogue import BGE_SMALL, MINILM, PackagedModel
 from kg_api.embed.local import LocalEmbedder
 from kg_api.embed.packaged import ensure_packaged
+from kg_api.evaluate.coverage import Range, omega, scores
 from kg_api.models.chunking import Chunking
 from kg_api.models.parsing import ParsedDocument
 from kg_api.parse.documents import parse

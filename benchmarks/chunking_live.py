@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.chunk_scores import Range, Scores, scores
 from benchmarks.chunking import DATA, RETRIEVED
 from benchmarks.stack import machine, stack
 from kg_api.client import KgClient
+from kg_api.evaluate.coverage import Range, Scores, scores
 
 SETTINGS: list[dict[str, Any]] = [
     {"strategy": "paragraph", "chunk_size": 140},

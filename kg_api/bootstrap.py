@@ -10,6 +10,7 @@ from typing import Self
 import structlog
 from prometheus_client import REGISTRY
 
+from kg_api.augment.service import AugmentService
 from kg_api.configure.check import SpaceChecker
 from kg_api.configure.drop import DropService
 from kg_api.configure.embedding import EmbeddingRequests
@@ -18,7 +19,7 @@ from kg_api.configure.models import ModelService
 from kg_api.configure.service import ConfigurationService
 from kg_api.configure.switch import SwitchService
 from kg_api.embed.known import price_of
-from kg_api.embed.metered import EmbeddingMetrics, MeteredEmbedder
+from kg_api.embed.metered import EmbeddingMetrics, metered
 from kg_api.embed.open import open_embedder
 from kg_api.embed.port import Embedder
 from kg_api.errors import (
@@ -39,8 +40,12 @@ from kg_api.jobs.space_cleanup import SpaceCleanup
 from kg_api.managed.home import Home
 from kg_api.models.spaces import ModelChoice
 from kg_api.planning.contexts import Contexts
+from kg_api.rerank.open import open_reranker
+from kg_api.rerank.port import Reranker
 from kg_api.search.service import SearchService
+from kg_api.search.stages import Rereading
 from kg_api.settings import Settings
+from kg_api.similarity.service import SimilarityService
 from kg_api.spaces.cached import CachedPassages
 from kg_api.spaces.registry import SpaceRegistry, choice_of
 from kg_api.sync.handler import FolderSync
@@ -60,6 +65,9 @@ class Container:
     ingest: IngestService
     folders: FolderService
     search: SearchService
+    reranker: Reranker | None
+    similarity: SimilarityService
+    augment: AugmentService
     configure: ConfigurationService
     embeddings: EmbeddingRequests
     switch: SwitchService
@@ -83,7 +91,10 @@ class Container:
 
     def close(self) -> None:
         """Close threads and connections."""
+        self.augment.close()
         self.search.close()
+        if self.reranker is not None:
+            self.reranker.close()
         self.contexts.close()
         self.spaces.close()
         self.graph.close()
@@ -130,6 +141,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         SchemaTooNew: a newer kg has written the database.
         ConfigurationError: the model is not the one whose vectors are stored, or settings are wrong.
     """
+    reranker = open_reranker(settings)
     graph = open_graph(settings)
     spaces = SpaceRegistry(graph, partial(_open_model, settings))
     try:
@@ -145,6 +157,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     estimator = Estimator(graph, spaces, contexts, lambda plan: _price(settings, plan.space))
     embeddings = EmbeddingRequests(graph, estimator)
     configure = ConfigurationService(graph, estimator, embeddings)
+    search = SearchService(graph, spaces, Rereading(reranker, settings.rerank.seconds))
     return Container(
         settings=settings,
         graph=graph,
@@ -152,7 +165,10 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         contexts=contexts,
         ingest=IngestService(graph),
         folders=FolderService(graph, settings.sync.allowed),
-        search=SearchService(graph, spaces),
+        search=search,
+        reranker=reranker,
+        similarity=SimilarityService(graph),
+        augment=AugmentService(graph, spaces, search),
         configure=configure,
         embeddings=embeddings,
         switch=SwitchService(graph, configure, embeddings, SpaceChecker(graph, spaces)),
@@ -164,7 +180,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
 
 
 def _open_model(settings: Settings, choice: ModelChoice | None) -> Embedder:
-    return MeteredEmbedder(open_embedder(settings, choice), _metrics())
+    return metered(open_embedder(settings, choice), _metrics())
 
 
 @cache

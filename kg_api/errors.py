@@ -14,7 +14,8 @@
     │   │   └── SchemaChanging     503   exit 69   two processes start at once on an empty database
     │   ├── ModelUnavailable       503   exit 69   with how long it asks to be left alone
     │   │   ├── EmbeddingUnavailable  503   exit 69
-    │   │   └── LlmUnavailable     503   exit 69
+    │   │   ├── LlmUnavailable     503   exit 69
+    │   │   └── RerankUnavailable  503   exit 69
     │   ├── TooBusy                429   exit 69   so many jobs wait that no more are taken for now
     │   └── ServiceUnreachable     503   exit 69   the client cannot reach kg itself
     ├── EmbeddingFailed            502   exit 1    the model answered, but not with usable vectors
@@ -122,6 +123,10 @@ class EmbeddingUnavailable(ModelUnavailable):
 
 class LlmUnavailable(ModelUnavailable):
     """The language model does not answer."""
+
+
+class RerankUnavailable(ModelUnavailable):
+    """The reranker does not answer, or not in time."""
 
 
 class TooBusy(Unavailable):

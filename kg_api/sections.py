@@ -5,10 +5,18 @@ from __future__ import annotations
 import os.path
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 WebAddress = Annotated[str, Field(pattern=r"^https?://[^\s@/]+(/[^\s@?#]*)?$")]
@@ -17,6 +25,7 @@ Price = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 OPENAI_HOST = "api.openai.com"
 OPENAI_ADDRESS = f"https://{OPENAI_HOST}/v1"
 NOMIC_ADDRESS = "https://api-atlas.nomic.ai"
+COHERE_ADDRESS = "https://api.cohere.com"
 _PLACEHOLDER = re.compile(r"your|xxx|<|>|\.\.\.|…|changeme|change-me|placeholder|example", re.IGNORECASE)
 
 
@@ -106,9 +115,56 @@ class NomicSettings(ProviderSettings):
 class CohereSettings(Section):
     """Cohere, for reranking."""
 
-    api_key: SecretStr | None = Field(default=None, description="Cohere's key; nothing uses it yet.")
+    base_url: WebAddress = Field(
+        default=COHERE_ADDRESS, description="Another server with the same interface."
+    )
+    api_key: SecretStr | None = Field(
+        default=None, description="Cohere's key; only needed with KG_RERANK__PROVIDER=cohere."
+    )
 
     _key = field_validator("api_key")(plausible_key)
+
+
+class RerankSettings(Section):
+    """The model that reads question and passage together, for searches that ask for it."""
+
+    provider: Literal["auto", "local", "cohere", "endpoint", "none"] = Field(
+        default="auto",
+        description="`auto`: `endpoint` where its address is set, else `local` where it is installed; "
+        "passages go to Cohere only when it is named.",
+    )
+    model: str | None = Field(
+        default=None, min_length=1, description="Unset: `rerank-v3.5` of Cohere, an endpoint's own."
+    )
+    base_url: WebAddress | None = Field(
+        default=None,
+        description="Of `endpoint`: a server with /rerank, such as TEI, vLLM or Infinity.",
+    )
+    api_key: SecretStr | None = Field(default=None, description="Its key, where it wants one.")
+    model_dir: Path | None = Field(
+        default=None, description="Of `local`: a folder with model.onnx and tokenizer.json to use instead."
+    )
+    seconds: Seconds = Field(
+        default=1.5, description="How long a search waits for it; what is read by then is blended in."
+    )
+    batch_size: int = Field(default=50, ge=1, le=1000, description="Passages in one request to a provider.")
+    max_characters: int = Field(
+        default=4000,
+        ge=200,
+        le=1_000_000,
+        description="A longer passage goes to a provider in windows, of which the best counts.",
+    )
+
+    _key = field_validator("api_key")(plausible_key)
+
+    @model_validator(mode="after")
+    def _fits_its_provider(self) -> Self:
+        if self.provider == "endpoint" and self.base_url is None:
+            raise ValueError("KG_RERANK__PROVIDER=endpoint needs KG_RERANK__BASE_URL too")
+        elsewhere = self.base_url is not None or self.provider not in {"auto", "local"}
+        if self.model_dir is not None and elsewhere:
+            raise ValueError("KG_RERANK__MODEL_DIR is a local model: leave out the provider and its address")
+        return self
 
 
 class LlmSettings(Section):

@@ -29,6 +29,7 @@ from kg_api.sections import (
     NomicSettings,
     OpenAISettings,
     Price,
+    RerankSettings,
     Seconds,
     Section,
     SyncSettings,
@@ -194,6 +195,7 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     sync: SyncSettings = SyncSettings()
     llm: LlmSettings = LlmSettings()
+    rerank: RerankSettings = RerankSettings()
     log: LogSettings = LogSettings()
     openai: OpenAISettings = OpenAISettings()
     nomic: NomicSettings = NomicSettings()

@@ -27,11 +27,13 @@ class Strategy(StrEnum):
 
 
 class Context(StrEnum):
-    """What is embedded in front of a chunk."""
+    """What a chunk is embedded with."""
 
     NONE = "none"
     TEMPLATE = "template"
     LLM = "llm"
+    LATE = "late"
+    LATE_TEMPLATE = "late_template"
 
 
 def register(admin: typer.Typer) -> None:
@@ -86,7 +88,7 @@ def config(
     parent_size: Annotated[
         int | None, typer.Option(help="Characters of what is read around a small chunk (hierarchical).")
     ] = None,
-    context: Annotated[Context | None, typer.Option(help="What is embedded in front of a chunk.")] = None,
+    context: Annotated[Context | None, typer.Option(help="What a chunk is embedded with.")] = None,
     space: Annotated[
         str | None, typer.Option(help="The embedding space: `kg admin embedding status` lists them.")
     ] = None,

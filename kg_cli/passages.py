@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from rich.markup import escape
 from rich.text import Text
 
-from kg_api.models.search import Place, SourceContext, SourceHit, SourceHits
+from kg_api.models.search import ContextWindow, Explanation, Place, SourceHit, SourceHits
+from kg_api.models.windows import SourceWindow
 from kg_cli import console
 
 SHOWN_CHARACTERS = 500
@@ -30,12 +32,23 @@ def print_hits(answer: SourceHits, *, full: bool) -> None:
         for number, hit in enumerate(answer.sources, start=1)
     ]
     console.print_table(["#", "similarity", "passage"], rows)
+    print_windows(answer.windows)
     told = "1 hit" if len(rows) == 1 else f"{len(rows)} hits"
     console.say(f"{told} in {answer.timings_ms['total']:.0f} ms. Read around one: kg show ID")
 
 
-def print_context(context: SourceContext) -> None:
-    """Print paragraphs in reading order, the one asked for marked."""
+def print_windows(windows: Sequence[ContextWindow]) -> None:
+    """Print what to read, in the order of the best hits."""
+    for each in windows:
+        where = " > ".join([f"{each.ontology} / {each.document}", *each.heading])
+        console.stdout().print(Text(f"{where}  {each.start}-{each.end}, {each.tokens} tokens", style="bold"))
+        console.stdout().print(Text(each.text.strip() + "\n"))
+
+
+def print_context(context: SourceWindow) -> None:
+    """Print paragraphs in reading order, the one asked for marked, and what did not fit."""
+    for each in context.degraded:
+        console.say(f"[yellow]note:[/] {escape(each.effect)}")
     if context.sources:
         first = context.sources[0]
         console.stdout().print(Text(f"{first.ontology} / {first.document}", style="bold"))
@@ -44,6 +57,9 @@ def print_context(context: SourceContext) -> None:
         style = "bold" if chosen else "dim"
         console.stdout().print(Text(f"\n{'>' if chosen else ' '} {_where(place)}", style="cyan"))
         console.stdout().print(Text(place.full_text.strip(), style=style))
+    if context.left_out:
+        given = f"{context.tokens} of {context.token_budget} tokens"
+        console.say(f"\n{given}; {context.left_out} of the paragraphs around it did not fit.")
 
 
 def highlighted(query: str) -> re.Pattern[str] | None:
@@ -78,7 +94,29 @@ def _row(
     similarity = "-" if hit.similarity is None else f"{hit.similarity:.2f}"
     if space and hit.space:  # those of two models cannot be compared
         similarity += f"\n{hit.space}"
-    return [str(number), similarity, place + passage + Text(f"\n{hit.source_id}\n", style="dim")]
+    below = Text(f"\n{hit.source_id}{_explained(hit.explanation)}{_copies(hit)}\n", style="dim")
+    return [str(number), similarity, place + passage + below]
+
+
+def _copies(hit: SourceHit) -> str:
+    return f"\nalmost the same: {', '.join(hit.duplicates)}" if hit.duplicates else ""
+
+
+def _explained(explanation: Explanation | None) -> str:
+    """A line for each stage that had a say."""
+    if explanation is None:
+        return ""
+    lines = [
+        f"{part.lane}: {'measured' if part.rank is None else f'#{part.rank}'}, score {part.score:.3g}, "
+        f"weight {part.weight:.3g}, adds {part.contribution:.3g} ({part.index})"
+        for part in explanation.lanes
+    ]
+    lines.append(f"fused ({explanation.fusion}): #{explanation.fused_rank}, {explanation.fused_score:.3g}")
+    if explanation.rerank_rank is not None:
+        lines.append(f"reranked: #{explanation.rerank_rank}, score {explanation.rerank_score:.3g}")
+    if explanation.mmr_rank is not None:
+        lines.append(f"diversified: #{explanation.mmr_rank}, value {explanation.mmr_score:.3g}")
+    return "".join(f"\n  {line}" for line in lines)
 
 
 def _where(place: Place) -> str:

@@ -1,17 +1,23 @@
 // The sources that full text finds, with their similarity where question and source have vectors of one space.
-// A source that has chunks is as similar as the nearest of them, which is the part that it is shown by.
-CALL db.index.fulltext.queryNodes('source_text', $query, {limit: $limit}) YIELD node AS s, score
+// A source that has chunks is as similar as the nearest of them, which is the part that it is shown by. Where no
+// vector is compared, the source itself is what matched; what is read in its place is known all the same.
+CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $limit}) YIELD node AS s, score
 WITH s, score, coalesce($spaces[s.ontology], 'default') AS space
 WITH s, score, space, $vectors[space] AS asked, $properties[space] AS property
-WITH s, score, asked, property, CASE WHEN asked IS NULL OR s[property] IS NOT NULL THEN null ELSE COLLECT {
-       MATCH (c:Chunk)-[:CHUNK_OF]->(s) WHERE c.space = space AND c[property] IS NOT NULL
-       WITH c, 2 * vector.similarity.cosine(c[property], asked) - 1 AS near ORDER BY near DESC, c.chunk_id LIMIT 1
-       OPTIONAL MATCH (c)-[:CHILD_OF]->(parent:Chunk)
-       RETURN {
-         chunk_id: c.chunk_id, offset: c.offset, end_offset: c.end_offset, near: near, parent_id: parent.chunk_id,
-         covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
-       }
-     }[0] END AS chunk
+WITH s, score, asked, property, CASE
+       WHEN asked IS NULL THEN COLLECT {
+         MATCH (parent:Chunk)<-[:CHILD_OF]-(c:Chunk)-[:CHUNK_OF]->(s) WHERE c.space = space
+         RETURN {parent_id: parent.chunk_id} ORDER BY c.offset, c.chunk_id LIMIT 1
+       }[0]
+       WHEN s[property] IS NULL THEN COLLECT {
+         MATCH (c:Chunk)-[:CHUNK_OF]->(s) WHERE c.space = space AND c[property] IS NOT NULL
+         WITH c, 2 * vector.similarity.cosine(c[property], asked) - 1 AS near ORDER BY near DESC, c.chunk_id LIMIT 1
+         OPTIONAL MATCH (c)-[:CHILD_OF]->(parent:Chunk)
+         RETURN {
+           chunk_id: c.chunk_id, offset: c.offset, end_offset: c.end_offset, near: near, parent_id: parent.chunk_id,
+           covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
+         }
+       }[0] END AS chunk
 RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
        s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.full_text AS full_text,
        chunk.chunk_id AS chunk_id, chunk.offset AS offset, chunk.end_offset AS end_offset, chunk.covers AS covers,

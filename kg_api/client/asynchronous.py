@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kg_api.client.areas.augment import AsyncAugmentMethods
+from kg_api.client.areas.conversation import AsyncConversationMethods
 from kg_api.client.areas.embedding import AsyncEmbeddingMethods
 from kg_api.client.areas.folders import AsyncFoldersMethods
 from kg_api.client.areas.health import AsyncHealthMethods
@@ -9,12 +11,16 @@ from kg_api.client.areas.ingest import AsyncIngestMethods
 from kg_api.client.areas.jobs import AsyncJobsMethods
 from kg_api.client.areas.library import AsyncLibraryMethods
 from kg_api.client.areas.search import AsyncSearchMethods
+from kg_api.client.areas.similarity import AsyncSimilarityMethods
 from kg_api.client.areas.switching import AsyncSwitchingMethods
 
 
 class AsyncKgClient(
     AsyncSearchMethods,
+    AsyncSimilarityMethods,
+    AsyncAugmentMethods,
     AsyncIngestMethods,
+    AsyncConversationMethods,
     AsyncLibraryMethods,
     AsyncFoldersMethods,
     AsyncEmbeddingMethods,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kg_api.client.areas.augment import AugmentMethods
+from kg_api.client.areas.conversation import ConversationMethods
 from kg_api.client.areas.embedding import EmbeddingMethods
 from kg_api.client.areas.folders import FoldersMethods
 from kg_api.client.areas.health import HealthMethods
@@ -9,12 +11,16 @@ from kg_api.client.areas.ingest import IngestMethods
 from kg_api.client.areas.jobs import JobsMethods
 from kg_api.client.areas.library import LibraryMethods
 from kg_api.client.areas.search import SearchMethods
+from kg_api.client.areas.similarity import SimilarityMethods
 from kg_api.client.areas.switching import SwitchingMethods
 
 
 class KgClient(
     SearchMethods,
+    SimilarityMethods,
+    AugmentMethods,
     IngestMethods,
+    ConversationMethods,
     LibraryMethods,
     FoldersMethods,
     EmbeddingMethods,

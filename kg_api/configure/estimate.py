@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from kg_api.embed.known import refusal_of_parts
 from kg_api.embed.port import Embedder
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
@@ -62,6 +63,8 @@ class Estimator:
         Raises:
             InvalidInput: saying what is missing.
         """
+        if plan.config.is_late and (refusal := refusal_of_parts(plan.space.identity)):
+            raise InvalidInput(refusal)
         self._contexts.require_usable(plan.config)
 
     def advice(self, plan: Plan) -> list[str]:

@@ -10,7 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from kg_api.embed.port import Vectors
+from kg_api.embed.late import by_text, joined
+from kg_api.embed.port import Part, Vectors
 from kg_api.embed.spans import Span, Token, cut
 from kg_api.embed.tally import spend
 from kg_api.embed.tokens import measure, query_pieces, total
@@ -47,6 +48,13 @@ class DeterministicEmbedder:
             vectors[i] = self._vector(text)
         spend(self.count_tokens(texts))
         return vectors
+
+    def embed_parts(self, parts: Sequence[Part]) -> Vectors:
+        """See `TokenEmbedder`; a part is coloured by all words around it alike."""
+        numbers = by_text(parts)
+        around = self.embed_passages(list(numbers))
+        within = {at: row for mine, row in zip(numbers.values(), around, strict=True) for at in mine}
+        return joined(self.embed_passages([part.alone for part in parts]), within)
 
     def embed_query(self, text: str) -> Vectors:
         """See `Embedder`."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kg_api.embed.catalogue import CATALOGUE, DEFAULT
+from kg_api.embed.port import Embedder, TokenEmbedder, gives_tokens
 from kg_api.errors import ConfigurationError
-from kg_api.models.spaces import ModelChoice
+from kg_api.models.spaces import ModelChoice, SpaceIdentity
 from kg_api.settings import Settings
 
 
@@ -50,6 +51,8 @@ OPENAI = {
 }
 DEFAULT_MODELS = {"local": DEFAULT.spec.name, "nomic": "nomic-embed-text-v1.5", "deterministic": "word-hash"}
 """That of openai is a setting."""
+GIVE_TOKENS = frozenset({"local", "deterministic"})
+"""Providers whose models give a vector for each token; an API gives one for a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,30 @@ def price_of(choice: ModelChoice, settings: Settings) -> float | None:
     table = NOMIC if choice.provider == "nomic" else OPENAI
     facts = table.get(choice.model or DEFAULT_MODELS.get(choice.provider) or own_model(settings))
     return facts.price if facts else None
+
+
+def refusal_of_parts(identity: SpaceIdentity) -> str | None:
+    """Why a model cannot embed a text among its neighbours; None: it can."""
+    if identity.provider in GIVE_TOKENS:
+        return None
+    return (
+        f"context late needs a model that gives a vector for each token, and {identity.model} "
+        f"({identity.provider}) gives one for a whole text: choose a space of a local model "
+        f"({', '.join(CATALOGUE)}; `kg admin spaces create NAME --provider local` makes one), "
+        "or another context"
+    )
+
+
+def require_tokens(embedder: Embedder) -> TokenEmbedder:
+    """The same embedder, if it can embed a text among its neighbours.
+
+    Raises:
+        ConfigurationError: it cannot; the message says which can.
+    """
+    if gives_tokens(embedder):
+        return embedder
+    told = refusal_of_parts(embedder.identity)
+    raise ConfigurationError(told or f"{embedder.identity.model} gives no vectors of tokens here")
 
 
 def packaged_model(name: str) -> str:

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from kg_api.embed.catalogue import ModelSpec
+from kg_api.embed.late import by_text, joined
 from kg_api.embed.onnx import OnnxModel
-from kg_api.embed.port import Vectors
+from kg_api.embed.port import Part, Vectors
 from kg_api.embed.spans import Span, cut
 from kg_api.embed.tally import spend
 from kg_api.embed.tokens import query_pieces, total
@@ -53,6 +54,20 @@ class LocalEmbedder:
         """See `Embedder`."""
         return self._embed(texts, self._identity.passage_prefix)
 
+    def embed_parts(self, parts: Sequence[Part]) -> Vectors:
+        """See `TokenEmbedder`."""
+        return joined(self.embed_passages([part.alone for part in parts]), self.within(parts))
+
+    def within(self, parts: Sequence[Part]) -> dict[int, Vectors]:
+        """The parts by their tokens in their texts alone, by number; one without a token there is missing."""
+        numbers = by_text(parts)
+        read = self._pool.map(self._read, ([parts[at] for at in mine] for mine in numbers.values()))
+        within: dict[int, Vectors] = {}
+        for mine, (vectors, tokens) in zip(numbers.values(), read, strict=True):
+            spend(tokens)
+            within |= {at: vector for at, vector in zip(mine, vectors, strict=True) if vector is not None}
+        return within
+
     def embed_query(self, text: str) -> Vectors:
         """See `Embedder`. One that fits is embedded in the caller's thread: it never waits for passages."""
         require_text(text)
@@ -77,6 +92,12 @@ class LocalEmbedder:
     def close(self) -> None:
         """See `Embedder`."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _read(self, parts: Sequence[Part]) -> tuple[list[Vectors | None], int]:
+        """Parts of one text."""
+        prefix = self._identity.passage_prefix
+        places = [(part.start + len(prefix), part.end + len(prefix)) for part in parts]
+        return self._model.embed_spans(prefix + parts[0].text, places)
 
     def _embed(self, texts: Sequence[str], prefix: str) -> Vectors:
         for text in texts:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from kg_api.embed.port import Embedder, Vectors
+from kg_api.embed.port import Embedder, Part, TokenEmbedder, Vectors, gives_tokens
 from kg_api.embed.tally import counting
 from kg_api.errors import EmbeddingUnavailable, KgError
 from kg_api.models.spaces import SpaceIdentity
@@ -102,6 +102,25 @@ class MeteredEmbedder:
             return self.identity.model
         except EmbeddingUnavailable:  # it could not be opened, so that nobody knows
             return "unknown"
+
+
+class MeteredTokenEmbedder(MeteredEmbedder):
+    """The same for a model that gives token vectors."""
+
+    def __init__(self, embedder: TokenEmbedder, metrics: EmbeddingMetrics) -> None:
+        super().__init__(embedder, metrics)
+        self._parts = embedder
+
+    def embed_parts(self, parts: Sequence[Part]) -> Vectors:
+        """See `TokenEmbedder`."""
+        return self._watch("parts", len(parts), lambda: self._parts.embed_parts(parts))
+
+
+def metered(embedder: Embedder, metrics: EmbeddingMetrics) -> Embedder:
+    """Watch an embedder; what it can do besides, it still can."""
+    if gives_tokens(embedder):
+        return MeteredTokenEmbedder(embedder, metrics)
+    return MeteredEmbedder(embedder, metrics)
 
 
 def _ms(seconds: float) -> float:

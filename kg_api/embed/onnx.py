@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -11,9 +12,10 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from kg_api.embed.catalogue import ModelSpec
+from kg_api.embed.late import mean_of
 from kg_api.embed.packaged import TOKENIZER, WEIGHTS
 from kg_api.embed.port import Vectors
-from kg_api.embed.spans import Measure
+from kg_api.embed.spans import Measure, Span
 from kg_api.embed.tokens import measure
 from kg_api.embed.vectors import too_long, unit
 from kg_api.embed.wordpiece import WordPiece
@@ -84,12 +86,25 @@ class OnnxModel:
             InvalidInput: the text is longer than the model takes.
             EmbeddingFailed: the model gave no usable vector.
         """
-        ids = self._ids(text)
-        if ids is None:
-            raise too_long(self._spec.max_tokens)
+        ids, _ = self._encoded(text)
         states = self._states(ids)
         pooled = states[0] if self._spec.pooling == "cls" else states.mean(axis=0, dtype=np.float64)
         return unit(pooled, self._spec.dimensions), ids.size
+
+    def embed_spans(self, text: str, spans: Sequence[Span]) -> tuple[list[Vectors | None], int]:
+        """Read a text once, its prefix included, and give the mean of the tokens of each span.
+
+        Returns:
+            float32, shape (dimensions,), of length 1, for each span; None for one without a token. And how
+            many tokens were read.
+
+        Raises:
+            InvalidInput, EmbeddingFailed: as `embed`.
+        """
+        ids, places = self._encoded(text)
+        states = self._states(ids)
+        means = (mean_of(states, places, span) for span in spans)
+        return [None if mean is None else unit(mean, self._spec.dimensions) for mean in means], ids.size
 
     def measure(self, before: str) -> Measure:
         """How long texts are, in tokens, when they stand behind `before`.
@@ -99,12 +114,15 @@ class OnnxModel:
         """
         return measure(self.tokenizer, self._spec.max_tokens, before)
 
-    def _ids(self, text: str) -> NDArray[np.int64] | None:
-        """Token ids, shape (1, tokens), special ones included; None when there are too many."""
-        if len(text) > self.tokenizer.most_characters(self._spec.max_tokens):
-            return None
-        ids = self.tokenizer.ids(text)
-        return np.array([ids], dtype=np.int64) if len(ids) <= self._spec.max_tokens else None
+    def _encoded(self, text: str) -> tuple[NDArray[np.int64], list[Span]]:
+        """Token ids, shape (1, tokens), special ones included, and their places."""
+        most = self._spec.max_tokens
+        if len(text) > self.tokenizer.most_characters(most):
+            raise too_long(most)
+        ids, places = self.tokenizer.encoded(text)
+        if len(ids) > most:
+            raise too_long(most)
+        return np.array([ids], dtype=np.int64), places
 
     def _states(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """The last layer, shape (tokens, width)."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,23 @@ from numpy.typing import NDArray
 from kg_api.models.spaces import SpaceIdentity
 
 Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a longer text, to be embedded as it is meant there. Offsets are code points, end excluded."""
+
+    text: str
+    """All that the model reads of what is around the part, and the part itself."""
+    start: int
+    end: int
+    before: str = ""
+    """What is read in front of the part when it is read by itself."""
+
+    @property
+    def alone(self) -> str:
+        """The part as it is read by itself."""
+        return self.before + self.text[self.start : self.end]
 
 
 class Embedder(Protocol):
@@ -72,3 +90,26 @@ class Embedder(Protocol):
     def close(self) -> None:
         """Close connections and threads; the embedder is not used any more."""
         ...
+
+
+class TokenEmbedder(Embedder, Protocol):
+    """A model that gives a vector for each token, so that a part of a text can be embedded within it."""
+
+    def embed_parts(self, parts: Sequence[Part]) -> Vectors:
+        """Embed parts of texts of at most `max_tokens` tokens; each text is read once for all its parts.
+
+        A part is read twice: by itself, and in its text. Its vector depends on both and on nothing beside it.
+
+        Returns:
+            float32, shape (len(parts), dimensions), rows of length 1, in the order given.
+
+        Raises:
+            InvalidInput: a part is blank, or it or its text is too long.
+            EmbeddingFailed: the model gave NaN or zero vectors.
+        """
+        ...
+
+
+def gives_tokens(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
+    """Whether an embedder can embed a part of a text within it; nothing is asked of the model."""
+    return callable(getattr(embedder, "embed_parts", None))

@@ -37,9 +37,10 @@ class WordPiece:
         """See `tokens.Tokenizer`."""
         return CHARS_PER_TOKEN * min(max_tokens, 1000)
 
-    def ids(self, text: str) -> list[int]:
-        """Token ids, special ones included."""
-        return self._tokenizer.encode(text).ids
+    def encoded(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Token ids, special ones included, and their places in the text; (0, 0) is that of special ones."""
+        found = self._tokenizer.encode(text)
+        return found.ids, found.offsets
 
     def count(self, text: str) -> int:
         """See `tokens.Tokenizer`."""

@@ -36,6 +36,8 @@ class _Difference:
     """Whether a source that stays has come under another heading."""
     new_order: bool
     """Whether those that stay follow each other otherwise."""
+    new_blanks: bool
+    """Whether other blanks are behind one that stays: chunks and windows over several sources hold them."""
 
 
 def store_document(graph: Graph, record: DocumentRecord) -> Stored:
@@ -100,6 +102,8 @@ def _store(tx: Transaction, record: DocumentRecord, before: Row, mark: str) -> S
     difference = _difference(places, record.sources)
     stored = read_configuration(tx, record.ontology)
     bereft = _write(tx, record, difference)
+    if before["title"] != record.title and difference.kept:
+        tx.run("sources/set_title", document_id=record.document_id, title=record.title)
     tx.run("documents/describe", document_id=record.document_id, properties=_properties(record, mark))
     due = len(bereft) + _look_again(tx, before, record, difference, stored)
     wanted = due and stored.embed_on_ingest and not stored.paused
@@ -113,7 +117,13 @@ def _look_again(
     """Let sources be planned anew whose chunks or contexts the change may touch; how many are due now."""
     broken = tx.run("chunks/delete_broken", document_id=record.document_id)
     shared = {identity for row in broken for identity in row["shared"]}
-    changed = bool(difference.new or difference.gone or difference.new_headings or difference.new_order)
+    changed = bool(
+        difference.new
+        or difference.gone
+        or difference.new_headings
+        or difference.new_order
+        or difference.new_blanks
+    )
     described = (before["title"], before["metadata"]) != (record.title, record.metadata)
     configs = [layout.config(embed_on_ingest=True) for layout in stored.layouts]
     has_context = any(config.context != "none" for config in configs)
@@ -135,7 +145,8 @@ def _difference(rows: Sequence[Row], sources: Sequence[SourceRecord]) -> _Differ
     new_headings = any(list(source.heading) != list(stored[source.source_id]["heading"]) for source in moved)
     before = sorted((source.source_id for source in kept), key=lambda each: stored[each]["paragraph"])
     new_order = before != [source.source_id for source in kept]
-    return _Difference(new, moved, gone, len(kept), new_headings, new_order)
+    new_blanks = any(source.full_text != stored[source.source_id]["full_text"] for source in moved)
+    return _Difference(new, moved, gone, len(kept), new_headings, new_order, new_blanks)
 
 
 def _place(row: Row) -> tuple[Any, ...]:
@@ -168,6 +179,7 @@ def _write(tx: Transaction, record: DocumentRecord, difference: _Difference) -> 
             rows=[_source_row(row) for row in rows],
             document_id=record.document_id,
             scope=scope,
+            title=record.title,
         )
     return bereft.difference(difference.gone)
 

@@ -37,7 +37,8 @@ def migrate(graph: Graph) -> list[str]:
     if missing:
         graph.write("migrations/constraint")
     for name in missing:
-        graph.write(name)
+        while any(row.get("again") for row in graph.write(name)):  # a portion at a time
+            continue
         graph.write("migrations/record", name=name, checksum=_checksum(name), kg_version=__version__)
     return [*missing]
 

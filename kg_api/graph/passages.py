@@ -80,9 +80,17 @@ class ChunkText:
 
 
 def by_vector(
-    graph: Graph, vector: NDArray[np.float32], space: Space, filters: Filters, limit: int, *, wanted: int = 0
-) -> list[Found]:
-    """The sources nearest to a vector of a space; the filter runs inside the index.
+    graph: Graph,
+    vector: NDArray[np.float32],
+    space: Space,
+    filters: Filters,
+    limit: int,
+    *,
+    wanted: int = 0,
+    exact: bool = False,
+    each_chunk: bool = False,
+) -> Nearest:
+    """The passages nearest to a vector of a space; the filter runs inside the index.
 
     Args:
         graph: where they are.
@@ -91,13 +99,48 @@ def by_vector(
         filters: where to look.
         limit: chunks to fetch; where many are of the same sources it is raised, up to 1,000.
         wanted: sources to find, if there are so many.
+        exact: compare every vector, instead of asking the index.
+        each_chunk: give each chunk, not only the best one of each source and parent.
     """
+    nearest = _exactly if exact else _nearest
     while True:
-        rows = _nearest(graph, vector, space, filters, limit)
-        found = _best_of_each(rows)
+        rows = nearest(graph, vector, space, filters, limit)
+        found = [_found(row) for row in rows] if each_chunk else _best_of_each(rows)
         if len(found) >= wanted or len(rows) < limit or limit >= MOST_CHUNKS:
-            return found
+            return Nearest(found, cut=len(rows) >= limit)
         limit = min(MOST_CHUNKS, 4 * limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """What a lane of vectors found."""
+
+    found: list[Found]
+    cut: bool
+    """Whether there may be more behind them."""
+
+
+def vectors_of(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float32]]:
+    """The vectors of some hits by their identity; one without is missing.
+
+    Args:
+        graph: where they are.
+        hits: each with identity, source_id, chunk_id or none, and the property of its space's slot.
+    """
+    rows = graph.read("search/vectors_of", hits=list(hits)) if hits else []
+    return {row["identity"]: np.asarray(row["vector"].to_numpy(), dtype=np.float32) for row in rows}
+
+
+def _exactly(
+    graph: Graph, vector: NDArray[np.float32], space: Space, filters: Filters, limit: int
+) -> list[Row]:
+    query: dict[str, Any] = {"vector": Vector.from_numpy(vector), "limit": limit, "space": space.key}
+    query["property"] = space.vector_property
+    if filters.document_ids is not None:
+        return graph.read("search/exactly_in_documents", **query, document_ids=list(filters.document_ids))
+    if filters.ontologies is not None:
+        return graph.read("search/exactly_in_ontologies", **query, ontologies=list(filters.ontologies))
+    return graph.read("search/exactly", **query)
 
 
 def _nearest(
@@ -158,4 +201,7 @@ def _found(row: Row) -> Found:
     if row["chunk_id"] is not None:
         places = (row["chunk_id"], row["offset"], row["end_offset"])
         chunk = FoundChunk(*places, tuple(row["covers"]), row["parent_id"])
+    elif row["parent_id"] is not None:  # by words alone the whole source matched
+        own = row["source_id"]
+        chunk = FoundChunk(own, 0, len(row["full_text"]), (own,), row["parent_id"])
     return Found(Place.model_validate(row), row["similarity"], row["similarity"], chunk)

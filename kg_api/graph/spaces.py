@@ -20,7 +20,7 @@ from kg_api.graph.statements import (
     FIRST_TIME,
     of_space,
 )
-from kg_api.models.spaces import FIRST_SLUG, SECOND_SLOT, SpaceIdentity
+from kg_api.models.spaces import FIRST_SLUG, SECOND_SLOT, Contrast, SpaceIdentity
 
 QUANTIZATION: Final = "SCALAR"
 EXPANSION_FACTOR: Final = 3.0
@@ -43,6 +43,8 @@ class Space:
     """Whether ontologies use it that nobody has configured."""
     created_at: Any = None
     slot: str = ""
+    contrast: Contrast | None = None
+    """What its model's cosines mean; none: not measured yet."""
 
     @property
     def fingerprint(self) -> str:
@@ -156,6 +158,11 @@ def remember_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> No
     graph.write("spaces/remember_probe", slug=space.slug, vector=Vector.from_numpy(probe))
 
 
+def remember_contrast(graph: Graph, space: Space, contrast: Contrast) -> None:
+    """Keep what the model's cosines mean, unless that is known already."""
+    graph.write("spaces/remember_contrast", slug=space.slug, **asdict(contrast))
+
+
 def index_config(identity: SpaceIdentity) -> dict[str, Any]:
     """The settings of a space's index; all that matters is set explicitly, for the defaults lose recall."""
     return {
@@ -176,6 +183,7 @@ def _space(row: Row) -> Space:
         dropping=bool(row.get("dropping")),
         for_new=bool(row.get("for_new")),
         created_at=row["created_at"],
+        contrast=None if row.get("related") is None else Contrast(row["related"], row["unrelated"]),
     )
 
 

@@ -22,6 +22,7 @@ class Incoming:
     text: str
     format: Format | None = None
     uri: str | None = None
+    title: str | None = None
     metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
 
 
@@ -48,14 +49,20 @@ def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
         document_id=identity,
         ontology=incoming.ontology,
         document=incoming.document,
-        title=parsed.title[:1000],
+        title=incoming.title or parsed.title[:1000],
         uri=incoming.uri,
         format=parsed.format,
-        content_hash=digest(SPLITTER_VERSION, parsed.format, incoming.text, incoming.uri or "", metadata),
+        content_hash=_content_hash(incoming, parsed.format, metadata),
         characters=len(parsed.text),
         metadata=metadata,
         sources=sources,
     )
+
+
+def _content_hash(incoming: Incoming, form: Format, metadata: str) -> str:
+    """Of all that is stored; a title counts where it was given, not where it is read out of the text."""
+    given = (SPLITTER_VERSION, form, incoming.text, incoming.uri or "", metadata)
+    return digest(*given) if incoming.title is None else digest(*given, incoming.title)
 
 
 def _sources(identity: str, parsed: ParsedDocument) -> tuple[SourceRecord, ...]:

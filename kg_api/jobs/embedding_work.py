@@ -92,9 +92,9 @@ class Work:
         return set() if self._fresh else chunk_ids_of(self._graph, ids, self.plan.space)
 
     def _vectors(self, chunks: Sequence[PlannedChunk]) -> NDArray[np.float32]:
-        texts = [contextual(each.before, each.text) for each in chunks]
+        passages = [each.within or contextual(each.before, each.text) for each in chunks]
         try:
-            vectors = self._passages.embed(self._opened, texts, fresh=self._fresh)
+            vectors = self._passages.embed(self._opened, passages, fresh=self._fresh)
             for vector in vectors:
                 check_vector(vector, self.plan.space.dimensions)
         except (EmbeddingFailed, InvalidInput) as error:

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, model_validator
 from kg_api.models.base import Body
 
 Strategy = Literal["sentence", "paragraph", "count", "semantic", "paragraph_group", "hierarchical"]
-ContextMode = Literal["none", "template", "llm"]
+ContextMode = Literal["none", "template", "llm", "late", "late_template"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,8 @@ class Chunking(Body):
     """Characters of a parent; `hierarchical` only."""
     context: ContextMode = "none"
     """What stands before a chunk when it is embedded: nothing, a line of title, headings and metadata, or a
-    sentence or two by a language model. The stored text stays as it was."""
+    sentence or two by a language model. `late`: nothing, but the model reads it among its neighbours too;
+    `late_template`: both. The stored text stays as it was."""
 
     @model_validator(mode="before")
     @classmethod
@@ -104,5 +105,10 @@ class Chunking(Body):
 
     @property
     def crosses_sources(self) -> bool:
-        """Whether a chunk may cover several sources."""
-        return self.strategy not in {"sentence", "paragraph"}
+        """Whether a chunk, or what its vector is made from, may cover several sources."""
+        return self.is_late or self.strategy not in {"sentence", "paragraph"}
+
+    @property
+    def is_late(self) -> bool:
+        """Whether a chunk is read among its neighbours too when it is embedded."""
+        return self.context in {"late", "late_template"}

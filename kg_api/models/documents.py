@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import AfterValidator, Field, StringConstraints
 
 from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Page, Text, storable
 from kg_api.models.parsing import Format
@@ -61,6 +61,27 @@ class StoredChange:
     """The file this name stood for before, when it was another one."""
 
 
+def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
+    for key, value in metadata.items():
+        if isinstance(value, float) and not abs(value) < float("inf"):
+            raise ValueError(f"{key!r} is not a finite number")
+        if isinstance(value, int) and abs(value) >= INT64:
+            raise ValueError(f"{key!r} does not fit 64 bits")
+        if isinstance(value, str):
+            storable(value)
+    if sum(len(key) + len(str(value)) for key, value in metadata.items()) > MAX_METADATA_CHARACTERS:
+        raise ValueError(f"is longer than {MAX_METADATA_CHARACTERS:,} characters in all")
+    return metadata
+
+
+Metadata = Annotated[
+    dict[Annotated[Text, StringConstraints(max_length=200)], MetadataValue],
+    Field(max_length=MAX_METADATA_KEYS),
+    AfterValidator(_storable),
+]
+"""What a client says about a document."""
+
+
 class DocumentUpload(Body):
     """What is said about a document that comes as a file."""
 
@@ -69,25 +90,11 @@ class DocumentUpload(Body):
     """Its name in this ontology; the same name again replaces it. Unset in an upload: the file's name."""
     format: Format | None = None
     """Unset: by the name's ending, else plain text."""
+    title: Annotated[Text, StringConstraints(min_length=1, max_length=1000)] | None = None
+    """What it is called; full text finds it. Unset: what the document itself says, else its name."""
     uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
     """Where it came from."""
-    metadata: dict[Annotated[Text, StringConstraints(max_length=200)], MetadataValue] = Field(
-        default_factory=dict, max_length=MAX_METADATA_KEYS
-    )
-
-    @field_validator("metadata")
-    @classmethod
-    def _storable(cls, metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
-        for key, value in metadata.items():
-            if isinstance(value, float) and not abs(value) < float("inf"):
-                raise ValueError(f"{key!r} is not a finite number")
-            if isinstance(value, int) and abs(value) >= INT64:
-                raise ValueError(f"{key!r} does not fit 64 bits")
-            if isinstance(value, str):
-                storable(value)
-        if sum(len(key) + len(str(value)) for key, value in metadata.items()) > MAX_METADATA_CHARACTERS:
-            raise ValueError(f"is longer than {MAX_METADATA_CHARACTERS:,} characters in all")
-        return metadata
+    metadata: Metadata = Field(default_factory=dict)
 
 
 class DocumentText(DocumentUpload):

@@ -22,7 +22,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("source_id", "ontology", "document", "document_id", "paragraph", "heading", "full_text"),
             *("content_hash", "start", "end", "scope", "embedding", "embedded_with", "embedded_at"),
-            *("held_at", "refused_because"),
+            *("held_at", "refused_because", "title"),
         }
     ),
     "Chunk": frozenset(
@@ -47,6 +47,8 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
                 "for_new",
                 "created_at",
                 "probe",
+                "related",
+                "unrelated",
             ),
         }
     ),

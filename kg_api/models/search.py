@@ -9,7 +9,10 @@ from pydantic import Field, StringConstraints, model_validator
 from kg_api.models.base import Answer, Body, DocumentName, NodeId, OntologyName, Text
 
 Mode = Literal["hybrid", "vector", "text"]
+Fusion = Literal["adaptive", "rrf", "weighted"]
+GroupBy = Literal["source", "chunk"]
 MAX_LIMIT = 100
+MAX_FIRST_STAGE = 100
 MAX_WINDOW = 20
 MAX_QUERY_CHARACTERS = 20_000
 MAX_DIMENSIONS = 4096
@@ -37,11 +40,36 @@ class SourceSearch(Body):
     limit: Limit = 10
     min_similarity: Annotated[Number, Field(ge=-1, le=1)] | None = None
     """Leave out sources whose cosine similarity is lower, or that have no vector yet. Not for mode `text`."""
+    fusion: Fusion = "adaptive"
+    """How `hybrid` joins its lanes. `adaptive`: by scores, a lane weighing as much as it sets its best hits
+    apart; `rrf`: by ranks alone; `weighted`: by scores with fixed weights."""
+    rrf_k: Annotated[int, Field(strict=True, ge=1, le=1000)] = 60
+    """For `rrf`: the larger, the less the first ranks stand out."""
+    vector_weight: Annotated[Number, Field(ge=0, le=1)] = 0.7
+    """For `weighted`: the share of the vectors; the rest is full text's."""
+    mmr_lambda: Annotated[Number, Field(ge=0, le=1)] | None = None
+    """Order for diversity by maximal marginal relevance: 1 is relevance alone, 0 difference alone."""
+    per_document: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] | None = None
+    """At most so many hits of one document."""
+    collapse_duplicates: Annotated[bool, Field(strict=True)] = False
+    """Give near-duplicates once; the hit names the others."""
+    group_by: GroupBy = "source"
+    """`source`: each source once, by its best chunk; `chunk`: each chunk is a hit."""
+    rerank: Annotated[bool, Field(strict=True)] = False
+    """Let a cross-encoder read question and passage together, and blend its scores into the order."""
+    first_stage_limit: Annotated[int, Field(strict=True, ge=10, le=MAX_FIRST_STAGE)] = 50
+    """How many of the fused hits are reranked or diversified."""
+    exact: Annotated[bool, Field(strict=True)] = False
+    """Compare the question's vector with every vector, instead of asking the approximate index."""
+    explain: Annotated[bool, Field(strict=True)] = False
+    """Tell how each hit came to its place."""
     include_concepts: Annotated[bool, Field(strict=True)] = False
     expand_context: Annotated[bool, Field(strict=True)] = False
-    """Give each hit's neighbours too."""
+    """Give each hit's neighbours too, and all of them as merged windows."""
     window_size: Window = 2
     """How many paragraphs before and after."""
+    token_budget: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] | None = None
+    """How many tokens the windows may have together; those of the best hits come first."""
 
     @property
     def ontologies(self) -> list[str] | None:
@@ -100,6 +128,39 @@ class Ranks(Answer):
     text: int | None = None
 
 
+class LanePart(Answer):
+    """What one lane had to say about a hit."""
+
+    lane: str
+    """`text`, or `vector:` and the space."""
+    index: str
+    """The index that was asked; `exact` when every vector was compared."""
+    rank: int | None
+    """From 1; none where another lane found the hit, and this one only measured it."""
+    score: float
+    """The lane's own: cosine, or Lucene's score."""
+    weight: float
+    """The lane's weight for this question."""
+    contribution: float
+    """What it adds to the fused score."""
+
+
+class Explanation(Answer):
+    """How a hit came to its place."""
+
+    lanes: list[LanePart]
+    fusion: str
+    """How the lanes were joined; `none` when there was one."""
+    fused_rank: int
+    fused_score: float
+    rerank_score: float | None = None
+    """The cross-encoder's own score, where it read the hit."""
+    rerank_rank: int | None = None
+    """The place after blending it in, from 1."""
+    mmr_score: float | None = None
+    mmr_rank: int | None = None
+
+
 class SourceHit(Place):
     """A source that was found."""
 
@@ -115,6 +176,10 @@ class SourceHit(Place):
     parent: MatchedChunk | None = None
     """The larger part to read in its place, where the ontology's strategy is `hierarchical`."""
     concepts: list[str] = Field(default_factory=list[str])
+    duplicates: list[str] = Field(default_factory=list[str])
+    """Sources that say almost the same and were left out for it."""
+    explanation: Explanation | None = None
+    """How it came to its place, if asked for."""
     context: list[Place] | None = None
     """The neighbours and the source itself in reading order, if asked for."""
 
@@ -122,8 +187,28 @@ class SourceHit(Place):
 class Degradation(Answer):
     """Something that could not be done, and what was done instead."""
 
-    part: Literal["embedding", "vector_index", "text_index", "query", "vectors"]
+    part: Literal["embedding", "vector_index", "text_index", "query", "vectors", "rerank", "windows"]
     effect: str
+
+
+class ContextWindow(Answer):
+    """Consecutive paragraphs of one document: the windows of its hits, merged where they touch."""
+
+    document_id: str
+    ontology: str
+    document: str
+    heading: list[str]
+    """Of its first paragraph."""
+    start: int
+    end: int
+    text: str
+    """The document's text from `start` to `end`, unchanged."""
+    source_ids: list[str]
+    """Its paragraphs in reading order."""
+    hits: list[str]
+    """Those that were found, the best first."""
+    tokens: int
+    """By the tokenizer of the space's model, or estimated where that is not at hand."""
 
 
 class SourceHits(Answer):
@@ -137,6 +222,8 @@ class SourceHits(Answer):
     spaces: list[str] = Field(default_factory=list[str])
     """All embedding spaces that were searched: the question was embedded once in each."""
     sources: list[SourceHit]
+    windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])
+    """What to read: neighbours of all hits, merged and within the budget; with `expand_context`."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]
 

@@ -41,6 +41,19 @@ class ModelChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class Contrast:
+    """What a model's cosines mean: the mean of texts that belong together, and of texts that do not."""
+
+    related: float
+    unrelated: float
+
+    @property
+    def gap(self) -> float:
+        """By how much it tells them apart."""
+        return self.related - self.unrelated
+
+
+@dataclass(frozen=True, slots=True)
 class SpaceIdentity:
     """Everything that decides what a vector of this space looks like."""
 

@@ -52,11 +52,11 @@ class Contexts:
             ConfigurationError: there is no language model to write them.
         """
         match plan.config.context:
-            case "template":
+            case "template" | "late_template":
                 return self._template
             case "llm":
                 return self._opened_llm()
-            case "none":
+            case "none" | "late":
                 return _none
 
     def quote(
@@ -72,9 +72,9 @@ class Contexts:
             sample: the sources whose chunks are planned, by document.
             about: documents that are not stored; unset: they are looked up.
         """
-        if plan.config.context == "none":
+        if plan.config.context in {"none", "late"}:
             return Quote(_none, _nothing)
-        if plan.config.context == "template":
+        if plan.config.context in {"template", "late_template"}:
             return Quote(self._template if about is None else partial(_templates, about), _nothing)
         if about is None:
             about = about_documents(

@@ -66,7 +66,8 @@ def cost_of(
     if written is not None and written.contexts:
         speed = None  # the language model takes longer than the vectors
     texts = [contextual(chunk.before, chunk.text) for chunk in sampled.chunks]
-    tokens = math.ceil(embedder.count_tokens(texts) * sampled.factor)
+    windows = {chunk.within.text for chunk in sampled.chunks if chunk.within}
+    tokens = math.ceil(embedder.count_tokens([*texts, *sorted(windows)]) * sampled.factor)
     return Cost(
         documents=sampled.documents,
         sampled_documents=sampled.sampled_documents,
@@ -102,6 +103,8 @@ def _notes(
         notes.append(f"estimated from 1 of {sampled.factor:.1f} parts of it")
     if speed is None and sampled.chunks:
         notes.append("the time depends on the provider, which was not asked")
+    if any(chunk.within for chunk in sampled.chunks):
+        notes.append("context late: the model reads each chunk twice, by itself and among its neighbours")
     if price is None:
         notes.append("the model's price is not known; set KG_EMBEDDING__PRICE")
     return notes if written is None else notes + _notes_of(written, sampled.factor)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
+from kg_api.chunk.context import contextual
 from kg_api.chunk.fit import fitted
 from kg_api.chunk.plan import chunk
 from kg_api.chunk.spans import ChunkSpan, Paragraph, SentenceVectors
-from kg_api.embed.port import Embedder
+from kg_api.chunk.windows import WINDOW_VERSION
+from kg_api.embed.port import Embedder, Part
 from kg_api.graph.chunks import ChunkPlace
 from kg_api.graph.database import Graph
 from kg_api.graph.due import SourceText, sources_of_document, versions_of
 from kg_api.models.chunking import Chunking
 from kg_api.models.identity import digest
+from kg_api.planning.late import parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +63,35 @@ class PlannedChunk:
     before: str = ""
     """The context that is embedded in front of it."""
     parent: PlannedChunk | None = None
+    within: Part | None = None
+    """It in the window that it is embedded in; None: it is embedded by itself."""
 
     @property
     def is_source(self) -> bool:
-        """Whether it says all that its one source says, and is read by itself: then it needs no node."""
+        """Whether it says all of its one source, embedded and read by itself: then it needs no node."""
         own = len(self.sources) == 1 and self.text == self.sources[0].full_text.strip()
-        return own and (self.parent is None or self.parent.text == self.text)
+        return own and self.within is None and (self.parent is None or self.parent.text == self.text)
 
     def place(self, space: str) -> ChunkPlace:
         """Where it is; its id tells all that decides over its vector and its reader's text."""
         ids = tuple(source.source_id for source in self.sources)
         around = "" if self.parent is None else self.parent.place(space).chunk_id
         span = (str(self.offset), str(self.end_offset))
-        identity = digest("chunk", space, *ids, *span, self.before, self.text, around)
+        known = (*ids, *span, self.before, self.text, around, *self._window())
+        identity = digest("chunk", space, *known)
         return ChunkPlace(identity, self.sources[0].document_id, ids, self.offset, self.end_offset)
+
+    def _window(self) -> tuple[str, ...]:
+        if self.within is None:
+            return ()
+        return ("late", WINDOW_VERSION, self.within.text, str(self.within.start), str(self.within.end))
 
 
 Before = Callable[[Sequence[tuple[SourceText, str]]], Sequence[str]]
 """The contexts of some chunks, each given by its first source and its text."""
+
+
+_Piece = tuple[Passage, ChunkSpan, PlannedChunk]
 
 
 class Planner:
@@ -122,13 +137,31 @@ class Planner:
         return self._document[2]
 
     def _planned(self, passages: Sequence[Passage], before: Before) -> Iterator[PlannedChunk]:
+        pieces = self._pieces(passages, before)
+        if not self._chunking.is_late:
+            yield from (planned for _, _, planned in pieces)
+            return
+        for _, mine in groupby(pieces, key=lambda piece: id(piece[0])):
+            yield from self._among_neighbours(list(mine))
+
+    def _among_neighbours(self, pieces: Sequence[_Piece]) -> Iterator[PlannedChunk]:
+        """The chunks of one passage as parts of windows."""
+        passage = pieces[0][0]
+        befores = [contextual(planned.before, "") for _, _, planned in pieces]
+        spans = [span for _, span, _ in pieces]
+        found = parts(passage.text, passage.paragraphs(), spans, befores, self._embedder)
+        for (_, _, planned), part in zip(pieces, found, strict=True):
+            yield replace(planned, within=part)
+
+    def _pieces(self, passages: Sequence[Passage], before: Before) -> Iterator[_Piece]:
+        """What the model takes whole."""
         spans = [(passage, span) for passage in passages for span in self._spans(passage)]
         contexts = before([(_first(*each), each[0].text[each[1].start : each[1].end]) for each in spans])
         for (passage, span), whole in zip(spans, contexts, strict=True):
             context = self._with_room(whole)
             parent = None if span.parent is None else _planned_chunk(passage, *span.parent)
             for piece in fitted(passage.text, [span], self._embedder.spans, lambda _, own=context: own):
-                yield _planned_chunk(passage, piece.start, piece.end, context, parent)
+                yield passage, piece, _planned_chunk(passage, piece.start, piece.end, context, parent)
 
     def _with_room(self, context: str) -> str:
         """A context of at most a quarter of what the model takes: the text needs the rest."""

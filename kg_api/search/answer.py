@@ -1,80 +1,25 @@
-"""From what the lanes found to the hits of an answer. Pure."""
+"""From ordered hits to the answer. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from kg_api.graph.passages import ChunkText, Found
-from kg_api.models.search import MatchedChunk, Ranks, SourceHit
-from kg_api.search.fusion import reciprocal_rank_fusion
-
-TEXT = "text"
+from kg_api.models.search import Explanation, LanePart, MatchedChunk, SourceHit
+from kg_api.search.ranking import Hit
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
-    """What each lane found, the best first; None for a lane that was not asked."""
+class Telling:
+    """What is said about hits."""
 
-    vectors: Mapping[str, Sequence[Found]] = field(default_factory=dict[str, Sequence[Found]])
-    """By space: similarities of two models cannot be compared, so each has a lane of its own."""
-    text: Sequence[Found] | None = None
-
-    @property
-    def asked(self) -> dict[str, Sequence[Found]]:
-        """The lanes that were asked, by name: that of a space by its slug."""
-        vectors = {f"vector:{slug}": lane for slug, lane in self.vectors.items()}
-        return vectors if self.text is None else {**vectors, TEXT: self.text}
-
-    def pointed(self) -> Lanes:
-        """Let a chunk over several sources stand for the one that the words point at, if they do."""
-        words = {found.place.source_id: found for found in self.text or ()}
-        return replace(
-            self,
-            vectors={slug: _first_of_each(lane, words) for slug, lane in self.vectors.items()},
-        )
-
-
-def of_models(found: Iterable[tuple[str, Sequence[Found]]]) -> dict[str, Sequence[Found]]:
-    """One lane a model: what it found in both slots of a space is compared, for the measure is the same."""
-    lanes: dict[str, Sequence[Found]] = {}
-    for slug, lane in found:
-        both = [*lanes.get(slug, ()), *lane]
-        lanes[slug] = sorted(both, key=lambda each: -each.score) if slug in lanes else lane
-    return lanes
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A source that was found, with what all lanes said."""
-
-    found: Found
-    score: float
-    ranks: Ranks
-
-
-def best(
-    lanes: Lanes,
-    limit: int,
-    min_similarity: float | None = None,
-    unmeasured: Callable[[str], bool] = lambda _: False,
-) -> list[Hit]:
-    """The best hits: in the order of the one lane that was asked, else of the fused lanes.
-
-    Args:
-        lanes: what was found.
-        limit: most of them.
-        min_similarity: what is less similar, or has no vector, is left out.
-        unmeasured: whether the question has no vector in an ontology's space; there nothing is left out.
-    """
-    places = {name: _ranks(lane) for name, lane in lanes.asked.items()}
-    found = {each.place.source_id: each for lane in reversed([*lanes.asked.values()]) for each in lane}
-    ordered = [
-        Hit(found[identity], score, _told({name: ranks.get(identity) for name, ranks in places.items()}))
-        for identity, score in _scores(lanes).items()
-        if unmeasured(found[identity].place.ontology) or _similar_enough(found[identity], min_similarity)
-    ]
-    return ordered[:limit]
+    spaces: Mapping[str, str]
+    """The space of each ontology."""
+    indexes: Mapping[str, str]
+    """The index, or indexes, that each lane asked."""
+    fusion: str = "none"
+    explain: bool = False
 
 
 def needed_texts(hits: Sequence[Hit]) -> list[str]:
@@ -86,71 +31,31 @@ def needed_texts(hits: Sequence[Hit]) -> list[str]:
     ]
 
 
-def told(hits: Sequence[Hit], texts: Mapping[str, ChunkText], spaces: Mapping[str, str]) -> list[SourceHit]:
+def told(hits: Sequence[Hit], texts: Mapping[str, ChunkText], telling: Telling) -> list[SourceHit]:
     """As the answer gives them.
 
     Args:
         hits: the best ones.
         texts: what the chunks named by `needed_texts` say.
-        spaces: the space of each ontology.
+        telling: what else is said.
     """
     return [
         SourceHit(
             **hit.found.place.model_dump(),
             similarity=hit.found.similarity,
-            space=spaces.get(hit.found.place.ontology) if hit.found.similarity is not None else None,
+            space=telling.spaces.get(hit.found.place.ontology) if hit.found.similarity is not None else None,
             score=hit.score,
             ranks=hit.ranks,
-            chunk=_matched(hit.found, texts),
+            chunk=matched(hit.found, texts),
             parent=_parent(hit.found, texts),
+            duplicates=list(hit.duplicates),
+            explanation=_explained(hit, telling) if telling.explain else None,
         )
         for hit in hits
     ]
 
 
-def _first_of_each(lane: Sequence[Found], words: Mapping[str, Found]) -> list[Found]:
-    """The lane with each source once: two chunks may point at one."""
-    first: dict[str, Found] = {}
-    for each in lane:
-        pointed = _pointed(each, words)
-        first.setdefault(pointed.place.source_id, pointed)
-    return list(first.values())
-
-
-def _pointed(each: Found, words: Mapping[str, Found]) -> Found:
-    if each.chunk is None or len(each.chunk.covers) == 1:
-        return each
-    there = [words[identity] for identity in each.chunk.covers if identity in words]
-    return replace(each, place=max(there, key=lambda found: found.score).place) if there else each
-
-
-def _scores(lanes: Lanes) -> Mapping[str, float]:
-    if len(lanes.asked) == 1:
-        (lane,) = lanes.asked.values()
-        return {each.place.source_id: each.score for each in lane}
-    return reciprocal_rank_fusion(
-        {name: [each.place.source_id for each in lane] for name, lane in lanes.asked.items()}
-    )
-
-
-def _ranks(lane: Sequence[Found]) -> dict[str, int]:
-    ranks: dict[str, int] = {}
-    for rank, each in enumerate(lane, start=1):
-        ranks.setdefault(each.place.source_id, rank)
-    return ranks
-
-
-def _told(ranks: Mapping[str, int | None]) -> Ranks:
-    """A source is in one ontology and so in one space: one vector lane at most has it."""
-    vector = [rank for name, rank in ranks.items() if name != TEXT and rank is not None]
-    return Ranks(vector=min(vector, default=None), text=ranks.get(TEXT))
-
-
-def _similar_enough(found: Found, least: float | None) -> bool:
-    return least is None or (found.similarity is not None and found.similarity >= least)
-
-
-def _matched(found: Found, texts: Mapping[str, ChunkText]) -> MatchedChunk:
+def matched(found: Found, texts: Mapping[str, ChunkText]) -> MatchedChunk:
     """The matched part, without the blanks around it."""
     place, chunk = found.place, found.chunk
     if chunk is None:
@@ -162,6 +67,30 @@ def _matched(found: Found, texts: Mapping[str, ChunkText]) -> MatchedChunk:
     part = place.full_text[chunk.offset : chunk.end_offset]
     start = place.start + chunk.offset
     return _stripped(ChunkText(part, start, start + len(part), chunk.covers))
+
+
+def _explained(hit: Hit, telling: Telling) -> Explanation:
+    lanes = [
+        LanePart(
+            lane=part.lane,
+            index=telling.indexes.get(part.lane, ""),
+            rank=part.rank,
+            score=part.score,
+            weight=part.weight,
+            contribution=part.value,
+        )
+        for part in hit.parts
+    ]
+    return Explanation(
+        lanes=lanes,
+        fusion=telling.fusion,
+        fused_rank=hit.fused_rank,
+        fused_score=hit.fused_score,
+        rerank_score=hit.rerank_score,
+        rerank_rank=hit.rerank_rank,
+        mmr_score=hit.score if hit.mmr_rank is not None else None,
+        mmr_rank=hit.mmr_rank,
+    )
 
 
 def _parent(found: Found, texts: Mapping[str, ChunkText]) -> MatchedChunk | None:

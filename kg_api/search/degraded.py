@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kg_api.graph.jobs import Progress
 from kg_api.models.search import Degradation
-from kg_api.search.answer import Lanes
+from kg_api.search.lanes import Lanes
 from kg_api.search.query import MAX_TERMS, Query
 from kg_api.search.query_vector import QueryVector
 from kg_api.search.scope import Scope

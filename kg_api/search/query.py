@@ -35,6 +35,12 @@ class Query:
         return self.request.query_text or ""
 
     @property
+    def thins_out(self) -> bool:
+        """Whether hits are left out that were found, so that more have to be fetched."""
+        request = self.request
+        return request.per_document is not None or request.collapse_duplicates
+
+    @property
     def words_left_out(self) -> int:
         """How many words are not looked for."""
         return max(0, self.words - MAX_TERMS)

@@ -8,7 +8,7 @@ from kg_api.graph.passages import Filters
 from kg_api.graph.spaces import Space
 from kg_api.models.identity import document_id
 from kg_api.models.search import SourceSearch
-from kg_api.models.spaces import FIRST_SLUG
+from kg_api.models.spaces import FIRST_SLUG, Contrast
 from kg_api.spaces.plans import Known
 
 
@@ -29,6 +29,15 @@ class Scope:
     """Where the ontologies' vectors are that are not in the first space's first slot."""
     left_out: list[str]
     """Ontologies that a client's own vector cannot search."""
+
+    def key_of(self, ontology: str) -> str:
+        """The space and slot that an ontology answers by."""
+        return self.elsewhere.get(ontology, FIRST_SLUG)
+
+    @property
+    def contrasts(self) -> dict[str, Contrast | None]:
+        """By space: what its model's cosines mean."""
+        return {each.space.slug: each.space.contrast for each in self.spaces}
 
     @property
     def slugs(self) -> list[str]:

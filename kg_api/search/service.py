@@ -1,49 +1,52 @@
-"""Search: request -> embed query, once a space -> lanes side by side -> fuse -> windows -> answer."""
+"""Search: request -> embed query, once a space -> lanes side by side -> fuse -> refine -> tell."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 
-from kg_api.errors import Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs import Progress
 from kg_api.graph.library import find_source, neighbours
-from kg_api.graph.passages import Found, SpaceVectors, by_text, by_vector, chunk_texts
+from kg_api.graph.passages import MOST_CHUNKS, chunk_texts
 from kg_api.graph.spaces import Space
-from kg_api.models.search import SourceContext, SourceHit, SourceHits, SourceSearch
-from kg_api.models.spaces import FIRST_SLUG
+from kg_api.models.search import ContextWindow, Degradation, Mode, SourceHit, SourceHits, SourceSearch
+from kg_api.models.windows import SourceWindow
 from kg_api.search import degraded
-from kg_api.search.answer import Lanes, best, needed_texts, of_models, told
-from kg_api.search.query import Query, prepare
+from kg_api.search.answer import Telling, needed_texts, told
+from kg_api.search.asking import LANE_THREADS, TEXT_INDEX, LaneRunner, Question
+from kg_api.search.lanes import Lanes
+from kg_api.search.query import prepare
 from kg_api.search.query_vector import QueryVector, query_vector, require_space
+from kg_api.search.ranking import Hit, Measure, fused, similar_enough
 from kg_api.search.readiness import EmbeddingWatch, IndexWatch
-from kg_api.search.scope import Scope, SpaceScope, scope_of
+from kg_api.search.scope import Scope, scope_of
+from kg_api.search.stages import Refined, Rereading, Stages
 from kg_api.search.timing import Stopwatch
-from kg_api.spaces.plans import PlanWatch
+from kg_api.search.windows import budgeted, merged_windows
+from kg_api.spaces.counting import token_counter
+from kg_api.spaces.plans import Known, PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
 
-TEXT_INDEX = "source_text"
-LANE_THREADS = 16
+NO_RERANKER = Rereading(None, 0)
 
 
 class SearchService:
     """Finds sources by meaning, by words, or both."""
 
-    def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
+    def __init__(self, graph: Graph, spaces: SpaceRegistry, rereading: Rereading = NO_RERANKER) -> None:
         self._graph = graph
         self._spaces = spaces
         self._plans = PlanWatch(graph)
         self._indexes = IndexWatch(graph)
         self._progress = EmbeddingWatch(graph)
-        self._pool = ThreadPoolExecutor(LANE_THREADS, thread_name_prefix="lane")
+        self._lanes = LaneRunner(graph)
+        self._stages = Stages(graph, rereading)
         self._asking = ThreadPoolExecutor(LANE_THREADS, thread_name_prefix="question")
         """Apart from the lanes: a provider that is slow holds up nobody else."""
 
     def close(self) -> None:
         """End the lanes' threads."""
-        self._pool.shutdown()
+        self._lanes.close()
         self._asking.shutdown()
 
     def search(self, request: SourceSearch) -> SourceHits:
@@ -56,56 +59,44 @@ class SearchService:
         """
         watch = Stopwatch()
         known = self._plans.known(request.ontologies or (), fresh=request.documents is not None)
-        query = prepare(request, list(known.standings))
-        scope = scope_of(request, query.filters, known)
-        require_space(request, scope.slugs)
-        populating = self._indexes.populating(TEXT_INDEX, *(each.space.index_name for each in scope.spaces))
-        with watch.stage("embed"):
-            vectors = self._vectors(request, scope, populating)
-        lanes = self._lanes(query, scope, vectors, populating, watch)
-        blind = {vector.space.slug for vector in vectors if vector.vector is None}
+        question = self._question(request, known, watch)
         spaces = {name: standing.answering.space.slug for name, standing in known.standings.items()}
-        found = best(
-            lanes.pointed(),
-            request.limit,
-            request.min_similarity,
-            unmeasured=lambda ontology: spaces.get(ontology, FIRST_SLUG) in blind,
+        measure = Measure(
+            request, question.scope.contrasts, lambda ontology: spaces.get(ontology, known.new.slug)
         )
-        hits = told(found, chunk_texts(self._graph, needed_texts(found)), spaces)
-        if request.expand_context:
-            with watch.stage("context"):
-                hits = self._with_context(hits, request.window_size)
-        asked = [vector.space.slug for vector in vectors if vector.vector is not None]
+        lanes, refined = self._refined(question, measure)
+        hits = self._told(refined.hits, lanes, question, spaces)
+        windows, unread = self._windows(hits, question) if request.expand_context else ([], [])
+        asked = [vector.space.slug for vector in question.vectors if vector.vector is not None]
         return SourceHits(
             query_text=request.query_text,
-            mode="hybrid"
-            if lanes.vectors and lanes.text is not None
-            else "vector"
-            if lanes.vectors
-            else "text",
+            mode=_mode(lanes),
             space=asked[0] if len(asked) == 1 else None,
             spaces=asked,
             sources=hits,
-            degraded=degraded.tell(
-                query,
-                scope,
-                vectors,
-                lanes,
-                text_index=populating.get(TEXT_INDEX),
-                under_way=self._under_way(lanes, scope),
-            ),
+            windows=windows,
+            degraded=[*self._degraded(question, lanes), *refined.degraded, *unread],
             timings_ms=watch.milliseconds(),
         )
 
-    def context(self, source_id: str, window: int) -> SourceContext:
-        """A source among its neighbours of the same document.
+    def context(self, source_id: str, window: int, token_budget: int | None = None) -> SourceWindow:
+        """A source among its neighbours of the same document, as many as a budget of tokens allows.
 
         Raises:
             NotFound: there is no such source.
         """
         source = find_source(self._graph, source_id)
         around = neighbours(self._graph, [source], window)[source_id]
-        return SourceContext(source_id=source_id, window_size=window, sources=around)
+        whole = SourceWindow(source_id=source_id, window_size=window, sources=around)
+        if token_budget is None:
+            return whole
+        known = self._plans.known([source.ontology])
+        standing = known.standings.get(source.ontology)
+        counter = token_counter(self._spaces.of(standing.answering.space if standing else known.new))
+        kept = budgeted(whole, counter, token_budget)
+        if counter.problem is not None:
+            kept.degraded.append(Degradation(part="windows", effect=counter.problem))
+        return kept
 
     def _vectors(self, request: SourceSearch, scope: Scope, populating: dict[str, str]) -> list[QueryVector]:
         """One for each model, side by side where there are several."""
@@ -119,60 +110,53 @@ class SearchService:
 
         return [one(models[0])] if alone else list(self._asking.map(one, models))
 
-    def _lanes(
-        self,
-        query: Query,
-        scope: Scope,
-        vectors: Sequence[QueryVector],
-        populating: dict[str, str],
-        watch: Stopwatch,
-    ) -> Lanes:
-        """Run the lanes side by side: full text in this thread, those of vectors in others."""
-        usable = {vector.space.slug: vector for vector in vectors if vector.usable}
-        nearest = [
-            (slug, self._pool.submit(self._by_vector, query, each, usable[slug], watch))
-            for each in scope.spaces
-            if (slug := each.space.slug) in usable
-        ]
-        wants_text = query.request.mode != "vector" or (len(usable) < len(vectors) and bool(query.text))
-        text = None
-        if wants_text and TEXT_INDEX not in populating:
-            text = self._by_text(query, scope, vectors, watch)
-        lanes = Lanes(of_models((slug, lane.result()) for slug, lane in nearest), text)
-        if not lanes.asked:
-            raise Unavailable("the search indexes are still being filled; try again in a moment")
-        return lanes
+    def _question(self, request: SourceSearch, known: Known, watch: Stopwatch) -> Question:
+        """Work out what to ask where, and embed the question."""
+        query = prepare(request, list(known.standings))
+        scope = scope_of(request, query.filters, known)
+        require_space(request, scope.slugs)
+        names = () if request.exact else tuple(each.space.index_name for each in scope.spaces)
+        populating = self._indexes.populating(TEXT_INDEX, *names)
+        with watch.stage("embed"):
+            vectors = self._vectors(request, scope, populating)
+        return Question(query, scope, vectors, populating, watch)
 
-    def _by_vector(
-        self, query: Query, scope: SpaceScope, vector: QueryVector, watch: Stopwatch
-    ) -> list[Found]:
-        if vector.vector is None:
-            return []
-        with watch.stage("vector" if scope.space.key == FIRST_SLUG else f"vector_{scope.space.key}"):
-            return by_vector(
-                self._graph,
-                vector.vector,
-                scope.space,
-                scope.filters,
-                query.depth,
-                wanted=query.request.limit,
+    def _refined(self, question: Question, measure: Measure) -> tuple[Lanes, Refined]:
+        """Ask, fuse and refine; deeper where what is left out would make the answer shorter."""
+        request, depth = question.query.request, question.query.depth
+        blind = {vector.space.slug for vector in question.vectors if vector.vector is None}
+        while True:
+            lanes = self._lanes.run(question, depth)
+            with question.watch.stage("fuse"):
+                found = fused(lanes.pointed(request.group_by), measure)
+            enough = similar_enough(
+                found, request.min_similarity, lambda ontology: measure.space_of(ontology) in blind
             )
+            refined = self._stages.refine(enough, measure, question.scope, question.watch)
+            if len(refined.hits) >= request.limit or not question.query.thins_out or not lanes.cut:
+                return lanes, refined
+            if depth >= MOST_CHUNKS:
+                return lanes, refined
+            depth = min(MOST_CHUNKS, 4 * depth)
 
-    def _by_text(
-        self, query: Query, scope: Scope, vectors: Sequence[QueryVector], watch: Stopwatch
-    ) -> list[Found]:
-        known = {each.space.slug: each.vector for each in vectors if each.vector is not None}
-        asked = SpaceVectors(
-            vectors={
-                each.space.key: known[each.space.slug] for each in scope.spaces if each.space.slug in known
-            },
-            properties={each.space.key: each.space.vector_property for each in scope.spaces},
-            spaces=scope.elsewhere,
+    def _told(
+        self, hits: list[Hit], lanes: Lanes, question: Question, spaces: dict[str, str]
+    ) -> list[SourceHit]:
+        request = question.query.request
+        fusion = request.fusion if len(lanes.asked) > 1 else "none"
+        telling = Telling(spaces, question.indexes, fusion, explain=request.explain)
+        with question.watch.stage("tell"):
+            return told(hits, chunk_texts(self._graph, needed_texts(hits)), telling)
+
+    def _degraded(self, question: Question, lanes: Lanes) -> list[Degradation]:
+        return degraded.tell(
+            question.query,
+            question.scope,
+            question.vectors,
+            lanes,
+            text_index=question.populating.get(TEXT_INDEX),
+            under_way=self._under_way(lanes, question.scope),
         )
-        with watch.stage("text"):
-            found = (by_text(self._graph, each, asked, query.depth) for each in query.full_text)
-            best_first = sorted(chain(*found), key=lambda each: (-each.score, each.place.source_id))
-            return best_first[: query.depth]
 
     def _under_way(self, lanes: Lanes, scope: Scope) -> dict[str, Progress]:
         """By ontology, how far embedding is, where only vectors were asked; words tell by what they find."""
@@ -181,6 +165,24 @@ class SearchService:
         within = {name for each in scope.spaces for name in each.filters.ontologies or ()}
         return {name: at for name, at in self._progress.read().items() if not within or name in within}
 
-    def _with_context(self, found: list[SourceHit], window: int) -> list[SourceHit]:
-        around = neighbours(self._graph, [*found], window)
-        return [hit.model_copy(update={"context": around[hit.source_id]}) for hit in found]
+    def _windows(
+        self, hits: list[SourceHit], question: Question
+    ) -> tuple[list[ContextWindow], list[Degradation]]:
+        """Give each hit its neighbours, and all of them as windows within the budget."""
+        request = question.query.request
+        with question.watch.stage("context"):
+            around = neighbours(self._graph, [*hits], request.window_size)
+            for hit in hits:
+                hit.context = around[hit.source_id]
+            counter = token_counter(self._spaces.of(question.scope.models[0]))
+            windows, left_out = merged_windows(hits, counter, request.token_budget)
+        notes = [counter.problem] if counter.problem else []
+        if left_out:
+            notes.append(f"token_budget: the windows have no room for {left_out} of the hits")
+        return windows, [Degradation(part="windows", effect=note) for note in notes]
+
+
+def _mode(lanes: Lanes) -> Mode:
+    if lanes.vectors and lanes.text is not None:
+        return "hybrid"
+    return "vector" if lanes.vectors else "text"

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from kg_api.embed.port import Embedder
 from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, KgError
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import Space, find_space, named, remember_probe
+from kg_api.graph.spaces import Space, find_space, named, remember_contrast, remember_probe
+from kg_api.spaces.calibration import contrast_of
 from kg_api.spaces.probe import PROBE_TEXT, check_probe
 
 log = structlog.get_logger()
@@ -68,6 +69,9 @@ class OpenSpace:
             remember_probe(self._graph, self.space, answered)
             self.space = find_space(self._graph, self.space.slug)
         check_probe(self.space, answered)
+        if self.space.contrast is None:
+            remember_contrast(self._graph, self.space, contrast_of(self.embedder()))
+            self.space = find_space(self._graph, self.space.slug)
         self._checked_at = time.monotonic()
 
     def embed_query(self, text: str) -> NDArray[np.float32]:

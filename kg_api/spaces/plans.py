@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kg_api.chunk.plan import CHUNKER_VERSION
+from kg_api.chunk.windows import WINDOW_VERSION
 from kg_api.errors import NotFound, Unavailable
 from kg_api.graph.configuration import Configured, Layout, read_configurations
 from kg_api.graph.database import Graph
@@ -86,7 +87,8 @@ class Standing:
 def plan_of(ontology: str, config: EmbeddingConfig, space: Space) -> Plan:
     """Work out the mark: it changes when anything does that decides over chunks or their vectors."""
     chunking = json.dumps(config.chunking.model_dump(), sort_keys=True)
-    value = digest("mark", space.fingerprint, CHUNKER_VERSION, chunking)[:MARK_DIGITS]
+    windows = (WINDOW_VERSION,) if config.is_late else ()
+    value = digest("mark", space.fingerprint, CHUNKER_VERSION, chunking, *windows)[:MARK_DIGITS]
     mark = Mark(space.mark_property, value, space.time_property, space.refusal_property)
     return Plan(ontology, config, space, mark)
 

@@ -7,17 +7,31 @@ from contextlib import asynccontextmanager
 
 from fastapi import Depends, FastAPI
 from fastapi.concurrency import run_in_threadpool
+from starlette.routing import Route
 
 from kg_api import __version__
 from kg_api.errors import KgError
 from kg_api.settings import ApiSettings, Settings
 from kg_api.web import openapi, problems
 from kg_api.web.dependencies import check_parameters
+from kg_api.web.mcp_mount import PATH, McpMount
 from kg_api.web.middleware import BodyLimit, RequestLog
 from kg_api.web.opening import Opening
 from kg_api.web.origin import OriginCheck
 from kg_api.web.queue_watch import QueueWatch
-from kg_api.web.routes import embedding, folders, health, ingest, jobs, library, metrics, search, switching
+from kg_api.web.routes import (
+    augment,
+    embedding,
+    folders,
+    health,
+    ingest,
+    jobs,
+    library,
+    metrics,
+    search,
+    similarity,
+    switching,
+)
 from kg_api.web.streams import Streams
 
 DESCRIPTION = (
@@ -33,11 +47,13 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
         on_hopeless: called when the service can never become ready, such as with a newer schema.
     """
     opening = Opening(settings, on_hopeless)
+    mcp = McpMount(opening, settings.api)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         opening.start()
-        yield
+        async with mcp.running():
+            yield
         await run_in_threadpool(opening.close)
 
     app = FastAPI(
@@ -53,10 +69,11 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     app.state.opening = opening
     app.state.queue = QueueWatch(opening)
     app.state.streams = Streams(settings.api.event_streams)
-    for module in (search, ingest, library, folders, embedding, switching, jobs):
+    for module in (search, similarity, augment, ingest, library, folders, embedding, switching, jobs):
         app.include_router(module.router, dependencies=[Depends(check_parameters)])
     app.include_router(health.router)
     app.include_router(metrics.router)
+    app.router.routes.append(Route(PATH, mcp))
     openapi.tell_problems(app)
     problems.install(app)
     app.add_middleware(BodyLimit, limit_of=_limits(settings.api))

@@ -16,6 +16,14 @@ class Mode(StrEnum):
     text = "text"
 
 
+class Fusion(StrEnum):
+    """How to join meaning and words."""
+
+    adaptive = "adaptive"
+    rrf = "rrf"
+    weighted = "weighted"
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(search)
@@ -38,6 +46,36 @@ def search(
     min_similarity: Annotated[
         float | None, typer.Option(min=-1, max=1, help="Leave out hits of lower cosine similarity.")
     ] = None,
+    fusion: Annotated[
+        Fusion,
+        typer.Option(
+            help="How `hybrid` joins both: by the shape of their scores, by ranks, by fixed weights."
+        ),
+    ] = Fusion.adaptive,
+    rerank: Annotated[
+        bool, typer.Option("--rerank", help="Let a cross-encoder read the best hits again; slower.")
+    ] = False,
+    mmr: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Diversity: 1 is relevance alone, 0.5 avoids what says the same."),
+    ] = None,
+    per_document: Annotated[
+        int | None, typer.Option(min=1, max=100, help="At most so many hits of one document.")
+    ] = None,
+    collapse: Annotated[
+        bool, typer.Option("--collapse", help="Give passages that say almost the same once.")
+    ] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Compare every vector, not by the approximate index; slower.")
+    ] = False,
+    window: Annotated[
+        int | None,
+        typer.Option("--window", "-w", min=0, max=20, help="Give what to read: paragraphs around the hits."),
+    ] = None,
+    tokens: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000, help="With --window: most tokens to read.")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how each hit came to its place.")] = False,
     full: Annotated[
         bool, typer.Option("--full", help="Show whole passages, not only where they match.")
     ] = False,
@@ -45,13 +83,27 @@ def search(
 ) -> None:
     """Find passages by meaning, by words, or both.
 
-    Example: kg search "how are retries delayed" --ontology notes --limit 5
+    Example: kg search "how are retries delayed" --ontology notes --limit 5 --explain
     """
     from kg_cli.connect import open_client
     from kg_cli.console import print_json
     from kg_cli.passages import print_hits
 
-    options = {"documents": document, "mode": mode.value, "min_similarity": min_similarity}
+    options = {
+        "documents": document,
+        "mode": mode.value,
+        "min_similarity": min_similarity,
+        "fusion": fusion.value,
+        "rerank": rerank,
+        "mmr_lambda": mmr,
+        "per_document": per_document,
+        "collapse_duplicates": collapse,
+        "exact": exact,
+        "explain": explain,
+        "expand_context": window is not None,
+        "window_size": window,
+        "token_budget": tokens,
+    }
     given = {name: value for name, value in options.items() if value is not None}
     with open_client() as client:
         answer = client.search_sources(query, ontology=ontology, limit=limit, **given)
@@ -67,18 +119,22 @@ def show(
     window: Annotated[
         int, typer.Option("--window", "-w", min=0, max=20, help="Paragraphs before and after.")
     ] = 2,
+    tokens: Annotated[
+        int | None,
+        typer.Option("--tokens", min=1, max=1_000_000, help="Only as many of them as have so many tokens."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the REST answer.")] = False,
 ) -> None:
     """Show a passage among its neighbours of the same document.
 
-    Example: kg show 3f2a9c... --window 2
+    Example: kg show 3f2a9c... --window 5 --tokens 800
     """
     from kg_cli.connect import open_client
     from kg_cli.console import print_json
     from kg_cli.passages import print_context
 
     with open_client() as client:
-        context = client.source_context(source, window_size=window)
+        context = client.source_context(source, window_size=window, token_budget=tokens)
     if as_json:
         print_json(context.model_dump(mode="json"))
     else:

@@ -28,6 +28,7 @@ from kg_api.models.jobs import JobState
 from kg_api.planning.contexts import Contexts
 from kg_api.settings import WorkerSettings
 from kg_api.spaces.cached import CachedPassages
+from kg_api.spaces.calibration import PAIRS
 from kg_api.spaces.plans import read_standing
 from tests.support.embedders import small_embedder
 from tests.support.embedding import open_spaces, run_jobs, status
@@ -43,6 +44,8 @@ class CountingEmbedder(DeterministicEmbedder):
         self.before: Callable[[], object] = lambda: None
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        if texts[0] == PAIRS[0][0]:  # what each space's model is shown once
+            return super().embed_passages(texts)
         self.before()
         self.texts.extend(texts)
         return super().embed_passages(texts)

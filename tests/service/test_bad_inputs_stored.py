@@ -76,7 +76,7 @@ def test_30_an_index_that_is_not_there_is_told_and_the_other_lane_answers(
         session.run("DROP INDEX passage_embedding").consume()
     try:
         service = SearchService(graph, spaces)
-        missing = IndexWatch(graph).populating("passage_embedding", "source_text")
+        missing = IndexWatch(graph).populating("passage_embedding", "source_words")
         answer = service.search(asked)
     finally:
         ensure_space(graph, embedder.identity)

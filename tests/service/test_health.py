@@ -28,9 +28,9 @@ def test_it_is_alive_and_ready_and_says_of_what(kg: KgClient) -> None:
     readiness = kg.readiness()
     assert (readiness.ready, readiness.waiting_for) == (True, None)
     checks = {check.name: check for check in readiness.checks}
-    assert {"source_text", "passage_embedding", "model"} <= checks.keys()
+    assert {"source_words", "passage_embedding", "model"} <= checks.keys()
     assert all(check.ok for check in checks.values())
-    assert "100 %" in checks["source_text"].detail
+    assert "100 %" in checks["source_words"].detail
 
 
 def test_health_answers_whatever_parameters_a_probe_adds(http: httpx.Client) -> None:

@@ -71,7 +71,7 @@ def test_vector_hits_are_ordered_by_similarity_and_text_hits_by_score(
         assert [hit["ranks"][mode] for hit in hits] == [*range(1, len(hits) + 1)]
 
 
-def test_hybrid_scores_are_the_reciprocal_ranks_of_both_lanes(http: httpx.Client, graph: Graph) -> None:
+def test_by_rrf_scores_are_the_reciprocal_ranks_of_both_lanes(http: httpx.Client, graph: Graph) -> None:
     store(graph, "fruit", FRUIT)
     query = "green apples in a jar"
     lanes = {
@@ -79,7 +79,7 @@ def test_hybrid_scores_are_the_reciprocal_ranks_of_both_lanes(http: httpx.Client
         for mode in ("vector", "text")
     }
     expected = reciprocal_rank_fusion(lanes)
-    hits = search(http, query)["sources"]
+    hits = search(http, query, fusion="rrf")["sources"]
     assert {hit["source_id"]: hit["score"] for hit in hits} == pytest.approx(expected)
     assert [hit["source_id"] for hit in hits] == [*expected]
 

@@ -25,9 +25,9 @@ TEXTS = [f"This is the passage about topic{n}. It goes on for a while about topi
 class Kg:
     """What the service is made of, without HTTP."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, spaces: SpaceRegistry | None = None) -> None:
         self.graph = graph
-        self.spaces: SpaceRegistry = open_spaces(graph)
+        self.spaces: SpaceRegistry = spaces or open_spaces(graph)
         self.contexts = Contexts(graph)
         estimator = Estimator(graph, self.spaces, self.contexts, lambda _: 0.0)
         self.requests = EmbeddingRequests(graph, estimator)

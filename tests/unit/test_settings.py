@@ -17,6 +17,7 @@ FREE = {
     *("KG_HOME", "KG_CACHE", "KG_API_KEY", "KG_NEO4J__USER", "KG_NEO4J__PASSWORD", "KG_NEO4J__DATABASE"),
     *("KG_API__HOST", "KG_EMBEDDING__MODEL_FOLDER", "KG_EMBEDDING__MODEL", "KG_LLM__MODEL"),
     *("KG_EMBEDDING__QUERY_PREFIX", "KG_EMBEDDING__PASSAGE_PREFIX", "OPENAI_EMBED_MODEL"),
+    *("KG_RERANK__MODEL", "KG_RERANK__MODEL_DIR"),
 }
 """Any text is good."""
 
@@ -57,6 +58,12 @@ WRONG = [
     ("KG_LLM__TIMEOUT_SECONDS", "0"),
     ("KG_LLM__PRICE_INPUT", "-1"),
     ("KG_LLM__PRICE_OUTPUT", "nan"),
+    ("KG_RERANK__PROVIDER", "magic"),
+    *(("KG_RERANK__BASE_URL", value) for value in ("localhost:8080", "http://a:b@host")),
+    ("KG_RERANK__API_KEY", "two words"),
+    *(("KG_RERANK__SECONDS", value) for value in ("0", "nan", "soon")),
+    *(("KG_RERANK__BATCH_SIZE", value) for value in ("0", "1001")),
+    *(("KG_RERANK__MAX_CHARACTERS", value) for value in ("199", "long")),
     ("KG_LOG__LEVEL", "loud"),
     ("KG_LOG__FORMAT", "xml"),
     *(("OPENAI_BASE_URL", value) for value in ("api.example", "http://a:b@host/v1", "https://x/v1?k=1")),
@@ -64,7 +71,7 @@ WRONG = [
     *((f"{one}_TIMEOUT", value) for one in ("OPENAI", "NOMIC") for value in ("0", "-1", "nan")),
     *((f"{one}_MAX_RETRIES", value) for one in ("OPENAI", "NOMIC") for value in ("-1", "11", "2.5")),
     *((f"{one}_BATCH_SIZE", value) for one in ("OPENAI", "NOMIC") for value in ("0", "2049")),
-    ("NOMIC_BASE_URL", "ftp://host"),
+    *((f"{one}_BASE_URL", "ftp://host") for one in ("NOMIC", "COHERE")),
     *(
         (f"{one}_API_KEY", value)
         for one in ("OPENAI", "NOMIC", "COHERE")
@@ -125,6 +132,10 @@ RIGHT: list[tuple[str, str, object]] = [
     ("OPENAI_BASE_URL", "http://127.0.0.1:11434/v1", "http://127.0.0.1:11434/v1"),
     ("NOMIC_API_KEY", "nk-abc", SecretStr("nk-abc")),
     ("COHERE_API_KEY", "abc", SecretStr("abc")),
+    ("COHERE_BASE_URL", "http://127.0.0.1:1", "http://127.0.0.1:1"),
+    ("KG_RERANK__PROVIDER", "cohere", "cohere"),
+    ("KG_RERANK__BASE_URL", "http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"),
+    ("KG_RERANK__MODEL_DIR", "/models/own", Path("/models/own")),
 ]
 
 
@@ -225,6 +236,7 @@ def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOMIC_API_KEY", CANARY)
     monkeypatch.setenv("COHERE_API_KEY", CANARY)
     monkeypatch.setenv("KG_LLM__API_KEY", CANARY)
+    monkeypatch.setenv("KG_RERANK__API_KEY", CANARY)
     monkeypatch.setenv("KG_NEO4J__PASSWORD", CANARY)
     settings = load_settings()
     shown = f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"

@@ -10,6 +10,7 @@ from kg_api.client.call import Call, given, valid
 from kg_api.client.sending import AsyncSending, Sending
 from kg_api.models.configuration import DocumentPreview
 from kg_api.models.documents import DocumentText, DocumentUpload, Ingested, MetadataValue
+from kg_api.models.parsing import Format
 
 Metadata = dict[str, MetadataValue]
 
@@ -47,12 +48,14 @@ class IngestMethods(Sending):
         *,
         ontology: str,
         document: str,
+        title: str | None = None,
         uri: str | None = None,
         metadata: Metadata | None = None,
+        format: Format | None = None,  # noqa: A002 - the field's name
     ) -> Ingested:
         """Store a document that is text; the same name again replaces it."""
-        call = ingest_text(text, ontology=ontology, document=document, uri=uri, metadata=metadata)
-        return self._send(call)
+        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
+        return self._send(ingest_text(text, ontology=ontology, document=document, **about))
 
     def ingest_bytes(
         self,
@@ -60,11 +63,13 @@ class IngestMethods(Sending):
         *,
         ontology: str,
         document: str,
+        title: str | None = None,
         uri: str | None = None,
         metadata: Metadata | None = None,
     ) -> Ingested:
         """Store a file's content; its encoding and format are found out."""
-        call = ingest_bytes(content, ontology=ontology, document=document, uri=uri, metadata=metadata)
+        about = {"title": title, "uri": uri, "metadata": metadata}
+        call = ingest_bytes(content, ontology=ontology, document=document, **about)
         return self._send(call)
 
     def preview_text(
@@ -73,11 +78,13 @@ class IngestMethods(Sending):
         *,
         ontology: str,
         document: str,
+        title: str | None = None,
         uri: str | None = None,
         metadata: Metadata | None = None,
     ) -> DocumentPreview:
         """Say what storing a text would make and cost; nothing is stored or paid."""
-        call = preview_text(text, ontology=ontology, document=document, uri=uri, metadata=metadata)
+        about = {"title": title, "uri": uri, "metadata": metadata}
+        call = preview_text(text, ontology=ontology, document=document, **about)
         return self._send(call)
 
     def preview_bytes(
@@ -86,11 +93,13 @@ class IngestMethods(Sending):
         *,
         ontology: str,
         document: str,
+        title: str | None = None,
         uri: str | None = None,
         metadata: Metadata | None = None,
     ) -> DocumentPreview:
         """Say what storing a file's content would make and cost; nothing is stored or paid."""
-        call = preview_bytes(content, ontology=ontology, document=document, uri=uri, metadata=metadata)
+        about = {"title": title, "uri": uri, "metadata": metadata}
+        call = preview_bytes(content, ontology=ontology, document=document, **about)
         return self._send(call)
 
 
@@ -103,12 +112,14 @@ class AsyncIngestMethods(AsyncSending):
         *,
         ontology: str,
         document: str,
+        title: str | None = None,
         uri: str | None = None,
         metadata: Metadata | None = None,
+        format: Format | None = None,  # noqa: A002 - the field's name
     ) -> Ingested:
         """Store a document that is text; the same name again replaces it."""
-        call = ingest_text(text, ontology=ontology, document=document, uri=uri, metadata=metadata)
-        return await self._send(call)
+        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
+        return await self._send(ingest_text(text, ontology=ontology, document=document, **about))
 
     async def ingest_bytes(
         self,
@@ -116,11 +127,13 @@ class AsyncIngestMethods(AsyncSending):
         *,
         ontology: str,
         document: str,
+        title: str | None = None,
         uri: str | None = None,
         metadata: Metadata | None = None,
     ) -> Ingested:
         """Store a file's content; its encoding and format are found out."""
-        call = ingest_bytes(content, ontology=ontology, document=document, uri=uri, metadata=metadata)
+        about = {"title": title, "uri": uri, "metadata": metadata}
+        call = ingest_bytes(content, ontology=ontology, document=document, **about)
         return await self._send(call)
 
     async def preview_text(
@@ -129,11 +142,13 @@ class AsyncIngestMethods(AsyncSending):
         *,
         ontology: str,
         document: str,
+        title: str | None = None,
         uri: str | None = None,
         metadata: Metadata | None = None,
     ) -> DocumentPreview:
         """Say what storing a text would make and cost; nothing is stored or paid."""
-        call = preview_text(text, ontology=ontology, document=document, uri=uri, metadata=metadata)
+        about = {"title": title, "uri": uri, "metadata": metadata}
+        call = preview_text(text, ontology=ontology, document=document, **about)
         return await self._send(call)
 
     async def preview_bytes(
@@ -142,9 +157,11 @@ class AsyncIngestMethods(AsyncSending):
         *,
         ontology: str,
         document: str,
+        title: str | None = None,
         uri: str | None = None,
         metadata: Metadata | None = None,
     ) -> DocumentPreview:
         """Say what storing a file's content would make and cost; nothing is stored or paid."""
-        call = preview_bytes(content, ontology=ontology, document=document, uri=uri, metadata=metadata)
+        about = {"title": title, "uri": uri, "metadata": metadata}
+        call = preview_bytes(content, ontology=ontology, document=document, **about)
         return await self._send(call)

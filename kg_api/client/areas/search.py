@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kg_api.client.call import Call, given, path_of, valid
+from kg_api.client.call import Call, given, params_of, path_of, valid
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.search import Place, SourceContext, SourceHits, SourceSearch
+from kg_api.models.search import Place, SourceHits, SourceSearch
+from kg_api.models.windows import SourceWindow
 
 
 def search_sources(query_text: str | None, **options: Any) -> Call[SourceHits]:
@@ -21,11 +22,10 @@ def source(source_id: str) -> Call[Place]:
     return Call("GET", path_of("sources", source_id), Place)
 
 
-def source_context(source_id: str, window_size: int) -> Call[SourceContext]:
+def source_context(source_id: str, window_size: int, token_budget: int | None = None) -> Call[SourceWindow]:
     """Read around a source."""
-    return Call(
-        "GET", path_of("sources", source_id, "context"), SourceContext, params={"window_size": window_size}
-    )
+    params = params_of(window_size=window_size, token_budget=token_budget)
+    return Call("GET", path_of("sources", source_id, "context"), SourceWindow, params=params)
 
 
 def _names(ontology: str | Sequence[str] | None) -> str | list[str] | None:
@@ -52,9 +52,11 @@ class SearchMethods(Sending):
         """Read a source."""
         return self._send(source(source_id))
 
-    def source_context(self, source_id: str, *, window_size: int = 2) -> SourceContext:
-        """Read a source among its neighbours."""
-        return self._send(source_context(source_id, window_size))
+    def source_context(
+        self, source_id: str, *, window_size: int = 2, token_budget: int | None = None
+    ) -> SourceWindow:
+        """Read a source among its neighbours, as many of them as a budget of tokens allows."""
+        return self._send(source_context(source_id, window_size, token_budget))
 
 
 class AsyncSearchMethods(AsyncSending):
@@ -76,6 +78,8 @@ class AsyncSearchMethods(AsyncSending):
         """Read a source."""
         return await self._send(source(source_id))
 
-    async def source_context(self, source_id: str, *, window_size: int = 2) -> SourceContext:
-        """Read a source among its neighbours."""
-        return await self._send(source_context(source_id, window_size))
+    async def source_context(
+        self, source_id: str, *, window_size: int = 2, token_budget: int | None = None
+    ) -> SourceWindow:
+        """Read a source among its neighbours, as many of them as a budget of tokens allows."""
+        return await self._send(source_context(source_id, window_size, token_budget))

@@ -12,11 +12,13 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from kg_api.errors import InvalidInput
+from kg_api.ingest.conversation import incoming as conversation_document
 from kg_api.ingest.records import Incoming
 from kg_api.models.configuration import DocumentPreview
+from kg_api.models.conversations import Conversation
 from kg_api.models.documents import DocumentText, DocumentUpload, Ingested, SourceChanges
 from kg_api.web.dependencies import Open
-from kg_api.web.strict_json import parse
+from kg_api.web.strict_json import parse, require_json
 
 router = APIRouter(tags=["ingest"])
 
@@ -58,6 +60,31 @@ BODY = {
 }
 
 
+CONVERSATION = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    name: value for name, value in _reference(Conversation).items() if name != "$defs"
+                },
+                "example": {
+                    "ontology": "talks",
+                    "title": "Standup of 1 March",
+                    "messages": [
+                        {
+                            "author": "Ada",
+                            "timestamp": "2026-03-01T09:30:00+01:00",
+                            "text": "The lease is renewed every ten seconds now.",
+                        }
+                    ],
+                },
+            }
+        },
+    }
+}
+
+
 UNCHANGED: dict[int | str, dict[str, Any]] = {
     200: {"model": Ingested, "description": "There is nothing new to embed."}
 }
@@ -73,9 +100,29 @@ async def ingest_document(container: Open, request: Request, response: Response)
     200: there is nothing new to embed.
     """
     ingested = await _taken(request, container.ingest.ingest_text, container.ingest.ingest_bytes)
-    if ingested.job_id is None:
-        response.status_code = 200
-    return ingested
+    return _status_told(ingested, response)
+
+
+@router.post(
+    "/documents/conversation",
+    status_code=202,
+    summary="Ingest a conversation",
+    openapi_extra=CONVERSATION,
+    responses=UNCHANGED,
+)
+async def ingest_conversation(container: Open, request: Request, response: Response) -> Ingested:
+    """Store messages as one Markdown document named by its title; each becomes a section of its own.
+
+    The same again with more messages embeds only what is new. 202 and 200 as for any document.
+    """
+    require_json(request)
+    body = await request.body()
+
+    def taken() -> Ingested:
+        document, notes = conversation_document(_valid(Conversation, parse(body)))
+        return container.ingest.ingest_text(document, notes)
+
+    return _status_told(await run_in_threadpool(taken), response)
 
 
 @router.post(
@@ -97,6 +144,12 @@ async def preview_document(container: Open, request: Request) -> DocumentPreview
     )
 
 
+def _status_told(ingested: Ingested, response: Response) -> Ingested:
+    if ingested.job_id is None:
+        response.status_code = 200
+    return ingested
+
+
 async def _taken(
     request: Request, text: Callable[[Incoming], Taken], content: Callable[[bytes, Incoming], Taken]
 ) -> Taken:
@@ -104,8 +157,7 @@ async def _taken(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
         body = _valid(DocumentText, await run_in_threadpool(parse, await request.body()))
-        incoming = Incoming(body.ontology, body.document, body.text, body.format, body.uri, body.metadata)
-        return await run_in_threadpool(text, incoming)
+        return await run_in_threadpool(text, _incoming(body, body.text))
     if kind == "multipart/form-data":
         return await _from_upload(request, content)
     raise HTTPException(415, "send application/json, or a file as multipart/form-data")
@@ -118,8 +170,12 @@ async def _from_upload(request: Request, taken: Callable[[bytes, Incoming], Take
             raise HTTPException(422, "file: the part with the document is missing")
         upload = _valid(DocumentUpload, _fields(form, file.filename))
         content = await file.read()
-    incoming = Incoming(upload.ontology, upload.document, "", upload.format, upload.uri, upload.metadata)
-    return await run_in_threadpool(taken, content, incoming)
+    return await run_in_threadpool(taken, content, _incoming(upload, ""))
+
+
+def _incoming(upload: DocumentUpload, text: str) -> Incoming:
+    about = upload.model_dump(include={"format", "uri", "title", "metadata"})
+    return Incoming(upload.ontology, upload.document, text, **about)
 
 
 def _fields(form: FormData, filename: str | None) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from fastapi import APIRouter, Body, Query
 from fastapi.openapi.models import Example
 
 from kg_api.graph.library import find_source
-from kg_api.models.search import MAX_WINDOW, Place, SourceContext, SourceHits, SourceSearch
+from kg_api.models.search import MAX_WINDOW, Place, SourceHits, SourceSearch
+from kg_api.models.windows import MAX_TOKEN_BUDGET, SourceWindow
 from kg_api.web.dependencies import Open, SourceId
 from kg_api.web.strict_json import StrictRoute
 
@@ -44,7 +45,12 @@ def get_source(container: Open, source_id: SourceId) -> Place:
 
 @router.get("/sources/{source_id}/context", summary="A source among its neighbours")
 def get_source_context(
-    container: Open, source_id: SourceId, window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW)] = 2
-) -> SourceContext:
-    """Give the paragraphs before and after, in order, of the same document only."""
-    return container.search.context(source_id, window_size)
+    container: Open,
+    source_id: SourceId,
+    window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW)] = 2,
+    token_budget: Annotated[
+        int | None, Query(ge=1, le=MAX_TOKEN_BUDGET, description="As many of them as have so many tokens.")
+    ] = None,
+) -> SourceWindow:
+    """Give the paragraphs before and after, in order, of the same document only; `left_out` did not fit."""
+    return container.search.context(source_id, window_size, token_budget)

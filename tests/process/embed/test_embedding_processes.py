@@ -59,6 +59,19 @@ def test_a_restart_gives_the_same_bytes_alone_and_in_a_batch() -> None:
     assert first == run(together) == run(alone)
 
 
+def test_a_restart_gives_the_same_bytes_for_parts_of_texts() -> None:
+    code = (
+        OPEN
+        + TEXTS
+        + "from kg_api.embed.port import Part\n"
+        + "parts = [Part(text, at, at + 11) for text in texts for at in range(0, len(text) - 11, 40)]\n"
+    )
+    together = run(code + "print(embedder.embed_parts(parts).tobytes().hex())")
+    alone = run(code + "print(b''.join(embedder.embed_parts([p]).tobytes() for p in parts).hex())")
+    assert len(together) > 32 * 384 * 8
+    assert together == alone
+
+
 def test_a_fork_after_embedding_warns_of_nothing() -> None:
     """The tokenizers library warns about forks once it has used threads of its own; it is given no cause."""
     code = (

@@ -131,7 +131,7 @@ def test_an_address_is_asked_the_way_its_scheme_says() -> None:
 
 BACKLOG = (
     b'{"waiting_for": "a worker", "checks": [{"name": "worker", "ok": false}, '
-    b'{"name": "source_text", "ok": true}, {"name": "model", "ok": false}]}'
+    b'{"name": "source_words", "ok": true}, {"name": "model", "ok": false}]}'
 )
 """Jobs wait that no worker takes, and the model does not answer: searches go on by full text."""
 

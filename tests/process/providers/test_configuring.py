@@ -85,6 +85,9 @@ def test_a_client_configures_an_ontology_and_is_told_what_follows(world: World, 
         ({"strategy": "sentence", "parent_size": 4000}, "has no parents"),
         ({"strategy": "hierarchical", "parent_size": 600}, "parent_size is from 1024"),
         ({"space": "nowhere"}, "the embedding space 'nowhere' is not there"),
+        ({"space": "paid", "context": "late"}, "gives one for a whole text: choose a space of a local model"),
+        ({"space": "paid", "context": "late_template"}, "bge-small-en-v1.5"),
+        ({"context": "early"}, "context"),
         ({"space": "NO"}, "space"),
         ({"embed_on_ingest": "yes"}, "embed_on_ingest"),
         ({"size": 3}, "size"),
@@ -117,11 +120,27 @@ def test_a_person_configures_an_ontology(world: World) -> None:
         (("--chunk-size", "3"), "from 20 to 2000 words"),
         (("--space", "nowhere"), "kg admin spaces create"),
         (("--strategy", "chapters"), "chapters"),
+        (("--space", "paid", "--context", "late"), "kg admin spaces create NAME --provider local"),
     ):
         refused = world.kg(*command, *wrong)
         assert refused.returncode == 2, refused
         assert word in " ".join(refused.stderr.split())
     assert config(world, "person")["config"] == {**FIRST, **USUAL}
+
+
+def test_a_person_has_chunks_read_among_their_neighbours(world: World) -> None:
+    world.embedded("late", LONG)
+    plain = config(world, "late", "--strategy", "sentence", "--dry-run")["regeneration"]
+    tried = config(world, "late", "--strategy", "sentence", "--context", "late", "--dry-run")
+    assert (tried["applied"], tried["config"]["context"]) == (False, "late")
+    assert tried["regeneration"]["tokens"] > 1.5 * plain["tokens"], "each chunk is read twice"
+    done = config(world, "late", "--strategy", "sentence", "--context", "late")
+    (job_id,) = [job["job_id"] for job in world.ask("GET", "/jobs?ontology=late&limit=1")["jobs"]]
+    world.until_job(job_id)
+    after = config(world, "late")
+    assert (after["config"]["context"], after["embedded"], after["stale"]) == ("late", done["total"], 0)
+    hit = world.search("mole numbered 77", ontology="late", limit=1)["sources"][0]
+    assert "numbered 77" in hit["chunk"]["text"]
 
 
 def test_embedding_at_ingestion_is_off_and_started_by_hand(world: World) -> None:

@@ -12,10 +12,10 @@ from kg_api.models.search import (
     MatchedChunk,
     Place,
     Ranks,
-    SourceContext,
     SourceHit,
     SourceHits,
 )
+from kg_api.models.windows import SourceWindow
 from kg_cli import console
 from kg_cli.passages import SHOWN_CHARACTERS, excerpt, highlighted, print_context, print_hits
 
@@ -161,7 +161,7 @@ def test_a_long_passage_is_shown_whole_when_asked_for(narrow: Console) -> None:
 
 def test_a_context_marks_the_paragraph_that_was_asked_for(narrow: Console) -> None:
     other = PLACE.model_copy(update={"source_id": "a" * 32, "paragraph": 8, "full_text": "Next.\n"})
-    print_context(SourceContext(source_id=PLACE.source_id, window_size=1, sources=[PLACE, other]))
+    print_context(SourceWindow(source_id=PLACE.source_id, window_size=1, sources=[PLACE, other]))
     shown = narrow.export_text().splitlines()
     assert shown[0] == "handbook / a long way/down/to the document.md"
     assert [line[0] for line in shown if "¶" in line] == [">", " "]

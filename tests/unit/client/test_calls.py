@@ -7,7 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.client.areas import embedding, folders, health, ingest, jobs, library, search, switching
+from kg_api.client.areas import (
+    augment,
+    conversation,
+    embedding,
+    folders,
+    health,
+    ingest,
+    jobs,
+    library,
+    search,
+    similarity,
+    switching,
+)
 from kg_api.client.call import Call
 from kg_api.errors import InvalidInput
 from kg_api.settings import load_settings
@@ -15,8 +27,10 @@ from kg_api.web.app import create_app
 
 EVERY_CALL: list[Call[Any]] = [
     search.search_sources("a"),
+    augment.augment("a", None, None),
     ingest.ingest_text("t", ontology="o", document="d"),
     ingest.ingest_bytes(b"t", ontology="o", document="d"),
+    conversation.ingest_conversation([{"author": "a", "text": "t"}], ontology="o", title="t"),
     library.ontologies(),
     library.delete_ontology("o"),
     library.documents("o", 0, 10),
@@ -29,6 +43,8 @@ EVERY_CALL: list[Call[Any]] = [
     folders.remove_folder("f", delete_documents=True),
     search.source("s"),
     search.source_context("s", 2),
+    similarity.similar_sources("s"),
+    similarity.source_graph(ontology="o"),
     library.embedding_status(None),
     library.embedding_status("o"),
     embedding.embedding_config("o"),

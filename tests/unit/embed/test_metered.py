@@ -10,8 +10,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.local import LocalEmbedder
-from kg_api.embed.metered import EmbeddingMetrics, MeteredEmbedder
-from kg_api.embed.port import Embedder
+from kg_api.embed.metered import EmbeddingMetrics, MeteredEmbedder, metered
+from kg_api.embed.port import Embedder, Part, gives_tokens
 from kg_api.embed.unavailable import UnavailableEmbedder
 from kg_api.errors import EmbeddingUnavailable, InvalidInput, KgError
 from tests.support.embedding_server import EmbeddingServer, Status
@@ -39,6 +39,18 @@ def test_texts_tokens_and_time_are_counted(registry: CollectorRegistry, metrics:
     assert registry.get_sample_value("embedding_tokens_total", model) == 6
     assert registry.get_sample_value("embedding_latency_seconds_count", model) == 2
     assert (registry.get_sample_value("embedding_latency_seconds_sum", model) or 0) > 0
+
+
+def test_parts_are_counted_once_and_both_their_readings(
+    registry: CollectorRegistry, metrics: EmbeddingMetrics
+) -> None:
+    watched = metered(DeterministicEmbedder(64), metrics)
+    assert gives_tokens(watched)
+    watched.embed_parts([Part("one two three", 0, 3), Part("one two three", 4, 7)])
+    model = {"model": "word-hash"}
+    assert registry.get_sample_value("embeddings_total", {**model, "dimensions": "64"}) == 2
+    assert registry.get_sample_value("embedding_tokens_total", model) == 5
+    assert not gives_tokens(metered(UnavailableEmbedder("no model"), metrics))
 
 
 def test_failures_are_counted_by_their_kind(registry: CollectorRegistry, metrics: EmbeddingMetrics) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kg_api.graph.passages import ChunkText, Found, FoundChunk
-from kg_api.models.search import Place, SourceHit
-from kg_api.search.answer import Lanes, best, told
+from kg_api.models.search import Place, SourceHit, SourceSearch
+from kg_api.search.answer import Telling, told
+from kg_api.search.lanes import Lanes
+from kg_api.search.ranking import Hit, Measure, fused, similar_enough
 
 TEXT = "  One fox runs over the hill.\n\n"
 START = 100
@@ -39,7 +43,14 @@ def found(
     return Found(place(identity), similarity, score, part)
 
 
+def ranked(lanes: Lanes, limit: int, least: float | None = None, **asked: Any) -> list[Hit]:
+    """The hits as they are fused."""
+    request = SourceSearch.model_validate({"query_text": "words", **asked})
+    found = fused(lanes.pointed(request.group_by), Measure(request, {"default": None}, lambda _: "default"))
+    return similar_enough(found, least)[:limit]
+
+
 def hits(lanes: Lanes, limit: int, least: float | None = None, **texts: ChunkText) -> list[SourceHit]:
     """The answer's hits for what lanes found; chunks over several sources say what `texts` has."""
     named = {name.replace("_", "-"): text for name, text in texts.items()}
-    return told(best(lanes.pointed(), limit, least), named, {"notes": "default"})
+    return told(ranked(lanes, limit, least), named, Telling({"notes": "default"}, {}))

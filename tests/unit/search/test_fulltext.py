@@ -13,7 +13,8 @@ from kg_api.search.fulltext import FIELDS, MAX_TERMS, SCOPES_A_QUERY, lucene_que
 LUCENE_CLAUSES = 1024
 QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"')
 WITHOUT_WORDS = re.compile(
-    r"\+\((full_text:\( *\)\^1\.0 heading:\( *\)\^1\.0 document:\( *\)\^0\.5)\)( \+scope:\([a-z0-9 ]+\)\^0)?"
+    r"\+\((full_text:\( *\)\^1\.0 heading:\( *\)\^1\.0 title:\( *\)\^1\.0 document:\( *\)\^0\.5)\)"
+    r"( \+scope:\([a-z0-9 ]+\)\^0)?"
 )
 
 

@@ -4,45 +4,132 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.search.fusion import RRF_K, reciprocal_rank_fusion
+from kg_api.models.search import Fusion
+from kg_api.models.spaces import Contrast
+from kg_api.search.fusion import BEST, FULL_GAP, RRF_K, Fused, LaneScores, fuse, reciprocal_rank_fusion
 
-IDS = st.lists(st.sampled_from("abcdefghij"), unique=True)
-LANES = st.dictionaries(st.sampled_from(["vector", "text", "concepts"]), IDS)
-
-
-def test_the_published_example() -> None:
-    scores = reciprocal_rank_fusion({"one": ["a", "b"], "two": ["b", "c"]})
-    assert scores == pytest.approx({"b": 1 / 62 + 1 / 61, "a": 1 / 61, "c": 1 / 62})
-    assert [*scores] == ["b", "a", "c"]
-
-
-@given(LANES, st.integers(1, 100))
-def test_each_score_is_the_sum_over_the_lanes(lanes: dict[str, list[str]], k: int) -> None:
-    scores = reciprocal_rank_fusion(lanes, k)
-    assert scores.keys() == {identity for lane in lanes.values() for identity in lane}
-    for identity, score in scores.items():
-        expected = sum(1 / (k + lane.index(identity) + 1) for lane in lanes.values() if identity in lane)
-        assert score == pytest.approx(expected)
+scores = st.dictionaries(st.text("abcdef", min_size=1, max_size=2), st.floats(0, 1), max_size=20).map(
+    lambda given: dict(sorted(given.items(), key=lambda item: (-item[1], item[0])))
+)
+ids = st.lists(st.text("abcdef", min_size=1, max_size=2), unique=True, max_size=12)
+GAP = 0.27
 
 
-@given(LANES)
-def test_the_best_is_first_and_equals_are_in_order_of_their_ids(lanes: dict[str, list[str]]) -> None:
-    ranked = [*reciprocal_rank_fusion(lanes).items()]
-    assert ranked == sorted(ranked, key=lambda item: (-item[1], item[0]))
+def vector(ranked: dict[str, float], **further: float) -> LaneScores:
+    return LaneScores("vector:default", ranked, further, Contrast(0.38 + GAP, 0.38))
 
 
-@given(IDS)
-def test_one_lane_keeps_its_order(lane: list[str]) -> None:
+def falling(prefix: str, first: float, rest: float, count: int = BEST) -> dict[str, float]:
+    """A lane whose best stands out from the others, which are about alike."""
+    others = {f"{prefix}{n}": rest - n * rest / 1000 for n in range(1, count)}
+    return {f"{prefix}0": first, **others}
+
+
+def order(fused: dict[str, Fused]) -> list[str]:
+    return list(fused)
+
+
+def test_the_formula_of_reciprocal_ranks() -> None:
+    found = reciprocal_rank_fusion({"one": ["a", "b"], "two": ["b", "c"]})
+    assert found == pytest.approx({"b": 1 / (RRF_K + 2) + 1 / (RRF_K + 1), "a": 1 / 61, "c": 1 / 62})
+
+
+@given(ids, ids)
+def test_reciprocal_ranks_do_not_depend_on_the_order_of_the_lanes(one: list[str], two: list[str]) -> None:
+    there, back = reciprocal_rank_fusion({"a": one, "b": two}), reciprocal_rank_fusion({"b": two, "a": one})
+    assert there == pytest.approx(back)
+    assert list(there) == list(back)
+
+
+@given(ids)
+def test_one_lane_keeps_its_order_by_reciprocal_rank(lane: list[str]) -> None:
     assert [*reciprocal_rank_fusion({"text": lane})] == lane
 
 
-@given(IDS, IDS)
-def test_the_order_of_the_lanes_does_not_count(one: list[str], two: list[str]) -> None:
-    assert reciprocal_rank_fusion({"a": one, "b": two}) == pytest.approx(
-        reciprocal_rank_fusion({"b": two, "a": one})
+@given(scores, st.sampled_from(["adaptive", "rrf", "weighted"]))
+def test_one_lane_keeps_order_and_scores(lane: dict[str, float], how: Fusion) -> None:
+    fused = fuse([LaneScores("text", lane)], how)
+    assert {each: one.score for each, one in fused.items()} == lane
+    assert order(fused) == list(lane)
+
+
+@given(scores, scores, st.sampled_from(["adaptive", "rrf", "weighted"]))
+def test_all_that_was_found_is_there_once_the_best_first(
+    near: dict[str, float], words: dict[str, float], how: Fusion
+) -> None:
+    fused = fuse([vector(near), LaneScores("text", words)], how)
+    values = [each.score for each in fused.values()]
+    assert set(fused) >= set(near)
+    if how == "rrf" or any(words.values()):
+        assert set(fused) == set(near) | set(words)
+    assert values == sorted(values, reverse=True)
+    for each in fused.values():
+        assert each.score == pytest.approx(sum(part.value for part in each.parts))
+
+
+@given(scores, scores)
+def test_what_is_first_in_both_lanes_stays_first(near: dict[str, float], words: dict[str, float]) -> None:
+    both = fuse([vector({"zz": 1.5, **near}), LaneScores("text", {"zz": 2.0, **words})])
+    assert order(both)[0] == "zz"
+
+
+def test_a_lane_of_vectors_that_finds_all_alike_gives_way_to_the_words() -> None:
+    """As a model does in a language that it never learned."""
+    flat, sharp = falling("v", 0.75, 0.72), falling("t", 12.0, 3.0)
+    fused = fuse([vector(flat), LaneScores("text", sharp)])
+    assert order(fused)[0] == "t0"
+
+
+def test_words_that_all_say_the_same_give_way_to_vectors() -> None:
+    """As many common words do."""
+    sharp, flat = falling("v", 0.8, 0.5), falling("t", 12.0, 11.0)
+    fused = fuse([vector(sharp), LaneScores("text", flat)])
+    assert order(fused)[0] == "v0"
+
+
+def test_one_hit_by_a_rare_word_stands_out() -> None:
+    fused = fuse([vector(falling("v", 0.6, 0.5)), LaneScores("text", {"rare": 7.0})])
+    assert order(fused)[0] == "rare"
+
+
+def test_the_weight_of_vectors_is_measured_by_the_gap_of_their_model() -> None:
+    small = LaneScores("vector:a", falling("v", 0.60, 0.58), contrast=Contrast(0.83, 0.75))
+    large = LaneScores("vector:a", falling("v", 0.60, 0.58), contrast=Contrast(0.45, 0.05))
+    words = LaneScores("text", falling("t", 6.0, 3.0))
+    (one,), (two,) = (fuse([lane, words])["v0"].parts for lane in (small, large))
+    assert one.weight / two.weight == pytest.approx((0.4 / 0.08) ** 2)
+
+
+def test_the_unit_of_vectors_is_what_adr_0020_says() -> None:
+    lane = falling("v", 0.9, 0.5)
+    above = 0.9 - sum(lane.values()) / BEST
+    (part,) = fuse([vector(lane), LaneScores("text", {})])["v0"].parts
+    assert part.weight == pytest.approx(above / (FULL_GAP * GAP) ** 2)
+
+
+def test_a_similarity_that_is_known_counts_though_the_lane_did_not_find_it() -> None:
+    near = falling("v", 0.8, 0.5)
+    fused = fuse([vector(near, t1=0.79), LaneScores("text", {"t0": 9.0, "t1": 8.9})])
+    assert order(fused)[:2] == ["t1", "t0"]
+    (measured,) = (part for part in fused["t1"].parts if part.lane != "text")
+    assert (measured.rank, measured.score) == (None, 0.79)
+
+
+def test_fixed_weights_bring_scores_to_one_scale() -> None:
+    near, words = {"a": 0.9, "b": 0.7, "c": 0.5}, {"c": 30.0, "b": 20.0, "d": 10.0}
+    fused = fuse([vector(near), LaneScores("text", words)], "weighted", vector_weight=0.7)
+    found = {each: one.score for each, one in fused.items()}
+    assert found == pytest.approx({"a": 0.7, "b": 0.35 + 0.15, "c": 0.3, "d": 0.0})
+
+
+def test_fixed_weights_of_a_lane_without_differences_say_nothing_against_it() -> None:
+    fused = fuse(
+        [vector({"a": 0.5, "b": 0.5}), LaneScores("text", {"c": 1.0})], "weighted", vector_weight=0.7
     )
+    assert {each: one.score for each, one in fused.items()} == pytest.approx({"a": 0.7, "b": 0.7, "c": 0.3})
 
 
-def test_first_in_both_beats_first_in_one() -> None:
-    best, *_ = reciprocal_rank_fusion({"a": ["x", "y"], "b": ["y", "x", "z"], "c": ["y"]})
-    assert (best, RRF_K) == ("y", 60)
+def test_the_only_hit_of_a_space_is_not_lost_among_those_of_another() -> None:
+    one = LaneScores("vector:other", {"x": 0.66}, contrast=Contrast(0.65, 0.38))
+    many = vector(falling("v", 0.62, 0.5))
+    assert order(fuse([many, one]))[:2] == ["x", "v0"]

@@ -33,7 +33,7 @@ class CannedGraph(Graph):
 
     def __init__(self, **states: tuple[str, float]) -> None:
         self.states: dict[str, tuple[str, float]] = {
-            "source_text": ("ONLINE", 100.0),
+            "source_words": ("ONLINE", 100.0),
             "passage_embedding": ("ONLINE", 100.0),
             "passage_embedding_large": ("ONLINE", 100.0),
             **states,
@@ -68,7 +68,7 @@ class CannedGraph(Graph):
 
     def spaces_list(self) -> list[Row]:
         rows = [{**asdict(model.identity), "slug": slug} for slug, model in SPACES.items()]
-        about = {"state": "active", "created_at": None}
+        about = {"state": "active", "created_at": None, "related": 0.65, "unrelated": 0.38}
         return [
             {
                 "space": {**row, **about, "probe": SPACES[row["slug"]].embed_query(PROBE_TEXT)},
@@ -129,15 +129,15 @@ def test_while_the_vector_index_is_filled_full_text_answers_and_it_is_said(mode:
 
 
 def test_while_the_text_index_is_filled_vectors_answer_and_it_is_said() -> None:
-    answer = searched(CannedGraph(source_text=POPULATING))
+    answer = searched(CannedGraph(source_words=POPULATING))
     assert (answer.mode, ids(answer), parts(answer)) == ("vector", ["by vector"], ["text_index"])
 
 
 @pytest.mark.parametrize(
     ("states", "asked"),
     [
-        ({"source_text": POPULATING, "passage_embedding": POPULATING}, {}),
-        ({"source_text": POPULATING}, {"mode": "text"}),
+        ({"source_words": POPULATING, "passage_embedding": POPULATING}, {}),
+        ({"source_words": POPULATING}, {"mode": "text"}),
         (
             {"passage_embedding": POPULATING},
             {"query_text": None, "query_vector": [1.0] * 256, "space": "default", "mode": "vector"},
@@ -159,16 +159,16 @@ def test_an_index_that_failed_or_is_not_there_is_like_one_that_is_filled() -> No
 
 
 def test_the_watch_asks_the_database_only_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = CannedGraph(source_text=POPULATING)
+    graph = CannedGraph(source_words=POPULATING)
     watch = IndexWatch(graph)
-    assert [watch.populating("source_text") for _ in range(5)] == [
-        {"source_text": "populating, 40 % populated"}
+    assert [watch.populating("source_words") for _ in range(5)] == [
+        {"source_words": "populating, 40 % populated"}
     ] * 5
     assert watch.populating("passage_embedding") == {}
     assert graph.times("indexes/states") == 1
-    graph.states["source_text"] = ("ONLINE", 100.0)
+    graph.states["source_words"] = ("ONLINE", 100.0)
     monkeypatch.setattr(readiness, "REMEMBERED_SECONDS", -1.0)
-    assert watch.populating("source_text") == {}
+    assert watch.populating("source_words") == {}
 
 
 @pytest.mark.parametrize("least", [None, 0.99])

@@ -1,0 +1,6 @@
+// Sources by their ids.
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})
+RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
+       s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.full_text AS full_text
+ORDER BY ontology, document, document_id, paragraph

@@ -1,0 +1,84 @@
+"""Searching for one piece."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kg_api.augment.plan import Piece
+from kg_api.augment.scope import Searched
+from kg_api.errors import Conflict, InvalidInput
+from kg_api.graph.spaces import Space
+from kg_api.models.augment import AugmentRequest
+from kg_api.models.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, Degradation, SourceHits, SourceSearch
+from kg_api.spaces.open_space import FAULTS
+from kg_api.spaces.registry import SpaceRegistry
+
+SPARE = 4
+"""So many times the hits that are kept are asked for: some are not similar enough, and are to be counted."""
+
+Search = Callable[[SourceSearch], SourceHits]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the searches for a piece gave: one, or one a space for a whole text too long for a query."""
+
+    piece: Piece
+    answers: list[SourceHits]
+    degraded: list[Degradation] = field(default_factory=list[Degradation])
+
+    @property
+    def told(self) -> list[tuple[int, Degradation]]:
+        """What could not be done, with the piece's number."""
+        effects = [*self.degraded, *(each for answer in self.answers for each in answer.degraded)]
+        return [(self.piece.number, each) for each in effects]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How the pieces of one request are searched for."""
+
+    request: AugmentRequest
+    where: Searched
+    spaces: SpaceRegistry
+    search: Search
+
+    def ask(self, piece: Piece) -> Asked:
+        """Search for a piece.
+
+        Raises:
+            InvalidInput: the filters name too many documents.
+            Unavailable: no lane that was asked for can answer.
+        """
+        if len(piece.text) <= MAX_QUERY_CHARACTERS or self.request.mode == "text":
+            return Asked(piece, [self.search(self._search(piece, ontology=self.request.ontology))])
+        told = [self._by_vector(piece, space) for space in self.where.spaces]
+        return Asked(
+            piece,
+            [each for each in told if isinstance(each, SourceHits)],
+            [each for each in told if isinstance(each, Degradation)],
+        )
+
+    def _by_vector(self, piece: Piece, space: Space) -> SourceHits | Degradation:
+        """A text too long for a query: its vector is, and full text gets as much as it uses."""
+        try:
+            vector = [float(value) for value in self.spaces.of(space).embed_query(piece.text)]
+            names = self.request.ontology if len(self.where.spaces) == 1 else self.where.ontologies(space)
+            return self.search(self._search(piece, ontology=names, query_vector=vector, space=space.slug))
+        except (*FAULTS, InvalidInput, Conflict) as error:  # Conflict: another space answers since a moment
+            effect = f"the whole text could not be searched for by meaning ({error}): only its pieces were"
+            return Degradation(part="embedding", effect=effect)
+
+    def _search(self, piece: Piece, **more: Any) -> SourceSearch:
+        request = self.request
+        return SourceSearch(
+            query_text=piece.text[:MAX_QUERY_CHARACTERS],
+            documents=request.documents,
+            mode=request.mode,
+            limit=min(MAX_LIMIT, request.per_piece * SPARE),
+            mmr_lambda=request.mmr_lambda,
+            exact=request.exact,
+            **more,
+        )

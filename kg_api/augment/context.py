@@ -1,0 +1,81 @@
+"""The context block: passages as Markdown, each below its place and citation. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kg_api.augment.merge import Passage
+from kg_api.ingest.conversation import heading, quoted
+from kg_api.models.augment import AugmentRecord
+from kg_api.models.search import Place, SourceHit
+
+Block = tuple[AugmentRecord, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What fits."""
+
+    text: str
+    tokens: int
+    records: list[AugmentRecord]
+    left_out: int
+    """Passages that do not fit into the budget."""
+
+
+def context_of(passages: Sequence[Passage], count: Callable[[str], int], budget: int | None) -> Context:
+    """Write the passages down, the best first; one that does not fit any more is passed over.
+
+    Args:
+        passages: the best first.
+        count: tokens of a text.
+        budget: most tokens of all; None: no bound.
+    """
+    kept: list[Block] = []
+    tokens = 0
+    for passage in passages:
+        record, block = _block(passage, len(kept) + 1, count)
+        if budget is None or tokens + record.tokens <= budget:
+            tokens += record.tokens
+            kept.append((record, block))
+    text = "".join(block for _, block in kept)
+    return Context(text, tokens, [record for record, _ in kept], len(passages) - len(kept))
+
+
+def citation(source_id: str, start: int, end: int) -> str:
+    """The source, and which code points of its document are meant."""
+    return f"{source_id}#{start}-{end}"
+
+
+def _block(passage: Passage, number: int, count: Callable[[str], int]) -> Block:
+    hit = passage.nearest.hit
+    text, start, end = _to_read(hit)
+    cited = citation(hit.source_id, start, end)
+    near = "" if hit.similarity is None else f", similarity {hit.similarity:.2f}"
+    place = heading(f"{number}. {' > '.join([hit.ontology + ' / ' + hit.document, *hit.heading])}", 3)
+    block = f"{place}[{cited}]{near}\n\n{quoted(text)}\n\n"
+    return _record(passage, text, cited, count(block)), block
+
+
+def _to_read(hit: SourceHit) -> tuple[str, int, int]:
+    """The larger part where there is one, else the source; without blanks at its end."""
+    if hit.parent is not None:
+        return hit.parent.text, hit.parent.start, hit.parent.end
+    text = hit.full_text.rstrip()
+    return text, hit.start, hit.start + len(text)
+
+
+def _record(passage: Passage, text: str, cited: str, tokens: int) -> AugmentRecord:
+    hit = passage.nearest.hit
+    return AugmentRecord(
+        **hit.model_dump(include=set(Place.model_fields)),
+        citation=cited,
+        text=text,
+        similarity=hit.similarity,
+        space=hit.space,
+        rank=passage.rank,
+        pieces=list(dict.fromkeys(each.piece for each in passage.found)),
+        tokens=tokens,
+        duplicates=list(passage.duplicates),
+    )

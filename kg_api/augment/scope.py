@@ -1,0 +1,54 @@
+"""The spaces that an augmentation searches, and what is similar enough in each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kg_api.augment.thresholds import threshold
+from kg_api.graph.spaces import Space
+from kg_api.models.augment import AugmentRequest, Threshold
+from kg_api.models.search import SourceHit
+from kg_api.spaces.plans import Known
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """Spaces by the ontologies that they answer."""
+
+    of_ontology: dict[str, Space]
+    new: Space
+    """That of ontologies that are not there."""
+    thresholds: dict[str, Threshold]
+    """By space."""
+
+    @property
+    def spaces(self) -> list[Space]:
+        """One for each model, that with the shortest texts first."""
+        found = {space.slug: space.at("") for space in (*self.of_ontology.values(), *self._none())}
+        return sorted(found.values(), key=lambda space: (space.identity.max_tokens, space.slug))
+
+    def ontologies(self, space: Space) -> list[str]:
+        """Those that a space answers."""
+        return [name for name, own in self.of_ontology.items() if own.slug == space.slug]
+
+    def slug(self, hit: SourceHit) -> str:
+        """The space that a hit is in."""
+        return hit.space or self.of_ontology.get(hit.ontology, self.new).slug
+
+    def least(self, hit: SourceHit) -> float | None:
+        """The least similarity that a hit must have."""
+        found = self.thresholds.get(self.slug(hit))
+        return found.min_similarity if found else None
+
+    def _none(self) -> list[Space]:
+        return [] if self.of_ontology else [self.new]
+
+
+def searched(request: AugmentRequest, known: Known) -> Searched:
+    """Work out where is searched."""
+    answering = {name: standing.answering.space for name, standing in known.standings.items()}
+    names = answering if request.ontologies is None else request.ontologies
+    of_ontology = {name: answering.get(name, known.new) for name in names}
+    spaces = {space.slug: space for space in (*of_ontology.values(), known.new)}
+    thresholds = {slug: threshold(slug, space.identity.model, request) for slug, space in spaces.items()}
+    return Searched(of_ontology, known.new, thresholds)

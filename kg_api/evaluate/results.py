@@ -1,0 +1,124 @@
+"""Results: made from answers, saved, read again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from kg_api.errors import InvalidInput
+from kg_api.evaluate.records import text_of
+from kg_api.evaluate.sample import sample_hash
+from kg_api.evaluate.scoring import means, per_query
+from kg_api.evaluate.statistics import interval, percentiles
+from kg_api.models.evaluation import (
+    RESULT_FORMAT,
+    Asked,
+    EvalData,
+    EvalResult,
+    QuestionSet,
+    SetQuery,
+    Target,
+)
+
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is asked, of what, and how: everything that a run is but its answers."""
+
+    label: str
+    target: Target
+    questions: QuestionSet
+    queries: Sequence[SetQuery]
+    """The sample that is asked."""
+    limit: int
+    config: Mapping[str, Any]
+    kg: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """Hash of all that decides over the answers."""
+        code = [self.kg.get("version"), self.kg.get("code")]
+        told = [self.target, self.data.hash, self.data.sample, self.limit, self.config, code]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def data(self) -> EvalData:
+        """What is told of the data."""
+        return EvalData(
+            name=self.questions.name,
+            hash=self.questions.data_hash,
+            documents=len(self.questions.documents),
+            queries=len(self.questions.queries),
+            asked=len(self.queries),
+            sample=sample_hash(self.queries),
+            notes=list(self.questions.notes),
+        )
+
+
+def result(
+    run: Run, answers: Mapping[str, Asked], started: datetime, finished: datetime, machine: Mapping[str, Any]
+) -> EvalResult:
+    """Score the answers of a run."""
+    scored = per_query(run.target, run.queries, answers, run.limit)
+    stages = {name for each in answers.values() for name in each.timings_ms}
+    return EvalResult(
+        key=run.key,
+        label=run.label,
+        target=run.target,
+        metrics=_rounded(means(scored)),
+        intervals=_intervals(scored),
+        latency_ms=percentiles([each.ms for each in answers.values()]),
+        stages_ms={name: percentiles(_stage(answers, name)) for name in sorted(stages)},
+        degraded=dict(Counter(part for each in answers.values() for part in set(each.degraded))),
+        config=dict(run.config),
+        data=run.data,
+        kg=dict(run.kg),
+        machine=dict(machine),
+        started_at=started,
+        finished_at=finished,
+        seconds=round(sum(each.ms for each in answers.values()) / 1000, 3),
+        per_query={query: _rounded(scores) for query, scores in scored.items()},
+        query_ms={name: round(each.ms, 3) for name, each in answers.items()},
+    )
+
+
+def read_result(path: Path) -> EvalResult:
+    """Read a saved result.
+
+    Raises:
+        InvalidInput: the file is not there, is none, or was written by a newer kg.
+    """
+    text = text_of(path)
+    try:
+        found = EvalResult.model_validate_json(text)
+    except ValidationError as error:
+        raise InvalidInput(
+            f"{path} is no result of `kg eval run`: {error.errors()[0]['msg']} ({error.errors()[0]['loc']})"
+        ) from None
+    if found.format > RESULT_FORMAT:
+        raise InvalidInput(f"{path} was written by a newer kg; compare it with that")
+    return found
+
+
+def _intervals(scored: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[float, float]]:
+    names = list(next(iter(scored.values())))
+    found = {name: interval([each[name] for each in scored.values()]) for name in names}
+    return {name: (round(low, _DIGITS), round(high, _DIGITS)) for name, (low, high) in found.items()}
+
+
+def _stage(answers: Mapping[str, Asked], name: str) -> list[float]:
+    return [each.timings_ms[name] for each in answers.values() if name in each.timings_ms]
+
+
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, _DIGITS) for name, value in values.items()}

@@ -1,0 +1,54 @@
+"""What all tools' answers share."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field
+
+from kg_api.mcp.citation import Citation, read_citation
+from kg_api.models.base import Answer
+from kg_api.models.search import Degradation
+
+
+class More(Answer):
+    """What is left, and how to get it."""
+
+    left: int
+    """How many items are not in this answer, or not wholly."""
+    cursor: str
+    how: str
+
+
+class ToolAnswer(Answer):
+    """An answer that may go on."""
+
+    degraded: list[Degradation] = Field(default_factory=list[Degradation])
+    """What could not be done, and what was done instead."""
+    more: More | None = None
+    """Unset: this is all."""
+
+
+class Passage(Answer):
+    """Text of a document, unchanged, and where it stands."""
+
+    citation: str
+    """Cite the passage by this; get_source_context takes it."""
+    text: str
+    continues: bool | None = None
+    """True: the text goes on in the next answer, by `more.cursor`."""
+
+    def between(self, start: int, end: int) -> Self:
+        """A part of it with its own citation; `start` and `end` are code points of the text."""
+        if (start, end) == (0, len(self.text)):
+            return self
+        cited = read_citation(self.citation)[1]
+        part = {"text": self.text[start:end], "continues": end < len(self.text) or None}
+        if cited is not None:
+            part["citation"] = str(cited.part(start, end))
+        return self.model_copy(update=part)
+
+
+def cited(source_id: str, start: int, end: int) -> str:
+    """The citation id of a place."""
+    return str(Citation(source_id, start, end))

@@ -1,0 +1,79 @@
+"""The library of this process; apart from the port, for it loads the driver and the model's runtime."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from kg_api.bootstrap import Container, open_container
+from kg_api.graph import library
+from kg_api.models.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.models.search import SourceContext, SourceHits, SourceSearch
+from kg_api.models.similarity import SimilarSearch, SimilarSources
+from kg_api.settings import Settings
+from kg_api.spaces.plans import read_standings
+
+
+class ContainerLibrary:
+    """The library of this process.
+
+    Args:
+        container: gives the container, or raises Unavailable while it is not open yet.
+    """
+
+    def __init__(self, container: Callable[[], Container]) -> None:
+        self._container = container
+
+    def search(self, request: SourceSearch) -> SourceHits:
+        """See `Library`."""
+        return self._container().search.search(request)
+
+    def context(self, source_id: str, window: int) -> SourceContext:
+        """See `Library`."""
+        return self._container().search.context(source_id, window)
+
+    def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
+        """See `Library`."""
+        return self._container().similarity.similar(source_id, request)
+
+    def document(self, document_id: str) -> DocumentContent:
+        """See `Library`."""
+        return library.find_document(self._container().graph, document_id)
+
+    def ontologies(self) -> OntologyList:
+        """See `Library`."""
+        graph = self._container().graph
+        counted = [standing.counted for standing in read_standings(graph).values()]
+        return OntologyList(ontologies=library.list_ontologies(graph, counted))
+
+    def documents(self, ontology: str | None, offset: int, limit: int) -> DocumentPage:
+        """See `Library`."""
+        found, total = library.page_of_documents(
+            self._container().graph, ontology=ontology, offset=offset, limit=limit
+        )
+        return DocumentPage(documents=found, total=total, offset=offset, limit=limit)
+
+
+class LazyContainer:
+    """A container that is opened at the first call: an agent is served at once, and told what is amiss."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._opening = threading.Lock()
+        self._container: Container | None = None
+
+    def get(self) -> Container:
+        """The container.
+
+        Raises:
+            KgError: it cannot be opened; the next call tries again.
+        """
+        with self._opening:
+            if self._container is None:
+                self._container = open_container(self._settings, needs_embedder=False)
+            return self._container
+
+    def close(self) -> None:
+        """Close it, if it was opened."""
+        if self._container is not None:
+            self._container.close()

@@ -1,0 +1,37 @@
+"""What the tools ask for. Two ship: the container of this process, and the client of a service elsewhere."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kg_api.models.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.models.search import SourceContext, SourceHits, SourceSearch
+from kg_api.models.similarity import SimilarSearch, SimilarSources
+
+
+class Library(Protocol):
+    """The reading half of kg. Every method may raise any error of kg_api.errors; all may run in threads."""
+
+    def search(self, request: SourceSearch) -> SourceHits:
+        """Find sources."""
+        ...
+
+    def context(self, source_id: str, window: int) -> SourceContext:
+        """Read around a source."""
+        ...
+
+    def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
+        """Find sources that are like one."""
+        ...
+
+    def document(self, document_id: str) -> DocumentContent:
+        """Read a document."""
+        ...
+
+    def ontologies(self) -> OntologyList:
+        """List ontologies."""
+        ...
+
+    def documents(self, ontology: str | None, offset: int, limit: int) -> DocumentPage:
+        """List documents, by ontology and name."""
+        ...

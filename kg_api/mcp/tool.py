@@ -1,0 +1,97 @@
+"""What a tool is. A new one is a file in `tools/` that makes a `Tool`, and a line in `catalogue.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from mcp_types import Tool as Described
+from mcp_types import ToolAnnotations
+from pydantic import BaseModel, ValidationError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
+
+from kg_api.errors import InvalidInput
+from kg_api.mcp.answers import ToolAnswer
+from kg_api.mcp.library import Library
+from kg_api.mcp.paging import Paged
+from kg_api.models.problems import field_problems
+
+ArgumentsT = TypeVar("ArgumentsT", bound=Paged)
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+READS = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+
+
+@dataclass(frozen=True)
+class Tool(Generic[ArgumentsT]):
+    """Something that an agent can ask for."""
+
+    name: str
+    title: str
+    description: str
+    """For the agent: what it gives, and when to use it."""
+    arguments: type[ArgumentsT]
+    answer: type[ToolAnswer]
+    run: Callable[[Library, ArgumentsT], ToolAnswer]
+    annotations: ToolAnnotations = field(default_factory=lambda: READS)
+
+    def call(self, library: Library, arguments: Mapping[str, Any]) -> ToolAnswer:
+        """Run it.
+
+        Raises:
+            InvalidInput: the arguments are not those of the input schema.
+            KgError: what went wrong in kg.
+        """
+        return self.run(library, valid(self.arguments, arguments))
+
+    def described(self) -> Described:
+        """As the protocol lists it."""
+        return Described(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=schema_of(self.arguments),
+            output_schema=schema_of(self.answer),
+            annotations=self.annotations,
+        )
+
+
+def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
+    """Values as a model.
+
+    Raises:
+        InvalidInput: naming each that is wrong.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        found = field_problems(error.errors(include_url=False, include_input=False))
+        raise InvalidInput("; ".join(map(str, found))) from None
+
+
+class _Terse(GenerateJsonSchema):
+    """For agents, who read all schemas: no title that says a field's name again, and no null for "unset"."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        del schema
+        return False
+
+    def nullable_schema(self, schema: NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: WithDefaultSchema) -> JsonSchemaValue:
+        if schema.get("default", ...) is None:
+            return self.generate_inner(schema["schema"])
+        return super().default_schema(schema)
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema; fields with a default may be missing, for what is unset is not sent."""
+    schema = model.model_json_schema(schema_generator=_Terse, mode="validation")
+    for each in (schema, *schema.get("$defs", {}).values()):
+        each.pop("title", None)
+    return schema

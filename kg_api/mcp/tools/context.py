@@ -1,0 +1,125 @@
+"""Reading a cited place, and around it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from kg_api.errors import Conflict
+from kg_api.mcp.answers import Passage, ToolAnswer, cited
+from kg_api.mcp.citation import Citation, read_citation
+from kg_api.mcp.library import Library
+from kg_api.mcp.paging import Listing, Paged, Walk
+from kg_api.mcp.tool import Tool
+from kg_api.models.search import MAX_WINDOW, Place
+
+NAME = "get_source_context"
+DESCRIPTION = """\
+Read a passage among its neighbours, in the document's order.
+
+Use it when a hit of search_sources is not enough by itself, or to check a quotation: `quote` is exactly the \
+text that the citation stands for. It takes any citation, also `matched` and `parent` of a hit, and bare \
+source ids. To read on, cite the last paragraph, or ask for a larger window."""
+
+
+class ContextArguments(Paged):
+    """What to read."""
+
+    citation: Annotated[str, Field(min_length=1, max_length=200)]
+    """A citation, source_id#start-end, or the source's id alone."""
+    window: Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)] = 2
+    """How many paragraphs before and after."""
+
+
+class Quote(Passage):
+    """The text that a citation stands for."""
+
+
+class Paragraph(Passage):
+    """A paragraph in its place."""
+
+    paragraph: int
+    """Its number in reading order, from 0."""
+    heading: list[str] = Field(default_factory=list[str])
+    """The headings above it, from the top."""
+
+
+class ContextAnswer(ToolAnswer):
+    """A cited place and its surroundings."""
+
+    ontology: str
+    document: str
+    document_id: str
+    moved: str | None = None
+    """The place now, where the document has changed since it was cited."""
+    quote: Quote | None = None
+    """Unset for a source's id, and when an earlier answer of this walk has given it."""
+    paragraphs: list[Paragraph]
+    """In reading order; without the cited one where `quote` is that."""
+
+
+def read(library: Library, arguments: ContextArguments) -> ContextAnswer:
+    """Read around a place."""
+    walk = Walk(NAME, arguments)
+    source_id, citation = read_citation(arguments.citation)
+    around = library.context(source_id, arguments.window).sources
+    source = next(each for each in around if each.source_id == source_id)
+    now = citation and present(citation, source)
+    quote = [] if now is None else [Quote(citation=str(now), text=text_of(library, now, around))]
+    beside = [each for each in map(_paragraph, around) if now is None or each.citation != str(now)]
+    frame = ContextAnswer(
+        ontology=source.ontology,
+        document=source.document,
+        document_id=source.document_id,
+        moved=None if now == citation else str(now),
+        paragraphs=[],
+    )
+    items: list[Quote | Paragraph] = [*quote, *beside]
+    keys = [f"{type(each).__name__} {each.citation}" for each in items]
+    given, frame.more = walk.step(frame, Listing[Quote | Paragraph](items, keys, "passages"))
+    frame.quote = next((each for each in given if isinstance(each, Quote)), None)
+    frame.paragraphs = [each for each in given if isinstance(each, Paragraph)]
+    return frame
+
+
+def present(citation: Citation, source: Place) -> Citation:
+    """Where a cited place is now. A source keeps its id, and so its text, wherever in the document it moves.
+
+    Raises:
+        Conflict: the document has changed, and the place cannot be told any more.
+    """
+    if citation.end - citation.start == source.end - source.start:
+        return Citation(source.source_id, source.start, source.end)
+    if citation.end <= source.start or source.end <= citation.start:
+        whole = cited(source.source_id, source.start, source.end)
+        raise Conflict(f"the document has changed since {citation} was cited; its paragraph is {whole} now")
+    return citation
+
+
+def text_of(library: Library, citation: Citation, around: list[Place]) -> str:
+    """The text of a place, given the paragraphs around its source; they follow each other without a gap.
+
+    Raises:
+        Conflict: the document ends before the place does.
+    """
+    begin = around[0].start
+    if begin <= citation.start and citation.end <= around[-1].end:
+        text = "".join(each.full_text for each in around)
+        return text[citation.start - begin : citation.end - begin]
+    text = library.document(around[0].document_id).text
+    if citation.end > len(text):
+        raise Conflict(f"the document has changed since {citation} was cited; it ends at {len(text)} now")
+    return text[citation.start : citation.end]
+
+
+def _paragraph(place: Place) -> Paragraph:
+    return Paragraph(
+        citation=cited(place.source_id, place.start, place.end),
+        text=place.full_text,
+        paragraph=place.paragraph,
+        heading=place.heading,
+    )
+
+
+TOOL = Tool(NAME, "Read around a passage", DESCRIPTION, ContextArguments, ContextAnswer, read)

@@ -1,0 +1,85 @@
+"""Listing documents."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from kg_api.mcp.answers import ToolAnswer
+from kg_api.mcp.library import Library
+from kg_api.mcp.paging import Listing, Paged, Walk
+from kg_api.mcp.tool import Tool, valid
+from kg_api.models.base import Answer, Body, OntologyName
+from kg_api.models.documents import DocumentSummary
+
+NAME = "list_documents"
+DESCRIPTION = """\
+List documents by name, with title and size, of one ontology or of all.
+
+Use it to see which documents there are, or to find the name that `documents` of search_sources takes. It \
+does not give their text, and it is no search: to find what a document says use search_sources."""
+
+AT_ONCE = 100
+
+
+class DocumentsArguments(Paged):
+    """Whose documents."""
+
+    ontology: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """Only of this collection; unset: of all."""
+
+
+class DocumentEntry(Answer):
+    """A document without its text."""
+
+    ontology: str
+    document: str
+    """Its name."""
+    document_id: str
+    title: str
+    uri: str | None = None
+    """Where it came from."""
+    characters: int
+    sources: int
+    """Paragraphs."""
+    updated_at: datetime
+
+
+class DocumentsAnswer(ToolAnswer):
+    """Documents by ontology and name."""
+
+    total: int
+    """All there are, not only those in this answer."""
+    documents: list[DocumentEntry]
+
+
+class _Asked(Body):
+    ontology: OntologyName | None = None
+
+
+def documents(library: Library, arguments: DocumentsArguments) -> DocumentsAnswer:
+    """List documents."""
+    asked = valid(_Asked, {"ontology": arguments.ontology})
+    walk = Walk(NAME, arguments)
+    first = max(walk.position.index - 1, 0)  # the last one given tells whether the list has changed
+    page = library.documents(asked.ontology, first, AT_ONCE)
+    frame = DocumentsAnswer(total=page.total, documents=[])
+    listing = Listing(
+        [_entry(each) for each in page.documents],
+        [each.document_id for each in page.documents],
+        "documents",
+        first=first,
+        total=page.total,
+        remembered=1,
+    )
+    frame.documents, frame.more = walk.step(frame, listing)
+    return frame
+
+
+def _entry(found: DocumentSummary) -> DocumentEntry:
+    return DocumentEntry.model_validate(found.model_dump())
+
+
+TOOL = Tool(NAME, "List documents", DESCRIPTION, DocumentsArguments, DocumentsAnswer, documents)

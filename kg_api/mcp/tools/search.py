@@ -1,0 +1,114 @@
+"""Finding passages."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from kg_api.mcp.answers import Passage, ToolAnswer, cited
+from kg_api.mcp.library import Library
+from kg_api.mcp.paging import Listing, Paged, Walk
+from kg_api.mcp.tool import Tool, valid
+from kg_api.models.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, MatchedChunk, Mode, SourceHit, SourceSearch
+
+NAME = "search_sources"
+DESCRIPTION = """\
+Find passages of the user's documents that answer a question. Start here.
+
+Ask in plain words: a whole question finds by meaning, names and terms find by words, and `hybrid` does \
+both. Each hit is one paragraph, the best first, with the citation to quote it by. To read around a hit use \
+get_source_context. Few or poor hits: ask in other words, or for one thing at a time. Look at \
+list_ontologies first only when the search shall be narrowed."""
+
+
+class SearchArguments(Paged):
+    """What to find."""
+
+    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
+    """A question or words to look for; no query language."""
+    ontologies: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
+    """Only in these collections, as list_ontologies names them; unset: all."""
+    documents: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
+    """Only in documents of these names, as hits and list_documents name them."""
+    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] = 10
+    """How many hits."""
+    per_document: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] | None = None
+    """At most so many hits of one document, to see more documents."""
+    mode: Mode = "hybrid"
+    """`vector`: by meaning; `text`: by words; `hybrid`: both."""
+
+
+class Hit(Passage):
+    """A passage that was found."""
+
+    ontology: str
+    document: str
+    heading: list[str] = Field(default_factory=list[str])
+    """The headings above it, from the top."""
+    similarity: float | None = None
+    """Cosine of question and passage, -1 to 1; unset without a vector."""
+    matched: str | None = None
+    """Citation of what matched, where that is not the whole paragraph or goes beyond it."""
+    parent: str | None = None
+    """Citation of the larger part around it."""
+    duplicates: list[str] | None = None
+    """Ids of sources that say almost the same and were left out."""
+
+
+class SearchAnswer(ToolAnswer):
+    """What was found."""
+
+    hits: list[Hit]
+    """The best first."""
+
+
+def search(library: Library, arguments: SearchArguments) -> SearchAnswer:
+    """Find passages."""
+    walk = Walk(NAME, arguments)
+    asked = {
+        "query_text": arguments.query,
+        "ontology": arguments.ontologies,
+        "documents": arguments.documents,
+        "limit": arguments.limit,
+        "per_document": arguments.per_document,
+        "mode": arguments.mode,
+    }
+    found = library.search(valid(SourceSearch, asked))
+    hits = [hit_of(each) for each in found.sources]
+    frame = SearchAnswer(hits=[], degraded=found.degraded)
+    listing = Listing(hits, [hit.citation for hit in hits], "hits")
+    frame.hits, frame.more = walk.step(frame, listing)
+    return frame
+
+
+def hit_of(found: SourceHit) -> Hit:
+    """A hit as agents get it."""
+    return Hit(
+        citation=cited(found.source_id, found.start, found.end),
+        text=found.full_text,
+        ontology=found.ontology,
+        document=found.document,
+        heading=found.heading,
+        similarity=None if found.similarity is None else round(found.similarity, 4),
+        matched=_cited_part(found, found.chunk),
+        parent=_cited_part(found, found.parent),
+        duplicates=found.duplicates or None,
+    )
+
+
+def _cited_part(source: SourceHit, chunk: MatchedChunk | None) -> str | None:
+    """The citation of a chunk; none where it is the paragraph but for blanks, or another place as long.
+
+    A place as long as its source stands for the source, wherever that has moved since.
+    """
+    if chunk is None or chunk.end - chunk.start == source.end - source.start:
+        return None
+    if source.start <= chunk.start and chunk.end <= source.end:
+        before, behind = chunk.start - source.start, chunk.end - source.start
+        if not (source.full_text[:before] + source.full_text[behind:]).strip():
+            return None
+    return cited(source.source_id, chunk.start, chunk.end)
+
+
+TOOL = Tool(NAME, "Search passages", DESCRIPTION, SearchArguments, SearchAnswer, search)

@@ -1,0 +1,97 @@
+"""Finding passages that are like one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from kg_api.mcp.answers import Passage, ToolAnswer, cited
+from kg_api.mcp.citation import read_citation
+from kg_api.mcp.library import Library
+from kg_api.mcp.paging import Listing, Paged, Walk
+from kg_api.mcp.tool import Tool, valid
+from kg_api.models.search import MAX_LIMIT
+from kg_api.models.similarity import SimilarSearch, SimilarSource
+
+NAME = "find_similar_sources"
+DESCRIPTION = """\
+Find passages of other documents that say something like a passage at hand.
+
+Use it after search_sources, with the citation of a hit: to see who else says so, to compare documents, or \
+to find copies (`near_duplicate`). It takes a passage, not a question; for a question use search_sources."""
+
+
+class SimilarArguments(Paged):
+    """What to compare with."""
+
+    citation: Annotated[str, Field(min_length=1, max_length=200)]
+    """The citation or source id of the passage at hand."""
+    ontologies: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
+    """Only in these collections; unset: all."""
+    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] = 10
+    """How many passages."""
+    min_similarity: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None = None
+    """Leave out what is less similar, by cosine."""
+    same_document: Annotated[bool, Field(strict=True)] = False
+    """Look in the passage's own document too."""
+
+
+class Similar(Passage):
+    """A passage that is like the one asked for."""
+
+    ontology: str
+    document: str
+    heading: list[str] = Field(default_factory=list[str])
+    """The headings above it, from the top."""
+    similarity: float | None = None
+    """Cosine of both, -1 to 1; unset where only words were compared."""
+    near_duplicate: bool
+    """Whether it says almost the same."""
+    duplicates: list[str] | None = None
+    """Ids of sources that say almost the same as this one, and were left out."""
+
+
+class SimilarAnswer(ToolAnswer):
+    """What is like a passage."""
+
+    source: str
+    """Citation of the whole paragraph that was compared."""
+    similar: list[Similar]
+    """The most similar first."""
+
+
+def similar(library: Library, arguments: SimilarArguments) -> SimilarAnswer:
+    """Find similar passages."""
+    walk = Walk(NAME, arguments)
+    source_id, _ = read_citation(arguments.citation)
+    asked = {
+        "ontology": arguments.ontologies,
+        "limit": arguments.limit,
+        "min_similarity": arguments.min_similarity,
+        "same_document": arguments.same_document,
+    }
+    found = library.similar(source_id, valid(SimilarSearch, asked))
+    own = found.source
+    passages = [_passage(each) for each in found.sources]
+    source = cited(own.source_id, own.start, own.end)
+    frame = SimilarAnswer(source=source, similar=[], degraded=found.degraded)
+    listing = Listing(passages, [each.citation for each in passages], "passages")
+    frame.similar, frame.more = walk.step(frame, listing)
+    return frame
+
+
+def _passage(found: SimilarSource) -> Similar:
+    return Similar(
+        citation=cited(found.source_id, found.start, found.end),
+        text=found.full_text,
+        ontology=found.ontology,
+        document=found.document,
+        heading=found.heading,
+        similarity=None if found.similarity is None else round(found.similarity, 4),
+        near_duplicate=found.near_duplicate,
+        duplicates=[each.source_id for each in found.duplicates] or None,
+    )
+
+
+TOOL = Tool(NAME, "Find similar passages", DESCRIPTION, SimilarArguments, SimilarAnswer, similar)

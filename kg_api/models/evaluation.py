@@ -1,0 +1,193 @@
+"""Evaluation: question sets, what a search answered, and results as they are saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from kg_api.models.base import Answer
+from kg_api.models.parsing import Format
+
+RESULT_FORMAT = 1
+"""Version of the saved results."""
+
+Target = Literal["documents", "spans"]
+"""What counts as found: the right documents, or the exact spans that answer."""
+Tier = Literal["pilot", "standard", "full"]
+Titles = Literal["above", "field"]
+"""Where the title of a set's document goes: beside its text, and `above` it too, or not."""
+Passage = Literal["chunk", "source", "parent"]
+"""Which part of a hit counts as read, where spans are measured."""
+TIERS: dict[Tier, int | None] = {"pilot": 50, "standard": 300, "full": None}
+"""How many questions are asked; None: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetDocument:
+    """One document of a question set, with its text as the set has it."""
+
+    document: str
+    text: str
+    title: str = ""
+    format: Format | None = None
+    """Unset: the set does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An exact span that answers a question; code points of the document's text, end excluded."""
+
+    document: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetQuery:
+    """One question and what answers it."""
+
+    query_id: str
+    text: str
+    relevant: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How relevant documents are, by name; what is not there is not relevant."""
+    references: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """Documents, questions, and which answer which."""
+
+    name: str
+    documents: tuple[SetDocument, ...]
+    queries: tuple[SetQuery, ...]
+    """Those that something answers."""
+    notes: tuple[str, ...]
+    """What a person should know, such as questions that nothing answers."""
+    corpus_hash: str
+    """Of the documents."""
+    data_hash: str
+    """Of documents, questions and judgements."""
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """What it can measure, the usual one first."""
+        found: list[Target] = []
+        if any(query.relevant for query in self.queries):
+            found.append("documents")
+        if any(query.references for query in self.queries):
+            found.append("spans")
+        return tuple(found)
+
+
+class Found(Answer):
+    """One hit of a search: a part of a document, in code points of the set's own text."""
+
+    document: str
+    start: int
+    end: int
+
+
+class Asked(Answer):
+    """A question that was asked, and what came."""
+
+    query_id: str
+    found: list[Found]
+    """The best first."""
+    ms: float
+    """The whole request as the client saw it."""
+    timings_ms: dict[str, float] = Field(default_factory=dict[str, float])
+    """The service's own stages."""
+    degraded: list[str] = Field(default_factory=list[str])
+    """Parts of the search that could not be done as asked."""
+
+
+class EvalData(Answer):
+    """What was asked of what."""
+
+    name: str
+    hash: str
+    """Of documents, questions and judgements; results of different hashes are not compared."""
+    documents: int
+    queries: int
+    """Questions that something answers."""
+    asked: int
+    sample: str
+    """Hash of the questions that were asked."""
+    notes: list[str]
+
+
+class EvalResult(Answer):
+    """What a run measured, and all that is needed to do it again."""
+
+    format: int = RESULT_FORMAT
+    key: str
+    """Hash of data, questions, configuration and code: what has the same was the same run."""
+    label: str
+    target: Target
+    metrics: dict[str, float]
+    """Means over the questions."""
+    intervals: dict[str, tuple[float, float]]
+    """95 % bootstrap intervals of the means."""
+    latency_ms: dict[str, float]
+    """Of the whole request, as the client saw it."""
+    stages_ms: dict[str, dict[str, float]]
+    """Of the service's own stages."""
+    degraded: dict[str, int]
+    """How many answers lacked which part; empty is as it should be."""
+    config: dict[str, Any]
+    data: EvalData
+    kg: dict[str, Any]
+    """Version of the service, commit, hash of the code."""
+    machine: dict[str, Any]
+    started_at: datetime
+    finished_at: datetime
+    seconds: float
+    """Of all requests together."""
+    per_query: dict[str, dict[str, float]]
+    """Scores of each question."""
+    query_ms: dict[str, float]
+    """Latency of each question."""
+
+
+class PairedTest(Answer):
+    """One configuration against the baseline, in one metric, on the same questions."""
+
+    metric: str
+    label: str
+    baseline: str
+    mean: float
+    baseline_mean: float
+    difference: float
+    interval: tuple[float, float]
+    """95 % bootstrap interval of the difference."""
+    wins: int
+    ties: int
+    losses: int
+    p_t: float
+    """Paired t-test, two-sided."""
+    p_randomisation: float
+    """Paired randomisation test, two-sided."""
+    p_holm: float
+    """`p_randomisation`, corrected by Holm for all configurations compared in this metric."""
+    significant: bool
+    """Whether `p_holm` is below 0.05."""
+
+
+class Comparison(Answer):
+    """Several results on the same questions."""
+
+    baseline: str
+    data: EvalData
+    labels: list[str]
+    metrics: dict[str, dict[str, float]]
+    """By label, then by metric."""
+    intervals: dict[str, dict[str, tuple[float, float]]]
+    latency_ms: dict[str, dict[str, float]]
+    degraded: dict[str, dict[str, int]]
+    tests: list[PairedTest]
+    results: dict[str, str] = Field(default_factory=dict[str, str])
+    """The saved result of each label."""

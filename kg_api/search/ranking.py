@@ -1,0 +1,179 @@
+"""From what the lanes found to an order: fuse, leave out, read again, make different. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.graph.passages import Found
+from kg_api.models.search import GroupBy, Ranks, SourceSearch
+from kg_api.models.spaces import Contrast
+from kg_api.search.diversity import marginal_relevance, most_of_each, similarities
+from kg_api.search.duplicates import near_duplicates
+from kg_api.search.fusion import USUAL, Fused, LaneScores, Part, fuse
+from kg_api.search.lanes import TEXT, VECTOR, Lanes, identity_of
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something that was found, with all that brought it to its place."""
+
+    found: Found
+    identity: str
+    score: float
+    """What the hits are ordered by at the moment."""
+    parts: tuple[Part, ...] = ()
+    fused_rank: int = 0
+    fused_score: float = 0.0
+    rerank_score: float | None = None
+    rerank_rank: int | None = None
+    mmr_rank: int | None = None
+    duplicates: tuple[str, ...] = ()
+
+    @property
+    def ranks(self) -> Ranks:
+        """A source is in one ontology and so in one space: one vector lane at most has it."""
+        vector = [part.rank for part in self.parts if part.lane != TEXT and part.rank is not None]
+        text = [part.rank for part in self.parts if part.lane == TEXT]
+        return Ranks(vector=min(vector, default=None), text=text[0] if text else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How the lanes are joined."""
+
+    request: SourceSearch
+    contrasts: Mapping[str, Contrast | None]
+    """Of each space's model."""
+    space_of: Callable[[str], str]
+    """The space that an ontology answers by."""
+
+
+def fused(lanes: Lanes, measure: Measure) -> list[Hit]:
+    """All that was found, fused; of a parent only its best child, unless each chunk is a hit."""
+    group_by = measure.request.group_by
+    found = _found(lanes, group_by)
+    request = measure.request
+    joined = fuse(
+        _lane_scores(lanes, measure),
+        request.fusion,
+        rrf_k=request.rrf_k,
+        vector_weight=request.vector_weight,
+    )
+    hits = [
+        _hit(found[identity], identity, rank, each) for rank, (identity, each) in enumerate(joined.items(), 1)
+    ]
+    return hits if group_by == "chunk" else _first_of_each_parent(hits)
+
+
+def similar_enough(
+    hits: Iterable[Hit], least: float | None, unmeasured: Callable[[str], bool] = lambda _: False
+) -> list[Hit]:
+    """Those that are at least so similar.
+
+    Args:
+        hits: in their order.
+        least: what is less similar, or has no vector, is left out.
+        unmeasured: whether the question has no vector in an ontology's space; there nothing is left out.
+    """
+    return [
+        hit
+        for hit in hits
+        if least is None
+        or unmeasured(hit.found.place.ontology)
+        or (hit.found.similarity is not None and hit.found.similarity >= least)
+    ]
+
+
+def reranked(hits: Sequence[Hit], scores: Sequence[float], blended: Sequence[float]) -> list[Hit]:
+    """Hits that were read, in the order of their blended scores."""
+    given = zip(hits, scores, blended, strict=True)
+    read = [replace(hit, score=value, rerank_score=score) for hit, score, value in given]
+    ordered = sorted(read, key=lambda hit: (-hit.score, hit.fused_rank))
+    return [replace(hit, rerank_rank=rank) for rank, hit in enumerate(ordered, start=1)]
+
+
+def behind(first: Sequence[Hit], rest: Sequence[Hit]) -> list[Hit]:
+    """Hits that were not read, in their order, with scores below those that were."""
+    if not first:
+        return list(rest)
+    least = min(hit.score for hit in first)
+    return [replace(hit, score=least - number) for number, hit in enumerate(rest, start=1)]
+
+
+def without_duplicates(hits: Sequence[Hit]) -> list[Hit]:
+    """The first of each group of near-duplicates, naming the others."""
+    groups = near_duplicates([hit.found.place.full_text for hit in hits])
+    return [
+        replace(hits[first], duplicates=tuple(hits[other].found.place.source_id for other in others))
+        for first, *others in groups
+    ]
+
+
+def per_document(hits: Sequence[Hit], most: int) -> list[Hit]:
+    """At most so many of a document."""
+    return most_of_each(hits, lambda hit: hit.found.place.document_id, most)
+
+
+def diverse(
+    hits: Sequence[Hit],
+    vectors: Mapping[str, NDArray[np.float32]],
+    measure: Measure,
+    limit: int,
+) -> list[Hit]:
+    """In the order of maximal marginal relevance; one without a vector counts as unlike all others."""
+    weight = measure.request.mmr_lambda
+    if weight is None:
+        return list(hits)
+    spaces = [measure.space_of(hit.found.place.ontology) for hit in hits]
+    near = similarities([vectors.get(hit.identity) for hit in hits], spaces)
+    chosen = marginal_relevance([hit.score for hit in hits], near, weight, limit)
+    return [replace(hits[at], score=value, mmr_rank=rank) for rank, (at, value) in enumerate(chosen, start=1)]
+
+
+def _lane_scores(lanes: Lanes, measure: Measure) -> list[LaneScores]:
+    given: list[LaneScores] = []
+    for name, lane in lanes.asked.items():
+        best_first: dict[str, float] = {}
+        for each in lane:
+            best_first.setdefault(identity_of(each, measure.request.group_by), each.score)
+        slug = name.removeprefix(VECTOR)
+        if name == TEXT:
+            given.append(LaneScores(name, best_first))
+        else:
+            contrast = measure.contrasts.get(slug) or USUAL
+            given.append(LaneScores(name, best_first, _further(lanes, slug, measure), contrast))
+    return given
+
+
+def _further(lanes: Lanes, slug: str, measure: Measure) -> dict[str, float]:
+    """The similarity of what words found, where it is of this lane's model."""
+    return {
+        identity_of(each, measure.request.group_by): each.similarity
+        for each in lanes.text or ()
+        if each.similarity is not None and measure.space_of(each.place.ontology) == slug
+    }
+
+
+def _found(lanes: Lanes, group_by: GroupBy) -> dict[str, Found]:
+    """By identity; what a lane of vectors says is preferred, for it knows the chunk that matched."""
+    return {
+        identity_of(each, group_by): each
+        for lane in reversed([*lanes.asked.values()])
+        for each in reversed(lane)
+    }
+
+
+def _hit(found: Found, identity: str, rank: int, each: Fused) -> Hit:
+    return Hit(found, identity, each.score, each.parts, fused_rank=rank, fused_score=each.score)
+
+
+def _first_of_each_parent(hits: Iterable[Hit]) -> list[Hit]:
+    def parent(hit: Hit) -> str:
+        chunk = hit.found.chunk
+        return hit.identity if chunk is None or chunk.parent_id is None else chunk.parent_id
+
+    return most_of_each(hits, parent, 1)

@@ -1,0 +1,44 @@
+"""The parts of two sources that are near to each other, as the answer shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kg_api.graph.database import Graph
+from kg_api.graph.passages import ChunkText, chunk_texts
+from kg_api.graph.similar import Part
+from kg_api.models.search import MatchedChunk, Place
+from kg_api.models.similarity import SimilarSource
+from kg_api.similarity.grouping import Group
+
+
+def told(graph: Graph, own: Place, parts: list[Part], groups: Iterable[Group]) -> list[SimilarSource]:
+    """Groups of what is near to a source, with the texts of their nearest chunks."""
+    groups = list(groups)
+    wanted = [each.first.chunk_id for each in groups] + [parts[each.first.part].chunk_id for each in groups]
+    texts = chunk_texts(graph, [identity for identity in wanted if identity is not None])
+    return [
+        SimilarSource(
+            **group.first.place.model_dump(),
+            similarity=group.first.similarity,
+            score=group.first.similarity,
+            chunk=matched(group.first.place, group.first.chunk_id, texts),
+            own_chunk=matched(own, parts[group.first.part].chunk_id, texts),
+            near_duplicate=group.near_duplicate,
+            duplicates=group.duplicates,
+        )
+        for group in groups
+    ]
+
+
+def matched(
+    place: Place, chunk_id: str | None = None, texts: Mapping[str, ChunkText] | None = None
+) -> MatchedChunk:
+    """A chunk, or the whole source where it has none, without the blanks around it."""
+    whole = ChunkText(place.full_text, place.start, place.end, (place.source_id,))
+    part = (
+        whole if chunk_id is None else (texts or {}).get(chunk_id, whole)
+    )  # a chunk may have gone meanwhile
+    start = part.start + len(part.text) - len(part.text.lstrip())
+    text = part.text.strip()
+    return MatchedChunk(text=text, start=start, end=start + len(text), source_ids=list(part.source_ids))

@@ -1,0 +1,68 @@
+"""Which ontologies can be compared with a source: those that the same model answers. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kg_api.graph.spaces import Space
+from kg_api.models.search import Degradation
+from kg_api.spaces.plans import Known
+
+MOST_TOLD = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Comparable:
+    """Where vectors of one model are."""
+
+    space: Space
+    slots: list[tuple[Space, list[str]]]
+    """Each slot of the space, and the ontologies that it answers; both slots have the same model."""
+    elsewhere: list[str]
+    """Ontologies that another model answers."""
+
+    @property
+    def ontologies(self) -> list[str]:
+        """All that can be compared."""
+        return [name for _, names in self.slots for name in names]
+
+    def told(self) -> list[Degradation]:
+        """What cannot be compared, if there is anything."""
+        if not self.elsewhere:
+            return []
+        more = " and more" if len(self.elsewhere) > MOST_TOLD else ""
+        effect = (
+            f"vectors of two models cannot be compared, so these ontologies, which another space than "
+            f"{self.space.slug!r} answers, were left out: {', '.join(self.elsewhere[:MOST_TOLD])}{more}"
+        )
+        return [Degradation(part="vectors", effect=effect)]
+
+
+def answering(known: Known) -> dict[str, Space]:
+    """The slot of a space that answers for each ontology."""
+    return {name: standing.answering.space for name, standing in known.standings.items()}
+
+
+def space_of(ontology: str, known: Known) -> Space:
+    """The slot of a space that answers for an ontology."""
+    standing = known.standings.get(ontology)
+    return standing.answering.space if standing else known.new
+
+
+def comparable(space: Space, wanted: Sequence[str] | None, known: Known) -> Comparable:
+    """Work out what can be compared with vectors of a space.
+
+    Args:
+        space: whose vectors they are, in either slot.
+        wanted: ontologies to look into; None: all. One that is not there finds nothing.
+        known: all ontologies.
+    """
+    spaces = answering(known)
+    names = [name for name in (spaces if wanted is None else wanted) if name in spaces]
+    slots: dict[str, tuple[Space, list[str]]] = {}
+    for name in names:
+        if spaces[name].slug == space.slug:
+            slots.setdefault(spaces[name].key, (spaces[name], []))[1].append(name)
+    elsewhere = sorted(name for name in names if spaces[name].slug != space.slug)
+    return Comparable(space, list(slots.values()), elsewhere)

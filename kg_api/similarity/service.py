@@ -1,0 +1,159 @@
+"""What is like a source, in other documents and other ontologies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kg_api.errors import Unavailable
+from kg_api.graph.database import Graph
+from kg_api.graph.library import find_source
+from kg_api.graph.similar import Asked, Near, Part, nearest, vectors_of
+from kg_api.models.search import Degradation, Place
+from kg_api.models.similarity import GraphRequest, SimilarSearch, SimilarSource, SimilarSources, SourceGraph
+from kg_api.search.readiness import EmbeddingWatch, IndexWatch
+from kg_api.search.service import TEXT_INDEX
+from kg_api.search.timing import Stopwatch
+from kg_api.similarity.grouping import Group, each_once, grouped
+from kg_api.similarity.parts import told
+from kg_api.similarity.scope import Comparable, answering, comparable, space_of
+from kg_api.similarity.source_graph import build_graph
+from kg_api.similarity.under_way import under_way
+from kg_api.similarity.words import similar_by_words, why
+from kg_api.spaces.plans import Known, PlanWatch
+
+FIRST_DEPTH = 50
+MOST_BY_INDEX = 1000
+"""Passages that are asked of the index; when so many are too few, every vector is compared."""
+MOST = 10_000
+MOST_PARTS = 16
+"""Chunks of one source that are compared; of more, so many that are spread evenly."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """What was found, and how far it was looked for."""
+
+    groups: list[Group]
+    exact: bool
+    more: bool
+    """Whether there is more behind it that was not looked at."""
+
+
+class SimilarityService:
+    """Finds sources that are like others, and the graph that they make."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._plans = PlanWatch(graph)
+        self._indexes = IndexWatch(graph)
+        self._progress = EmbeddingWatch(graph)
+
+    def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
+        """Find passages of other documents that are like a source. What could not be done is told.
+
+        Raises:
+            NotFound: there is no such source.
+            Unavailable: the source has no vector, and the full-text index does not answer.
+        """
+        watch = Stopwatch()
+        own = find_source(self._graph, source_id)
+        known = self._plans.known([own.ontology, *(request.ontologies or ())])
+        with watch.stage("vectors"):
+            parts = self._parts(own, known)
+        if not parts:
+            return self._by_words(own, request, watch)
+        scope = comparable(space_of(own.ontology, known), request.ontologies, known)
+        with watch.stage("nearest"):
+            sources, degraded = self._by_vectors(own, parts, scope, request)
+        return SimilarSources(
+            source=own,
+            by="vector",
+            space=scope.space.slug,
+            sources=sources,
+            degraded=[*degraded, *scope.told(), *under_way(self._progress.read(), scope.ontologies)],
+            timings_ms=watch.milliseconds(),
+        )
+
+    def graph(self, request: GraphRequest) -> SourceGraph:
+        """Connect sources with those that are most similar to them.
+
+        Raises:
+            NotFound: one of the sources to begin with is not there.
+            InvalidInput: the filters name too many documents.
+        """
+        known = self._plans.known(request.ontologies or (), fresh=request.documents is not None)
+        return build_graph(self._graph, request, known, self._progress)
+
+    def _parts(self, own: Place, known: Known) -> list[Part]:
+        found = vectors_of(self._graph, [own.source_id], answering(known), known.new)
+        return evenly(found.get(own.source_id, []), MOST_PARTS)
+
+    def _by_vectors(
+        self, own: Place, parts: list[Part], scope: Comparable, request: SimilarSearch
+    ) -> tuple[list[SimilarSource], list[Degradation]]:
+        waiting = self._indexes.populating(*(space.index_name for space, _ in scope.slots))
+        asked = Asked(own, parts, same_document=request.same_document)
+        reached = self._reach(asked, scope, request, exact=request.exact or bool(waiting))
+        degraded = [
+            Degradation(part="vector_index", effect=f"the index {name} is {state}: every vector was compared")
+            for name, state in waiting.items()
+        ]
+        if reached.more and len(reached.groups) < request.limit:
+            effect = (
+                f"the {MOST:,} nearest passages are near-duplicates; what is behind them was not looked at"
+            )
+            degraded.append(Degradation(part="vectors", effect=effect))
+        return told(self._graph, own, parts, reached.groups[: request.limit]), degraded
+
+    def _reach(self, asked: Asked, scope: Comparable, request: SimilarSearch, *, exact: bool) -> _Reached:
+        """Look further until there is enough: filters and grouping never shrink the answer."""
+        depth = max(FIRST_DEPTH, 3 * request.limit)
+        while True:
+            found, more = self._nearest(asked, scope, depth, exact=exact)
+            own, least = asked.place, request.min_similarity
+            once = list(each_once(found, own.source_id, least))
+            groups = grouped(own, once, together=request.group_duplicates)
+            more = more and (least is None or found[-1].similarity >= least)
+            if len(groups) >= request.limit or not more or depth >= MOST:
+                return _Reached(groups, exact, more)
+            depth = min(MOST, 4 * depth)
+            exact = exact or depth > MOST_BY_INDEX
+
+    def _nearest(
+        self, asked: Asked, scope: Comparable, depth: int, *, exact: bool
+    ) -> tuple[list[Near], bool]:
+        """In both slots of the space, where both answer."""
+        slots = [
+            nearest(self._graph, [asked], space, names, depth, exact=exact) for space, names in scope.slots
+        ]
+        found = [near for nears, _ in slots for near in nears]
+        best_first = sorted(found, key=lambda near: -near.similarity)
+        return best_first, any(more for _, more in slots)
+
+    def _by_words(self, own: Place, request: SimilarSearch, watch: Stopwatch) -> SimilarSources:
+        waiting = self._indexes.populating(TEXT_INDEX)
+        if waiting:
+            raise Unavailable(
+                f"the source has no vector yet, and the full-text index is {waiting[TEXT_INDEX]}; "
+                "try again in a moment"
+            )
+        with watch.stage("text"):
+            sources = similar_by_words(self._graph, own, request)
+        return SimilarSources(
+            source=own,
+            by="text",
+            space=None,
+            sources=sources,
+            degraded=why(own, request),
+            timings_ms=watch.milliseconds(),
+        )
+
+
+def evenly(parts: Sequence[Part], most: int) -> list[Part]:
+    """All of them, or so many that are spread evenly."""
+    if len(parts) <= most:
+        return list(parts)
+    return [parts[int(at)] for at in np.linspace(0, len(parts) - 1, most)]

@@ -1,0 +1,114 @@
+"""The graph of sources that are similar."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from kg_api.graph.database import Graph
+from kg_api.graph.similar import Part, vectors_of
+from kg_api.models.search import Degradation, Place
+from kg_api.models.similarity import GraphRequest, SourceEdge, SourceGraph, SourceNode
+from kg_api.search.duplicates import near_duplicates
+from kg_api.search.readiness import EmbeddingWatch
+from kg_api.search.timing import Stopwatch
+from kg_api.similarity.edges import Vectors, nearest_pairs
+from kg_api.similarity.nodes import Chosen, chosen
+from kg_api.similarity.scope import answering, space_of
+from kg_api.similarity.under_way import under_way
+from kg_api.spaces.plans import Known
+
+Pairs = Mapping[tuple[int, int], float]
+_PLACE = set(SourceNode.model_fields) - {"degree", "group"}
+
+
+def build_graph(graph: Graph, request: GraphRequest, known: Known, progress: EmbeddingWatch) -> SourceGraph:
+    """Choose the nodes, read their vectors, and compare every pair.
+
+    Raises:
+        NotFound: one of the sources to begin with is not there.
+        InvalidInput: the filters name too many documents.
+    """
+    watch = Stopwatch()
+    with watch.stage("nodes"):
+        nodes = chosen(graph, request, known)
+    places = nodes.places
+    with watch.stage("vectors"):
+        ids = [place.source_id for place in places]
+        vectors = vectors_of(graph, ids, answering(known), known.new)
+    with watch.stage("edges"):
+        pairs = _pairs(places, vectors, known, request)
+    with watch.stage("groups"):
+        groups = [group for group in near_duplicates([place.full_text for place in places]) if group[1:]]
+    of_group = {number: at for at, group in enumerate(groups) for number in group}
+    spaces = sorted({space_of(place.ontology, known).slug for place in places})
+    return SourceGraph(
+        nodes=_nodes(places, pairs, of_group),
+        edges=_edges(places, pairs, of_group),
+        groups=[[places[number].source_id for number in group] for group in groups],
+        total=nodes.total,
+        truncated=nodes.total > len(places),
+        spaces=spaces,
+        degraded=[
+            *_told(nodes, vectors, spaces),
+            *under_way(progress.read(), {place.ontology for place in places}),
+        ],
+        timings_ms=watch.milliseconds(),
+    )
+
+
+def _pairs(
+    places: Sequence[Place], vectors: Mapping[str, Sequence[Part]], known: Known, request: GraphRequest
+) -> dict[tuple[int, int], float]:
+    """The edges by the numbers of their places, each model's by itself."""
+    models: dict[str, list[int]] = {}
+    for number, place in enumerate(places):
+        if vectors.get(place.source_id):
+            models.setdefault(space_of(place.ontology, known).slug, []).append(number)
+    pairs: dict[tuple[int, int], float] = {}
+    for numbers in models.values():
+        found = nearest_pairs(
+            Vectors.of([[part.vector for part in vectors[places[at].source_id]] for at in numbers]),
+            [places[at].document_id for at in numbers],
+            request.neighbours,
+            request.min_similarity,
+            across=request.across_documents_only,
+        )
+        pairs |= {(numbers[a], numbers[b]): similarity for (a, b), similarity in found.items()}
+    return pairs
+
+
+def _nodes(places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int]) -> list[SourceNode]:
+    degrees = Counter(end for pair in pairs for end in pair)
+    return [
+        SourceNode(**place.model_dump(include=_PLACE), degree=degrees[number], group=groups.get(number))
+        for number, place in enumerate(places)
+    ]
+
+
+def _edges(places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int]) -> list[SourceEdge]:
+    nearest_first = sorted(pairs.items(), key=lambda each: (-each[1], each[0]))
+    return [
+        SourceEdge(
+            a=places[a].source_id,
+            b=places[b].source_id,
+            similarity=min(1.0, similarity),
+            near_duplicate=a in groups and groups[a] == groups.get(b),
+        )
+        for (a, b), similarity in nearest_first
+    ]
+
+
+def _told(nodes: Chosen, vectors: Mapping[str, Sequence[Part]], spaces: Sequence[str]) -> list[Degradation]:
+    told = list(nodes.degraded)
+    missing = sum(not vectors.get(place.source_id) for place in nodes.places)
+    if missing:
+        effect = f"{missing} of {len(nodes.places)} sources have no vector yet: they have no edges"
+        told.append(Degradation(part="vectors", effect=effect))
+    if len(spaces) > 1:
+        effect = f"sources of different spaces cannot be compared and have no edges: {', '.join(spaces)}"
+        told.append(Degradation(part="vectors", effect=effect))
+    if nodes.total > len(nodes.places):
+        effect = f"{len(nodes.places):,} of {nodes.total:,} sources; raise max_nodes, or name documents"
+        told.append(Degradation(part="query", effect=effect))
+    return told

@@ -1,0 +1,71 @@
+"""What is like a source by its words: for sources that have no vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from kg_api.graph.database import Graph
+from kg_api.graph.passages import Found, SpaceVectors, by_text
+from kg_api.models.identity import scope_of_document
+from kg_api.models.search import Degradation, Place
+from kg_api.models.similarity import SimilarSearch, SimilarSource
+from kg_api.search.fulltext import MAX_TERMS, lucene_queries, terms
+from kg_api.similarity.grouping import duplicate_of, together_by_words
+from kg_api.similarity.parts import matched
+
+NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})
+MOST = 1000
+
+
+def similar_by_words(graph: Graph, own: Place, request: SimilarSearch) -> list[SimilarSource]:
+    """The sources that share most words with one, the best first."""
+    limit = max(50, 3 * request.limit)
+    while True:
+        found = _found(graph, own, request, limit)
+        groups = _groups(own, found, together=request.group_duplicates)
+        if len(groups) >= request.limit or len(found) < limit - 1 or limit >= MOST:
+            return groups[: request.limit]
+        limit = min(MOST, 4 * limit)
+
+
+def why(own: Place, request: SimilarSearch) -> list[Degradation]:
+    """What is different when words are compared."""
+    effect = "the source has no vector yet: what shares its words was looked for, which says less"
+    told = [Degradation(part="vectors", effect=effect)]
+    left_out = len(terms(own.full_text)) - MAX_TERMS
+    if left_out > 0:
+        effect = f"its first {MAX_TERMS} words were used, {left_out} were left out"
+        told.append(Degradation(part="query", effect=effect))
+    if request.min_similarity is not None:
+        told.append(Degradation(part="query", effect="min_similarity was not applied: it needs vectors"))
+    return told
+
+
+def _found(graph: Graph, own: Place, request: SimilarSearch, limit: int) -> list[Found]:
+    queries = lucene_queries(terms(own.full_text), request.ontologies)
+    if not request.same_document:
+        queries = [f"{query} -scope:{scope_of_document(own.document_id)}" for query in queries]
+    every = chain.from_iterable(by_text(graph, query, NO_VECTORS, limit) for query in queries)
+    best = sorted(every, key=lambda each: (-each.score, each.place.source_id))[:limit]
+    return [each for each in best if each.place.source_id != own.source_id]
+
+
+def _groups(own: Place, found: Sequence[Found], *, together: bool) -> list[SimilarSource]:
+    groups = together_by_words(own, [each.place for each in found], together=together)
+    return [
+        _told(own, found[first], [found[other] for other in others], near_duplicate=copy)
+        for copy, (first, *others) in groups
+    ]
+
+
+def _told(own: Place, found: Found, others: Sequence[Found], *, near_duplicate: bool) -> SimilarSource:
+    return SimilarSource(
+        **found.place.model_dump(),
+        similarity=None,
+        score=found.score,
+        chunk=matched(found.place),
+        own_chunk=matched(own),
+        near_duplicate=near_duplicate,
+        duplicates=[duplicate_of(other.place, None) for other in others],
+    )

@@ -1,0 +1,77 @@
+"""The MCP server at /mcp, over streamable HTTP: one request, one answer; no sessions are kept.
+
+The present protocol has none, and clients of the one before are served each request by itself, so nothing
+grows with the number of clients. There is nothing to listen to: GET is refused, as the protocol allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
+
+from kg_api.errors import Unavailable
+from kg_api.mcp.in_process import ContainerLibrary
+from kg_api.mcp.server import make_server
+from kg_api.settings import ApiSettings
+from kg_api.web.opening import Opening
+from kg_api.web.origin import is_loopback
+
+PATH = "/mcp"
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+class McpMount:
+    """Answers at /mcp while `running`.
+
+    Args:
+        opening: gives the container, once it is open.
+        settings: of the service.
+    """
+
+    def __init__(self, opening: Opening, settings: ApiSettings) -> None:
+        self._library = ContainerLibrary(opening.container)
+        self._settings = settings
+        self._manager: StreamableHTTPSessionManager | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Serve within the context."""
+        self._manager = StreamableHTTPSessionManager(
+            make_server(self._library),
+            json_response=True,
+            stateless=True,
+            security_settings=security(self._settings.host),
+            max_request_body_size=self._settings.max_request_bytes,
+        )
+        async with self._manager.run():
+            yield
+        self._manager = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request (ASGI)."""
+        if scope["method"] != "POST":
+            raise HTTPException(405, "MCP is spoken here by POST", headers={"Allow": "POST"})
+        if self._manager is None:
+            raise Unavailable("not ready yet: the service is starting or ending")
+        await self._manager.handle_request(scope, receive, send)
+
+
+def security(host: str) -> TransportSecuritySettings:
+    """The SDK's own check of Host and Origin, to the same end as OriginCheck, which comes before it.
+
+    Its lists cannot say "the Origin is the Host", which a service for other machines goes by: so there it is
+    off, and OriginCheck alone stands guard.
+    """
+    if not is_loopback(host):
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    names = {*LOOPBACK, f"[{host}]" if ":" in host else host}
+    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in sorted(names)]
+    return TransportSecuritySettings(
+        allowed_hosts=[each for name in sorted(names) for each in (name, f"{name}:*")],
+        allowed_origins=[each for origin in origins for each in (origin, f"{origin}:*")],
+    )

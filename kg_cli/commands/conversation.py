@@ -1,0 +1,56 @@
+"""Taking a conversation in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(conversation)
+
+
+def conversation(
+    file: Annotated[
+        Path, typer.Argument(help="JSON or JSON Lines; - reads standard input.", allow_dash=True)
+    ],
+    *,
+    ontology: Annotated[str, typer.Option("--ontology", "-o", help="The collection it goes to.")],
+    title: Annotated[
+        str, typer.Option("--title", "-t", help="Its title, and its name: the same again replaces it.")
+    ],
+    wait: Annotated[bool, typer.Option("--wait", help="End when the embeddings are there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the REST answer.")] = False,
+) -> None:
+    """Take in a conversation as one document, each message a section of its own.
+
+    The file is a JSON list of messages, or has one on each line. A message has author, text and, if it is
+    known, timestamp (ISO 8601 with a zone). When it has gone on, the same title again embeds what is new.
+
+    Example: kg conversation standup.jsonl --ontology talks --title "Standup of 1 March" --wait
+    """
+    from rich.text import Text
+
+    from kg_cli import console
+    from kg_cli.connect import open_client
+    from kg_cli.conversations import read_messages
+    from kg_cli.waiting import wait_until_embedded
+
+    messages = read_messages(file)
+    with open_client() as client:
+        told = client.ingest_conversation(messages, ontology=ontology, title=title)
+        if wait:
+            wait_until_embedded(client, ontology, [told.job_id] if told.job_id else [])
+    if as_json:
+        console.print_json(told.model_dump(mode="json"))
+        return
+    sources = told.sources
+    changes = f"{sources.added} sources added, {sources.kept} kept, {sources.removed} removed"
+    console.stdout().print(
+        Text(f"{told.ontology} / {told.document}: {told.change}; {changes}"), soft_wrap=True
+    )
+    for note in told.notes:
+        console.stdout().print(Text(f"  note: {note}"), soft_wrap=True)

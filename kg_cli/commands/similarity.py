@@ -1,0 +1,105 @@
+"""What is like a passage, and which passages are alike."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Ontologies = Annotated[
+    list[str] | None, typer.Option("--ontology", "-o", help="Only in this one; repeat for several.")
+]
+Least = Annotated[
+    float | None, typer.Option(min=-1, max=1, help="Leave out what is of lower cosine similarity.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(similar)
+    app.command("source-graph")(source_graph)
+
+
+def similar(
+    source: Annotated[str, typer.Argument(help="Id of a source, as `kg search` gives it.")],
+    *,
+    ontology: Ontologies = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many.")] = 10,
+    min_similarity: Least = None,
+    same_document: Annotated[
+        bool, typer.Option("--same-document", help="Look in the passage's own document too.")
+    ] = False,
+    each: Annotated[
+        bool, typer.Option("--each", help="Give near-duplicates one by one, not together.")
+    ] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Compare with every vector, not by the approximate index.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find passages of other documents, in all ontologies, that are like a passage.
+
+    Example: kg similar 3f2a9c... --limit 5
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json
+    from kg_cli.similarities import print_similar
+
+    with open_client() as client:
+        answer = client.similar_sources(
+            source,
+            ontology=ontology,
+            limit=limit,
+            min_similarity=min_similarity,
+            same_document=same_document,
+            group_duplicates=not each,
+            exact=exact,
+        )
+    if as_json:
+        print_json(answer.model_dump(mode="json"))
+    else:
+        print_similar(answer)
+
+
+def source_graph(
+    *,
+    source: Annotated[
+        list[str] | None, typer.Option("--source", "-s", help="Begin with this source; repeat for several.")
+    ] = None,
+    ontology: Ontologies = None,
+    document: Annotated[
+        list[str] | None, typer.Option("--document", "-d", help="Only this document; repeat for several.")
+    ] = None,
+    neighbours: Annotated[
+        int, typer.Option("--neighbours", "-k", min=1, max=50, help="Connect each with so many.")
+    ] = 5,
+    min_similarity: Least = None,
+    max_nodes: Annotated[int, typer.Option(min=1, max=5000, help="At most so many passages.")] = 1000,
+    within_documents: Annotated[
+        bool, typer.Option("--within-documents", help="Connect passages of one document too.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show which passages are alike: pairs of different documents, the most similar first.
+
+    Example: kg source-graph --ontology notes --neighbours 3 --min-similarity 0.8
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json
+    from kg_cli.similarities import print_graph
+
+    with open_client() as client:
+        graph = client.source_graph(
+            source,
+            ontology=ontology,
+            documents=document,
+            neighbours=neighbours,
+            min_similarity=min_similarity,
+            max_nodes=max_nodes,
+            across_documents_only=not within_documents,
+        )
+    if as_json:
+        print_json(graph.model_dump(mode="json"))
+    else:
+        print_graph(graph)

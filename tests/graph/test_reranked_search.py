@@ -1,0 +1,98 @@
+"""Search with a reranker: the packaged one for real, and ones that are too slow or not there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from kg_api.errors import RerankUnavailable
+from kg_api.graph.documents import store_document
+from kg_api.models.search import SourceHits, SourceSearch
+from kg_api.rerank.open import open_reranker
+from kg_api.rerank.port import Reranker
+from kg_api.search.service import SearchService
+from kg_api.search.stages import Rereading
+from kg_api.settings import Settings
+from tests.support.kg import Kg
+from tests.support.records import record
+
+QUESTION = "how long does the pie bake"
+PASSAGES = [
+    "How long, how long does the pie wait, said the child; the pie, the pie!",
+    "Put it into the oven for forty minutes until the crust of the pie is brown.",
+    *[f"How does pie number {n} taste." for n in range(15)],
+]
+
+
+class Backwards:
+    """Likes what comes late; reads only so many."""
+
+    name = "backwards"
+
+    def __init__(self, reads: int = 100) -> None:
+        self.reads = reads
+
+    def score(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
+        assert query
+        assert seconds
+        if not self.reads:
+            raise RerankUnavailable("it is asleep; wake it")
+        return [min(0.999, 0.001 + place / len(texts)) for place in range(len(texts))][: self.reads]
+
+    def close(self) -> None:
+        return
+
+
+def search(kg: Kg, reranker: Reranker | None, **more: Any) -> SourceHits:
+    service = SearchService(kg.graph, kg.spaces, Rereading(reranker, 60))
+    try:
+        return service.search(SourceSearch(query_text=QUESTION, rerank=True, explain=True, **more))
+    finally:
+        service.close()
+
+
+@pytest.fixture
+def pies(kg: Kg) -> Kg:
+    store_document(kg.graph, record("pies.md", PASSAGES, ontology="pies"))
+    kg.work()
+    return kg
+
+
+def test_the_packaged_cross_encoder_finds_the_answer_among_the_words_of_the_question(pies: Kg) -> None:
+    reranker = open_reranker(Settings())
+    assert reranker is not None, "kg[rerank] is part of kg[dev]"
+    hits = search(pies, reranker, ontology="pies", limit=3)
+    reranker.close()
+    assert "forty minutes" in hits.sources[0].full_text
+    assert hits.degraded == []
+    told = hits.sources[0].explanation
+    assert told is not None
+    assert told.rerank_rank == 1
+    assert told.rerank_score is not None
+    assert "rerank" in hits.timings_ms
+
+
+def test_what_was_not_read_stays_behind_in_its_order_and_it_is_said(pies: Kg) -> None:
+    plain = search(pies, None, ontology="pies", limit=12)
+    assert [each.part for each in plain.degraded] == ["rerank"]
+    some = search(pies, Backwards(reads=4), ontology="pies", limit=12)
+    assert [each.part for each in some.degraded] == ["rerank"]
+    assert "4 of" in some.degraded[0].effect
+    assert [hit.source_id for hit in some.sources[4:]] == [hit.source_id for hit in plain.sources[4:]]
+    scores = [hit.score for hit in some.sources]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_reranker_that_is_down_leaves_the_fused_order(pies: Kg) -> None:
+    plain, down = search(pies, None, ontology="pies"), search(pies, Backwards(reads=0), ontology="pies")
+    assert [hit.source_id for hit in down.sources] == [hit.source_id for hit in plain.sources]
+    assert "asleep; wake it" in down.degraded[0].effect
+    assert all(hit.explanation and hit.explanation.rerank_rank is None for hit in down.sources)
+
+
+def test_only_the_first_stage_is_read(pies: Kg) -> None:
+    hits = search(pies, Backwards(), ontology="pies", first_stage_limit=10, limit=15)
+    read = [hit.explanation.rerank_rank is not None for hit in hits.sources if hit.explanation]
+    assert read == [True] * 10 + [False] * 5

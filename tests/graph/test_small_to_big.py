@@ -1,0 +1,162 @@
+"""`hierarchical`: small chunks are searched, the large ones around them are given, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import neo4j
+import numpy as np
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.models.search import SourceHit, SourceHits, SourceSearch
+from kg_api.search.service import SearchService
+from tests.graph.test_chunks import chunks, configure
+from tests.support.cypher import rows
+from tests.support.embedders import small_embedder
+from tests.support.kg import Kg
+from tests.support.records import record
+
+SIZES: dict[str, Any] = {"chunk_size": 120, "overlap": 20, "parent_size": 600}
+DOCUMENTS = 14
+
+
+def paragraph(topic: str, number: int) -> str:
+    """Three sentences, of which each is a child: about 240 characters."""
+    said = "This sentence speaks about {0} and of its number{1}x{2} in some detail."
+    return " ".join(said.format(topic, number, at) for at in range(3))
+
+
+def texts() -> dict[str, list[str]]:
+    """The first document speaks of comets throughout, the others once each."""
+    others = {
+        f"{n}.md": [paragraph(f"plant{n}", 0), paragraph(f"comets plant{n}", 1), paragraph(f"plant{n}", 2)]
+        for n in range(1, DOCUMENTS)
+    }
+    return {"0.md": [paragraph("comets", n) for n in range(12)], **others}
+
+
+@pytest.fixture
+def kg(graph: Graph) -> Iterator[Kg]:
+    made = Kg(graph)
+    configure(graph, strategy="hierarchical", **SIZES)
+    for name, paragraphs in texts().items():
+        store_document(graph, record(name, paragraphs))
+    made.work()
+    yield made
+    made.spaces.close()
+
+
+def search(kg: Kg, text: str = "comets", **more: Any) -> SourceHits:
+    service = SearchService(kg.graph, kg.spaces)
+    try:
+        return service.search(SourceSearch(query_text=text, **more))
+    finally:
+        service.close()
+
+
+def parents(hits: SourceHits) -> list[tuple[str, int, int]]:
+    return [(hit.document_id, hit.parent.start, hit.parent.end) for hit in hits.sources if hit.parent]
+
+
+def require_right(hit: SourceHit, whole: Mapping[str, str]) -> None:
+    """The hit's child lies in its parent, and both say what the document says there."""
+    said = whole[hit.document]
+    assert hit.chunk is not None
+    assert hit.parent is not None
+    assert said[hit.chunk.start : hit.chunk.end] == hit.chunk.text
+    assert said[hit.parent.start : hit.parent.end] == hit.parent.text
+    assert hit.parent.start <= hit.chunk.start < hit.chunk.end <= hit.parent.end
+    assert len(hit.chunk.text) <= SIZES["chunk_size"]
+    assert len(hit.chunk.text) < len(hit.parent.text) <= SIZES["parent_size"]
+    assert set(hit.chunk.source_ids) <= set(hit.parent.source_ids)
+    assert hit.source_id in hit.parent.source_ids
+
+
+@pytest.mark.parametrize("mode", ["vector", "hybrid"])
+def test_a_child_is_found_and_its_parent_is_given(kg: Kg, mode: str) -> None:
+    whole = {name: "".join(f"{each}\n\n" for each in said) for name, said in texts().items()}
+    hits = search(kg, "plant7 comets", mode=mode, limit=5)
+    assert hits.sources[0].document == "7.md"
+    for hit in hits.sources:
+        require_right(hit, whole)
+
+
+@pytest.mark.parametrize("mode", ["vector", "hybrid"])
+@pytest.mark.parametrize("limit", [1, 5, 20])
+def test_a_parent_comes_once_and_many_children_of_one_crowd_out_no_other(
+    kg: Kg, mode: str, limit: int
+) -> None:
+    """The comets' document has six parents of six children each, which are nearest of all."""
+    hits = search(kg, "comets", mode=mode, limit=limit)
+    found = parents(hits)
+    assert len(found) == len(hits.sources), "every hit has one"
+    assert len(found) == len(set(found)), "none comes twice"
+    if mode == "vector":
+        assert len(found) == min(limit, 20), "as many as were asked for, though there are 100 children"
+
+
+def test_a_parent_scores_as_its_best_child(kg: Kg, driver: neo4j.Driver) -> None:
+    question = small_embedder().embed_query("comets")
+    best: dict[str, float] = {}
+    for each in chunks(driver):
+        near = float(question @ np.asarray(each["vector"], dtype=np.float32))
+        (parent,) = each["parents"]
+        best[parent] = max(near, best.get(parent, -1.0))
+    hits = search(kg, "comets", mode="vector", limit=8)
+    expected = sorted(best.values(), reverse=True)[:8]
+    assert [hit.similarity for hit in hits.sources] == pytest.approx(expected, abs=1e-5)
+    for hit in hits.sources:
+        assert hit.chunk is not None
+        (own,) = small_embedder().embed_passages([hit.chunk.text])
+        assert hit.similarity == pytest.approx(float(question @ own), abs=1e-5), "the child that is shown"
+
+
+def test_words_alone_give_the_parent_too(kg: Kg) -> None:
+    """No vector is asked, so no child is nearer than another: the whole source is what matched."""
+    whole = {name: "".join(f"{each}\n\n" for each in said) for name, said in texts().items()}
+    hits = search(kg, "plant7", mode="text", limit=3)
+    assert {hit.document for hit in hits.sources} == {"7.md"}
+    assert len(parents(hits)) == len(set(parents(hits))) == len(hits.sources) > 0
+    for hit in hits.sources:
+        assert hit.parent is not None
+        assert whole[hit.document][hit.parent.start : hit.parent.end] == hit.parent.text
+        assert hit.chunk.text == hit.full_text.strip()
+
+
+def test_a_parent_over_several_sources_has_the_neighbours_of_its_hit(kg: Kg) -> None:
+    hits = search(kg, "plant7 comets", mode="vector", limit=1, expand_context=True, window_size=1)
+    (hit,) = hits.sources
+    assert hit.parent is not None
+    assert len(hit.parent.source_ids) > 1
+    assert hit.context is not None
+    numbers = [each.paragraph for each in hit.context]
+    assert numbers == list(range(max(0, hit.paragraph - 1), min(2, hit.paragraph + 1) + 1))
+    assert hit.context[numbers.index(hit.paragraph)].source_id == hit.source_id
+
+
+def test_an_edit_within_a_parent_gives_its_children_the_new_one(kg: Kg, driver: neo4j.Driver) -> None:
+    changed = texts()["7.md"]
+    changed[0] = paragraph("volcanoes", 0)
+    store_document(kg.graph, record("7.md", changed))
+    kg.work()
+    (hit,) = search(kg, "volcanoes", mode="vector", limit=1).sources
+    assert hit.parent is not None
+    assert "volcanoes" in hit.parent.text
+    assert "plant7" in hit.parent.text
+    lonely = "MATCH (c:Chunk) WHERE c.embedding IS NULL AND NOT (c)<-[:CHILD_OF]-() RETURN count(c) AS n"
+    assert rows(driver, lonely)[0]["n"] == 0, "no parent is left without a child"
+
+
+def test_late_children_have_parents_too(kg: Kg) -> None:
+    configure(kg.graph, strategy="hierarchical", context="late", **SIZES)
+    kg.requests.embed("notes")
+    kg.work()
+    whole = {name: "".join(f"{each}\n\n" for each in said) for name, said in texts().items()}
+    hits = search(kg, "plant7 comets", mode="vector", limit=5)
+    assert hits.sources[0].document == "7.md"
+    assert len(parents(hits)) == len(set(parents(hits))) == 5
+    for hit in hits.sources:
+        require_right(hit, whole)

@@ -1,0 +1,136 @@
+"""Conversations in, and passages for a long text out, as a person and a program ask for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from tests.conftest import wipe
+from tests.process.cli.conftest import Kg
+from tests.support.embedding import run_jobs
+from tests.support.running import Service
+
+LEASES = "A worker renews its lease every ten seconds, and a lease that is lost goes to another worker."
+BEES = "Bees dance [bold]to tell[/bold] the others where flowers are, and honey is made of nectar."
+TALK = [
+    {"author": "Ada", "timestamp": "2026-03-01T09:30:00+01:00", "text": LEASES},
+    {"author": "Bob", "text": "# Never!"},
+]
+
+
+@pytest.fixture(scope="module")
+def rest(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iterator[httpx.Client]:
+    """The service with two documents, embedded."""
+    wipe(driver)
+    with KgClient(service.url) as client:
+        client.ingest_text(LEASES, ontology="handbook", document="leases.txt")
+        client.ingest_text(BEES, ontology="handbook", document="bees.txt")
+    run_jobs(migrated_graph)
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> str:
+    path = tmp_path / "draft.md"
+    path.write_text(f"{LEASES}\n\n{BEES}\n", encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.usefixtures("rest")
+def test_the_context_is_the_output_and_the_rest_is_said_besides(kg: Kg, draft: str) -> None:
+    ran = kg("augment", draft, "-o", "handbook", "--min-similarity", "0.3")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("### 1. handbook / ")
+    assert f"> {BEES}\n" in ran.stdout, "marks are no styles"
+    assert "2 passages" in ran.stderr
+
+
+def test_json_is_the_rest_answer(kg: Kg, rest: httpx.Client, draft: str) -> None:
+    text = Path(draft).read_text(encoding="utf-8")
+    body = {"text": text, "ontology": ["handbook"], "min_similarity": 0.3, "limit": 1, "deduplicate": True}
+    ran = kg(
+        "augment",
+        "-o",
+        "handbook",
+        "--min-similarity",
+        "0.3",
+        "-n",
+        "1",
+        "--deduplicate",
+        "--json",
+        stdin=text,
+    )
+    assert ran.returncode == 0, ran.stderr
+    told, expected = json.loads(ran.stdout), rest.post("/queries/augment", json=body).json()
+    assert told.pop("timings_ms").keys() == expected.pop("timings_ms").keys()
+    assert told == expected
+    assert told["counts"]["beyond_limit"] == 1
+
+
+@pytest.mark.usefixtures("rest")
+def test_records_are_a_table_of_80_columns(kg: Kg, draft: str) -> None:
+    ran = kg(
+        "augment", draft, "--records", "--min-similarity", "0.3", "--budget", "500", "--per-document", "0"
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "handbook / leases.txt" in ran.stdout
+    assert max(map(len, ran.stdout.splitlines())) <= 80
+    assert "[bold]to tell[/bold]" in " ".join(ran.stdout.split())
+
+
+@pytest.mark.usefixtures("rest")
+def test_a_conversation_is_taken_in_and_augmented(kg: Kg, tmp_path: Path) -> None:
+    listed, lines = tmp_path / "talk.json", tmp_path / "talk.jsonl"
+    listed.write_text(json.dumps({"messages": TALK}), encoding="utf-8")
+    lines.write_text("\n".join(map(json.dumps, TALK)) + "\n", encoding="utf-8")
+    ran = kg("conversation", str(listed), "-o", "talks", "-t", "Standup")
+    assert ran.returncode == 0, ran.stderr
+    assert "talks / Standup: created; 2 sources added" in ran.stdout
+    again = kg("conversation", str(lines), "-o", "talks", "-t", "Standup", "--json")
+    assert json.loads(again.stdout)["change"] == "unchanged"
+    one = kg("conversation", "-", "-o", "talks", "-t", "One", stdin=json.dumps(TALK[0]))
+    assert "1 sources added" in one.stdout
+    found = kg("augment", str(lines), "--messages", "-o", "handbook", "--min-similarity", "0.3", "--json")
+    assert [each["document"] for each in json.loads(found.stdout)["records"]] == ["leases.txt"]
+
+
+@pytest.mark.usefixtures("rest", "worker")
+def test_waiting_ends_when_the_messages_are_embedded(kg: Kg) -> None:
+    ran = kg("conversation", "-", "-o", "waited", "-t", "Standup", "--wait", stdin=json.dumps(TALK))
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(kg("admin", "source-embeddings", "status", "--ontology", "waited", "--json").stdout)
+    assert (told["total"], told["missing"]) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "messages: List should have at least 1"),
+        ('{"author": "Ada"', "line 1 is no JSON"),
+        ("[1]", "no message"),
+        ('[{"author": "Ada"}]', "messages.0.text"),
+        ("[]", "messages"),
+    ],
+)
+def test_what_is_no_conversation_is_told(kg: Kg, rest: httpx.Client, content: str, told: str) -> None:
+    before = rest.get("/documents").json()["total"]
+    ran = kg("conversation", "-", "-o", "talks", "-t", "No", stdin=content)
+    assert ran.returncode == 2
+    assert told in ran.stderr
+    assert rest.get("/documents").json()["total"] == before
+
+
+@pytest.mark.usefixtures("rest")
+def test_a_text_without_words_or_a_file_that_is_not_there_is_told(kg: Kg, tmp_path: Path) -> None:
+    assert "no word" in (ran := kg("augment", stdin=" … ")).stderr
+    assert ran.returncode == 2
+    missing = kg("augment", str(tmp_path / "missing"))
+    assert (missing.returncode, "cannot be read" in missing.stderr) == (2, True)

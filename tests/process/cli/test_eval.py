@@ -1,0 +1,300 @@
+"""`kg eval` through the real service."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces import ensure_space
+from tests.neo4j_server import Neo4jServer
+from tests.process.cli.conftest import Kg
+from tests.process.cli.doubles import Reply, Request, answering
+from tests.support.embedders import small_embedder
+from tests.support.running import Service, environment, wait_until
+from tests.unit.evaluate.sets import CORPUS, QRELS, QUERIES, write
+
+SEARCH = "/queries/sources/search"
+
+
+@pytest.fixture(autouse=True)
+def empty(graph: Graph) -> None:
+    """An empty database, with the space that service and worker had made when they started."""
+    ensure_space(graph, small_embedder().identity)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small set."""
+    return write(tmp_path / "handbook")
+
+
+def told(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def run(kg: Kg, folder: Path, *arguments: str) -> dict[str, Any]:
+    results = str(folder.parent / "results")
+    return told(kg("eval", "run", "--set", str(folder), "--results", results, "--json", *arguments))
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_run_tells_measures_latency_and_configuration_and_saves_them(kg: Kg, folder: Path) -> None:
+    found = run(kg, folder, "--mode", "text")
+    assert found["metrics"]["ndcg@10"] == found["metrics"]["recall@5"] == 1.0
+    assert 0 < found["latency_ms"]["p50"] <= found["latency_ms"]["p95"]
+    assert found["stages_ms"]["total"]["p50"] < found["latency_ms"]["max"]
+    assert found["config"]["mode"] == "text"
+    assert found["config"]["chunking"]["strategy"] == "paragraph"
+    assert found["config"]["space"]["provider"] == "deterministic"
+    assert [found["data"][name] for name in ("name", "documents", "queries", "asked")] == [
+        "handbook",
+        3,
+        2,
+        2,
+    ]
+    saved = json.loads(Path(found["result"]).read_text())
+    assert set(saved["per_query"]) == {"q1", "q2"}
+    assert (saved["metrics"], saved["degraded"]) == (found["metrics"], {})
+    assert Path(found["plot"]).read_bytes().startswith(b"\x89PNG")
+    assert not list((folder.parent / "results").glob("*.partial*"))
+
+
+@pytest.mark.usefixtures("worker")
+def test_documents_keep_their_ids_and_are_taken_in_once(kg: Kg, folder: Path, service: Service) -> None:
+    found = run(kg, folder, "--mode", "vector")
+    with KgClient(service.url) as client:
+        before = client.documents(found["config"]["ontology"]).documents
+        run(kg, folder, "--mode", "vector")
+        after = client.documents(found["config"]["ontology"]).documents
+    assert {each.document for each in after} == {each["_id"] for each in CORPUS}
+    assert [each.updated_at for each in before] == [each.updated_at for each in after]
+    assert found["config"]["stored"] == {"sources": 3, "embedded": 3, "refused": 0}
+
+
+@pytest.mark.usefixtures("worker")
+def test_another_configuration_gets_an_ontology_of_its_own(kg: Kg, folder: Path) -> None:
+    usual = run(kg, folder, "--mode", "vector")["config"]
+    other = run(kg, folder, "--mode", "vector", "--strategy", "sentence", "--option", "titles=field")[
+        "config"
+    ]
+    assert usual["ontology"] != other["ontology"]
+    assert other["chunking"]["strategy"] == "sentence"
+    refused = kg("eval", "run", "-s", str(folder), "-o", usual["ontology"], "--strategy", "sentence")
+    assert refused.returncode == 5
+    assert "is embedded otherwise (strategy)" in refused.stderr
+
+
+@pytest.mark.usefixtures("worker")
+def test_spans_are_measured_in_the_sets_own_offsets(kg: Kg, tmp_path: Path) -> None:
+    text = CORPUS[0]["text"]
+    span = {"start": 0, "end": len(text), "text": text}
+    folder = write(tmp_path / "s", queries=[{**QUERIES[0], "doc": "leases", "spans": [span]}], qrels=None)
+    found = run(kg, folder, "--mode", "text", "--limit", "1")
+    assert found["target"] == "spans"
+    assert found["metrics"]["token_recall@1"] == 1.0
+    assert found["metrics"]["token_precision@1"] == 1.0, "the heading put before is not the set's own text"
+
+
+@pytest.mark.usefixtures("worker")
+def test_configurations_are_compared_and_measured_once(kg: Kg, folder: Path) -> None:
+    results = str(folder.parent / "results")
+    command = [
+        "eval",
+        "compare",
+        "--set",
+        str(folder),
+        "--results",
+        results,
+        "--modes",
+        "text,vector",
+        "--json",
+    ]
+    found = told(kg(*command, "--config", "mode=hybrid,fusion=rrf"))
+    assert found["labels"] == ["text", "vector", "hybrid fusion=rrf"]
+    assert found["baseline"] == "text"
+    assert {test["label"] for test in found["tests"]} == {"vector", "hybrid fusion=rrf"}
+    assert all(0 < test["p_holm"] <= 1 for test in found["tests"])
+    assert Path(found["comparison"]).with_suffix(".png").is_file()
+    known = kg(*command)
+    assert "known: vector" in known.stderr, known.stderr
+    assert told(known)["results"] == {label: found["results"][label] for label in ("text", "vector")}
+    again = told(kg("eval", "compare", "--json", "--results", results, *found["results"].values()))
+    assert again["tests"] == found["tests"]
+
+
+def test_a_run_that_was_killed_goes_on_where_it_stopped(
+    kg: Kg, folder: Path, service: Service, server: Neo4jServer, worker: None
+) -> None:
+    del worker
+    queries = [{"_id": f"q{n}", "text": f"{QUERIES[0]['text']} {n}"} for n in range(12)]
+    judged = "".join(f"q{n}\tleases\t1\n" for n in range(12))
+    write(folder, queries=queries, qrels=judged)
+    run(kg, folder, "--mode", "text", "--tier", "pilot", "--limit", "1")  # takes the set in
+    seen = Counted(service, stop_after=6)
+    results = folder.parent / "resumed"
+    with answering(seen) as url:
+        env = environment(server, KG_API_URL=url, KG_HOME=str(folder.parent / "home"))
+        command = ["eval", "run", "--set", str(folder), "--mode", "text", "--results", str(results), "--json"]
+        first = subprocess.Popen([sys.executable, "-m", "kg_cli.main", *command], env=env)
+        try:
+            wait_until(seen.stopped.is_set, 60)
+        finally:
+            first.kill()
+        assert first.wait() == -signal.SIGKILL
+        seen.go_on()
+        (half,) = results.glob("*.partial.jsonl")
+        assert len(half.read_text().splitlines()) == 1 + 5, "the first one was asked once more to warm up"
+        seen.count = 0
+        ran = kg(*command, env={"KG_API_URL": url})
+    found = told(ran)
+    assert "5 of 12 questions were answered before" in ran.stderr
+    assert seen.count == 12 - 5 + 1
+    assert found["data"]["asked"] == 12
+    assert not list(results.glob("*.partial.jsonl"))
+    usual = run(kg, folder, "--mode", "text")
+    assert found["metrics"] == usual["metrics"]
+
+
+class Counted:
+    """The service behind a door that counts searches, and keeps the one after so many waiting."""
+
+    def __init__(self, service: Service, stop_after: int) -> None:
+        self.count = 0
+        self.stopped = threading.Event()
+        self._freed = threading.Event()
+        self._stop_after = stop_after
+        self._url = service.url
+
+    def go_on(self) -> None:
+        """Let searches pass from now on."""
+        self._freed.set()
+
+    def __call__(self, request: Request) -> Reply:
+        if request.path == SEARCH:
+            self.count += 1
+            if self.count > self._stop_after and not self._freed.is_set():
+                self.stopped.set()
+                self._freed.wait(60)
+        kind = {"content-type": request.headers.get("content-type", "application/json")}
+        answer = httpx.request(
+            request.method, self._url + request.path, content=request.body, headers=kind, timeout=60
+        )
+        return Reply(answer.status_code, answer.content)
+
+
+@pytest.mark.usefixtures("worker")
+def test_ctrl_c_says_what_is_kept(kg: Kg, folder: Path, service: Service, server: Neo4jServer) -> None:
+    run(kg, folder, "--mode", "text")
+    seen = Counted(service, stop_after=2)
+    with answering(seen) as url:
+        env = environment(server, KG_API_URL=url, KG_HOME=str(folder.parent / "home"))
+        results = str(folder.parent / "stopped")
+        command = ["eval", "run", "--set", str(folder), "--mode", "text", "--results", results]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kg_cli.main", *command], env=env, stderr=subprocess.PIPE, text=True
+        )
+        wait_until(seen.stopped.is_set, 60)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        seen.go_on()
+    assert process.returncode == 130
+    assert "1 of 2 answers are kept; the same command goes on from there" in " ".join(said.split())
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_set_is_made_and_asked_in_place(kg: Kg, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Herons\n\nEvery heron of the estuary carries a copper ring from Riga.\n")
+    (notes / "b.md").write_text("# Horses\n\nA bassoon was pawned in Trieste for nineteen spotted horses.\n")
+    assert kg("ingest", str(notes), "-o", "notes", "--wait").returncode == 0
+    made = str(tmp_path / "made")
+    about = told(kg("eval", "make", "--ontology", "notes", "--output", made, "--json"))
+    assert (about["questions"], about["documents"]) == (2, 2)
+    assert "favour full text" in about["kind"]
+    found = run(kg, Path(made), "--ontology", "notes", "--in-place", "--mode", "text")
+    assert found["metrics"]["hit_rate@1"] == 1.0
+    assert found["config"]["ontology"] == "notes"
+    again = kg("eval", "make", "--ontology", "notes", "--output", made)
+    assert (again.returncode, "is not empty" in again.stderr) == (5, True)
+    (notes / "a.md").write_text("# Herons\n\nNo ring at all.\n")
+    kg("ingest", str(notes), "-o", "notes")
+    changed = kg("eval", "run", "--set", made, "-o", "notes", "--in-place")
+    assert (changed.returncode, "was changed since the set was made" in changed.stderr) == (5, True)
+
+
+@pytest.mark.usefixtures("worker")
+def test_an_ontology_with_other_documents_is_not_mixed_with_a_set(
+    kg: Kg, folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.md").write_text("My own note.\n")
+    assert kg("ingest", str(tmp_path / "mine.md"), "-o", "notes", "--wait").returncode == 0
+    ran = kg("eval", "run", "--set", str(folder), "--ontology", "notes")
+    assert ran.returncode == 5
+    assert "documents that are not of this set, such as 'mine.md'" in " ".join(ran.stderr.split())
+
+
+BAD: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
+    "no set": (lambda folder: (folder / "corpus.jsonl").unlink(), [], "is no question set"),
+    "a line": (
+        lambda folder: write(folder, qrels=QRELS + "q1\tx\t1\n"),
+        [],
+        "qrels.tsv, line 5: there is no",
+    ),
+    "mode": (lambda _: None, ["--mode", "fast"], "mode: "),
+    "option": (lambda _: None, ["--option", "mood=good"], "there is no option mood"),
+    "target": (lambda _: None, ["--target", "spans"], "handbook has no spans to measure"),
+    "in place": (lambda _: None, ["--in-place"], "--in-place needs --ontology"),
+}
+
+
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_run_is_said(kg: Kg, folder: Path, case: str) -> None:
+    spoil, arguments, said = BAD[case]
+    spoil(folder)
+    ran = kg("eval", "run", "--set", str(folder), *arguments)
+    assert ran.returncode == 2
+    assert said in " ".join(ran.stderr.split())
+
+
+def test_without_the_packages_their_names_are_told(folder: Path) -> None:
+    code = f"""
+import sys
+sys.modules["ir_measures"] = None
+from kg_cli.main import run_command
+sys.exit(run_command(["eval", "run", "--set", {str(folder)!r}]))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 78
+    assert "pip install '.[eval]'" in ran.stderr
+
+
+def test_two_of_the_same_run_do_not_mix(kg: Kg, folder: Path, service: Service, worker: None) -> None:
+    del worker
+    run(kg, folder, "--mode", "text")
+    seen = Counted(service, stop_after=1)
+    results = str(folder.parent / "both")
+    command = ("eval", "run", "--set", str(folder), "--mode", "text", "--results", results)
+    with answering(seen) as url:
+        env = {**os.environ, "KG_API_URL": url}
+        first = subprocess.Popen([sys.executable, "-m", "kg_cli.main", *command], env=env)
+        wait_until(seen.stopped.is_set, 60)
+        second = kg(*command, env={"KG_API_URL": url})
+        seen.go_on()
+        assert first.wait(60) == 0
+    assert second.returncode == 5
+    assert "the same run is under way" in second.stderr

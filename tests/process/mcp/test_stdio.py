@@ -1,0 +1,196 @@
+"""`kg mcp` as a process, byte by byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from kg_api.managed.ports import free_port
+from tests.support.mcp import BEFORE
+from tests.support.running import OURS
+
+KG = ["-m", "kg_cli.main", "mcp"]
+NOISY = ["-m", "tests.process.mcp.noisy"]
+ROOT = Path(__file__).parents[3]
+Json = dict[str, Any]
+
+
+class Agent:
+    """Writes lines to a server and reads lines from it."""
+
+    def __init__(self, arguments: list[str], log: Path, **env: str) -> None:
+        own = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+        self.log = log
+        with log.open("wb") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, *arguments],
+                env={**own, **env},
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        assert self.process.stdin is not None
+        return self.process.stdin
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    def send(self, line: bytes | Json) -> None:
+        self.stdin.write((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n")
+        self.stdin.flush()
+
+    def read(self) -> Json:
+        return json.loads(self.stdout.readline())
+
+    def ask(self, method: str, number: int = 1, **params: Any) -> Json:
+        self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        answer = self.read()
+        assert answer["id"] == number
+        return answer
+
+    def begin(self, version: str = BEFORE) -> Json:
+        about = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        answer = self.ask("initialize", 0, **about)["result"]
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return answer
+
+    def end(self) -> tuple[int, bytes]:
+        """Close its standard input; give the exit code and what it still said."""
+        self.stdin.close()
+        return self.process.wait(30), self.stdout.read()
+
+
+Start = Callable[..., Agent]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start a server; it ends with the test."""
+    started: list[Agent] = []
+
+    def begin(arguments: list[str], **env: str) -> Agent:
+        usual = {"KG_HOME": str(tmp_path / "home")}
+        agent = Agent(arguments, tmp_path / f"{len(started)}.log", **{**usual, **env})
+        started.append(agent)
+        return agent
+
+    yield begin
+    for agent in started:
+        agent.process.kill()
+        agent.process.wait()
+        agent.stdin.close()
+        agent.stdout.close()
+
+
+def test_nothing_but_protocol_on_standard_output(start: Start) -> None:
+    agent = start(NOISY)
+    agent.begin()
+    told = agent.ask("tools/call", name="list_ontologies", arguments={})["result"]
+    assert told["structuredContent"]["ontologies"][0]["ontology"] == "nature"
+    assert agent.end() == (0, b"")
+    log = agent.log.read_text()
+    for way in ("print", "sys.stdout", "the first", "the descriptor", "a child", "logging", "a log of ours"):
+        assert f"NOISE by {way}" in log
+
+
+def test_it_ends_when_standard_input_closes(start: Start) -> None:
+    assert start(KG).end() == (0, b"")
+    agent = start(KG)
+    agent.begin()
+    assert agent.end() == (0, b"")
+
+
+def test_it_ends_on_ctrl_c(start: Start) -> None:
+    agent = start(KG)
+    agent.begin()
+    agent.process.send_signal(signal.SIGINT)
+    assert agent.process.wait(30) == 130
+    assert "Traceback" not in agent.log.read_text()
+
+
+def test_a_bad_line_is_answered_and_the_next_one_is_served(start: Start) -> None:
+    agent = start(KG)
+    for line, code in [
+        (b"nonsense", -32700),
+        (b"[]", -32600),
+        (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
+        (b"\xff\xfe", -32700),
+        (b'"' + b"x" * 10_000_000, -32700),
+        (b"[" * 100_000, -32700),
+    ]:
+        agent.send(line)
+        answer = agent.read()
+        assert (answer["id"], answer["error"]["code"]) == (None, code)
+    assert agent.begin()["serverInfo"]["name"] == "kg"
+    agent.send(b"{")
+    assert agent.read()["error"]["code"] == -32700
+    assert agent.ask("ping")["result"] == {}
+    assert agent.end() == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [(BEFORE, BEFORE), ("2025-06-18", "2025-06-18"), ("2024-11-05", "2024-11-05"), ("1999-01-01", BEFORE)],
+)
+def test_a_version_is_agreed_on(start: Start, asked: str, given: str) -> None:
+    assert start(KG).begin(asked)["protocolVersion"] == given
+
+
+def test_an_unknown_version_of_the_present_kind_is_refused(start: Start) -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2099-01-01",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    error = start(KG).ask("tools/list", _meta=meta)["error"]
+    assert error["code"] == -32022
+    assert error["data"]["supported"] == ["2026-07-28"]
+
+
+def test_a_service_that_is_not_there_is_told_of_at_each_call(start: Start) -> None:
+    agent = start(KG)
+    agent.begin()
+    assert len(agent.ask("tools/list")["result"]["tools"]) >= 4
+    told = agent.ask("tools/call", name="list_ontologies", arguments={})["result"]
+    assert told["isError"]
+    assert "Start it with `kg up`" in told["content"][0]["text"]
+
+
+def test_a_service_that_does_not_answer_is_named(start: Start) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    agent = start(KG, KG_API_URL=url)
+    agent.begin()
+    told = agent.ask("tools/call", name="search_sources", arguments={"query": "x"})["result"]
+    assert told["isError"]
+    assert url in told["content"][0]["text"]
+    assert "Traceback" not in agent.log.read_text()
+
+
+def test_a_database_that_does_not_answer_is_told_of(start: Start) -> None:
+    env = {"KG_NEO4J__URI": f"bolt://127.0.0.1:{free_port()}", "KG_NEO4J__PASSWORD": "x"}
+    agent = start([*KG, "--in-process"], **env)
+    agent.begin()
+    told = agent.ask("tools/call", name="list_ontologies", arguments={})["result"]
+    assert told["isError"]
+    assert "Neo4j" in told["content"][0]["text"]
+    assert agent.end() == (0, b"")
+
+
+def test_a_wrong_setting_is_told_at_once(start: Start) -> None:
+    agent = start(KG, KG_API__PORT="many")
+    assert agent.process.wait(30) == 78
+    assert agent.stdout.read() == b""
+    assert "KG_API__PORT" in agent.log.read_text()

@@ -1,0 +1,212 @@
+"""Augmentation over real HTTP: from a long text or a conversation to passages that can be cited."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from kg_api.client import AsyncKgClient, KgClient
+from kg_api.errors import InvalidInput
+from kg_api.graph.database import Graph
+from kg_api.models.augment import Augmented
+from tests.service.asking import Json, embedded, ingest, problem
+from tests.support.running import Service
+
+SUBJECTS = {
+    "leases": "A worker renews its lease every ten seconds; one that is lost goes to another worker.",
+    "bread": "Bread needs flour, water, salt and time; the dough rests overnight before it is baked.",
+    "bees": "Bees dance to tell the others where flowers are, and honey is what they make of nectar.",
+}
+FILLER = "Nothing of all this is about anything in particular, it only fills the space between. " * 12
+
+
+@pytest.fixture
+def subjects(http: httpx.Client, graph: Graph) -> None:
+    for name, text in SUBJECTS.items():
+        embedded(graph, http, f"# {name}\n\n{text}\n", document=f"{name}.md", ontology="handbook")
+
+
+def long_text(*names: str) -> str:
+    return "\n\n".join(f"{SUBJECTS[name]}\n\n{FILLER}" for name in names)
+
+
+def augment(http: httpx.Client, text: str | None = None, **options: Any) -> Json:
+    asked = options if text is None else {"text": text, **options}
+    response = http.post("/queries/augment", json=asked)
+    assert response.status_code == 200, response.text
+    answer = response.json()
+    counts = answer["counts"]
+    lost = (
+        *("below_similarity", "without_vector", "beyond_per_piece", "found_again", "duplicates"),
+        *("beyond_per_document", "beyond_limit", "beyond_budget", "records"),
+    )
+    assert counts["candidates"] == sum(counts[name] for name in lost)
+    assert counts["records"] == len(answer["records"])
+    return answer
+
+
+def documents(answer: Json) -> list[str]:
+    return [record["document"] for record in answer["records"]]
+
+
+SMALL: Json = {"chunk_tokens": 64, "overlap_tokens": 0, "min_similarity": 0.3}
+
+
+@pytest.mark.usefixtures("subjects")
+def test_each_piece_of_a_long_text_finds_its_passage(http: httpx.Client) -> None:
+    answer = augment(http, long_text("bees", "leases"), **SMALL)
+    assert sorted(documents(answer)) == ["bees.md", "leases.md"]
+    assert answer["counts"]["pieces"] == answer["counts"]["searches"] == len(answer["pieces"]) > 4
+    assert all(piece["tokens"] <= 64 for piece in answer["pieces"])
+    for record in answer["records"]:
+        best = answer["pieces"][record["pieces"][0] - 1]
+        assert (
+            SUBJECTS[record["document"][:-3]][:30] in long_text("bees", "leases")[best["start"] : best["end"]]
+        )
+        assert record["similarity"] >= 0.3
+    assert answer["order"] == "similarity"
+    assert {"total", "cut", "search", "select"} <= answer["timings_ms"].keys()
+
+
+@pytest.mark.usefixtures("subjects")
+def test_the_citations_of_the_context_resolve(http: httpx.Client) -> None:
+    answer = augment(http, SUBJECTS["bread"], min_similarity=0.3)
+    (record,) = answer["records"]
+    assert answer["context"].startswith("### 1. handbook / bread.md > bread\n\n")
+    assert f"[{record['citation']}]" in answer["context"]
+    assert f"> {SUBJECTS['bread']}" in answer["context"]
+    source, _, place = record["citation"].partition("#")
+    start, end = map(int, place.split("-"))
+    document = http.get(f"/documents/{record['document_id']}").json()["text"]
+    assert document[start:end] == record["text"]
+    assert http.get(f"/sources/{source}").json()["full_text"] == record["full_text"]
+    assert answer["context_tokens"] == record["tokens"] > 10
+    assert answer["tokens_estimated"] is False
+
+
+@pytest.mark.usefixtures("subjects")
+def test_a_conversation_is_augmented_like_its_text(http: httpx.Client) -> None:
+    messages = [{"author": "Ada", "text": SUBJECTS["bees"]}, {"author": "Bob", "text": "\n"}]
+    answer = augment(http, messages=messages, ontology="handbook", min_similarity=0.3)
+    assert documents(answer) == ["bees.md"]
+    assert answer["notes"] == ["1 blank message was left out: number 2"]
+    assert augment(http, messages=messages, ontology="there is none")["records"] == []
+    assert documents(augment(http, messages=messages, documents=["bread.md"], min_similarity=-1)) == [
+        "bread.md"
+    ]
+
+
+@pytest.mark.usefixtures("subjects")
+def test_what_is_not_similar_enough_is_counted_and_the_nearest_is_told(http: httpx.Client) -> None:
+    answer = augment(http, "flowers of evil", mode="vector")
+    assert (answer["records"], answer["context"]) == ([], "")
+    assert answer["counts"]["below_similarity"] == 3
+    assert answer["thresholds"] == [{"space": "default", "min_similarity": 0.7, "source": "default"}]
+    assert "nothing is similar enough" in answer["notes"][0]
+
+
+@pytest.mark.usefixtures("subjects")
+def test_a_budget_leaves_out_what_does_not_fit_and_says_so(http: httpx.Client) -> None:
+    text = long_text("bees", "leases", "bread")
+    every = augment(http, text, **SMALL)
+    budget = sum(record["tokens"] for record in every["records"]) - 1
+    answer = augment(http, text, token_budget=budget, **SMALL)
+    assert answer["counts"]["beyond_budget"] == 1
+    assert documents(answer) == documents(every)[:2]
+    assert answer["context_tokens"] <= budget
+
+
+@pytest.mark.usefixtures("subjects")
+@pytest.mark.parametrize("long", [False, True], ids=["short", "too long for a query"])
+def test_the_whole_text_is_searched_for_besides(http: httpx.Client, long: bool) -> None:
+    text = long_text("bees", "leases") * (10 if long else 1)
+    answer = augment(http, text, whole=True, **{**SMALL, "chunk_tokens": 256, "min_similarity": -1})
+    whole = answer["pieces"][-1]
+    assert (whole["whole"], whole["start"], whole["end"]) == (True, 0, len(text.strip()))
+    assert whole["hits"] == 3
+    assert answer["counts"]["searches"] == answer["counts"]["pieces"]
+    assert len(documents(answer)) == 3
+
+
+def test_near_duplicates_are_given_once(http: httpx.Client, graph: Graph) -> None:
+    for name in ("one", "two"):
+        embedded(graph, http, f"{SUBJECTS['bees']}\n", document=f"{name}.txt", ontology="copies")
+    answer = augment(http, SUBJECTS["bees"], deduplicate=True)
+    (record,) = answer["records"]
+    assert len(record["duplicates"]) == answer["counts"]["duplicates"] == 1
+    assert len(augment(http, SUBJECTS["bees"])["records"]) == 2
+
+
+def test_what_is_not_embedded_yet_is_counted_and_words_find_it(http: httpx.Client) -> None:
+    ingest(http, SUBJECTS["bees"], document="new.txt")
+    answer = augment(http, SUBJECTS["bees"])
+    assert (answer["records"], answer["counts"]["without_vector"]) == ([], 1)
+    told = augment(http, SUBJECTS["bees"], mode="text")
+    assert documents(told) == ["new.txt"]
+    assert (told["order"], told["records"][0]["similarity"]) == ("rank", None)
+    assert told["thresholds"] == [{"space": "default", "min_similarity": None, "source": "none"}]
+
+
+@pytest.mark.usefixtures("subjects")
+def test_what_the_searches_could_not_do_is_told_with_its_pieces(http: httpx.Client) -> None:
+    many = "\n\n".join(" ".join(f"word{n}x{i}" for i in range(90)) for n in range(3))
+    answer = augment(http, many, chunk_tokens=100, overlap_tokens=0, min_similarity=-1)
+    assert [(each["part"], each["pieces"]) for each in answer["degraded"]] == [("query", [1, 2, 3])]
+    assert "words were used" in answer["degraded"][0]["effect"]
+
+
+@pytest.mark.usefixtures("subjects")
+@pytest.mark.parametrize(
+    "options", [{"exact": True}, {"mmr_lambda": 0.5}, {"per_document": None}, {"one_query_tokens": 8000}]
+)
+def test_every_choice_is_taken(http: httpx.Client, options: Json) -> None:
+    least = -1 if "one_query_tokens" in options else 0.3
+    answer = augment(http, long_text("bees", "leases"), **{**SMALL, "min_similarity": least}, **options)
+    assert "leases.md" in documents(answer)
+    assert (answer["counts"]["pieces"] == 1) == ("one_query_tokens" in options)
+    assert answer["order"] == ("rank" if "mmr_lambda" in options else "similarity")
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({}, "text or messages"),
+        ({"text": "a", "messages": [{"author": "a", "text": "t"}]}, "one of the two"),
+        ({"text": " …! "}, "no word"),
+        ({"text": "\ud800"}, "surrogate"),
+        ({"messages": [{"author": "a", "text": " "}]}, "none of them says anything"),
+        ({"text": "a", "chunk_tokens": 100}, "overlap_tokens"),
+        ({"text": "a", "mode": "text", "min_similarity": 0.5}, "min_similarity"),
+        ({"text": "a", "per_piece": 0}, "per_piece"),
+        ({"text": "a", "limit": 1000}, "limit"),
+        ({"text": "a", "colour": 1}, "colour"),
+        ({"text": "a", "ontology": "a/b"}, "ontology"),
+    ],
+)
+def test_what_cannot_be_is_refused(http: httpx.Client, body: Json, told: str) -> None:
+    import json  # noqa: PLC0415 - httpx refuses to send half a surrogate pair itself
+
+    headers = {"content-type": "application/json"}
+    response = http.post("/queries/augment", content=json.dumps(body), headers=headers)
+    problem(response, 422)
+    assert told in response.text
+
+
+def test_a_text_is_as_long_as_a_request_may_be_at_most(http: httpx.Client) -> None:
+    problem(http.post("/queries/augment", json={"text": "word " * 300_000}), 413)
+
+
+@pytest.mark.usefixtures("subjects")
+def test_the_clients_give_the_same(kg: KgClient, service: Service) -> None:
+    async def awaited() -> Augmented:
+        async with AsyncKgClient(service.url) as client:
+            return await client.augment(SUBJECTS["bees"], ontology=["handbook"], min_similarity=0.3)
+
+    told = kg.augment(SUBJECTS["bees"], ontology="handbook", min_similarity=0.3)
+    assert [record.document for record in told.records] == ["bees.md"]
+    assert asyncio.run(awaited()).context == told.context
+    with pytest.raises(InvalidInput, match="text or messages"):
+        kg.augment()

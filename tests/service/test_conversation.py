@@ -1,0 +1,136 @@
+"""Conversations on their way in: one document, each message a section, growing without being made anew."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.client import AsyncKgClient, KgClient
+from kg_api.errors import InvalidInput
+from kg_api.graph.database import Graph
+from kg_api.models.conversations import Message
+from tests.service.asking import Json, embedded, found, nodes, problem, search, texts
+from tests.support.embedding import run_jobs
+from tests.support.running import Service
+
+TALK: list[Json] = [
+    {"author": "Ada", "timestamp": "2026-03-01T09:30:00+01:00", "text": "The lease is renewed too late."},
+    {"author": "Bob", "timestamp": "2026-03-01T09:31:00+01:00", "text": "# Never!\n\n```\nrenew(every=10)"},
+    {"author": "Ada", "timestamp": None, "text": "- once more\n- with feeling"},
+]
+
+
+def send(http: httpx.Client, messages: list[Json], **more: Any) -> httpx.Response:
+    body = {"ontology": "talks", "title": "Standup", "messages": messages, **more}
+    return http.post("/documents/conversation", json=body)
+
+
+def test_a_conversation_is_one_document_with_a_section_for_each_message(http: httpx.Client) -> None:
+    response = send(http, TALK, metadata={"channel": "ops"})
+    answer = response.json()
+    assert response.status_code == 202
+    assert (answer["document"], answer["title"], answer["notes"]) == ("Standup", "Standup", [])
+    assert answer["sources"] == {"added": 3, "kept": 0, "removed": 0}
+    stored = http.get(f"/documents/{answer['document_id']}").json()
+    assert (stored["format"], stored["metadata"]) == ("markdown", {"channel": "ops"})
+    hits = search(http, "renew feeling lease", mode="text")["sources"]
+    assert sorted(hit["heading"] for hit in hits) == [
+        ["Standup", "Ada"],
+        ["Standup", "Ada — 2026-03-01T09:30:00+01:00"],
+        ["Standup", "Bob — 2026-03-01T09:31:00+01:00"],
+    ]
+    for hit in hits:
+        assert stored["text"][hit["start"] : hit["end"]] == hit["full_text"]
+    assert "> # Never!\n>\n> ```\n> renew(every=10)" in stored["text"]
+
+
+def test_one_message_more_embeds_one_message(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> None:
+    send(http, TALK)
+    run_jobs(graph)
+    before = nodes(driver)
+    again = send(http, TALK)
+    assert (again.status_code, again.json()["change"], nodes(driver)) == (200, "unchanged", before)
+    more = send(http, [*TALK, {"author": "Bob", "text": "Agreed, every five seconds."}]).json()
+    assert (more["change"], more["sources"]) == ("updated", {"added": 1, "kept": 3, "removed": 0})
+    status = http.get("/ontologies/talks/embedding-status").json()
+    assert (status["embedded"], status["missing"]) == (3, 1)
+    run_jobs(graph)
+    assert "Agreed" in texts(search(http, "every five seconds"))[0]
+
+
+@pytest.mark.parametrize(
+    ("messages", "told"),
+    [
+        ([], "messages"),
+        ([{"author": "a", "text": "\ud800"}], "messages.0.text"),
+        ([{"author": "a", "text": "a\x00"}], "messages.0.text"),
+        ([{"author": " ", "text": "t"}], "messages.0.author"),
+        ([{"author": "a" * 201, "text": "t"}], "messages.0.author"),
+        ([{"author": "a"}], "messages.0.text"),
+        ([{"author": "a", "text": "t", "colour": 1}], "messages.0.colour"),
+        ([{"author": "a", "text": "t", "timestamp": "2026-03-01T09:30:00"}], "timezone"),
+        ([{"author": "a", "text": "t", "timestamp": 1_772_000_000}], "ISO 8601"),
+        ([{"author": "a", "text": "t", "timestamp": "yesterday"}], "ISO 8601"),
+        ([{"author": "a", "text": " "}, {"author": "b", "text": "\u200b"}], "none of them says anything"),
+        ([{"author": "a", "text": "t"}] * 10_001, "10000"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_stored(
+    http: httpx.Client, messages: list[Json], told: str
+) -> None:
+    body = json.dumps({"ontology": "talks", "title": "t", "messages": messages})
+    response = http.post(
+        "/documents/conversation", content=body, headers={"content-type": "application/json"}
+    )
+    problem(response, 422)
+    assert told in response.text
+    assert http.get("/documents").json()["total"] == 0
+
+
+def test_a_body_that_is_no_json_is_refused_like_any_other(http: httpx.Client) -> None:
+    address = "/documents/conversation"
+    problem(http.post(address, content=b"{", headers={"content-type": "application/json"}), 400)
+    problem(http.post(address, content=b"x=1"), 415)
+
+
+def test_a_blank_message_is_left_out_and_told(http: httpx.Client) -> None:
+    answer = send(http, [TALK[0], {"author": "Bob", "text": "\n"}, TALK[2]]).json()
+    assert answer["sources"]["added"] == 2
+    assert answer["notes"] == ["1 blank message was left out: number 2"]
+
+
+def test_a_very_long_message_is_split_within_its_section(http: httpx.Client, graph: Graph) -> None:
+    long = {"author": "Ada", "text": "\n\n".join(f"Paragraph {n} says {'word ' * 120}end." for n in range(9))}
+    answer = send(http, [TALK[0], long, TALK[2]]).json()
+    assert answer["sources"]["added"] == 11
+    run_jobs(graph)
+    hits = search(http, "Paragraph says", limit=20, mode="text")["sources"]
+    assert {tuple(hit["heading"]) for hit in hits} == {("Standup", "Ada")}
+
+
+def test_a_conversation_and_a_document_of_its_name_are_one_document(http: httpx.Client, graph: Graph) -> None:
+    embedded(graph, http, "a text", document="Standup", ontology="talks")
+    assert send(http, TALK).json()["change"] == "updated"
+    assert len(found(http, "lease")) == 1
+    assert http.get("/documents").json()["total"] == 1
+
+
+async def both(service: Service) -> list[str]:
+    async with AsyncKgClient(service.url) as kg:
+        told = await kg.ingest_conversation(TALK, ontology="talks", title="Standup")
+    return [told.change]
+
+
+def test_the_clients_send_messages_or_dictionaries(kg: KgClient, service: Service) -> None:
+    import asyncio  # noqa: PLC0415
+
+    messages = [Message.model_validate(each) for each in TALK]
+    told = kg.ingest_conversation(messages, ontology="talks", title="Standup", metadata=None)
+    assert (told.change, told.sources.added) == ("created", 3)
+    assert asyncio.run(both(service)) == ["unchanged"]
+    with pytest.raises(InvalidInput, match="messages"):
+        kg.ingest_conversation([], ontology="talks", title="t")

@@ -1,0 +1,261 @@
+"""MCP over both transports, with the SDK's own client, by the real service."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from kg_api.managed.ports import free_port
+from tests.neo4j_server import Neo4jServer
+from tests.service.asking import embedded
+from tests.support.mcp import BEFORE, CURRENT, MODES, Target, answer, call, failure, talk, text_of, walk
+from tests.support.running import Service, environment, started, wait_until
+
+TEXT = "# Bees\n\nBees dance to show the way.\n\n" + "".join(
+    f"## Year {year}\n\nIn {year} the bees' dance 🐝 was seen again, and “written down” by number {year}.\n\n"
+    for year in range(1900, 1930)
+)
+INITIALIZE: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": BEFORE, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
+HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+META = {
+    "io.modelcontextprotocol/protocolVersion": CURRENT,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+DISCOVER = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": META}}
+MODERN = {**HEADERS, "MCP-Protocol-Version": CURRENT, "Mcp-Method": "server/discover"}
+
+
+@pytest.fixture
+def document_id(http: httpx.Client, graph: Graph) -> str:
+    """A document, stored and embedded, and another one that is like it."""
+    embedded(graph, http, TEXT.replace("again", "anew"), document="bees-2.md", ontology="nature-2")
+    return embedded(graph, http, TEXT, document="bees.md", ontology="nature")["document_id"]
+
+
+@pytest.fixture(params=["http", "stdio", "in process"])
+def target(request: pytest.FixtureRequest, service: Service, server: Neo4jServer, tmp_path: Path) -> Target:
+    """Where the client connects: each transport."""
+    if request.param == "http":
+        return f"{service.url}/mcp"
+    here = [] if request.param == "stdio" else ["--in-process"]
+    env = environment(server, KG_API_URL=service.url, KG_HOME=str(tmp_path / "home"))
+    return StdioServerParameters(command=sys.executable, args=["-m", "kg_cli.main", "mcp", *here], env=env)
+
+
+def quoted(text: str, citation: str) -> str:
+    start, end = map(int, citation.partition("#")[2].split("-"))
+    return text[start:end]
+
+
+@pytest.mark.parametrize("version", MODES)
+def test_a_session_finds_reads_and_cites(
+    target: Target, version: str, document_id: str, kg: KgClient
+) -> None:
+    text = kg.document(document_id).text
+
+    async def session(client: Client) -> None:
+        assert client.protocol_version == version
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        assert {"search_sources", "get_source_context", "find_similar_sources"} <= listed
+
+        async def ask(tool: str, **arguments: Any) -> dict[str, Any]:
+            return answer(await client.call_tool(tool, arguments))
+
+        ontology, other = (await ask("list_ontologies"))["ontologies"]
+        assert (ontology["ontology"], ontology["documents"]) == ("nature", 1)
+        assert other["ontology"] == "nature-2"
+        (document,) = (await ask("list_documents", ontology="nature"))["documents"]
+        assert (document["document"], document["document_id"]) == ("bees.md", document_id)
+        found = await ask("search_sources", query="when was the dance seen", ontologies=["nature"], limit=5)
+        assert found["degraded"] == []
+        for hit in found["hits"]:
+            assert hit["text"] == quoted(text, hit["citation"])
+            read = await ask("get_source_context", citation=hit["citation"], window=1)
+            assert read["quote"]["text"] == hit["text"]
+            assert all(each["text"] == quoted(text, each["citation"]) for each in read["paragraphs"])
+        assert len(found["hits"]) == 5
+        like = await ask("find_similar_sources", citation=found["hits"][0]["citation"], limit=3)
+        assert like["source"] == found["hits"][0]["citation"]
+        assert {each["document"] for each in like["similar"]} == {"bees-2.md"}
+        for each in like["similar"]:
+            read = await ask("get_source_context", citation=each["citation"], window=0)
+            assert read["quote"]["text"] == each["text"]
+
+    talk(target, session, MODES[version])
+
+
+@pytest.mark.usefixtures("document_id")
+def test_a_walk_by_cursors_gives_what_one_answer_gives(service: Service) -> None:
+    url = f"{service.url}/mcp"
+    arguments = {"query": "the bees' dance", "limit": 30}
+    large = answer(call(url, "search_sources", **arguments, token_budget=100_000))
+
+    def asking(given: Mapping[str, Any]) -> dict[str, Any]:
+        return answer(call(url, "search_sources", **given, token_budget=1000))
+
+    steps = list(walk(asking, arguments))
+    assert len(steps) > 2
+    assert [hit for step in steps for hit in step["hits"]] == large["hits"]
+
+
+@pytest.mark.usefixtures("document_id")
+def test_an_unknown_ontology_or_source_is_an_error_that_helps(target: Target) -> None:
+    said = failure(call(target, "get_source_context", citation="0" * 32))
+    assert "there is no source" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.usefixtures("document_id")
+def test_many_sessions_at_once(service: Service) -> None:
+    expected = text_of(call(f"{service.url}/mcp", "search_sources", query="dance", limit=3))
+    told: list[str] = []
+
+    async def one(version: str) -> None:
+        async with Client(f"{service.url}/mcp", mode=MODES[version]) as client:
+            for _ in range(3):
+                result = await client.call_tool("search_sources", {"query": "dance", "limit": 3})
+                told.append(text_of(result))
+
+    async def all_of_them() -> None:
+        async with anyio.create_task_group() as tasks:
+            for number in range(20):
+                tasks.start_soon(one, (CURRENT, BEFORE)[number % 2])
+
+    anyio.run(all_of_them)
+    assert told == [expected] * 60
+
+
+def post(http: httpx.Client, body: Any, headers: dict[str, str]) -> httpx.Response:
+    content = body if isinstance(body, bytes) else None
+    return http.post("/mcp", content=content, json=None if content else body, headers=headers)
+
+
+BOTH = pytest.mark.parametrize(
+    ("body", "headers"), [(DISCOVER, MODERN), (INITIALIZE, HEADERS)], ids=[CURRENT, BEFORE]
+)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost"}, 200),
+        ({"Host": "[::1]:1"}, 200),
+        ({"Origin": "http://localhost:3000"}, 200),
+        ({"Origin": "https://127.0.0.1"}, 200),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1.evil.example"}, 421),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "http://localhost.evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+)
+def test_only_those_who_belong_here_are_answered(
+    http: httpx.Client, body: Any, headers: dict[str, str], more: dict[str, str], status: int
+) -> None:
+    response = post(http, body, {**headers, **more})
+    assert response.status_code == status, response.text
+    if status == 200:
+        assert response.json()["result"]
+
+
+@BOTH
+def test_no_session_is_kept(http: httpx.Client, body: Any, headers: dict[str, str]) -> None:
+    assert "mcp-session-id" not in post(http, body, headers).headers
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD", "OPTIONS"])
+@pytest.mark.parametrize("headers", [MODERN, HEADERS], ids=[CURRENT, BEFORE])
+def test_there_is_nothing_but_post(http: httpx.Client, method: str, headers: dict[str, str]) -> None:
+    response = http.request(method, "/mcp", headers={**headers, "Mcp-Session-Id": "x"})
+    assert (response.status_code, response.headers["allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize("headers", [MODERN, HEADERS], ids=[CURRENT, BEFORE])
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"{", -32700),
+        (b"\xff", -32700),
+        (b"[" * 100_000, -32700),
+        (b"[]", None),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', None),
+        (b"null", None),
+        (b'{"id":1}', None),
+    ],
+)
+def test_what_is_no_message_is_refused(
+    http: httpx.Client, headers: dict[str, str], body: bytes, code: int | None
+) -> None:
+    response = post(http, body, headers)
+    assert response.status_code == 400, response.text
+    error = response.json()["error"]
+    assert error["code"] == (code or error["code"]) < 0
+    assert "Traceback" not in response.text
+
+
+def test_a_message_over_the_limit_is_refused(http: httpx.Client) -> None:
+    assert post(http, b"x" * 1_100_000, HEADERS).status_code == 413
+
+
+def test_a_body_that_is_not_json_is_refused(http: httpx.Client) -> None:
+    assert post(http, b"{}", {**HEADERS, "Content-Type": "text/plain"}).status_code in {400, 415}
+
+
+def test_an_unknown_version_is_refused(http: httpx.Client) -> None:
+    meta = {**META, "io.modelcontextprotocol/protocolVersion": "2099-01-01"}
+    body = {**DISCOVER, "params": {"_meta": meta}}
+    response = post(http, body, {**MODERN, "MCP-Protocol-Version": "2099-01-01"})
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == -32022
+    assert response.json()["error"]["data"]["supported"] == [CURRENT]
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"), [("2024-11-05", "2024-11-05"), ("2025-06-18", "2025-06-18"), ("1999-01-01", BEFORE)]
+)
+def test_an_older_version_is_agreed_on(http: httpx.Client, asked: str, given: str) -> None:
+    body = {**INITIALIZE, "params": {**INITIALIZE["params"], "protocolVersion": asked}}
+    assert post(http, body, HEADERS).json()["result"]["protocolVersion"] == given
+
+
+@pytest.mark.parametrize("wrong", [{"Mcp-Method": "tools/call"}, {"MCP-Protocol-Version": "2025-11-25x"}])
+def test_headers_and_body_must_agree(http: httpx.Client, wrong: dict[str, str]) -> None:
+    response = post(http, DISCOVER, {**MODERN, **wrong})
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] in {-32020, -32022}
+
+
+def test_a_service_that_is_not_ready_says_so(server: Neo4jServer, tmp_path: Path) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    away = f"bolt://127.0.0.1:{free_port()}"
+    env = environment(server, KG_API__PORT=str(port), KG_NEO4J__URI=away)
+
+    def up() -> bool:
+        try:
+            return httpx.get(f"{url}/health").is_success
+        except httpx.TransportError:
+            return False
+
+    with started(["serve"], env, tmp_path / "serve.log") as running:
+        wait_until(up, 60, running.output)
+        said = failure(call(f"{url}/mcp", "list_ontologies"))
+        assert said.startswith("not ready yet: ")
+        assert running.stop() == 0

@@ -1,0 +1,137 @@
+"""Similar sources, their graph, and reading within a budget, as a user sees them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from kg_api.client import AsyncKgClient, KgClient
+from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from tests.service.asking import Json, problem
+from tests.support.embedding import run_jobs
+from tests.support.records import record
+from tests.support.running import Service
+
+APPLES = "red apples grow on the old tree behind the house and fall in the autumn wind"
+PLUMS = "blue plums are kept in a jar of glass on the highest shelf of the cellar"
+GRAPH = "/queries/sources/graph"
+
+
+@pytest.fixture
+def first(graph: Graph) -> str:
+    """Three documents in two ontologies; give the id of the first source."""
+    stored = record("one", [APPLES, PLUMS, "a third", "a fourth"])
+    for each in (stored, record("two", [APPLES + " gently"]), record("three", [PLUMS, APPLES], "other")):
+        store_document(graph, each)
+    run_jobs(graph)
+    return stored.sources[0].source_id
+
+
+def like(source: str) -> str:
+    return f"/queries/sources/{source}/similar"
+
+
+def test_similar_passages_of_other_documents_and_ontologies(http: httpx.Client, first: str) -> None:
+    answer: Json = http.post(like(first), json={"limit": 2, "group_duplicates": False}).json()
+    assert answer["source"]["source_id"] == first
+    assert [each["document"] for each in answer["sources"]] == ["three", "two"]
+    assert (answer["by"], answer["degraded"]) == ("vector", [])
+    assert answer["sources"][0]["similarity"] == pytest.approx(1, abs=1e-5)
+    together: Json = http.post(like(first), json={"limit": 2}).json()
+    assert [each["document"] for each in together["sources"][0]["duplicates"]] == ["two"]
+    assert (
+        http.post(like(first), json={"limit": 9, "ontology": "notes"}).json()["sources"][0]["document"]
+        == "two"
+    )
+
+
+def test_the_graph_of_all(http: httpx.Client, first: str) -> None:
+    answer: Json = http.post(GRAPH, json={"neighbours": 1, "min_similarity": 0.7}).json()
+    assert {node["source_id"] for node in answer["nodes"]} >= {first}
+    assert answer["total"] == len(answer["nodes"]) == 7
+    ends = [{edge["a"], edge["b"]} for edge in answer["edges"]]
+    assert len(ends) == len({frozenset(each) for each in ends}) == 3
+    assert sum(node["degree"] for node in answer["nodes"]) == 6
+    groups = [set(group) for group in answer["groups"]]
+    assert sorted(map(len, groups)) == [2, 3]
+    assert all(any(end <= group for group in groups) for end in ends)
+
+
+@pytest.mark.parametrize("path", [like("none"), GRAPH])
+def test_an_unknown_source_is_not_found(http: httpx.Client, path: str) -> None:
+    body = {"source_ids": ["none"]} if path == GRAPH else {}
+    assert "source" in problem(http.post(path, json=body), 404)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "told"),
+    [
+        (like("a"), {"limit": 0}, "limit"),
+        (like("a"), {"limit": 101}, "limit"),
+        (like("a"), {"min_similarity": 1.5}, "min_similarity"),
+        (like("a"), {"group_duplicates": 1}, "group_duplicates"),
+        (like("a"), {"colour": "red"}, "colour"),
+        (like("a"), {"ontology": "a`"}, "ontology"),
+        (GRAPH, {"neighbours": 0}, "neighbours"),
+        (GRAPH, {"max_nodes": 5001}, "max_nodes"),
+        (GRAPH, {"source_ids": ["a"], "documents": ["d"]}, "cannot be used together"),
+        (GRAPH, {"source_ids": ["a"] * 201}, "source_ids"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(
+    http: httpx.Client, path: str, body: dict[str, Any], told: str
+) -> None:
+    assert told in problem(http.post(path, json=body), 422)
+
+
+def test_more_documents_than_a_graph_can_take_are_refused(http: httpx.Client, graph: Graph) -> None:
+    for number in range(6):
+        store_document(graph, record("d", ["text"], f"o{number}"))
+    names = [f"d{number}" for number in range(1000)]
+    assert "more than 5,000" in problem(http.post(GRAPH, json={"documents": names}), 422)
+
+
+def test_the_clients_methods(kg: KgClient, first: str) -> None:
+    found = kg.similar_sources(first, ontology=["other"], limit=1, exact=True)
+    assert [each.document for each in found.sources] == ["three"]
+    assert kg.cross_document_similarity(first, limit=1).sources[0].near_duplicate
+    assert len(kg.source_graph(ontology="notes").nodes) == 5
+    assert len(kg.source_graph([first], ontology="other", neighbours=1).nodes) == 2
+    with pytest.raises(NotFound):
+        kg.similar_sources("none")
+    with pytest.raises(InvalidInput):
+        kg.source_graph(neighbours=99)
+
+
+async def asked(service: Service, source: str) -> tuple[int, int, int, int | None]:
+    async with AsyncKgClient(service.url) as kg:
+        return (
+            len((await kg.similar_sources(source, limit=2)).sources),
+            len((await kg.cross_document_similarity(source, limit=1)).sources),
+            len((await kg.source_graph(ontology="notes")).nodes),
+            (await kg.source_context(source, token_budget=30)).tokens,
+        )
+
+
+def test_the_asynchronous_clients_methods(service: Service, first: str) -> None:
+    assert asyncio.run(asked(service, first)) == (2, 1, 5, 16)
+
+
+def test_reading_around_a_source_within_a_budget(http: httpx.Client, kg: KgClient, first: str) -> None:
+    path = f"/sources/{first}/context"
+    whole = http.get(path, params={"window_size": 3}).json()
+    assert (len(whole["sources"]), whole["left_out"], whole["tokens"]) == (4, 0, None)
+    some = http.get(path, params={"window_size": 3, "token_budget": 32}).json()
+    assert (len(some["sources"]), some["left_out"], some["token_budget"]) == (2, 2, 32)
+    assert some["tokens"] <= 32
+    assert some["degraded"] == []
+    none = kg.source_context(first, token_budget=1)
+    assert (none.sources, none.left_out) == ([], 3)
+    assert "nothing fits into 1" in none.degraded[0].effect
+    for wrong in (0, 1_000_001, "many"):
+        assert "token_budget" in problem(http.get(path, params={"token_budget": wrong}), 422)

@@ -1,0 +1,166 @@
+"""A library in memory for tests of MCP: every paragraph that has a word of the question is a hit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import accumulate
+
+from kg_api.errors import NotFound
+from kg_api.models.documents import (
+    DocumentContent,
+    DocumentPage,
+    DocumentSummary,
+    OntologyList,
+    OntologySummary,
+)
+from kg_api.models.identity import content_hash, document_id, source_ids
+from kg_api.models.search import (
+    Degradation,
+    MatchedChunk,
+    Place,
+    Ranks,
+    SourceContext,
+    SourceHit,
+    SourceHits,
+    SourceSearch,
+)
+from kg_api.models.similarity import SimilarSearch, SimilarSource, SimilarSources
+
+WHEN = datetime(2026, 11, 22, tzinfo=UTC)
+LONG = 'A long paragraph about bees, "quoted" and with 蜂 in it. ' * 60 + "\n"
+PARAGRAPHS = ["Bees dance.\n\n", "They show the way.\n", LONG, "Bees swarm in May.\n", "The end."]
+
+
+class MemoryLibrary:
+    """Documents of one ontology each, as lists of paragraphs."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, list[Place]] = {}
+        self.degraded: list[Degradation] = []
+        self.failing: Exception | None = None
+
+    def add(self, ontology: str, document: str, paragraphs: Sequence[str]) -> list[Place]:
+        """Add a document, or replace it."""
+        identity = document_id(ontology, document)
+        texts = list(paragraphs)
+        ends = list(accumulate(map(len, texts)))
+        ids = source_ids(identity, map(content_hash, texts))
+        self.places[identity] = [
+            Place(
+                source_id=source_id,
+                ontology=ontology,
+                document=document,
+                document_id=identity,
+                paragraph=at,
+                heading=["Part"],
+                start=end - len(text),
+                end=end,
+                full_text=text,
+            )
+            for at, (source_id, text, end) in enumerate(zip(ids, texts, ends, strict=True))
+        ]
+        return self.places[identity]
+
+    def text(self, place: Place) -> str:
+        """The whole text of a place's document."""
+        return "".join(each.full_text for each in self.places[place.document_id])
+
+    def search(self, request: SourceSearch) -> SourceHits:
+        """See `Library`."""
+        self._fail()
+        words = (request.query_text or "").split()
+        every = [place for places in self.places.values() for place in places]
+        found = [each for each in every if any(word in each.full_text for word in words)]
+        return SourceHits(
+            query_text=request.query_text,
+            mode="text",
+            space=None,
+            sources=[self._hit(each) for each in found[: request.limit]],
+            degraded=self.degraded,
+            timings_ms={},
+        )
+
+    def context(self, source_id: str, window: int) -> SourceContext:
+        """See `Library`."""
+        self._fail()
+        for places in self.places.values():
+            for at, place in enumerate(places):
+                if place.source_id == source_id:
+                    around = places[max(at - window, 0) : at + window + 1]
+                    return SourceContext(source_id=source_id, window_size=window, sources=around)
+        raise NotFound(f"there is no source {source_id!r}; its document may have changed since you saw it")
+
+    def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
+        """See `Library`: paragraphs of other documents that have a word in common."""
+        own = next(each for each in self.context(source_id, 0).sources if each.source_id == source_id)
+        words = SourceSearch(query_text=own.full_text, limit=100)
+        found = [each for each in self.search(words).sources if each.document_id != own.document_id]
+        return SimilarSources(
+            source=own,
+            by="text",
+            space=None,
+            sources=[
+                SimilarSource(
+                    **each.model_dump(include=set(Place.model_fields)),
+                    similarity=0.5,
+                    score=0.5,
+                    chunk=each.chunk,
+                    own_chunk=each.chunk,
+                    near_duplicate=False,
+                )
+                for each in found[: request.limit]
+            ],
+            degraded=self.degraded,
+            timings_ms={},
+        )
+
+    def document(self, document_id: str) -> DocumentContent:
+        """See `Library`."""
+        first = self.places[document_id][0]
+        return DocumentContent(**self._summary(first).model_dump(), text=self.text(first))
+
+    def ontologies(self) -> OntologyList:
+        """See `Library`."""
+        self._fail()
+        names = sorted({places[0].ontology for places in self.places.values()})
+        counts = {"documents": 1, "sources": 2, "embedded": 2, "stale": 0, "searchable": 2}
+        return OntologyList(
+            ontologies=[
+                OntologySummary.model_validate({"ontology": name, "space": "s", **counts}) for name in names
+            ]
+        )
+
+    def documents(self, ontology: str | None, offset: int, limit: int) -> DocumentPage:
+        """See `Library`."""
+        self._fail()
+        firsts = [places[0] for places in self.places.values() if ontology in {None, places[0].ontology}]
+        inorder = sorted(firsts, key=lambda each: (each.ontology, each.document))
+        found = [self._summary(each) for each in inorder[offset : offset + limit]]
+        return DocumentPage(documents=found, total=len(firsts), offset=offset, limit=limit)
+
+    def _fail(self) -> None:
+        if self.failing is not None:
+            raise self.failing
+
+    def _summary(self, first: Place) -> DocumentSummary:
+        return DocumentSummary(
+            document_id=first.document_id,
+            ontology=first.ontology,
+            document=first.document,
+            title=first.document,
+            uri=None,
+            format="text",
+            characters=len(self.text(first)),
+            sources=len(self.places[first.document_id]),
+            updated_at=WHEN,
+            metadata={},
+        )
+
+    def _hit(self, place: Place) -> SourceHit:
+        """It matched in the paragraph's first half, and its larger part is the whole document."""
+        half = place.start + max(len(place.full_text) // 2, 1)
+        chunk = MatchedChunk(text="", start=place.start, end=half, source_ids=[place.source_id])
+        parent = MatchedChunk(text="", start=0, end=len(self.text(place)), source_ids=[])
+        own = place.model_dump()
+        return SourceHit(**own, similarity=None, score=1.0, ranks=Ranks(), chunk=chunk, parent=parent)

@@ -1,0 +1,97 @@
+"""Talking MCP in tests, with the SDK's own client.
+
+`python -m tests.support.mcp` writes the snapshot of what agents are told anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, TextContent
+
+from kg_api.mcp.catalogue import INSTRUCTIONS, TOOLS
+
+T = TypeVar("T")
+Target = Server[Any] | StdioServerParameters | str
+CURRENT, BEFORE = "2026-07-28", "2025-11-25"
+MODES = {CURRENT: CURRENT, BEFORE: "legacy"}
+"""How the SDK's client is told to speak a version."""
+SNAPSHOT = Path(__file__).parents[1] / "unit" / "mcp" / "told.snapshot.json"
+
+
+def talk(target: Target, doing: Callable[[Client], Awaitable[T]], mode: str = "auto") -> T:
+    """Connect, do something, disconnect. An error of the protocol is raised by itself, not in a group."""
+
+    async def run() -> T:
+        async with Client(target, mode=mode, read_timeout_seconds=60) as client:
+            try:
+                return await doing(client)
+            except MCPError as error:
+                caught = error
+        raise caught
+
+    return anyio.run(run)
+
+
+def call(target: Target, tool: str, mode: str = "auto", /, **arguments: Any) -> CallToolResult:
+    """Call a tool in a connection of its own. The SDK's client holds the answer to the tool's schema."""
+
+    async def doing(client: Client) -> CallToolResult:
+        await client.list_tools()
+        return await client.call_tool(tool, arguments)
+
+    return talk(target, doing, mode)
+
+
+def answer(result: CallToolResult) -> dict[str, Any]:
+    """The structured answer, which the text repeats."""
+    assert not result.is_error, text_of(result)
+    assert isinstance(result.structured_content, dict)
+    assert json.loads(text_of(result)) == result.structured_content
+    return result.structured_content
+
+
+def failure(result: CallToolResult) -> str:
+    """The message of a call that failed."""
+    assert result.is_error
+    assert result.structured_content is None
+    return text_of(result)
+
+
+def text_of(result: CallToolResult) -> str:
+    """The one text of a result."""
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+def walk(
+    asking: Callable[[Mapping[str, Any]], dict[str, Any]], arguments: dict[str, Any], most: int = 1000
+) -> Generator[dict[str, Any]]:
+    """All answers of a call, going on by cursors."""
+    more: dict[str, Any] | None = {}
+    for _ in range(most):
+        told = asking({**arguments, **({"cursor": more["cursor"]} if more else {})})
+        yield told
+        more = told.get("more")
+        if more is None:
+            return
+    raise AssertionError("the walk does not end")
+
+
+def told() -> dict[str, Any]:
+    """All that agents are told before they ask."""
+    tools = [tool.described().model_dump(mode="json", by_alias=True, exclude_none=True) for tool in TOOLS]
+    return {"instructions": INSTRUCTIONS, "tools": tools}
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text(json.dumps(told(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

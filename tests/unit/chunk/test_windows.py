@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from itertools import groupby, pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kg_api.chunk.fit import fitted
+from kg_api.chunk.plan import chunk
+from kg_api.chunk.spans import ChunkSpan, Paragraph, Span
+from kg_api.chunk.windows import LEAST, Room, windows
+from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.models.chunking import Chunking
+from kg_api.planning.late import parts, room_of
+from tests.unit.chunk.shapes import EVERY, hashed, name_of
+
+MOST = 60
+MODEL = DeterministicEmbedder(max_tokens=MOST)
+ROOM = room_of(MODEL)
+
+
+def document(paragraphs: list[tuple[str, str]]) -> tuple[str, list[Paragraph]]:
+    """A text of paragraphs, each with its heading."""
+    text, found = "", list[Paragraph]()
+    for heading, said in paragraphs:
+        start = len(text)
+        text += f"{said}\n\n"
+        found.append(Paragraph(start, len(text), (heading,)))
+    return text, found
+
+
+def numbered(count: int, words: int = 10, heading: str = "h", first: int = 0) -> list[tuple[str, str]]:
+    return [(heading, " ".join(f"p{n}w{w}" for w in range(words))) for n in range(first, first + count)]
+
+
+def by_paragraph(text: str, paragraphs: list[Paragraph]) -> list[ChunkSpan]:
+    return [
+        ChunkSpan(each.start, each.start + len(text[each.start : each.end].rstrip())) for each in paragraphs
+    ]
+
+
+def of(paragraphs: list[tuple[str, str]], room: Room = ROOM) -> list[str]:
+    """The windows' texts."""
+    text, found = document(paragraphs)
+    spans = windows(text, by_paragraph(text, found), found, room)
+    return [text[slice(*span)] for span, _ in groupby(spans)]
+
+
+TEXTS = st.lists(
+    st.tuples(
+        st.sampled_from(["one", "two"]),
+        st.text("abc .\n漢\u200b", max_size=90).map(lambda said: f"x {said} y."),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@pytest.mark.parametrize("chunking", EVERY, ids=name_of)
+@settings(deadline=None)
+@given(given_paragraphs=TEXTS)
+def test_every_chunk_lies_in_exactly_one_window_that_the_model_takes(
+    chunking: Chunking, given_paragraphs: list[tuple[str, str]]
+) -> None:
+    text, paragraphs = document(given_paragraphs)
+    spans = fitted(text, chunk(text, paragraphs, chunking, hashed), MODEL.spans, lambda _: "")
+    found = windows(text, spans, paragraphs, ROOM)
+    assert len(found) == len(spans)
+    for span, (start, end) in zip(spans, found, strict=True):
+        assert start <= span.start < span.end <= end
+        assert len(MODEL.spans(text[start:end])) == 1, "nothing is ever cut off"
+    distinct = [window for window, _ in groupby(found)]
+    assert len(distinct) == len(set(distinct)), "the chunks of a window follow each other"
+    assert [start for start, _ in distinct] == sorted(start for start, _ in distinct)
+    for (_, end), (start, _) in pairwise(distinct):
+        assert chunking.overlap or end <= start
+    assert found == windows(text, spans, paragraphs, ROOM), "the same text gives the same windows"
+
+
+@settings(deadline=None)
+@given(given_paragraphs=TEXTS)
+def test_parts_say_what_their_chunks_say(given_paragraphs: list[tuple[str, str]]) -> None:
+    text, paragraphs = document(given_paragraphs)
+    spans = by_paragraph(text, paragraphs)
+    found = parts(text, paragraphs, spans, [""] * len(spans), MODEL)
+    assert [each.alone for each in found] == [text[span.start : span.end] for span in spans]
+
+
+def test_as_many_neighbours_as_fit_are_read_together() -> None:
+    assert [len(window.split()) for window in of(numbered(6))] == [60]
+    sizes = [len(window.split()) for window in of(numbered(30))]
+    assert sum(sizes) == 300
+    assert all(MOST // LEAST <= size <= MOST for size in sizes[:-1])
+
+
+def test_a_window_ends_with_its_section_where_that_fills_it_enough() -> None:
+    first, *_ = of([*numbered(4, heading="one"), *numbered(10, heading="two", first=4)])
+    assert len(first.split()) == 40
+    first, *_ = of([*numbered(1, heading="one"), *numbered(10, heading="two", first=4)])
+    assert len(first.split()) > 10, "a short section is read with what follows it"
+
+
+def test_a_paragraph_is_not_torn_where_a_window_can_end_behind_it() -> None:
+    text, paragraphs = document(numbered(8, words=25))
+    sentences = [
+        ChunkSpan(start, end)
+        for paragraph in by_paragraph(text, paragraphs)
+        for start, end in ((paragraph.start, paragraph.start + 40), (paragraph.start + 41, paragraph.end))
+    ]
+    found = windows(text, sentences, paragraphs, ROOM)
+    assert all(found[at] == found[at + 1] for at in range(0, len(found), 2))
+
+
+@pytest.mark.parametrize("at", [0, 50, 99])
+def test_an_edit_moves_the_windows_that_are_near_and_no_others(at: int) -> None:
+    before = numbered(100)
+    after = [*before[:at], ("h", "something quite new"), *before[at + 1 :]]
+    new = set(of(after)) - set(of(before))
+    assert 1 <= len(new) <= 4, f"{len(new)} of {len(of(before))} windows are new"
+
+
+def test_texts_that_have_more_tokens_together_still_fit() -> None:
+    """A tokenizer that sees another text where two meet."""
+
+    def fits(text: str) -> bool:
+        return len(text) + 5 * text.count("\n\n") <= 40
+
+    room = Room(tokens=len, most=40, fits=fits)
+    found = of([("h", "a" * 9)] * 9, room)
+    assert all(map(fits, found))
+    assert "".join(found).count("a") == 81
+
+
+def test_a_chunk_that_fills_a_window_stands_alone() -> None:
+    assert of(numbered(3, words=MOST)) == [said for _, said in numbered(3, words=MOST)]
+
+
+def test_nothing_has_no_windows() -> None:
+    assert windows("", [], [], ROOM) == []
+
+
+def test_the_overlap_counts_once() -> None:
+    words = " ".join(f"w{n}" for n in range(60))
+    text, paragraphs = document([("h", words)])
+    starts = [0, *(at + 1 for at, letter in enumerate(words) if letter == " ")]
+    spans = [ChunkSpan(starts[at], starts[min(at + 20, 59)] - 1) for at in range(0, 50, 10)]
+    found: list[Span] = windows(text, spans, paragraphs, ROOM)
+    assert set(found) == {(0, spans[-1].end)}

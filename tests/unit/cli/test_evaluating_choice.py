@@ -1,0 +1,48 @@
+"""Configurations as they are named on the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from kg_api.errors import InvalidInput
+from kg_cli.evaluating_choice import Choice, chosen
+
+
+def test_options_of_search_and_ontology_are_told_apart() -> None:
+    found = chosen(["mode=vector", "rerank=true", "mmr_lambda=0.5", "strategy=sentence", "chunk_size=30"])
+    assert found.search == {"mode": "vector", "rerank": True, "mmr_lambda": 0.5}
+    assert found.embedding == {"strategy": "sentence", "chunk_size": 30}
+    assert found.label == "vector rerank=true mmr_lambda=0.5 strategy=sentence chunk_size=30"
+
+
+def test_the_usual_needs_no_ontology_of_its_own() -> None:
+    assert Choice().corpus == chosen(["mode=text"]).corpus == ""
+    names = {chosen([pair]).corpus for pair in ("strategy=sentence", "context=template", "titles=field")}
+    assert len(names) == 3
+    assert "" not in names
+
+
+def test_each_target_asks_its_own_way() -> None:
+    assert chosen([]).asked("documents") == {"per_document": 1}
+    assert chosen([]).asked("spans") == {"group_by": "chunk"}
+    assert chosen(["per_document=3"]).asked("documents") == {"per_document": 3}
+
+
+@pytest.mark.parametrize(
+    ("pair", "told"),
+    [
+        ("mood=good", "there is no option mood; there are: "),
+        ("query_text=x", "there is no option query_text"),
+        ("mode", "'mode' is no name=value"),
+        ("=x", "is no name=value"),
+        ("mode=fast", "mode: "),
+        ("rrf_k=0", "rrf_k: "),
+        ("rerank=perhaps", "rerank: "),
+        ("chunk_size=2", "chunk_size of paragraph"),
+        ("titles=below", "titles is one of above, field"),
+    ],
+)
+def test_wrong_choices_are_refused(pair: str, told: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        chosen([pair])
+    assert told in str(refused.value)

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import pytest
+from rich.console import Console
+
+from kg_api.models.search import Degradation
+from kg_api.models.similarity import (
+    Duplicate,
+    SimilarSource,
+    SimilarSources,
+    SourceEdge,
+    SourceGraph,
+    SourceNode,
+)
+from kg_api.similarity.parts import matched
+from kg_cli import console
+from kg_cli.similarities import MOST_EDGES, print_graph, print_similar
+from tests.unit.search.found import place
+
+Printed = Callable[[], str]
+NOTE = [Degradation(part="vectors", effect="[b]told[/b]")]
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> Printed:
+    written = io.StringIO()
+    out = Console(file=written, width=120)
+    monkeypatch.setattr(console, "stdout", lambda: out)
+    monkeypatch.setattr(console, "stderr", lambda: out)
+    return written.getvalue
+
+
+def similar(*sources: SimilarSource, by: str = "vector") -> SimilarSources:
+    values = {"source": place("own"), "by": by, "space": None, "degraded": NOTE, "timings_ms": {"total": 3.0}}
+    return SimilarSources.model_validate({**values, "sources": sources})
+
+
+def source(similarity: float | None, *, same: bool = False) -> SimilarSource:
+    where = place("a")
+    twin = Duplicate(
+        source_id="b", ontology="o2", document="b.md", document_id="d2", paragraph=4, similarity=0.5
+    )
+    return SimilarSource(
+        **where.model_dump(),
+        similarity=similarity,
+        score=7.5,
+        chunk=matched(where),
+        own_chunk=matched(where),
+        near_duplicate=same,
+        duplicates=[twin],
+    )
+
+
+def test_a_similar_passage_is_shown_with_its_place_and_its_copies(printed: Printed) -> None:
+    print_similar(similar(source(0.876, same=True)))
+    for told in (
+        "0.88",
+        "notes / a.md",
+        "One fox runs",
+        "says almost the same",
+        "o2 / b.md ¶4",
+        "[b]told[/b]",
+    ):
+        assert told in printed()
+
+
+def test_by_words_the_score_is_shown(printed: Printed) -> None:
+    print_similar(similar(source(None), by="text"))
+    assert "score" in printed()
+    assert "7.50" in printed()
+
+
+def test_nothing_similar_is_said(printed: Printed) -> None:
+    print_similar(similar())
+    assert "Nothing that is like it" in printed()
+
+
+def test_a_graph_is_shown_by_its_pairs(printed: Printed) -> None:
+    names = ("ontology", "document", "document_id", "paragraph", "heading", "start", "end")
+    where = {name: getattr(place("x"), name) for name in names}
+    nodes = [SourceNode(**where, source_id=each, degree=each != "c", group=None) for each in "abc"]
+    edges = [SourceEdge(a="a", b="b", similarity=0.9, near_duplicate=True)] * (MOST_EDGES + 2)
+    print_graph(
+        SourceGraph(
+            nodes=nodes,
+            edges=edges,
+            groups=[["a", "b"]],
+            total=3,
+            truncated=False,
+            spaces=["default"],
+            degraded=NOTE,
+            timings_ms={},
+        )
+    )
+    for told in (
+        "0.90",
+        "almost the same",
+        "2 more pairs",
+        "3 passages, 52 pairs, 1 group of",
+        "1 without a pair",
+    ):
+        assert told in printed()

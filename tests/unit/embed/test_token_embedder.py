@@ -1,0 +1,156 @@
+"""What port.TokenEmbedder promises, for every embedder that is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from prometheus_client import CollectorRegistry
+
+from kg_api.embed.catalogue import CATALOGUE, DEFAULT
+from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.embed.known import GIVE_TOKENS, refusal_of_parts, require_tokens
+from kg_api.embed.late import mean_of
+from kg_api.embed.local import LocalEmbedder
+from kg_api.embed.metered import EmbeddingMetrics, metered
+from kg_api.embed.packaged import ensure_packaged
+from kg_api.embed.port import Embedder, Part, TokenEmbedder, gives_tokens
+from kg_api.embed.tally import counting
+from kg_api.errors import ConfigurationError, InvalidInput
+from kg_api.settings import load_settings
+from tests.support.providers import Asking
+
+BANK = "They met by the water. The bank was green and full of flowers. A fish jumped out of the river."
+MONEY = "They asked for a loan. The bank was green and full of flowers. The interest was paid in March."
+SENTENCE = "The bank was green and full of flowers."
+
+
+def part(text: str, said: str = SENTENCE) -> Part:
+    start = text.index(said)
+    return Part(text, start, start + len(said))
+
+
+@pytest.fixture(params=["deterministic", "local", "metered", "all-MiniLM-L6-v2", "e5-small-v2"])
+def embedder(request: pytest.FixtureRequest) -> Iterator[TokenEmbedder]:
+    match request.param:
+        case "deterministic":
+            yield DeterministicEmbedder()
+        case "local":
+            yield request.getfixturevalue("local")
+        case "metered":
+            watched = metered(request.getfixturevalue("local"), EmbeddingMetrics(CollectorRegistry()))
+            assert gives_tokens(watched)
+            yield watched
+        case name:
+            model = CATALOGUE[name]
+            yield LocalEmbedder(ensure_packaged(model, load_settings().cache), model.spec, threads=2)
+
+
+def test_parts_give_one_unit_row_each(embedder: TokenEmbedder) -> None:
+    vectors = embedder.embed_parts([part(BANK), part(MONEY), part(BANK, "A fish")])
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (3, embedder.identity.dimensions)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert embedder.embed_parts([]).shape == (0, embedder.identity.dimensions)
+
+
+def test_a_part_is_embedded_as_it_is_meant_in_its_text(embedder: TokenEmbedder) -> None:
+    river, money = embedder.embed_parts([part(BANK), part(MONEY)])
+    (alone,) = embedder.embed_passages([SENTENCE])
+    fish, loan = embedder.embed_passages(["A fish jumped out of the river.", "They asked for a loan."])
+    assert river.tobytes() != money.tobytes()
+    assert (river - money) @ (fish - loan) > 0
+    assert min(river @ alone, money @ alone) > 0.8, "it says what it says, wherever it stands"
+
+
+def test_a_part_has_the_same_bytes_in_any_company(embedder: TokenEmbedder) -> None:
+    parts = [part(BANK), part(MONEY), part(BANK, "A fish"), part(MONEY, "loan"), part(BANK)]
+    alone = [embedder.embed_parts([each])[0].tobytes() for each in parts]
+    assert [row.tobytes() for row in embedder.embed_parts(parts)] == alone
+    assert [row.tobytes() for row in embedder.embed_parts(parts[::-1])] == alone[::-1]
+    with ThreadPoolExecutor(4) as pool:
+        found = [pool.submit(embedder.embed_parts, parts) for _ in range(4)]
+        assert {each.result().tobytes() for each in found} == {b"".join(alone)}
+
+
+def test_what_stands_before_a_part_is_read_with_it_alone(embedder: TokenEmbedder) -> None:
+    plain = part(BANK)
+    titled = Part(plain.text, plain.start, plain.end, "Finance > Loans\n\n")
+    first, second = embedder.embed_parts([plain, titled])
+    finance, river = embedder.embed_passages(["Finance > Loans", "A river and its fish."])
+    assert second @ finance > first @ finance
+    assert second @ finance - first @ finance > second @ river - first @ river
+
+
+def test_a_text_over_the_limit_is_refused_and_not_cut(embedder: TokenEmbedder) -> None:
+    text = f"{SENTENCE} " + "word " * embedder.identity.max_tokens
+    with pytest.raises(InvalidInput, match="tokens"):
+        embedder.embed_parts([part(text)])
+
+
+def test_a_blank_part_is_refused(embedder: TokenEmbedder) -> None:
+    with pytest.raises(InvalidInput, match="blank"):
+        embedder.embed_parts([Part("one two", 3, 4)])
+
+
+def test_a_part_without_a_word_has_a_vector(embedder: TokenEmbedder) -> None:
+    vectors = embedder.embed_parts([Part("one \u200b two", 4, 5), Part("one \x00 two", 4, 5)])
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+def test_a_text_is_read_once_for_all_its_parts(local: LocalEmbedder) -> None:
+    sentences = [f"{each}." for each in BANK.rstrip(".").split(". ")]
+    with counting() as tally:
+        local.embed_parts([part(BANK, each) for each in sentences])
+    assert tally.tokens == local.count_tokens([BANK, *sentences])
+
+
+def test_the_prefix_of_a_model_does_not_move_the_parts() -> None:
+    """A span that is two words off would give other vectors for all but the whole text."""
+    model = CATALOGUE["e5-small-v2"]
+    embedder = LocalEmbedder(ensure_packaged(model, load_settings().cache), model.spec, threads=1)
+    mean = embedder._model.embed_spans("passage: " + BANK, [(9 + BANK.index("A fish"), 9 + len(BANK))])[0][0]
+    by_hand = states_of(embedder, "passage: " + BANK)[-9:-1].mean(axis=0)  # a fish jumped out of the river .
+    assert mean is not None
+    assert np.allclose(mean, by_hand / np.linalg.norm(by_hand), atol=1e-5)
+
+
+def states_of(embedder: LocalEmbedder, text: str) -> NDArray[np.float32]:
+    ids, _ = embedder._model._encoded(text)
+    return embedder._model._states(ids)
+
+
+def test_another_number_of_threads_gives_the_same_bytes(model_folder: Path) -> None:
+    parts = [part(f"{BANK} {n}") for n in range(6)]
+    found = [LocalEmbedder(model_folder, DEFAULT.spec, n).embed_parts(parts).tobytes() for n in (1, 3)]
+    assert found[0] == found[1]
+
+
+def test_the_mean_is_of_the_tokens_that_touch_a_span() -> None:
+    states = np.array([[9, 9], [1, 0], [0, 1], [5, 5], [9, 9]], dtype=np.float32)
+    places = [(0, 0), (0, 3), (4, 7), (8, 9), (0, 0)]
+    assert mean_of(states, places, (0, 7)) == pytest.approx(np.array([0.5, 0.5]))
+    assert mean_of(states, places, (6, 8)) == pytest.approx(np.array([0, 1])), "a token that is cut counts"
+    assert mean_of(states, places, (3, 4)) is None
+
+
+@pytest.mark.parametrize("provider", ["openai", "nomic"])
+def test_providers_over_http_give_none_and_the_message_says_which_do(
+    provider: str, request: pytest.FixtureRequest
+) -> None:
+    with Asking(provider, request.getfixturevalue("server")) as asking:  # pyright: ignore[reportArgumentType]
+        watched: Embedder = metered(asking.embedder, EmbeddingMetrics(CollectorRegistry()))
+        assert not gives_tokens(watched)
+        with pytest.raises(ConfigurationError, match=r"bge-small-en-v1.5.*kg admin spaces create"):
+            require_tokens(watched)
+
+
+def test_what_is_known_of_providers_is_so(local: LocalEmbedder) -> None:
+    for embedder in (local, DeterministicEmbedder()):
+        assert require_tokens(embedder) is embedder
+        assert embedder.identity.provider in GIVE_TOKENS
+        assert refusal_of_parts(embedder.identity) is None

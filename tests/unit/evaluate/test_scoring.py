@@ -1,0 +1,123 @@
+"""Scores against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.evaluate.coverage import omega, scores
+from kg_api.evaluate.scoring import means, per_query
+from kg_api.models.evaluation import Asked, Found, Reference, SetQuery
+
+
+def answer(query: str, *found: Found) -> Asked:
+    return Asked(query_id=query, found=list(found), ms=1.0)
+
+
+def hits(query: str, *documents: str) -> Asked:
+    return answer(query, *(Found(document=name, start=0, end=5) for name in documents))
+
+
+def one(relevant: dict[str, int], *documents: str, limit: int = 10) -> dict[str, float]:
+    query = SetQuery("q", "?", relevant)
+    return per_query("documents", [query], {"q": hits("q", *documents)}, limit)["q"]
+
+
+def test_two_relevant_documents_at_ranks_one_and_three() -> None:
+    found = one({"a": 1, "b": 1}, "a", "x", "b")
+    ideal = 1 + 1 / math.log2(3)
+    assert found["ndcg@10"] == pytest.approx((1 + 1 / math.log2(4)) / ideal)
+    assert found["ndcg@1"] == 1
+    assert (found["recall@1"], found["recall@3"]) == (0.5, 1.0)
+    assert found["mrr@10"] == found["hit_rate@1"] == 1
+
+
+def test_graded_relevance_has_linear_gain() -> None:
+    found = one({"a": 1, "b": 3}, "a", "b")
+    ideal = 3 + 1 / math.log2(3)
+    assert found["ndcg@10"] == pytest.approx((1 + 3 / math.log2(3)) / ideal)
+
+
+def test_the_first_relevant_document_at_rank_four() -> None:
+    found = one({"a": 1}, "x", "y", "z", "a")
+    assert found["mrr@10"] == 0.25
+    assert (found["mrr@3"], found["hit_rate@3"], found["hit_rate@5"]) == (0, 0, 1)
+    assert found["ndcg@10"] == pytest.approx(1 / math.log2(5))
+
+
+def test_a_document_counts_once_at_its_best_rank() -> None:
+    assert one({"b": 1}, "a", "a", "a", "b")["mrr@10"] == 0.5
+
+
+def test_nothing_found_is_zero_and_still_counts_in_the_mean() -> None:
+    queries = [SetQuery("q", "?", {"a": 1}), SetQuery("r", "?", {"a": 1})]
+    scored = per_query("documents", queries, {"q": hits("q"), "r": hits("r", "a")}, 10)
+    assert set(scored["q"].values()) == {0.0}
+    assert means(scored)["ndcg@10"] == 0.5
+
+
+def test_no_measure_looks_deeper_than_was_asked() -> None:
+    assert {name.partition("@")[2] for name in one({"a": 1}, "a", limit=5)} == {"1", "3", "5"}
+    assert set(one({"a": 1}, "a", limit=10)) >= {"ndcg@10"}
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), max_size=10, unique=True), st.integers(0, 9))
+def test_moving_a_relevant_document_up_never_hurts(order: list[str], place: int) -> None:
+    relevant = {"a": 1, "b": 2}
+    before = one(relevant, *order)
+    if "a" in order and place < order.index("a") and order[place] != "b":
+        at = order.index("a")
+        order[place], order[at] = order[at], order[place]
+    after = one(relevant, *order)
+    assert all(after[name] >= before[name] - 1e-12 for name in before)
+    assert all(0 <= value <= 1 for value in after.values())
+
+
+SPANS = SetQuery("q", "?", references=(Reference("d", 10, 20), Reference("d", 30, 40)))
+
+
+def test_spans_by_their_characters() -> None:
+    found = [
+        Found(document="other", start=0, end=20),
+        Found(document="d", start=0, end=15),
+        Found(document="d", start=30, end=45),
+    ]
+    scored = per_query("spans", [SPANS], {"q": answer("q", *found)}, 3)["q"]
+    assert scored["token_recall@1"] == scored["hit_rate@1"] == 0
+    assert scored["mrr@3"] == 0.5
+    assert scored["token_recall@3"] == pytest.approx(15 / 20)
+    assert scored["token_precision@3"] == pytest.approx(15 / 50)
+    assert scored["token_iou@3"] == pytest.approx(15 / (50 + 5))
+
+
+def test_a_hit_that_only_touches_a_span_is_none() -> None:
+    scored = per_query("spans", [SPANS], {"q": answer("q", Found(document="d", start=20, end=30))}, 1)["q"]
+    assert scored["hit_rate@1"] == scored["token_recall@1"] == 0
+
+
+def test_what_is_read_twice_costs_precision() -> None:
+    assert scores([(0, 10)], [(0, 10), (0, 10)], 0).precision == 0.5
+    assert scores([(0, 10)], [(0, 10), (0, 10)], 0).recall == 1
+
+
+def test_omega_is_the_best_precision_that_chunks_allow() -> None:
+    assert omega([(0, 10)], [(0, 20), (25, 40)]) == 0.5
+    assert omega([(0, 20)], [(0, 20), (20, 40)]) == 0.5, "touching is enough, as in the original"
+
+
+RANGES = st.lists(
+    st.tuples(st.integers(0, 50), st.integers(1, 20)).map(lambda at: (at[0], at[0] + at[1])), max_size=6
+)
+
+
+@given(RANGES, st.integers(0, 30))
+def test_more_reading_never_lowers_recall(chunks: list[tuple[int, int]], elsewhere: int) -> None:
+    references = [(5, 15), (30, 42)]
+    found = [scores(references, chunks[:k], elsewhere) for k in range(len(chunks) + 1)]
+    assert all(0 <= value <= 1 for each in found for value in (each.recall, each.precision, each.iou))
+    assert [each.recall for each in found] == sorted(each.recall for each in found)
+    covered = set().union(*(range(*chunk) for chunk in chunks)) & {*range(5, 15), *range(30, 42)}
+    assert found[-1].recall == pytest.approx(len(covered) / 22)

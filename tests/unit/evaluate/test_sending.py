@@ -1,0 +1,65 @@
+"""Documents as they are sent, and offsets as the set has them."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.evaluate.sample import sample_hash, sampled
+from kg_api.evaluate.sending import as_sent
+from kg_api.models.evaluation import SetDocument, SetQuery
+
+
+def test_a_title_goes_above_the_text() -> None:
+    sent = as_sent(SetDocument("d", "It is long.", "Leases"), "above")
+    assert (sent.text, sent.format, sent.title) == ("Leases\n\nIt is long.", "text", "Leases")
+    assert sent.found(0, 12).model_dump() == {"document": "d", "start": 0, "end": 4}
+
+
+def test_a_title_that_stands_there_is_not_repeated() -> None:
+    sent = as_sent(SetDocument("d", "Leases\n\nIt is.", "Leases"), "above")
+    assert (sent.text, sent.shift) == ("Leases\n\nIt is.", 0)
+
+
+def test_a_title_beside_the_text() -> None:
+    sent = as_sent(SetDocument("d", "It is long.", "Leases"), "field")
+    assert (sent.text, sent.format, sent.title, sent.shift) == ("It is long.", "text", "Leases", 0)
+
+
+def test_a_document_with_a_format_is_sent_as_it_is() -> None:
+    sent = as_sent(SetDocument("d", "Text", "Leases", "rst"), "above")
+    assert (sent.text, sent.format, sent.shift) == ("Text", "rst", 0)
+
+
+def test_another_title_is_another_content() -> None:
+    usual, other = (as_sent(SetDocument("d", "Text", title), "field").uri for title in ("A", "B"))
+    assert usual != other
+
+
+@given(st.text(max_size=30), st.text(st.characters(exclude_characters="\n"), max_size=10), st.data())
+def test_offsets_lead_back_to_the_same_text(text: str, title: str, data: st.DataObject) -> None:
+    sent = as_sent(SetDocument("d", text, " ".join(title.split())), "above")
+    start = data.draw(st.integers(sent.shift, len(sent.text)))
+    end = data.draw(st.integers(start, len(sent.text)))
+    found = sent.found(start, end)
+    assert text[found.start : found.end] == sent.text[start:end]
+
+
+QUERIES = [SetQuery(f"q{n}", "?") for n in range(400)]
+
+
+def test_tiers_hold_one_another_and_are_always_the_same() -> None:
+    pilot, standard, full = (
+        sampled(QUERIES, "pilot"),
+        sampled(QUERIES, "standard"),
+        sampled(QUERIES, "full"),
+    )
+    assert [len(pilot), len(standard), len(full)] == [50, 300, 400]
+    names = [{query.query_id for query in tier} for tier in (pilot, standard, full)]
+    assert names[0] < names[1] < names[2]
+    assert sampled(QUERIES[::-1], "pilot") == pilot[::-1]
+    assert len({sample_hash(tier) for tier in (pilot, standard, full)}) == 3
+
+
+def test_another_seed_asks_others() -> None:
+    assert sampled(QUERIES, "pilot", 1) != sampled(QUERIES, "pilot", 2)

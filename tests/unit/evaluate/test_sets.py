@@ -1,0 +1,185 @@
+"""Question sets are read whole or refused with file and line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kg_api.errors import InvalidInput
+from kg_api.evaluate.sets import read_set
+from kg_api.models.evaluation import Reference
+from tests.unit.evaluate.sets import CORPUS, QRELS, QUERIES, lines, write
+
+
+def spans(name: str, **more: Any) -> dict[str, Any]:
+    start = CORPUS[0]["text"].index("ten seconds")
+    span = {"start": start, "end": start + 11, name: "ten seconds"}
+    return {"_id": "q1", "text": "how often", **more, "spans" if name == "text" else "references": [span]}
+
+
+def test_a_standard_set(tmp_path: Path) -> None:
+    found = read_set(write(tmp_path / "handbook"))
+    assert found.name == "handbook"
+    assert [each.document for each in found.documents] == ["leases", "retries", "money"]
+    assert [dict(each.relevant) for each in found.queries] == [{"leases": 1}, {"retries": 2}]
+    assert found.targets == ("documents",)
+    assert found.notes == ()
+
+
+def test_the_hashes_tell_what_changed(tmp_path: Path) -> None:
+    usual = read_set(write(tmp_path / "a"))
+    same = read_set(write(tmp_path / "b"))
+    judged = read_set(write(tmp_path / "c", qrels=QRELS.replace("q1\tleases", "q1\tmoney")))
+    other = read_set(write(tmp_path / "d", corpus=[*CORPUS[:2], {**CORPUS[2], "text": "Other."}]))
+    assert (usual.corpus_hash, usual.data_hash) == (same.corpus_hash, same.data_hash)
+    assert usual.corpus_hash == judged.corpus_hash
+    assert len({usual.data_hash, judged.data_hash, other.data_hash}) == 3
+    assert usual.corpus_hash != other.corpus_hash
+
+
+def test_spans_in_a_standard_set(tmp_path: Path) -> None:
+    found = read_set(write(tmp_path / "s", queries=[spans("text", doc="leases"), QUERIES[1]]))
+    assert found.queries[0].references == (Reference("leases", 32, 43),)
+    assert found.targets == ("documents", "spans")
+
+
+def test_a_set_of_long_texts_and_spans(tmp_path: Path) -> None:
+    (tmp_path / "corpora").mkdir()
+    (tmp_path / "corpora" / "leases.md").write_bytes(CORPUS[0]["text"].encode())
+    (tmp_path / "queries.jsonl").write_text(lines([spans("content", corpus_id="leases")]))
+    found = read_set(tmp_path)
+    assert found.targets == ("spans",)
+    assert found.queries[0].references == (Reference("leases", 32, 43),)
+    assert found.documents[0].format == "markdown"
+
+
+def test_a_folder_of_two_letters_is_named_with_the_one_above(tmp_path: Path) -> None:
+    assert read_set(write(tmp_path / "xquad" / "en")).name == "xquad-en"
+
+
+def test_judgements_may_lie_where_beir_has_them(tmp_path: Path) -> None:
+    folder = write(tmp_path, qrels=None)
+    (folder / "qrels").mkdir()
+    (folder / "qrels" / "test.tsv").write_text(QRELS)
+    assert len(read_set(folder).queries) == 2
+
+
+def test_what_is_not_asked_is_told(tmp_path: Path) -> None:
+    more = [*QUERIES, {"_id": "q3", "text": "who knows"}]
+    found = read_set(write(tmp_path, queries=more))
+    assert [each.query_id for each in found.queries] == ["q1", "q2"]
+    assert found.notes == ("1 of 3 questions are not asked: nothing is said to answer them",)
+
+
+def test_an_empty_document_is_told_and_still_counts_as_relevant(tmp_path: Path) -> None:
+    corpus = [*CORPUS, {"_id": "void", "text": "  "}]
+    found = read_set(write(tmp_path, corpus=corpus, qrels=QRELS + "q1\tvoid\t1\n"))
+    assert found.notes == ("1 documents are empty and cannot be found: void",)
+    assert dict(found.queries[0].relevant) == {"leases": 1, "void": 1}
+    assert "void" not in {each.document for each in found.documents}
+
+
+def test_ids_may_be_numbers_and_lines_may_end_as_windows_ends_them(tmp_path: Path) -> None:
+    corpus = [{"_id": 1, "text": "One."}]
+    qrels = "query-id\tcorpus-id\tscore\r\nq1\t1\t1\r\n"
+    found = read_set(write(tmp_path, corpus=corpus, qrels=qrels))
+    assert dict(found.queries[0].relevant) == {"1": 1}
+
+
+BAD_CORPORA = {
+    "line 2: the document 'leases' stands twice": [CORPUS[0], CORPUS[0]],
+    "line 1: '_id' is missing": [{"text": "x"}],
+    "line 1: 'text' is missing": [{"_id": "a"}],
+    "line 1: 'text' is no text": [{"_id": "a", "text": 7}],
+    "line 1: 'text' holds the character U+0000": [{"_id": "a", "text": "a\0b"}],
+    "line 1: '_id' must have 1 to 1000 characters": [{"_id": "", "text": "x"}],
+    "line 1: 'format' is none of": [{"_id": "a", "text": "x", "format": "pdf"}],
+    "holds no document": [],
+}
+
+
+@pytest.mark.parametrize("told", BAD_CORPORA)
+def test_a_bad_corpus_is_refused(tmp_path: Path, told: str) -> None:
+    with pytest.raises(InvalidInput, match=r"corpus\.jsonl") as refused:
+        read_set(write(tmp_path, corpus=BAD_CORPORA[told]))
+    assert told in str(refused.value)
+
+
+BAD_QUERIES = {
+    "line 2: the question 'q1' stands twice": [QUERIES[0], QUERIES[0]],
+    "line 1: the question is empty": [{"_id": "q1", "text": " "}],
+    "line 1: the question is longer than 20,000 characters": [{"_id": "q1", "text": "x" * 20_001}],
+    "line 1: 'doc' names the document 'nowhere', which is not in the corpus": [spans("text", doc="nowhere")],
+    "line 1: 'doc' is missing": [spans("text")],
+    "line 1: 'retries' has 'er one seco' from 32 to 43, not 'ten seconds'": [spans("text", doc="retries")],
+    "line 1: 'spans' is no list": [{**spans("text", doc="leases"), "spans": {}}],
+    "line 1: the span {'start': 3, 'end': 3} is none of 'leases'": [
+        {**spans("text", doc="leases"), "spans": [{"start": 3, "end": 3}]}
+    ],
+    "line 1: the span {'start': 0, 'end': 1000} is none of 'leases', which has 44 characters": [
+        {**spans("text", doc="leases"), "spans": [{"start": 0, "end": 1000}]}
+    ],
+    "it holds no question": [],
+}
+
+
+@pytest.mark.parametrize("told", BAD_QUERIES)
+def test_bad_questions_are_refused(tmp_path: Path, told: str) -> None:
+    with pytest.raises(InvalidInput, match=r"queries\.jsonl") as refused:
+        read_set(write(tmp_path, queries=BAD_QUERIES[told]))
+    assert told in str(refused.value)
+
+
+BAD_QRELS = {
+    "line 2: there is no question 'q9' in this set": "query-id\tcorpus-id\tscore\nq9\tleases\t1\n",
+    "line 1: there is no document 'nowhere' in this set": "q1\tnowhere\t1\n",
+    "line 1: three columns": "q1 leases 1\n",
+    "line 2: the score 'yes' is no whole number": "q1\tleases\t1\nq1\tmoney\tyes\n",
+    "line 2: 'q1' and 'leases' were judged otherwise before": "q1\tleases\t1\nq1\tleases\t2\n",
+    "it holds no judgement": "query-id\tcorpus-id\tscore\n",
+}
+
+
+@pytest.mark.parametrize("told", BAD_QRELS)
+def test_bad_judgements_are_refused(tmp_path: Path, told: str) -> None:
+    with pytest.raises(InvalidInput, match=r"qrels\.tsv") as refused:
+        read_set(write(tmp_path, qrels=BAD_QRELS[told]))
+    assert told in str(refused.value)
+
+
+def test_a_judgement_that_is_repeated_is_told(tmp_path: Path) -> None:
+    found = read_set(write(tmp_path, qrels=QRELS + "q1\tleases\t1\n"))
+    assert found.notes == ("qrels.tsv says 1 judgements more than once",)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [(b'{"_id": ', "line 1: this is no JSON"), (b"[1]", "no JSON object"), (b"\xff", "byte 0 is not valid")],
+)
+def test_files_that_cannot_be_read(tmp_path: Path, content: bytes, told: str) -> None:
+    write(tmp_path)
+    (tmp_path / "queries.jsonl").write_bytes(content)
+    with pytest.raises(InvalidInput, match=told):
+        read_set(tmp_path)
+
+
+def test_a_folder_that_is_no_set(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"neither corpus\.jsonl nor corpora/"):
+        read_set(tmp_path)
+
+
+def test_nothing_is_judged(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="nothing says which documents or spans"):
+        read_set(write(tmp_path, qrels=None))
+
+
+def test_two_corpora_of_one_name(tmp_path: Path) -> None:
+    (tmp_path / "corpora").mkdir()
+    for suffix in ("md", "txt"):
+        (tmp_path / "corpora" / f"a.{suffix}").write_text("x")
+    (tmp_path / "queries.jsonl").write_text(json.dumps(QUERIES[0]))
+    with pytest.raises(InvalidInput, match="another file is called 'a'"):
+        read_set(tmp_path)

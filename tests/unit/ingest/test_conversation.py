@@ -1,0 +1,152 @@
+"""Conversations as Markdown: whatever is said, each message stays one section, and its words stay."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kg_api.errors import InvalidInput
+from kg_api.ingest.conversation import consolidate, heading, quoted
+from kg_api.models.conversations import Message
+from kg_api.parse.documents import parse
+from kg_api.parse.lines import is_blank
+from kg_api.parse.split import split
+
+HOSTILE = [
+    "# a heading",
+    "   ###### six\ntext",
+    "a setext heading\n===",
+    "another\n---\nmore",
+    "|a\n---",
+    "```\nnever closed\n# comment",
+    "~~~~\nnever closed",
+    "<!-- never closed",
+    "<script>\nnever closed",
+    "<div>\n# in a block",
+    "---\ntitle: front matter\n---\n",
+    "- item\n\n  # in an item\n",
+    "1. one\n2. two\n# out of it",
+    "> quote\n# out of it",
+    "\ttab\n# h",
+    "\r# carriage\rreturn",
+    "line\u2028# separator",
+    "[a]: /x\n===",
+    "| a | b |\n| --- | --- |\n| 1 | 2 |\n# h",
+    "    # indented\n\n# real",
+    "- ```\n  open in an item",
+    "<?php\n\n# h",
+    "<![CDATA[\n\n# h",
+    "\\# escaped\n===",
+    "1.",
+    "- > 2) *\n\n>",
+]
+HARMLESS = [
+    "Hello, how are you?",
+    "- one\n- two",
+    "```python\n# a comment\nx = 1\n```",
+    "a <b>word</b> and C#\n\n-- \nBob",
+    "| a | b |\n| --- | --- |\n| 1 | 2 |",
+    "> somebody said\n\nand I say",
+    "look:\n\n    # indented code",
+]
+
+
+def said(*texts: str) -> list[Message]:
+    return [Message(author=f"Author {n}", timestamp=None, text=text) for n, text in enumerate(texts)]
+
+
+def sections(messages: list[Message]) -> list[tuple[tuple[str, ...], str]]:
+    """Path of headings and text of all sources."""
+    document = parse(consolidate(messages, "Talk").text, "Talk", "markdown")
+    return [(span.heading, document.text[span.start : span.end]) for span in split(document)]
+
+
+def assert_contained(messages: list[Message]) -> None:
+    """The document has a heading for each message that says something, and no other."""
+    told = [each for each in messages if not is_blank(each.text)]
+    text = consolidate(messages, "Talk").text
+    headings = [block.title for block in parse(text, "Talk", "markdown").blocks if block.kind == "heading"]
+    assert headings == ["Talk", *(each.author for each in told)]
+    paths = [path for path, _ in sections(messages)]
+    assert set(paths) == {("Talk", each.author) for each in told}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_stays_in_its_message(text: str) -> None:
+    assert_contained(said("before", text, "after"))
+    assert_contained(said(text))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_stays_in_its_message_beside_a_very_long_line(text: str) -> None:
+    assert_contained(said("x" * 100_001, text, "after"))
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_reaches_nowhere_stays_as_it_is(text: str) -> None:
+    assert f"\n\n{text}\n\n## Author 1\n" in consolidate(said(text, "next"), "Talk").text
+
+
+MARKS = st.sampled_from(
+    [*HOSTILE, "#", "=", "-", "`", "```", "~~~", "<", ">", "|", "\n", "\n\n", " ", "    ", "a", "1.", "* "]
+)
+TEXTS = st.lists(MARKS, min_size=1, max_size=6).map("".join).filter(lambda text: not is_blank(text))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=4))
+def test_no_text_breaks_out(texts: list[str]) -> None:
+    assert_contained(said(*texts))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=4))
+def test_every_word_is_kept_in_order(texts: list[str]) -> None:
+    messages = said(*texts)
+    document = consolidate(messages).text
+    expected = [word for each in messages for word in [*each.author.split(), *re.findall(r"\w+", each.text)]]
+    assert re.findall(r"\w+", document) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS)
+def test_one_message_more_leaves_what_was_before(texts: list[str], last: str) -> None:
+    before = sections(said(*texts))
+    after = sections(said(*texts, last))
+    stripped = [(path, text.rstrip()) for path, text in after]
+    assert stripped[: len(before)] == [(path, text.rstrip()) for path, text in before]
+
+
+def test_author_and_time_are_the_heading() -> None:
+    message = Message.model_validate(
+        {"author": "Ada", "timestamp": "2026-03-01T09:30:00+01:00", "text": "Hi"}
+    )
+    assert consolidate([message], "Talk").text == "# Talk\n\n## Ada — 2026-03-01T09:30:00+01:00\n\nHi\n\n"
+    zulu, offset = (
+        Message.model_validate({"author": "Ada", "timestamp": f"2026-03-01T09:30:00{zone}", "text": "Hi"})
+        for zone in ("Z", "+00:00")
+    )
+    assert consolidate([zulu]).text == consolidate([offset]).text
+
+
+@pytest.mark.parametrize("words", ["a\n# b", "C #", "###", "x ##", "a\r\n\r\nb", "\u2028# x", "C#"])
+def test_a_heading_is_one_line_and_keeps_its_words(words: str) -> None:
+    document = parse(heading(words, 2) + "text", "d", "markdown")
+    (only,) = [block for block in document.blocks if block.kind == "heading"]
+    assert only.title == " ".join(words.split())
+
+
+def test_blank_messages_are_left_out_and_told() -> None:
+    told = consolidate(said("one", " \n", "\u200b", "two"))
+    assert told.notes == ("2 blank messages were left out: number 2, 3",)
+    assert "Author 1" not in told.text
+    with pytest.raises(InvalidInput, match="none of them"):
+        consolidate(said("", "\n"))
+
+
+@given(st.text())
+def test_every_line_of_a_quotation_is_marked(text: str) -> None:
+    assert all(line.startswith(">") for line in re.split(r"\r\n|\n|\r", quoted(text)))

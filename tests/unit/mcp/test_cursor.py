@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.errors import Conflict, InvalidInput
+from kg_api.mcp.cursor import Position, digest, read_cursor, write_cursor
+
+CALL = digest("search_sources", "{}")
+places = st.builds(Position, st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+
+
+@given(places, st.lists(st.text()))
+def test_a_cursor_is_read_as_it_was_written(position: Position, keys: list[str]) -> None:
+    cursor = read_cursor(write_cursor(CALL, position, keys), CALL)
+    assert cursor.position == position
+    cursor.check(keys)
+
+
+@given(places, st.data())
+def test_a_cursor_that_was_changed_is_refused(position: Position, data: st.DataObject) -> None:
+    cursor = write_cursor(CALL, position, ["a"])
+    at = data.draw(st.integers(0, len(cursor) - 1))
+    other = data.draw(st.sampled_from("ABCDwxyz0189-_ é=").filter(lambda each: each != cursor[at]))
+    with pytest.raises(InvalidInput, match="cursor: "):
+        read_cursor(cursor[:at] + other + cursor[at + 1 :], CALL)
+
+
+@pytest.mark.parametrize("text", ["x", "eyJhIjoxfQ", "A" * 55, "é" * 10, "=", " "])
+def test_what_is_no_cursor_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="not one that kg gave"):
+        read_cursor(text, CALL)
+
+
+def test_a_cursor_of_another_call_is_refused() -> None:
+    cursor = write_cursor(CALL, Position(3), [])
+    with pytest.raises(InvalidInput, match="belongs to another call"):
+        read_cursor(cursor, digest("search_sources", '{"query":"other"}'))
+
+
+def test_what_was_given_must_be_the_same() -> None:
+    cursor = read_cursor(write_cursor(CALL, Position(2), ["a", "b"]), CALL)
+    with pytest.raises(Conflict, match="has changed"):
+        cursor.check(["a", "c"])
+
+
+def test_texts_are_kept_apart() -> None:
+    assert digest("ab", "c") != digest("a", "bc")

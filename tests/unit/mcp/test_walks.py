@@ -1,0 +1,119 @@
+"""Answers bit by bit: budgets and cursors, over the SDK's client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+import pytest
+from mcp.server.lowlevel import Server
+
+from kg_api.mcp.budget import tokens_of
+from kg_api.mcp.paging import LEAST_BUDGET
+from tests.support.library import MemoryLibrary
+from tests.support.mcp import answer, call, failure, text_of, walk
+
+
+def texts(told: dict[str, Any]) -> list[tuple[str, str]]:
+    """Source and text of all passages of an answer."""
+    lists = [told.get(name, []) for name in ("paragraphs", "hits", "similar")]
+    given = [*([told["quote"]] if "quote" in told else []), *chain(*lists)]
+    return [(each["citation"].partition("#")[0], each["text"]) for each in given]
+
+
+def joined(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Parts of one passage, which follow each other, as one."""
+    whole: list[tuple[str, str]] = []
+    for source, text in parts:
+        if whole and whole[-1][0] == source:
+            whole[-1] = (source, whole[-1][1] + text)
+        else:
+            whole.append((source, text))
+    return whole
+
+
+@pytest.mark.parametrize("budget", [LEAST_BUDGET, 700, 1400])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search_sources", {"query": "bees", "limit": 100}),
+        ("get_source_context", {"window": 20}),
+        ("find_similar_sources", {"limit": 100}),
+    ],
+)
+def test_a_walk_gives_what_one_large_answer_gives(
+    server: Server[Any], library: MemoryLibrary, tool: str, arguments: dict[str, Any], budget: int
+) -> None:
+    if "query" not in arguments:
+        arguments = {**arguments, "citation": next(iter(library.places.values()))[2].source_id}
+    large = answer(call(server, tool, **arguments, token_budget=100_000))
+    assert "more" not in large
+
+    def asking(given: Mapping[str, Any]) -> dict[str, Any]:
+        result = call(server, tool, **given, token_budget=budget)
+        assert tokens_of(text_of(result)) <= budget
+        return answer(result)
+
+    steps = list(walk(asking, arguments))
+    assert len(steps) > 1
+    assert joined([part for step in steps for part in texts(step)]) == texts(large)
+    left = [step["more"]["left"] for step in steps[:-1]]
+    assert left == sorted(left, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "field"), [("list_documents", "documents"), ("list_ontologies", "ontologies")]
+)
+def test_lists_are_walked_without_loss(
+    server: Server[Any], library: MemoryLibrary, tool: str, field: str
+) -> None:
+    for number in range(150):
+        library.add(f"o{number:03}", "d", ["x"])
+    steps = list(walk(lambda given: answer(call(server, tool, **given, token_budget=LEAST_BUDGET)), {}))
+    listed = [(each["ontology"], each.get("document")) for step in steps for each in step[field]]
+    assert len(steps) > 3
+    assert listed == sorted(set(listed))
+    assert len(listed) == {"documents": 181, "ontologies": 152}[field]
+
+
+def test_documents_of_one_ontology(server: Server[Any]) -> None:
+    found = answer(call(server, "list_documents", ontology="nature"))
+    assert found["total"] == 1
+    assert [each["document"] for each in found["documents"]] == ["bees.txt"]
+
+
+def more_of(server: Server[Any], tool: str, **arguments: Any) -> str:
+    return answer(call(server, tool, **arguments, token_budget=LEAST_BUDGET))["more"]["cursor"]
+
+
+def test_what_is_left_and_how_to_get_it_is_told(server: Server[Any]) -> None:
+    told = answer(call(server, "search_sources", query="bees", limit=20, token_budget=LEAST_BUDGET))
+    given = len([hit for hit in told["hits"] if not hit.get("continues")])
+    assert told["more"]["left"] == 20 - given
+    assert told["more"]["how"].startswith(f"{20 - given} of 20 hits left")
+
+
+def test_a_cursor_of_another_question_is_refused(server: Server[Any]) -> None:
+    cursor = more_of(server, "search_sources", query="bees", limit=20)
+    said = failure(call(server, "search_sources", query="Bees", limit=20, cursor=cursor))
+    assert "belongs to another call" in said
+    said = failure(call(server, "list_documents", cursor=cursor))
+    assert "belongs to another call" in said
+
+
+def test_a_damaged_cursor_is_refused(server: Server[Any]) -> None:
+    cursor = more_of(server, "search_sources", query="bees", limit=20)
+    assert "not one that kg gave" in failure(
+        call(server, "search_sources", query="bees", limit=20, cursor=cursor[:-3] + "AAA")
+    )
+
+
+def test_a_walk_through_what_changes_ends_clearly(server: Server[Any], library: MemoryLibrary) -> None:
+    search = more_of(server, "search_sources", query="Note bees", limit=20)
+    documents = more_of(server, "list_documents")
+    library.add("nature", "bees.txt", ["All new"])
+    library.add("aaa", "first", ["new"])
+    said = failure(call(server, "search_sources", query="Note bees", limit=20, cursor=search))
+    assert "call again without it" in said
+    assert "call again without it" in failure(call(server, "list_documents", cursor=documents))

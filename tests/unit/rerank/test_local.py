@@ -1,0 +1,169 @@
+"""The packaged cross-encoder, for real."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from kg_api.errors import ConfigurationError, RerankUnavailable
+from kg_api.rerank.cross_encoder import LONGEST_QUESTION, MOST_TOKENS, CrossEncoder
+from kg_api.rerank.health import check
+from kg_api.rerank.local import LocalReranker
+from kg_api.rerank.packaged import TOKENIZER, WEIGHTS, require_packaged
+
+QUESTION = "how many people live in Berlin?"
+ANSWER = "Berlin has a population of 3,520,031 registered inhabitants."
+NEAR = "Berlin is the capital of Germany and known for its museums."
+FAR = "New York City is famous for the Metropolitan Museum of Art."
+FILLER = "The cat sat on the mat and looked at nothing in particular. "
+
+
+@pytest.fixture(scope="module")
+def reranker() -> Iterator[LocalReranker]:
+    opened = LocalReranker(require_packaged(), "test", threads=2)
+    opened.score(QUESTION, [ANSWER], seconds=60)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def model() -> CrossEncoder:
+    return CrossEncoder(require_packaged())
+
+
+def test_what_answers_comes_before_what_is_near_and_what_is_far(reranker: LocalReranker) -> None:
+    far, answer, near = reranker.score(QUESTION, [FAR, ANSWER, NEAR], seconds=20)
+    assert answer > 0.99
+    assert answer > near > far
+    assert far < 0.01
+
+
+def test_no_passages_have_no_scores(reranker: LocalReranker) -> None:
+    assert reranker.score(QUESTION, [], seconds=20) == []
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", "[SEP] [CLS]", "柏林有三百万人口", "\ud800", "\x00"])
+def test_any_passage_has_a_score(reranker: LocalReranker, text: str) -> None:
+    text = text.encode(errors="replace").decode()  # half a pair never gets past the request's check
+    (score,) = reranker.score(QUESTION, [text], seconds=20)
+    assert 0 <= score <= 1
+
+
+def test_a_score_does_not_depend_on_the_others(reranker: LocalReranker) -> None:
+    texts = [FAR, ANSWER, NEAR, FILLER * 3, ANSWER + FILLER]
+    alone = [reranker.score(QUESTION, [text], seconds=20)[0] for text in texts]
+    assert reranker.score(QUESTION, texts, seconds=20) == alone
+    with ThreadPoolExecutor(4) as many:
+        found = list(many.map(lambda _: reranker.score(QUESTION, texts, seconds=60), range(4)))
+    assert found == [alone] * 4
+
+
+def test_an_answer_far_behind_in_a_long_passage_is_read(model: CrossEncoder) -> None:
+    """512 tokens are less than half of it, and a model that were shown no more would score both alike."""
+    assert model.score(QUESTION, FILLER * 90 + ANSWER) > model.score(QUESTION, FILLER * 90) + 1
+
+
+def test_a_window_is_never_longer_than_the_model_reads(model: CrossEncoder) -> None:
+    question = " ".join(["word"] * LONGEST_QUESTION)
+    pairs = list(model._pairs(question, FILLER * 300))
+    assert len(pairs) > 10
+    assert max(len(pair) for pair in pairs) == MOST_TOKENS
+    assert min(len(pair) for pair in pairs) > LONGEST_QUESTION
+
+
+def test_short_pairs_are_not_padded(model: CrossEncoder) -> None:
+    (pair,) = model._pairs("dogs", "cats")
+    assert pair.tokens == ["[CLS]", "dogs", "[SEP]", "cats", "[SEP]"]
+    assert pair.type_ids == [0, 0, 0, 1, 1]
+
+
+def test_a_question_that_is_too_long_is_told(reranker: LocalReranker) -> None:
+    reranker.score(" ".join(["word"] * LONGEST_QUESTION), [ANSWER], seconds=20)
+    for words in (LONGEST_QUESTION + 1, 20_000):
+        with pytest.raises(RerankUnavailable, match="longer than the 64 tokens"):
+            reranker.score(" ".join(["word"] * words), [ANSWER], seconds=20)
+
+
+def test_when_time_is_over_the_first_ones_are_read(reranker: LocalReranker) -> None:
+    texts = [ANSWER, *[FILLER * 30] * 400]
+    begun = time.monotonic()
+    scores = reranker.score(QUESTION, texts, seconds=1)
+    assert 0.9 < time.monotonic() - begun < 3
+    assert 1 <= len(scores) < len(texts)
+    assert scores[0] > 0.99
+
+
+def test_a_time_that_is_too_short_is_told(reranker: LocalReranker) -> None:
+    with pytest.raises(RerankUnavailable, match="KG_RERANK__SECONDS"):
+        reranker.score(QUESTION, [FILLER * 30], seconds=0.0001)
+    assert len(reranker.score(QUESTION, [ANSWER], seconds=20)) == 1
+
+
+def test_an_endless_passage_ends_with_the_time(reranker: LocalReranker) -> None:
+    begun = time.monotonic()
+    assert len(reranker.score(QUESTION, [ANSWER, FILLER * 3000], seconds=1)) == 1
+    assert time.monotonic() - begun < 3
+
+
+class Slow:
+    """Stands in for the model where only the time that it takes matters."""
+
+    def require_question(self, question: str) -> None:
+        assert question
+
+    def score(self, question: str, passage: str, until: float) -> float:
+        assert question
+        assert until
+        time.sleep(0.01)
+        return float(len(passage))
+
+
+def test_searches_take_turns(tmp_path: Path) -> None:
+    """One with hundreds of passages does not keep another waiting."""
+    reranker = LocalReranker(tmp_path, "slow", threads=2)
+    reranker._model = Slow()  # pyright: ignore[reportAttributeAccessIssue]
+    with ThreadPoolExecutor(1) as other:
+        greedy = other.submit(reranker.score, QUESTION, [FAR] * 500, seconds=60)
+        time.sleep(0.1)
+        assert len(reranker.score(QUESTION, [ANSWER, NEAR, FAR], seconds=60)) == 3
+        assert not greedy.done()
+        assert len(greedy.result()) == 500
+    reranker.close()
+
+
+def test_nothing_is_loaded_before_the_first_question(tmp_path: Path) -> None:
+    reranker = LocalReranker(tmp_path, "nothing")
+    assert reranker.name == "local:nothing"
+    with pytest.raises(RerankUnavailable, match="tokenizer"):
+        reranker.score(QUESTION, [ANSWER], seconds=5)
+    reranker.close()
+
+
+def test_its_health_is_told(reranker: LocalReranker, tmp_path: Path) -> None:
+    well = check(reranker)
+    assert (well.status, well.name, well.error) == ("ok", "local:test", None)
+    assert well.latency_ms is not None
+    ill = check(LocalReranker(tmp_path, "nothing"))
+    assert (ill.status, ill.latency_ms) == ("error", None)
+    assert "tokenizer" in (ill.error or "")
+    assert check(None).status == "none"
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
+def test_files_that_are_no_model_are_refused(tmp_path: Path, name: str) -> None:
+    folder = shutil.copytree(require_packaged(), tmp_path / "own")
+    (folder / name).write_bytes(b"nonsense")
+    with pytest.raises(ConfigurationError, match=name):
+        CrossEncoder(folder)
+
+
+def test_a_model_that_gives_vectors_is_refused(tmp_path: Path) -> None:
+    """The package has such a one beside it."""
+    folder = shutil.copytree(require_packaged().parent / "bge_small_en", tmp_path / "own")
+    with pytest.raises(ConfigurationError, match="holds no cross-encoder"):
+        CrossEncoder(folder)

@@ -1,0 +1,200 @@
+"""What holds for every provider that is asked over HTTP: real clients on a real server."""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kg_api.errors import RerankUnavailable
+from kg_api.rerank.port import Reranker
+from tests.support.rerank_server import Drip, Drop, Raw, Request, RerankServer, Spoil, Status, share
+from tests.unit.rerank.conftest import CANARY, Open
+
+QUERY = "red green blue yellow"
+TEXTS = ["red green", "nothing", "red green blue yellow", "red", "green blue yellow"]
+SECRET = "a passage of which nobody shall know"
+RIGHT = [0.5, 0.0, 1.0, 0.25, 0.75]
+
+
+def known(reranker: Reranker) -> Reranker:
+    """One that has asked before: an endpoint's form is known then."""
+    reranker.score(QUERY, ["red"], seconds=5)
+    return reranker
+
+
+def texts_of(request: Request) -> list[str]:
+    return request.body.get("texts") or request.body["documents"]
+
+
+def results(reply: Any) -> Any:
+    return reply["results"] if isinstance(reply, dict) else reply
+
+
+def test_scores_come_in_the_order_of_the_texts(server: RerankServer, reranker_of: Open) -> None:
+    assert reranker_of().score(QUERY, TEXTS, seconds=5) == RIGHT
+    assert server.requests[-1].headers["authorization"] == f"Bearer {CANARY}"
+
+
+def test_no_texts_ask_nothing(server: RerankServer, reranker_of: Open) -> None:
+    assert reranker_of().score(QUERY, [], seconds=5) == []
+    assert server.requests == []
+
+
+def test_no_request_holds_more_than_it_may(server: RerankServer, reranker_of: Open) -> None:
+    reranker = known(reranker_of(batch_size=4))
+    server.requests.clear()
+    assert reranker.score(QUERY, TEXTS * 3, seconds=5) == RIGHT * 3
+    assert sorted(len(texts_of(each)) for each in server.requests) == [3, 4, 4, 4]
+
+
+def test_of_a_long_passage_the_best_window_counts(server: RerankServer, reranker_of: Open) -> None:
+    late = "nothing " * 200 + QUERY
+    assert reranker_of(max_characters=200).score(QUERY, ["red", late, "nothing"], seconds=5) == [
+        0.25,
+        1.0,
+        0.0,
+    ]
+    sent = texts_of(server.requests[-1])
+    assert len(sent) > 10
+    assert max(map(len, sent)) == 200
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_trouble_that_passes_is_asked_again(server: RerankServer, reranker_of: Open, status: int) -> None:
+    reranker = known(reranker_of())
+    before = len(server.requests)
+    server.then(Status(status))
+    assert reranker.score(QUERY, TEXTS, seconds=5) == RIGHT
+    assert len(server.requests) == before + 2
+
+
+def test_a_retry_after_that_is_too_long_is_not_waited_for(server: RerankServer, reranker_of: Open) -> None:
+    reranker = known(reranker_of())
+    before = len(server.requests)
+    server.always = Status(429, retry_after="30")
+    begun = time.monotonic()
+    with pytest.raises(RerankUnavailable, match=r"429.*30 s") as raised:
+        reranker.score(QUERY, TEXTS, seconds=10)
+    assert time.monotonic() - begun < 5
+    assert raised.value.retry_after_seconds == 30
+    assert len(server.requests) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [(401, "API_KEY"), (403, "API_KEY"), (404, "BASE_URL"), (400, "KG_RERANK__"), (307, "BASE_URL")],
+)
+def test_a_refusal_is_final_and_says_what_to_do(
+    server: RerankServer, reranker_of: Open, status: int, advice: str
+) -> None:
+    reranker = known(reranker_of())
+    before = len(server.requests)
+    server.always = Status(status)
+    with pytest.raises(RerankUnavailable, match=rf"answered {status}.*{advice}"):
+        reranker.score(QUERY, TEXTS, seconds=5)
+    assert len(server.requests) == before + 1
+
+
+@pytest.mark.parametrize("head", [False, True])
+def test_a_slow_drip_ends_with_the_time(server: RerankServer, reranker_of: Open, *, head: bool) -> None:
+    server.always = Drip(head=head)
+    begun = time.monotonic()
+    with pytest.raises(RerankUnavailable, match=r"in time|KG_RERANK__SECONDS"):
+        reranker_of().score(QUERY, TEXTS, seconds=0.4)
+    assert time.monotonic() - begun < 3
+
+
+def test_a_connection_that_breaks_off_is_told(server: RerankServer, reranker_of: Open) -> None:
+    server.always = Drop()
+    with pytest.raises(RerankUnavailable, match="broke off"):
+        reranker_of().score(QUERY, TEXTS, seconds=2)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"<html>", b"null", b"7", b'"x"', b"{}", b'{"results": {}}'])
+def test_what_is_no_reply_is_refused(server: RerankServer, reranker_of: Open, body: bytes) -> None:
+    server.always = Raw(body)
+    with pytest.raises(RerankUnavailable, match=r"BASE_URL|wrong index|scores for"):
+        reranker_of().score(QUERY, TEXTS, seconds=5)
+
+
+def first(name: str, value: Any) -> Callable[[Any], Any]:
+    def spoil(reply: Any) -> Any:
+        item = results(reply)[0]
+        item["index" if name == "index" else next(key for key in item if key != "index")] = value
+        return reply
+
+    return spoil
+
+
+@pytest.mark.parametrize("value", [0, 5, -1, None, "zero"])
+def test_an_index_that_is_wrong_is_refused(server: RerankServer, reranker_of: Open, value: Any) -> None:
+    """Of 5 texts, 2 is the best: 0 is there twice then."""
+    server.always = Spoil(first("index", value))
+    with pytest.raises(RerankUnavailable, match="index"):
+        reranker_of().score(QUERY, TEXTS, seconds=5)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "high", [1]])
+def test_a_score_that_is_no_number_is_refused(server: RerankServer, reranker_of: Open, value: Any) -> None:
+    server.always = Spoil(first("score", value))
+    with pytest.raises(RerankUnavailable, match="finite number"):
+        reranker_of().score(QUERY, TEXTS, seconds=5)
+
+
+def without_the_last(reply: Any) -> Any:
+    results(reply).pop()
+    return reply
+
+
+def test_a_score_that_is_missing_is_noticed(server: RerankServer, reranker_of: Open) -> None:
+    server.always = Spoil(without_the_last)
+    with pytest.raises(RerankUnavailable, match="4 scores for 5 passages"):
+        reranker_of().score(QUERY, TEXTS, seconds=5)
+
+
+def as_logits(reply: Any) -> Any:
+    for item in results(reply):
+        name = next(key for key in item if key != "index")
+        item[name] = 10 * item[name] - 5
+    return reply
+
+
+def test_plain_outputs_are_brought_to_the_scale(server: RerankServer, reranker_of: Open) -> None:
+    server.always = Spoil(as_logits)
+    scores = reranker_of().score(QUERY, TEXTS, seconds=5)
+    assert all(0 < score < 1 for score in scores)
+    assert sorted(range(5), key=scores.__getitem__) == sorted(range(5), key=RIGHT.__getitem__)
+
+
+@pytest.mark.parametrize("status", [400, 401, 429, 500])
+def test_key_and_passages_are_nowhere(
+    server: RerankServer,
+    reranker_of: Open,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    status: int,
+) -> None:
+    """The server's words hold both."""
+    caplog.set_level(logging.DEBUG)
+    server.always = Status(status)
+    with pytest.raises(RerankUnavailable) as raised:
+        reranker_of().score(QUERY, [SECRET], seconds=1)
+    shown = "".join([*traceback.format_exception(raised.value), caplog.text, *capfd.readouterr()])
+    assert CANARY not in shown
+    assert SECRET not in shown
+
+
+def test_a_server_that_is_not_there_is_told(server: RerankServer, reranker_of: Open) -> None:
+    reranker = reranker_of()
+    server.close()
+    with pytest.raises(RerankUnavailable, match="cannot be reached"):
+        reranker.score(QUERY, TEXTS, seconds=2)
+
+
+def test_share_is_what_the_tests_take_it_for() -> None:
+    assert [share(QUERY, text) for text in TEXTS] == RIGHT
