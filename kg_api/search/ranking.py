@@ -16,6 +16,9 @@ from kg_api.search.duplicates import near_duplicates
 from kg_api.search.fusion import USUAL, Fused, LaneScores, Part, fuse
 from kg_api.search.lanes import TEXT, VECTOR, Lanes, identity_of
 
+MOST_COMPARED = 500
+"""Hits whose texts are compared with each other, five times the largest answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -102,6 +105,15 @@ def behind(first: Sequence[Hit], rest: Sequence[Hit]) -> list[Hit]:
         return list(rest)
     least = min(hit.score for hit in first)
     return [replace(hit, score=least - number) for number, hit in enumerate(rest, start=1)]
+
+
+def thinned(hits: list[Hit], request: SourceSearch) -> list[Hit]:
+    """Near-duplicates once, and no more of a document than were asked for."""
+    if request.collapse_duplicates:
+        hits = without_duplicates(hits[:MOST_COMPARED])
+    if request.per_document is not None:
+        hits = per_document(hits, request.per_document)
+    return hits
 
 
 def without_duplicates(hits: Sequence[Hit]) -> list[Hit]:

@@ -9,7 +9,7 @@ from kg_api.graph.jobs import Progress
 from kg_api.graph.library import find_source, neighbours
 from kg_api.graph.passages import MOST_CHUNKS, chunk_texts
 from kg_api.graph.spaces import Space
-from kg_api.models.search import ContextWindow, Degradation, Mode, SourceHit, SourceHits, SourceSearch
+from kg_api.models.search import ContextWindow, Degradation, Mode, Place, SourceHit, SourceHits, SourceSearch
 from kg_api.models.windows import SourceWindow
 from kg_api.search import degraded
 from kg_api.search.answer import Telling, needed_texts, told
@@ -17,7 +17,7 @@ from kg_api.search.asking import LANE_THREADS, TEXT_INDEX, LaneRunner, Question
 from kg_api.search.lanes import Lanes
 from kg_api.search.query import prepare
 from kg_api.search.query_vector import QueryVector, query_vector, require_space
-from kg_api.search.ranking import Hit, Measure, fused, similar_enough
+from kg_api.search.ranking import Hit, Measure, fused, similar_enough, thinned
 from kg_api.search.readiness import EmbeddingWatch, IndexWatch
 from kg_api.search.scope import Scope, scope_of
 from kg_api.search.stages import Refined, Rereading, Stages
@@ -132,11 +132,9 @@ class SearchService:
             enough = similar_enough(
                 found, request.min_similarity, lambda ontology: measure.space_of(ontology) in blind
             )
-            refined = self._stages.refine(enough, measure, question.scope, question.watch)
-            if len(refined.hits) >= request.limit or not question.query.thins_out or not lanes.cut:
-                return lanes, refined
-            if depth >= MOST_CHUNKS:
-                return lanes, refined
+            deeper = question.query.thins_out and lanes.cut and depth < MOST_CHUNKS
+            if not deeper or len(thinned(enough, request)) >= request.limit:
+                return lanes, self._stages.refine(enough, measure, question.scope, question.watch)
             depth = min(MOST_CHUNKS, 4 * depth)
 
     def _told(
@@ -171,7 +169,8 @@ class SearchService:
         """Give each hit its neighbours, and all of them as windows within the budget."""
         request = question.query.request
         with question.watch.stage("context"):
-            around = neighbours(self._graph, [*hits], request.window_size)
+            places: dict[str, Place] = {hit.source_id: hit for hit in hits}  # two chunks may be of one
+            around = neighbours(self._graph, [*places.values()], request.window_size)
             for hit in hits:
                 hit.context = around[hit.source_id]
             counter = token_counter(self._spaces.of(question.scope.models[0]))

@@ -50,11 +50,7 @@ class Stages:
             with watch.stage("rerank"):
                 first, degraded = self._reranked(request.query_text, first)
                 rest = ranking.behind(first, rest)
-        hits = [*first, *rest]
-        if request.collapse_duplicates:
-            hits = ranking.without_duplicates(hits)
-        if request.per_document is not None:
-            hits = ranking.per_document(hits, request.per_document)
+        hits = ranking.thinned([*first, *rest], request)
         if request.mmr_lambda is not None:
             with watch.stage("mmr"):
                 hits, unlike = self._diverse(hits[: request.first_stage_limit], measure, scope)

@@ -12,7 +12,13 @@ import structlog
 from numpy.typing import NDArray
 
 from kg_api.embed.port import Embedder
-from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, KgError
+from kg_api.errors import (
+    ConfigurationError,
+    EmbeddingFailed,
+    EmbeddingUnavailable,
+    InvalidInput,
+    KgError,
+)
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces import Space, find_space, named, remember_contrast, remember_probe
 from kg_api.spaces.calibration import contrast_of
@@ -70,9 +76,18 @@ class OpenSpace:
             self.space = find_space(self._graph, self.space.slug)
         check_probe(self.space, answered)
         if self.space.contrast is None:
-            remember_contrast(self._graph, self.space, contrast_of(self.embedder()))
-            self.space = find_space(self._graph, self.space.slug)
+            self._calibrate()
         self._checked_at = time.monotonic()
+
+    def _calibrate(self) -> None:
+        """Measure what the model's cosines mean; one that refuses the texts is used without."""
+        try:
+            contrast = contrast_of(self.embedder())
+        except (EmbeddingFailed, InvalidInput) as error:
+            log.warning("model not calibrated", space=self.space.slug, reason=str(error))
+            return
+        remember_contrast(self._graph, self.space, contrast)
+        self.space = find_space(self._graph, self.space.slug)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a question; a model that just failed is not asked again for a few seconds.

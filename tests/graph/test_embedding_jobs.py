@@ -44,7 +44,7 @@ class CountingEmbedder(DeterministicEmbedder):
         self.before: Callable[[], object] = lambda: None
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        if texts[0] == PAIRS[0][0]:  # what each space's model is shown once
+        if texts and PAIRS[0][0].startswith(texts[0]):  # what each space's model is shown once
             return super().embed_passages(texts)
         self.before()
         self.texts.extend(texts)
