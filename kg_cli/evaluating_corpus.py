@@ -11,7 +11,7 @@ from typing import Any
 
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, KgError, NotFound, Unavailable
-from kg_api.evaluate.sending import Sent, as_sent
+from kg_api.evaluate.sending import EVALUATED, Sent, as_sent
 from kg_api.models.configuration import EmbeddingConfiguration
 from kg_api.models.documents import DocumentSummary, Ingested
 from kg_api.models.evaluation import QuestionSet
@@ -60,6 +60,11 @@ def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: 
         raise Conflict(
             f"the ontology {name!r} holds documents that are not of this set, such as {strangers[0]!r}. "
             "Leave --ontology away and it gets one of its own, or add --in-place to ask it as it is."
+        )
+    if own := sorted(each.document for each in stored.values() if not (each.uri or "").startswith(EVALUATED)):
+        raise Conflict(
+            f"the ontology {name!r} holds documents that no evaluation brought, such as {own[0]!r}, and they "
+            "would be replaced. Leave --ontology away, or add --in-place to ask it as it is."
         )
     _configure(client, name, choice, exists=bool(stored))
     due = [each for each in sent.values() if _differs(each, stored.get(each.document))]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.text import Text
 
-from kg_api.models.search import ContextWindow, Explanation, Place, SourceHit, SourceHits
+from kg_api.models.search import ContextWindow, Place, SourceHit, SourceHits
 from kg_api.models.windows import SourceWindow
 from kg_cli import console
 
@@ -94,7 +94,7 @@ def _row(
     similarity = "-" if hit.similarity is None else f"{hit.similarity:.2f}"
     if space and hit.space:  # those of two models cannot be compared
         similarity += f"\n{hit.space}"
-    below = Text(f"\n{hit.source_id}{_explained(hit.explanation)}{_copies(hit)}\n", style="dim")
+    below = Text(f"\n{hit.source_id}{_explained(hit)}{_copies(hit)}\n", style="dim")
     return [str(number), similarity, place + passage + below]
 
 
@@ -102,18 +102,20 @@ def _copies(hit: SourceHit) -> str:
     return f"\nalmost the same: {', '.join(hit.duplicates)}" if hit.duplicates else ""
 
 
-def _explained(explanation: Explanation | None) -> str:
+def _explained(hit: SourceHit) -> str:
     """A line for each stage that had a say."""
+    explanation = hit.explanation
     if explanation is None:
         return ""
     lines = [
-        f"{part.lane}: {'measured' if part.rank is None else f'#{part.rank}'}, score {part.score:.3g}, "
-        f"weight {part.weight:.3g}, adds {part.contribution:.3g} ({part.index})"
+        f"{part.lane}: {'not found, but measured' if part.rank is None else f'#{part.rank}'}, "
+        f"score {part.score:.3g}, weight {part.weight:.3g}, adds {part.contribution:.3g} ({part.index})"
         for part in explanation.lanes
     ]
     lines.append(f"fused ({explanation.fusion}): #{explanation.fused_rank}, {explanation.fused_score:.3g}")
     if explanation.rerank_rank is not None:
-        lines.append(f"reranked: #{explanation.rerank_rank}, score {explanation.rerank_score:.3g}")
+        own = f"cross-encoder {explanation.rerank_score:.3g}"
+        lines.append(f"reranked: #{explanation.rerank_rank}, {own} and the fused place give {hit.score:.3g}")
     if explanation.mmr_rank is not None:
         lines.append(f"diversified: #{explanation.mmr_rank}, value {explanation.mmr_score:.3g}")
     return "".join(f"\n  {line}" for line in lines)

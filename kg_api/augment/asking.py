@@ -78,6 +78,7 @@ class Asking:
             documents=request.documents,
             mode=request.mode,
             limit=min(MAX_LIMIT, request.per_piece * SPARE),
+            per_document=request.per_document or None,
             mmr_lambda=request.mmr_lambda,
             exact=request.exact,
             **more,

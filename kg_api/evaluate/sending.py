@@ -10,6 +10,9 @@ from kg_api.models.parsing import Format
 
 _LONGEST_TITLE = 1000
 
+EVALUATED = "urn:kg-eval:"
+"""How the address of what an evaluation stored begins."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sent:
@@ -28,7 +31,7 @@ class Sent:
     def uri(self) -> str:
         """Names what was sent, so that another run sees that it is there unchanged."""
         told = hashlib.sha256(f"{self.format}\n{self.title}\n{self.text}".encode()).hexdigest()
-        return f"urn:kg-eval:{told[:32]}"
+        return f"{EVALUATED}{told[:32]}"
 
     def found(self, start: int, end: int) -> Found:
         """A place in what was sent, in offsets of the set's text."""

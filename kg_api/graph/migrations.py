@@ -7,12 +7,20 @@ begins again. A record of a name this version does not know means a newer schema
 from __future__ import annotations
 
 import hashlib
+import time
 from typing import LiteralString, cast
+
+import structlog
 
 from kg_api import __version__
 from kg_api.errors import SchemaTooNew
 from kg_api.graph.database import Graph, while_schema_changes
+from kg_api.graph.indexes import index_states
 from kg_api.graph.statements import names, statement
+
+log = structlog.get_logger()
+
+WAIT_SECONDS = 1.0
 
 
 def known() -> list[LiteralString]:
@@ -37,10 +45,29 @@ def migrate(graph: Graph) -> list[str]:
     if missing:
         graph.write("migrations/constraint")
     for name in missing:
-        while any(row.get("again") for row in graph.write(name)):  # a portion at a time
-            continue
+        _apply(graph, name)
         graph.write("migrations/record", name=name, checksum=_checksum(name), kg_version=__version__)
     return [*missing]
+
+
+def _apply(graph: Graph, name: LiteralString) -> None:
+    """Run a statement; one that walks from `$after` on is run until it comes to its end."""
+    text = statement(name)
+    if "DROP INDEX" in text:
+        _wait_for_indexes(graph)
+    if "$after" not in text:
+        graph.write(name)
+        return
+    after: str | None = ""
+    while after is not None:
+        after = graph.write(name, after=after)[0]["after"]
+
+
+def _wait_for_indexes(graph: Graph) -> None:
+    """Wait until what takes an index's place is filled, so that no search is without."""
+    while waiting := [each for each, state in index_states(graph).items() if state.state == "POPULATING"]:
+        log.info("waiting for indexes to be filled", indexes=waiting)
+        time.sleep(WAIT_SECONDS)
 
 
 def refuse_newer(graph: Graph) -> None:

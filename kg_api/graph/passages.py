@@ -103,6 +103,8 @@ def by_vector(
         each_chunk: give each chunk, not only the best one of each source and parent.
     """
     nearest = _exactly if exact else _nearest
+    if exact:  # one scan, whatever is asked for
+        limit = MOST_CHUNKS
     while True:
         rows = nearest(graph, vector, space, filters, limit)
         found = [_found(row) for row in rows] if each_chunk else _best_of_each(rows)

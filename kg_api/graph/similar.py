@@ -104,6 +104,12 @@ def nearest(
     return [_near(row) for row in rows], any(row["more"] for row in rows)
 
 
+def count_sources(graph: Graph, ontologies: Sequence[str]) -> int:
+    """How many sources some ontologies have."""
+    where = {"ontologies": list(ontologies), "document_ids": None}
+    return graph.read("similar/count_in_scope", **where)[0]["sources"]
+
+
 def vectors_of(
     graph: Graph, source_ids: Sequence[str], answering: Mapping[str, Space], new: Space
 ) -> dict[str, list[Part]]:

@@ -19,6 +19,8 @@ from kg_api.search.timing import Stopwatch
 
 TEXT_INDEX = "source_words"
 EXACT = "exact"
+MOST_EXACT = 100_000
+"""Sources whose vectors are all compared for one question: some seconds."""
 LANE_THREADS = 16
 
 

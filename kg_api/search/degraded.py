@@ -34,6 +34,7 @@ def tell(
         under_way: by ontology, how far an embedding is that is not at its end.
     """
     return [
+        *_unknown(scope),
         *(each for vector in vectors for each in vector.degraded),
         *_text(query, lanes, text_index),
         *_spaces(query, scope, lanes),
@@ -41,6 +42,12 @@ def tell(
         *_under_way(under_way),
         *_concepts(query),
     ]
+
+
+def _unknown(scope: Scope) -> Iterator[Degradation]:
+    if scope.unknown:
+        names = ", ".join(map(repr, scope.unknown[:MOST_TOLD]))
+        yield Degradation(part="query", effect=f"there is no ontology {names}: nothing can be found in it")
 
 
 def _text(query: Query, lanes: Lanes, text_index: str | None) -> Iterator[Degradation]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,7 +25,10 @@ FULL_GAP = 0.53
 is twice its mean. Measured on bge-small, checked on two other models (ADR 0020)."""
 USUAL = Contrast(related=0.65, unrelated=0.38)
 """That of bge-small; for a space whose own is not known yet."""
-LEAST_GAP = 0.02
+LEAST_GAP = 0.04
+"""A model that tells even less apart was not asked in a language it knows: its gap says nothing."""
+MOST_ADDED = BEST / math.sqrt(BEST - 1)
+"""What the best hit of a lane adds at most: as much as the only passage with a word of the question."""
 FEW = 5
 """A lane of fewer hits has no shape: unrelated texts stand for those that it lacks."""
 
@@ -122,13 +125,15 @@ def _by_fixed_weight(lane: LaneScores, vector_weight: float) -> Parts:
         return {}
     span = best[0] - best[-1]
     share = 1 - vector_weight if lane.contrast is None else vector_weight
-    parts = _parts(lane, weight=share / span if span > 0 else 0, least=best[-1])
+    given = _parts(lane, weight=share, least=best[-1]).items()
     return {
-        identity: Part(
-            part.lane, part.rank, part.score, share, min(max(part.value, 0), share) if span > 0 else share
-        )
-        for identity, part in parts.items()
+        identity: replace(part, value=share * _place(part.score, best[-1], span)) for identity, part in given
     }
+
+
+def _place(score: float, least: float, span: float) -> float:
+    """Where a score lies between the least and the best, from 0 to 1."""
+    return min(max((score - least) / span, 0), 1) if span > 0 else float(score >= least)
 
 
 def _by_shape(lane: LaneScores) -> Parts:
@@ -147,10 +152,11 @@ def _vectors_by_shape(lane: LaneScores, best: Sequence[float], contrast: Contras
     A model asked in a language that it never learned finds everything equally near: the distance is small,
     and its square, which is what the best hit gets, is smaller still.
     """
-    unit = (FULL_GAP * max(contrast.gap, LEAST_GAP)) ** 2
-    shape = [*best, *[min(contrast.unrelated, best[-1])] * (FEW - len(best))]
-    weight = max(0.0, best[0] - float(np.mean(shape))) / unit
-    return _parts(lane, weight=weight, least=shape[-1])
+    known = contrast if contrast.gap >= LEAST_GAP else USUAL
+    shape = [*best, *[min(known.unrelated, best[-1])] * (FEW - len(best))]
+    weight = max(0.0, best[0] - float(np.mean(shape))) / (FULL_GAP * known.gap) ** 2
+    span = best[0] - shape[-1]
+    return _parts(lane, weight=min(weight, MOST_ADDED / span) if span > 0 else 0, least=shape[-1])
 
 
 def _words_by_shape(lane: LaneScores, best: Sequence[float]) -> Parts:
@@ -163,7 +169,7 @@ def _words_by_shape(lane: LaneScores, best: Sequence[float]) -> Parts:
     if mean <= 0:
         return {}
     excess = max((best[0] - mean) / mean, 1e-9)
-    least = best[-1] if len(best) == BEST else 0.0
+    least = best[-1] * (len(best) - 1) / (BEST - 1)  # the fewer were found, the more it says to be among them
     return _parts(lane, weight=1 / (mean * math.sqrt(excess)), least=least)
 
 

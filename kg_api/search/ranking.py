@@ -104,7 +104,7 @@ def behind(first: Sequence[Hit], rest: Sequence[Hit]) -> list[Hit]:
     if not first:
         return list(rest)
     least = min(hit.score for hit in first)
-    return [replace(hit, score=least - number) for number, hit in enumerate(rest, start=1)]
+    return [replace(hit, score=least - number * 1e-6) for number, hit in enumerate(rest, start=1)]
 
 
 def thinned(hits: list[Hit], request: SourceSearch) -> list[Hit]:

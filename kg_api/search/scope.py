@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kg_api.graph.passages import Filters
 from kg_api.graph.spaces import Space
@@ -29,6 +29,8 @@ class Scope:
     """Where the ontologies' vectors are that are not in the first space's first slot."""
     left_out: list[str]
     """Ontologies that a client's own vector cannot search."""
+    unknown: list[str] = field(default_factory=list[str])
+    """Ontologies that are asked for and are not there."""
 
     def key_of(self, ontology: str) -> str:
         """The space and slot that an ontology answers by."""
@@ -75,6 +77,7 @@ def scope_of(request: SourceSearch, filters: Filters, known: Known) -> Scope:
             for key, names in (own or groups).items()
         ],
         elsewhere={name: space.key for name, space in answering.items() if space.key != FIRST_SLUG},
+        unknown=[name for name in filters.ontologies or () if name not in answering],
         left_out=sorted(name for key, names in groups.items() if own and key not in own for name in names),
     )
 

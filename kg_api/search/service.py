@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs import Progress
 from kg_api.graph.library import find_source, neighbours
 from kg_api.graph.passages import MOST_CHUNKS, chunk_texts
+from kg_api.graph.similar import count_sources
 from kg_api.graph.spaces import Space
 from kg_api.models.search import ContextWindow, Degradation, Mode, Place, SourceHit, SourceHits, SourceSearch
 from kg_api.models.windows import SourceWindow
 from kg_api.search import degraded
 from kg_api.search.answer import Telling, needed_texts, told
-from kg_api.search.asking import LANE_THREADS, TEXT_INDEX, LaneRunner, Question
+from kg_api.search.asking import LANE_THREADS, MOST_EXACT, TEXT_INDEX, LaneRunner, Question
 from kg_api.search.lanes import Lanes
 from kg_api.search.query import prepare
 from kg_api.search.query_vector import QueryVector, query_vector, require_space
@@ -53,7 +55,8 @@ class SearchService:
         """Find sources. What could not be done is told in `degraded`, never left out silently.
 
         Raises:
-            InvalidInput: the query vector does not fit its space, or the filters name too many documents.
+            InvalidInput: the query vector does not fit its space, the filters name too many documents, or
+                there are too many vectors for an exact search.
             Conflict: the query vector is of a space that is not searched.
             Unavailable: no lane that was asked for can answer.
         """
@@ -115,11 +118,22 @@ class SearchService:
         query = prepare(request, list(known.standings))
         scope = scope_of(request, query.filters, known)
         require_space(request, scope.slugs)
+        if request.exact and request.documents is None:
+            self._require_few(request.ontologies or list(known.standings))
         names = () if request.exact else tuple(each.space.index_name for each in scope.spaces)
         populating = self._indexes.populating(TEXT_INDEX, *names)
         with watch.stage("embed"):
             vectors = self._vectors(request, scope, populating)
         return Question(query, scope, vectors, populating, watch)
+
+    def _require_few(self, ontologies: list[str]) -> None:
+        """Raise InvalidInput where comparing every vector would take too long."""
+        sources = count_sources(self._graph, ontologies)
+        if sources > MOST_EXACT:
+            raise InvalidInput(
+                f"exact compares every vector, and {sources:,} sources are more than {MOST_EXACT:,}: name "
+                "fewer ontologies, or documents, or leave it out"
+            )
 
     def _refined(self, question: Question, measure: Measure) -> tuple[Lanes, Refined]:
         """Ask, fuse and refine; deeper where what is left out would make the answer shorter."""
@@ -135,7 +149,7 @@ class SearchService:
             deeper = question.query.thins_out and lanes.cut and depth < MOST_CHUNKS
             if not deeper or len(thinned(enough, request)) >= request.limit:
                 return lanes, self._stages.refine(enough, measure, question.scope, question.watch)
-            depth = min(MOST_CHUNKS, 4 * depth)
+            depth = MOST_CHUNKS  # once: every round asks all lanes again
 
     def _told(
         self, hits: list[Hit], lanes: Lanes, question: Question, spaces: dict[str, str]

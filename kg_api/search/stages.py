@@ -13,7 +13,7 @@ from kg_api.rerank.blend import blend
 from kg_api.rerank.port import Reranker
 from kg_api.search import ranking
 from kg_api.search.answer import matched, needed_texts
-from kg_api.search.ranking import Hit, Measure
+from kg_api.search.ranking import MOST_COMPARED, Hit, Measure
 from kg_api.search.scope import Scope
 from kg_api.search.timing import Stopwatch
 
@@ -46,15 +46,26 @@ class Stages:
         request = measure.request
         degraded: list[Degradation] = []
         first, rest = hits[: request.first_stage_limit], hits[request.first_stage_limit :]
-        if request.rerank and request.query_text is not None:
+        if request.rerank and request.query_text is None:
+            degraded = [_not_reranked("a cross-encoder reads words, and there is no query_text")]
+        elif request.rerank and request.query_text is not None:
             with watch.stage("rerank"):
                 first, degraded = self._reranked(request.query_text, first)
                 rest = ranking.behind(first, rest)
         hits = ranking.thinned([*first, *rest], request)
         if request.mmr_lambda is not None:
             with watch.stage("mmr"):
-                hits, unlike = self._diverse(hits[: request.first_stage_limit], measure, scope)
+                hits, unlike = self._diverse(
+                    hits[: max(request.first_stage_limit, request.limit)], measure, scope
+                )
                 degraded = [*degraded, *unlike]
+        if (
+            request.collapse_duplicates
+            and len(hits) < request.limit
+            and len(first) + len(rest) > MOST_COMPARED
+        ):
+            effect = f"the best {MOST_COMPARED} hits are near-duplicates of few; the others were left out"
+            degraded = [*degraded, Degradation(part="query", effect=effect)]
         return Refined(hits[: request.limit], degraded)
 
     def _reranked(self, question: str, hits: list[Hit]) -> tuple[list[Hit], list[Degradation]]:

@@ -16,12 +16,13 @@ class Stopwatch:
 
     @contextmanager
     def stage(self, name: str) -> Generator[None]:
-        """Time what runs inside."""
+        """Time what runs inside; a stage that runs again adds up."""
         begun = time.perf_counter()
         try:
             yield
         finally:
-            self._taken[name] = round((time.perf_counter() - begun) * 1000, 2)
+            taken = (time.perf_counter() - begun) * 1000
+            self._taken[name] = round(self._taken.get(name, 0) + taken, 2)
 
     def milliseconds(self) -> dict[str, float]:
         """By stage, and `total` since the stopwatch was made."""

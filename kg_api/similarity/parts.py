@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from kg_api.graph.database import Graph
 from kg_api.graph.passages import ChunkText, chunk_texts
@@ -10,6 +12,9 @@ from kg_api.graph.similar import Part
 from kg_api.models.search import MatchedChunk, Place
 from kg_api.models.similarity import SimilarSource
 from kg_api.similarity.grouping import Group
+
+MOST_PARTS = 16
+"""Chunks of one source that are compared; of more, so many that are spread evenly."""
 
 
 def told(graph: Graph, own: Place, parts: list[Part], groups: Iterable[Group]) -> list[SimilarSource]:
@@ -42,3 +47,10 @@ def matched(
     start = part.start + len(part.text) - len(part.text.lstrip())
     text = part.text.strip()
     return MatchedChunk(text=text, start=start, end=start + len(text), source_ids=list(part.source_ids))
+
+
+def evenly(parts: Sequence[Part], most: int) -> list[Part]:
+    """All of them, or so many that are spread evenly."""
+    if len(parts) <= most:
+        return list(parts)
+    return [parts[int(at)] for at in np.linspace(0, len(parts) - 1, most)]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from kg_api.errors import Unavailable
+from kg_api.errors import InvalidInput, Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.library import find_source
-from kg_api.graph.similar import Asked, Near, Part, nearest, vectors_of
+from kg_api.graph.similar import Asked, Near, Part, count_sources, nearest, vectors_of
 from kg_api.models.search import Degradation, Place
 from kg_api.models.similarity import GraphRequest, SimilarSearch, SimilarSource, SimilarSources, SourceGraph
+from kg_api.search.asking import MOST_EXACT, TEXT_INDEX
 from kg_api.search.readiness import EmbeddingWatch, IndexWatch
-from kg_api.search.service import TEXT_INDEX
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.grouping import Group, each_once, grouped
-from kg_api.similarity.parts import told
+from kg_api.similarity.parts import MOST_PARTS, evenly, told
 from kg_api.similarity.scope import Comparable, answering, comparable, space_of
 from kg_api.similarity.source_graph import build_graph
 from kg_api.similarity.under_way import under_way
@@ -28,8 +25,6 @@ FIRST_DEPTH = 50
 MOST_BY_INDEX = 1000
 """Passages that are asked of the index; when so many are too few, every vector is compared."""
 MOST = 10_000
-MOST_PARTS = 16
-"""Chunks of one source that are compared; of more, so many that are spread evenly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +91,35 @@ class SimilarityService:
     ) -> tuple[list[SimilarSource], list[Degradation]]:
         waiting = self._indexes.populating(*(space.index_name for space, _ in scope.slots))
         asked = Asked(own, parts, same_document=request.same_document)
+        self._require_few(scope, request, waiting)
         reached = self._reach(asked, scope, request, exact=request.exact or bool(waiting))
         degraded = [
             Degradation(part="vector_index", effect=f"the index {name} is {state}: every vector was compared")
             for name, state in waiting.items()
         ]
         if reached.more and len(reached.groups) < request.limit:
-            effect = (
-                f"the {MOST:,} nearest passages are near-duplicates; what is behind them was not looked at"
-            )
+            effect = "the nearest passages are near-duplicates; what is behind them was not looked at"
             degraded.append(Degradation(part="vectors", effect=effect))
         return told(self._graph, own, parts, reached.groups[: request.limit]), degraded
+
+    def _require_few(self, scope: Comparable, request: SimilarSearch, waiting: dict[str, str]) -> None:
+        """Compare with every vector only where that takes seconds at most.
+
+        Raises:
+            InvalidInput: it was asked for, among too many sources.
+            Unavailable: it would be needed while the index is filled.
+        """
+        if not (request.exact or waiting):
+            return
+        sources = count_sources(self._graph, scope.ontologies)
+        if sources > MOST_EXACT and request.exact:
+            raise InvalidInput(
+                f"exact compares every vector, and {sources:,} sources are more than {MOST_EXACT:,}: name "
+                "fewer ontologies, or leave it out"
+            )
+        if sources > MOST_EXACT:
+            names = ", ".join(waiting)
+            raise Unavailable(f"the vector index {names} is still being filled; try again in a moment")
 
     def _reach(self, asked: Asked, scope: Comparable, request: SimilarSearch, *, exact: bool) -> _Reached:
         """Look further until there is enough: filters and grouping never shrink the answer."""
@@ -120,7 +133,10 @@ class SimilarityService:
             if len(groups) >= request.limit or not more or depth >= MOST:
                 return _Reached(groups, exact, more)
             depth = min(MOST, 4 * depth)
-            exact = exact or depth > MOST_BY_INDEX
+            if depth > MOST_BY_INDEX and not exact:
+                if count_sources(self._graph, scope.ontologies) > MOST_EXACT:
+                    return _Reached(groups, exact, more)
+                exact = True
 
     def _nearest(
         self, asked: Asked, scope: Comparable, depth: int, *, exact: bool
@@ -150,10 +166,3 @@ class SimilarityService:
             degraded=why(own, request),
             timings_ms=watch.milliseconds(),
         )
-
-
-def evenly(parts: Sequence[Part], most: int) -> list[Part]:
-    """All of them, or so many that are spread evenly."""
-    if len(parts) <= most:
-        return list(parts)
-    return [parts[int(at)] for at in np.linspace(0, len(parts) - 1, most)]

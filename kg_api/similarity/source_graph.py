@@ -14,6 +14,7 @@ from kg_api.search.readiness import EmbeddingWatch
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.edges import Vectors, nearest_pairs
 from kg_api.similarity.nodes import Chosen, chosen
+from kg_api.similarity.parts import MOST_PARTS, evenly
 from kg_api.similarity.scope import answering, space_of
 from kg_api.similarity.under_way import under_way
 from kg_api.spaces.plans import Known
@@ -35,7 +36,8 @@ def build_graph(graph: Graph, request: GraphRequest, known: Known, progress: Emb
     places = nodes.places
     with watch.stage("vectors"):
         ids = [place.source_id for place in places]
-        vectors = vectors_of(graph, ids, answering(known), known.new)
+        every = vectors_of(graph, ids, answering(known), known.new)
+        vectors = {identity: evenly(parts, MOST_PARTS) for identity, parts in every.items()}
     with watch.stage("edges"):
         pairs = _pairs(places, vectors, known, request)
     with watch.stage("groups"):

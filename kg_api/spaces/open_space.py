@@ -16,7 +16,6 @@ from kg_api.errors import (
     ConfigurationError,
     EmbeddingFailed,
     EmbeddingUnavailable,
-    InvalidInput,
     KgError,
 )
 from kg_api.graph.database import Graph
@@ -76,18 +75,19 @@ class OpenSpace:
             self.space = find_space(self._graph, self.space.slug)
         check_probe(self.space, answered)
         if self.space.contrast is None:
-            self._calibrate()
+            self.calibrate_soon()
         self._checked_at = time.monotonic()
 
+    def calibrate_soon(self) -> None:
+        """Measure what the model's cosines mean, beside all else; until then the usual is taken."""
+        self._asking.submit(self._calibrate)
+
     def _calibrate(self) -> None:
-        """Measure what the model's cosines mean; one that refuses the texts is used without."""
         try:
-            contrast = contrast_of(self.embedder())
-        except (EmbeddingFailed, InvalidInput) as error:
+            remember_contrast(self._graph, self.space, contrast_of(self.embedder()))
+            self.space = find_space(self._graph, self.space.slug)
+        except KgError as error:  # tried again when the model is checked next
             log.warning("model not calibrated", space=self.space.slug, reason=str(error))
-            return
-        remember_contrast(self._graph, self.space, contrast)
-        self.space = find_space(self._graph, self.space.slug)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a question; a model that just failed is not asked again for a few seconds.
@@ -119,7 +119,7 @@ class OpenSpace:
 
     def close(self) -> None:
         """Close the model."""
-        self._asking.shutdown()
+        self._asking.shutdown(cancel_futures=True)
         if self._embedder is not None:
             self._embedder.close()
 

@@ -9,9 +9,8 @@ from typing import cast
 from kg_api.embed.port import Embedder
 from kg_api.errors import Conflict
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import Space, all_spaces, ensure_space, find_space, remember_contrast, remember_probe
+from kg_api.graph.spaces import Space, all_spaces, ensure_space, find_space, remember_probe
 from kg_api.models.spaces import FIRST_SLUG, ModelChoice, NewSpace, Provider
-from kg_api.spaces.calibration import contrast_of
 from kg_api.spaces.open_space import OpenSpace
 from kg_api.spaces.probe import PROBE_TEXT, check_probe
 
@@ -79,10 +78,8 @@ class SpaceRegistry:
         embedder = self._open_model(ModelChoice(new.provider, new.model, new.dimensions))
         try:
             probe = embedder.embed_query(PROBE_TEXT)  # before anything is registered: it would stay
-            contrast = contrast_of(embedder)
             space = ensure_space(self._graph, embedder.identity, new.slug)
             remember_probe(self._graph, space, probe)
-            remember_contrast(self._graph, space, contrast)
             space = find_space(self._graph, new.slug)
             check_probe(space, probe)
             opened = OpenSpace(self._graph, space, lambda: embedder, checked=True)
@@ -90,7 +87,9 @@ class SpaceRegistry:
             embedder.close()
             raise
         kept = self._keep(opened)
-        if kept is not opened:
+        if kept is opened:
+            kept.calibrate_soon()
+        else:
             opened.close()
         return kept
 

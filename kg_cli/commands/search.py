@@ -114,7 +114,7 @@ def search(
 
 
 def show(
-    source: Annotated[str, typer.Argument(help="Id of a source, as `kg search` gives it.")],
+    source: Annotated[str, typer.Argument(help="Id of a source, as `kg search` gives it, or a citation.")],
     *,
     window: Annotated[
         int, typer.Option("--window", "-w", min=0, max=20, help="Paragraphs before and after.")
@@ -134,7 +134,7 @@ def show(
     from kg_cli.passages import print_context
 
     with open_client() as client:
-        context = client.source_context(source, window_size=window, token_budget=tokens)
+        context = client.source_context(source.partition("#")[0], window_size=window, token_budget=tokens)
     if as_json:
         print_json(context.model_dump(mode="json"))
     else:

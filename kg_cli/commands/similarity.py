@@ -48,7 +48,7 @@ def similar(
 
     with open_client() as client:
         answer = client.similar_sources(
-            source,
+            source.partition("#")[0],
             ontology=ontology,
             limit=limit,
             min_similarity=min_similarity,
