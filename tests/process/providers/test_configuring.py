@@ -12,6 +12,8 @@ from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
 from tests.process.providers.conftest import OpenWorld
 from tests.process.providers.world import World
+from tests.support.embedders import CALIBRATING
+from tests.support.running import wait_until
 
 TEXT = "# One\n\nThe red fox sleeps. It is winter.\n\n# Two\n\nThe badger digs. It is deep.\n"
 LONG = TEXT + "".join(f"The mole numbered {n} reads on. " for n in range(100))
@@ -217,13 +219,14 @@ def stored_and_deleted(world: World, ontology: str, space: str, strategy: str) -
 
 def test_what_it_took_is_told_by_the_service_for_all_processes(world: World, shared: Path) -> None:
     world.space("together")
-    world.configure("together", space="together")
     name = 'embeddings_total{dimensions="64",model="together"}'
-    assert world.metrics()[name] == 1, "the probe of the new space"
+    shown = 1 + len(CALIBRATING)
+    wait_until(lambda: world.metrics()[name] == shown, 20)  # its probe, and what it is shown once
+    world.configure("together", space="together")
     world.embedded("together", TEXT)
     world.search("fox", ontology="together")
     found = world.metrics()
-    assert found[name] == 1 + 1 + 2 + 1, "the worker's probe, two sources, and a question too"
-    assert found['embedding_latency_seconds_count{model="together"}'] == 4
+    assert found[name] == shown + 1 + 2 + 1, "the worker's probe, two sources, and a question too"
+    assert found['embedding_latency_seconds_count{model="together"}'] == 5
     assert found['embedding_tokens_total{model="together"}'] > 10
     assert len(list(shared.glob("counter_*.db"))) == 2

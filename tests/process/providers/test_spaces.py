@@ -69,7 +69,8 @@ def test_one_search_over_several_spaces_asks_each_once(filled: World, driver: ne
 
 
 def test_a_search_over_all_spaces_finds_all_and_fuses_by_rank(filled: World) -> None:
-    answer = filled.search("red fox", ontology=["on_small", "on_large", "on_first"], mode="vector")
+    every = ["on_small", "on_large", "on_first"]
+    answer = filled.search("red fox", ontology=every, mode="vector", fusion="rrf")
     assert Counter(hit["space"] for hit in answer["sources"]) == {"small": 1, "large": 1, "default": 1}
     assert {hit["ranks"]["vector"] for hit in answer["sources"]} == {1}
     assert len({hit["score"] for hit in answer["sources"]}) == 1, "the first of each space, all alike"
