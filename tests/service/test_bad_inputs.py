@@ -233,8 +233,11 @@ def test_33_a_filter_of_null_is_no_filter(http: httpx.Client) -> None:
 def test_38_no_route_takes_cypher(http: httpx.Client) -> None:
     described = json.dumps(http.get("/openapi.json").json()["paths"]).lower()
     assert "cypher" not in described
-    for path in ("/cypher", "/query", "/db/neo4j/tx/commit", "/mcp"):
+    for path in ("/cypher", "/query", "/db/neo4j/tx/commit"):
         problem(http.post(path, json={"statement": "MATCH (n) DETACH DELETE n"}), 404)
+    statement = {"jsonrpc": "2.0", "id": 1, "method": "cypher", "params": {"statement": "RETURN 1"}}
+    answer = http.post("/mcp", json=statement, headers={"accept": "application/json, text/event-stream"})
+    assert "result" not in answer.text
 
 
 def document(**fields: Any) -> dict[str, Any]:
