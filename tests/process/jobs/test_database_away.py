@@ -29,7 +29,7 @@ from tests.process.jobs.crew import (
 )
 from tests.support.running import Service, ready, serve, wait_until
 
-LONGEST_ANSWER = 15.0
+LONGEST_ANSWER = 20.0
 REQUESTS = (
     ("POST", "/queries/sources/search", {"query_text": "its own words", "mode": "hybrid"}),
     ("POST", "/queries/sources/search", {"query_text": "its own words", "mode": "vector"}),

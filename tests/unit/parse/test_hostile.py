@@ -81,7 +81,9 @@ def seconds(text: str, format_: Format) -> float:
 @pytest.mark.parametrize("name", [*UNITS, *NESTED])
 def test_time_grows_with_the_text(name: str, format_: Format) -> None:
     small = min(seconds(hostile(name, SMALL), format_) for _ in range(2))
-    assert seconds(hostile(name, LARGE), format_) <= 30 * small + 0.1  # eight times the text; quadratic is 64
+    bound = 30 * small + 0.1  # eight times the text; quadratic is 64
+    text = hostile(name, LARGE)
+    assert any(seconds(text, format_) <= bound for _ in range(3))  # a collection of garbage may lie in one
 
 
 @pytest.mark.full
