@@ -121,7 +121,13 @@ def by_meaning(vectors: Vectors, chunked: Chunked, questions: Sequence[str]) -> 
 
 
 def by_words(chunked: Chunked, questions: Sequence[str]) -> Ranking:
-    """By BM25 with Lucene's constants and English stop words, and a plain stemmer."""
+    """By BM25; a chunk without a word of the question is not found."""
+    scores = bm25(chunked, questions)
+    return [[each for each in found if scores[at, each] > 0] for at, found in enumerate(best(scores))]
+
+
+def bm25(chunked: Chunked, questions: Sequence[str]) -> NDArray[np.float32]:
+    """Scores with Lucene's constants, English stop words and a plain stemmer, shape (questions, chunks)."""
     counts = [Counter(stems(text)) for text in chunked.texts]
     lengths = np.array([count.total() for count in counts], dtype=np.float64)
     postings = defaultdict[str, list[tuple[int, int]]](list)
@@ -135,8 +141,7 @@ def by_words(chunked: Chunked, questions: Sequence[str]) -> Ranking:
             rarity = np.log(1 + (len(counts) - len(where) + 0.5) / (len(where) + 0.5))
             shares = times / (times + K1 * (1 - B + B * lengths[where] / lengths.mean()))
             scores[at, where] += rarity * shares
-    ranked = best(scores)
-    return [[each for each in found if scores[at, each] > 0] for at, found in enumerate(ranked)]
+    return scores
 
 
 def fused(meaning: Ranking, words: Ranking) -> Ranking:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.chunk_retrieval import K1, LANE, B, Chunked, Vectors, stems
+from benchmarks.chunk_retrieval import LANE, Chunked, Vectors, bm25
 from benchmarks.chunking import Question
 from benchmarks.chunking import load as load_spans
 from kg_api.models.chunking import Chunking
@@ -119,23 +119,6 @@ def lanes(collection: Collection, vectors: Vectors) -> Iterator[tuple[Fused, Fus
     words = bm25(collection.chunked, collection.questions)
     for one, other in zip(meaning, words, strict=True):
         yield _best(one), _best(other)
-
-
-def bm25(chunked: Chunked, questions: Sequence[str]) -> NDArray[np.float32]:
-    """Scores, shape (questions, chunks), with Lucene's constants."""
-    counts = [Counter(stems(text)) for text in chunked.texts]
-    lengths = np.array([count.total() for count in counts], dtype=np.float64)
-    postings = defaultdict[str, list[tuple[int, int]]](list)
-    for at, count in enumerate(counts):
-        for stem, times in count.items():
-            postings[stem].append((at, times))
-    scores = np.zeros((len(questions), len(counts)), dtype=np.float32)
-    for at, question in enumerate(questions):
-        for stem in filter(postings.__contains__, stems(question)):
-            where, times = np.array(postings[stem]).T
-            rarity = np.log(1 + (len(counts) - len(where) + 0.5) / (len(where) + 0.5))
-            scores[at, where] += rarity * times / (times + K1 * (1 - B + B * lengths[where] / lengths.mean()))
-    return scores
 
 
 def by_rank(meaning: Fused, words: Fused) -> Fused:

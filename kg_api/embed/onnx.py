@@ -1,14 +1,11 @@
-"""One text to one vector, by onnxruntime. Only this module imports it."""
+"""One text to one vector, by an ONNX model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from kg_api.embed.catalogue import ModelSpec
@@ -20,31 +17,7 @@ from kg_api.embed.tokens import measure
 from kg_api.embed.vectors import too_long, unit
 from kg_api.embed.wordpiece import WordPiece
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
-
-KNOWN_INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
-_state: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")  # compiled, so without types
-ORT_ERRORS: tuple[type[Exception], ...] = (
-    _state.Fail,
-    _state.InvalidArgument,
-    _state.InvalidGraph,
-    _state.InvalidProtobuf,
-    _state.NoSuchFile,
-    _state.NotImplemented,
-    _state.RuntimeException,
-)
-"""They have no class of their own in common."""
-
-
-class Session(Protocol):
-    """The part of onnxruntime.InferenceSession, which has no types, that is used here."""
-
-    def get_inputs(self) -> list[Any]:
-        """What the graph wants, each with a `name`."""
-        ...
-
-    def run(self, output_names: None, input_feed: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]:
-        """All outputs of the graph."""
-        ...
+from kg_api.onnx_sessions import ORT_ERRORS, load_session
 
 
 class OnnxModel:
@@ -62,10 +35,7 @@ class OnnxModel:
         """
         self._spec = spec
         self.tokenizer = WordPiece(folder / TOKENIZER)
-        self._session = _load_session(folder / WEIGHTS)
-        self._inputs = {str(node.name) for node in self._session.get_inputs()}
-        if not self._inputs <= KNOWN_INPUTS:
-            raise ConfigurationError(f"{folder / WEIGHTS} wants {self._inputs}, kg gives {KNOWN_INPUTS}")
+        self._session, self._inputs = load_session(folder / WEIGHTS)
         try:
             self.vector(max(spec.query_prefix, spec.passage_prefix, key=len) + "warm up")
         except (EmbeddingFailed, InvalidInput) as error:
@@ -135,15 +105,3 @@ class OnnxModel:
         if states.shape != expected:
             raise EmbeddingFailed(f"the model's first output has shape {states.shape}, expected {expected}")
         return states[0]
-
-
-def _load_session(path: Path) -> Session:
-    options = cast("Any", onnxruntime.SessionOptions())
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # errors come as exceptions; the log would only repeat them
-    try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except ORT_ERRORS as error:
-        raise ConfigurationError(f"{path} is not a usable ONNX model: {error}") from error
-    return cast("Session", session)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
 
 import numpy as np
-import onnxruntime
-from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
+from kg_api.onnx_sessions import ORT_ERRORS, load_session
 from kg_api.rerank.packaged import TOKENIZER, WEIGHTS
 
 MOST_TOKENS = 512
@@ -24,26 +21,6 @@ OVERLAP = 64
 """Tokens that two windows of a long passage share, so that no sentence is torn in both."""
 _PIECE = 50_000
 """Characters that are tokenised in one go; more cost memory by the gigabyte."""
-_INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
-_state: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")  # compiled, so without types
-ORT_ERRORS: tuple[type[Exception], ...] = (
-    _state.Fail,
-    _state.InvalidArgument,
-    _state.InvalidGraph,
-    _state.InvalidProtobuf,
-    _state.NoSuchFile,
-    _state.NotImplemented,
-    _state.RuntimeException,
-)
-"""They have no class of their own in common."""
-
-
-class _Session(Protocol):
-    """The part of onnxruntime.InferenceSession, which has no types, that is used here."""
-
-    def get_inputs(self) -> list[Any]: ...
-
-    def run(self, output_names: None, given: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]: ...
 
 
 class CrossEncoder:
@@ -62,10 +39,7 @@ class CrossEncoder:
         self._whole = _tokenizer(folder / TOKENIZER)
         self._windows = _tokenizer(folder / TOKENIZER)
         self._windows.enable_truncation(MOST_TOKENS, stride=OVERLAP, strategy="only_second")
-        self._session = _session(folder / WEIGHTS)
-        self._inputs = {str(node.name) for node in self._session.get_inputs()}
-        if not self._inputs <= _INPUTS:
-            raise ConfigurationError(f"{folder / WEIGHTS} wants {self._inputs}, kg gives {_INPUTS}")
+        self._session, self._inputs = load_session(folder / WEIGHTS)
         try:
             self.score("warm", "up")
         except RerankUnavailable as error:
@@ -137,15 +111,3 @@ def _tokenizer(path: Path) -> Tokenizer:
     tokenizer.no_padding()  # the packaged one pads each pair to 512, which costs four times the time
     tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
     return tokenizer
-
-
-def _session(path: Path) -> _Session:
-    options = cast("Any", onnxruntime.SessionOptions())
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # errors come as exceptions; the log would only repeat them
-    try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except ORT_ERRORS as error:
-        raise ConfigurationError(f"{path} is not a usable ONNX model: {error}") from error
-    return cast("_Session", session)

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-
-class Mode(StrEnum):
-    """How to search."""
-
-    hybrid = "hybrid"
-    vector = "vector"
-    text = "text"
+from kg_cli.options import Mode
 
 
 def register(app: typer.Typer) -> None:

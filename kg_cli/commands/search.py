@@ -7,13 +7,7 @@ from typing import Annotated
 
 import typer
 
-
-class Mode(StrEnum):
-    """How to search."""
-
-    hybrid = "hybrid"
-    vector = "vector"
-    text = "text"
+from kg_cli.options import Mode
 
 
 class Fusion(StrEnum):

@@ -28,7 +28,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "fastapi": "kg_api/web/",
     "starlette": "kg_api/web/",
     "uvicorn": "kg_api/web/",
-    "onnxruntime": ("kg_api/embed/", "kg_api/rerank/cross_encoder.py"),
+    "onnxruntime": "kg_api/onnx_sessions.py",
     "openai": ("kg_api/embed/", "kg_api/llm/"),
     "bpe_openai": "kg_api/embed/",
     "prometheus_client": ("kg_api/embed/", "kg_api/metrics.py", "kg_api/bootstrap.py"),
