@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 ID_DIGITS = 32
+_BETWEEN_WORDS = re.compile(r"[\W_]+")
 
 
 def digest(*parts: str) -> str:
@@ -52,3 +55,30 @@ def scope_of_ontology(name: str) -> str:
 def scope_of_document(identity: str) -> str:
     """One full-text token that stands for a document."""
     return "kgd" + identity
+
+
+def concept_name(label: str) -> str:
+    """What makes two labels the same name: case, punctuation and the width of characters do not count."""
+    folded = unicodedata.normalize("NFKC", label).casefold()
+    return _BETWEEN_WORDS.sub(" ", folded).strip() or folded.strip()
+
+
+def name_id(ontology: str, label: str) -> str:
+    """The id of a name within its ontology."""
+    return digest("concept name", ontology, concept_name(label))
+
+
+def concept_id(ontology: str, label: str) -> str:
+    """The id of a concept: by the name that it was first found under."""
+    return digest("concept", ontology, concept_name(label))
+
+
+def instance_id(concept: str, source: str, start: int, end: int) -> str:
+    """The id of a quote: whose evidence, and where in its source."""
+    return digest("instance", concept, source, str(start), str(end))
+
+
+def relation_id(ontology: str, subject: str, kind: str, target: str, source: str) -> str:
+    """The id of what a source states of two concepts, by their names; merging concepts leaves it as it is."""
+    names = (concept_name(subject), concept_name(kind), concept_name(target))
+    return digest("relation", ontology, *names, source)

@@ -9,6 +9,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("name", "created_at", "changed_at", "space", "chunking", "embed_on_ingest", "paused"),
             *("slot", "serving", "previous", "activates", "leftovers"),
+            *("extraction", "extraction_spent"),
         }
     ),
     "Document": frozenset(
@@ -23,7 +24,19 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("source_id", "ontology", "document", "document_id", "paragraph", "heading", "full_text"),
             *("content_hash", "start", "end", "scope", "embedding", "embedded_with", "embedded_at"),
             *("held_at", "refused_because", "title"),
+            *("extracted_with", "extracted_at", "not_extracted_because"),
         }
+    ),
+    "Concept": frozenset(
+        {
+            *("concept_id", "ontology", "label", "description", "search_terms", "text_hash", "scope"),
+            *("created_at", "changed_at", "held_at"),
+            *("embedding", "embedded_with", "embedded_at", "refused_because"),
+        }
+    ),
+    "ConceptName": frozenset({"name_id", "ontology", "name"}),
+    "Instance": frozenset(
+        {*("instance_id", "ontology", "quote", "start", "end", "score", "said", "extracted_with")}
     ),
     "Chunk": frozenset(
         {
@@ -84,4 +97,9 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
 """The properties of each label."""
 
 LABELS: Final = frozenset(PROPERTIES)
-RELATIONSHIPS: Final = frozenset({"IN_ONTOLOGY", "PART_OF", "CHUNK_OF", "CHILD_OF"})
+RELATIONSHIPS: Final = frozenset(
+    {
+        *("IN_ONTOLOGY", "PART_OF", "CHUNK_OF", "CHILD_OF"),
+        *("NAMES", "APPEARS_IN", "EVIDENCED_BY", "FROM_SOURCE", "RELATED_TO"),
+    }
+)

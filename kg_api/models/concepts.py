@@ -1,0 +1,152 @@
+"""Concepts: what is asked and what comes back."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from kg_api.models.base import Answer, Page
+from kg_api.models.search import Degradation, Place
+
+MAX_HOPS = 4
+MAX_RELATED = 200
+
+
+class Concept(Answer):
+    """An idea that sources carry."""
+
+    concept_id: str
+    ontology: str
+    label: str
+    description: str
+    search_terms: list[str]
+    """Other names for it."""
+    sources: int
+    """How many carry it."""
+
+
+class ConceptHit(Concept):
+    """A concept that was found."""
+
+    similarity: float | None
+    """Cosine of the question and the concept; none without a vector. Compare those of one space only."""
+    space: str | None = None
+    score: float
+    """What the hits are ordered by."""
+
+
+class ConceptHits(Answer):
+    """The answer to a search for concepts."""
+
+    query_text: str
+    concepts: list[ConceptHit]
+    degraded: list[Degradation]
+
+
+class Evidence(Answer):
+    """A verbatim quote of a source, that proves a concept."""
+
+    instance_id: str
+    quote: str
+    start: int
+    """Its first code point in the document's text."""
+    end: int
+    score: float
+    """1: quoted exactly; less: found by likeness."""
+    source: Place
+
+
+class RelatedConcept(Answer):
+    """A concept that is related to another."""
+
+    concept: Concept
+    type: str
+    """Of the relationship, in the words of the text."""
+    outgoing: bool
+    """Whether the relationship goes from the concept asked about to this one."""
+    confidence: float
+    """The highest of those who state it."""
+    sources: list[str]
+    """Ids of the sources that state it."""
+    hops: int = 1
+    via: str | None = None
+    """Beyond one hop: the id of the concept before it."""
+
+
+class ConceptDetails(Concept):
+    """A concept with its evidence and what it is related to."""
+
+    evidence: list[Evidence]
+    more_evidence: int
+    """How many quotes there are beyond those given."""
+    related: list[RelatedConcept]
+    more_related: int
+
+
+class ConceptPassage(Answer):
+    """A source that carries a concept, among its neighbours."""
+
+    source_id: str
+    quotes: list[Evidence]
+    sources: list[Place]
+    """The neighbours and the source itself, in reading order, of the same document."""
+
+
+class ConceptContext(Answer):
+    """Where a concept stands in the documents."""
+
+    concept: Concept
+    window_size: int
+    passages: list[ConceptPassage]
+    more_passages: int
+    """How many sources carry it beyond those given."""
+
+
+class PathStep(Answer):
+    """One relationship of a path."""
+
+    subject: str
+    """Id of the concept that it goes from, as the text states it."""
+    type: str
+    object: str
+    sources: list[str]
+    """Ids of the sources that state it; for `appears with`, those in which both appear."""
+
+
+class ConceptPath(Answer):
+    """A way from one concept to another."""
+
+    concepts: list[Concept]
+    """In order, the first and the last are those asked for."""
+    steps: list[PathStep]
+
+
+class ConceptPaths(Answer):
+    """The shortest ways between two concepts."""
+
+    start: Concept
+    end: Concept
+    paths: list[ConceptPath]
+    """None: there is no way within so many hops."""
+    hops: int
+    """At most so many were looked through."""
+
+
+class Neighbourhood(Answer):
+    """The concepts around one, as nodes and edges for a picture."""
+
+    centre: str
+    concepts: list[Concept]
+    steps: list[PathStep]
+    left_out: int
+    """Concepts beyond the limit."""
+
+
+class ConceptList(Page):
+    """Some of an ontology's concepts, those of most sources first."""
+
+    concepts: list[Concept]
+
+
+Hops = Annotated[int, Field(ge=1, le=MAX_HOPS)]
