@@ -10,11 +10,15 @@ from typing import Self
 import structlog
 from prometheus_client import REGISTRY
 
+from kg_api.answer.service import AnswerService
 from kg_api.augment.service import AugmentService
+from kg_api.concepts.merging import merge_near
+from kg_api.concepts.service import ConceptService
 from kg_api.configure.check import SpaceChecker
 from kg_api.configure.drop import DropService
 from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.estimate import Estimator
+from kg_api.configure.extraction import ExtractionService
 from kg_api.configure.models import ModelService
 from kg_api.configure.service import ConfigurationService
 from kg_api.configure.switch import SwitchService
@@ -29,19 +33,27 @@ from kg_api.errors import (
     ManagedProcessError,
     NotFound,
 )
+from kg_api.extract.open import Extractors
+from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
 from kg_api.graph.spaces import Space
 from kg_api.ingest.service import IngestService
 from kg_api.jobs.backfill import Backfill
+from kg_api.jobs.concept_embedding import ConceptEmbedding
+from kg_api.jobs.concept_extraction import ConceptExtraction
 from kg_api.jobs.run import Handler
 from kg_api.jobs.source_embedding import SourceEmbedding
 from kg_api.jobs.space_cleanup import SpaceCleanup
+from kg_api.llm.lazy import LanguageModel
 from kg_api.managed.home import Home
 from kg_api.models.spaces import ModelChoice
 from kg_api.planning.contexts import Contexts
 from kg_api.rerank.open import open_reranker
 from kg_api.rerank.port import Reranker
+from kg_api.retrying import RetryPolicy
+from kg_api.search.hybrid import HybridService
+from kg_api.search.hyde import Hyde
 from kg_api.search.service import SearchService
 from kg_api.search.stages import Rereading
 from kg_api.settings import Settings
@@ -65,9 +77,17 @@ class Container:
     ingest: IngestService
     folders: FolderService
     search: SearchService
+    hybrid: HybridService
     reranker: Reranker | None
     similarity: SimilarityService
+    concepts: ConceptService
     augment: AugmentService
+    answer: AnswerService
+    llms: tuple[LanguageModel, ...]
+    """Opened when they are first needed."""
+    extractors: Extractors
+    extraction: ExtractionService
+    extraction_requests: ExtractionRequests
     configure: ConfigurationService
     embeddings: EmbeddingRequests
     switch: SwitchService
@@ -82,11 +102,14 @@ class Container:
         handlers: list[Handler] = [
             SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch),
             SpaceCleanup(self.graph),
-            Backfill(self.graph, entries),
+            ConceptEmbedding(self.graph, self.spaces, passages, batch, merge_near),
+            ConceptExtraction(self.graph, self.extractors, batch),
+            Backfill(self.graph, entries, self.extraction_requests),
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes
-            handlers.append(FolderSync(self.graph, self.settings.sync.allowed, largest))
+            wake = self.extraction_requests.wake
+            handlers.append(FolderSync(self.graph, self.settings.sync.allowed, largest, wake))
         return handlers
 
     def close(self) -> None:
@@ -95,6 +118,9 @@ class Container:
         self.search.close()
         if self.reranker is not None:
             self.reranker.close()
+        for llm in self.llms:
+            llm.close()
+        self.extractors.close()
         self.contexts.close()
         self.spaces.close()
         self.graph.close()
@@ -156,19 +182,31 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     contexts = Contexts(graph, settings)
     estimator = Estimator(graph, spaces, contexts, lambda plan: _price(settings, plan.space))
     embeddings = EmbeddingRequests(graph, estimator)
+    extractors = Extractors(graph, settings)
+    extraction = ExtractionRequests(graph, extractors)
     configure = ConfigurationService(graph, estimator, embeddings)
-    search = SearchService(graph, spaces, Rereading(reranker, settings.rerank.seconds))
+    llm = LanguageModel(settings)
+    imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search does not wait for a second try
+    rereading = Rereading(reranker, settings.rerank.seconds)
+    search = SearchService(graph, spaces, rereading, Hyde(imagining.ask))
     return Container(
         settings=settings,
         graph=graph,
         spaces=spaces,
         contexts=contexts,
-        ingest=IngestService(graph),
+        ingest=IngestService(graph, extraction.wake),
         folders=FolderService(graph, settings.sync.allowed),
         search=search,
+        hybrid=HybridService(graph, search),
         reranker=reranker,
         similarity=SimilarityService(graph),
+        concepts=ConceptService(graph, spaces),
         augment=AugmentService(graph, spaces, search),
+        answer=AnswerService(graph, spaces, search, llm),
+        llms=(llm, imagining),
+        extractors=extractors,
+        extraction=ExtractionService(graph, extractors, extraction),
+        extraction_requests=extraction,
         configure=configure,
         embeddings=embeddings,
         switch=SwitchService(graph, configure, embeddings, SpaceChecker(graph, spaces)),

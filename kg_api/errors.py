@@ -8,6 +8,7 @@
     ├── Conflict                   409   exit 5
     ├── ConfigurationError         500   exit 78   settings, schema or model do not fit: a person must act
     │   ├── SchemaTooNew           500   exit 78
+    │   ├── BudgetSpent            500   exit 78   what a language model may cost is used up
     │   └── FolderUnusable         500   exit 78   a followed folder is not there, or looks as if it were not
     ├── Unavailable                503   exit 69   a part that should answer does not; try again
     │   ├── DatabaseUnavailable    503   exit 69
@@ -87,6 +88,10 @@ class ConfigurationError(KgError):
 
 class SchemaTooNew(ConfigurationError):
     """The database was written by a newer kg; install that version or a later one."""
+
+
+class BudgetSpent(ConfigurationError):
+    """The money for the language model is used up; raise the budget to go on."""
 
 
 class FolderUnusable(ConfigurationError):

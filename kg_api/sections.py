@@ -18,6 +18,8 @@ from pydantic import (
     model_validator,
 )
 
+from kg_api.models.extraction import MOST_PER_SOURCE, PER_SOURCE, ExtractorName
+
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 WebAddress = Annotated[str, Field(pattern=r"^https?://[^\s@/]+(/[^\s@?#]*)?$")]
 Price = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
@@ -180,6 +182,22 @@ class LlmSettings(Section):
     price_output: Price | None = Field(default=None, description="US dollars for a million tokens written.")
 
     _key = field_validator("api_key")(plausible_key)
+
+
+class ConceptsSettings(Section):
+    """How concepts are extracted from ontologies that say nothing else."""
+
+    extractor: ExtractorName = Field(
+        default="keyphrase",
+        description="`llm`: by the language model, with relationships; `keyphrase`: without one; `none`.",
+    )
+    per_source: int = Field(
+        default=PER_SOURCE, ge=1, le=MOST_PER_SOURCE, description="Most concepts of one source."
+    )
+    budget: Price | None = Field(
+        default=None,
+        description="US dollars that extraction by a language model may cost an ontology; unset: no bound.",
+    )
 
 
 class SyncSettings(Section):

@@ -25,6 +25,7 @@ from kg_api.errors import ConfigurationError
 from kg_api.models.spaces import Provider
 from kg_api.sections import (
     CohereSettings,
+    ConceptsSettings,
     LlmSettings,
     NomicSettings,
     OpenAISettings,
@@ -195,6 +196,7 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     sync: SyncSettings = SyncSettings()
     llm: LlmSettings = LlmSettings()
+    concepts: ConceptsSettings = ConceptsSettings()
     rerank: RerankSettings = RerankSettings()
     log: LogSettings = LogSettings()
     openai: OpenAISettings = OpenAISettings()

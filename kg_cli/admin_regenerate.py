@@ -78,10 +78,10 @@ def _print(started: RegenerationStarted, *, dry_run: bool) -> None:
 
     for each in started.ontologies if dry_run else ():
         if each.cost is not None and each.due:
-            print_table(["what", "it takes"], cost_rows(each.cost), title=each.ontology)
+            print_table(["what", "it takes"], cost_rows(each.cost), title=f"{each.ontology}: {each.type}s")
     if not dry_run and started.ontologies:
-        rows = [[each.ontology, str(each.due), each.job_id or "-"] for each in started.ontologies]
-        print_table(["ontology", "sources", "job"], rows)
+        rows = [[each.ontology, each.type, str(each.due), each.job_id or "-"] for each in started.ontologies]
+        print_table(["ontology", "of", "to embed", "job"], rows)
     if not started.due:
         say("Nothing is to be embedded.")
     for note in started.notes:

@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.models.configuration import EmbeddingConfig, EmbeddingConfiguration
+    from kg_api.models.documents import ConceptCounts
 
 Name = Annotated[str, typer.Option("--ontology", "-o", help="The collection.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
@@ -67,10 +68,19 @@ def status(
     name = found.ontology or "all ontologies"
     columns = ["ontology", "total", "embedded", "missing", "stale", "refused"]
     print_table(columns, [[name, *map(str, counts)]])
+    if found.concepts and found.concepts.total:
+        say(f"concepts: {_of_concepts(found.concepts)}")
     if found.building:
         say(f"what is counted here is being built; until it is complete, {found.searchable} sources answer")
     if found.refused:
         say("why sources are refused: kg admin source-embeddings refused --ontology NAME")
+
+
+def _of_concepts(counts: ConceptCounts) -> str:
+    named = (
+        f"{getattr(counts, name)} {name}" for name in ("total", "embedded", "missing", "stale", "refused")
+    )
+    return ", ".join(named)
 
 
 def config(

@@ -12,8 +12,11 @@ SMALLEST = 0.0001
 def cost_rows(cost: Cost) -> list[tuple[str, str]]:
     """Rows of a table of two columns."""
     counted = "" if cost.sampled_documents >= cost.documents else "about "
+    what = (
+        f"{cost.sources} sources: {counted}{cost.chunks} chunks" if cost.sources else f"{cost.chunks} texts"
+    )
     rows = [
-        ("to embed", f"{cost.sources} sources: {counted}{cost.chunks} chunks, {counted}{cost.tokens} tokens"),
+        ("to embed", f"{what}, {counted}{cost.tokens} tokens"),
         ("time", _time(cost.seconds)),
         ("price", _money(cost.price)),
     ]

@@ -8,7 +8,9 @@ from typing import TypeVar
 
 from kg_api.client import KgClient
 from kg_api.errors import ServiceUnreachable
+from kg_api.models.concepts import ConceptContext, ConceptHits
 from kg_api.models.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.models.hybrid import HybridHits, HybridSearch
 from kg_api.models.search import SourceContext, SourceHits, SourceSearch
 from kg_api.models.similarity import SimilarSearch, SimilarSources
 
@@ -38,9 +40,21 @@ class ClientLibrary:
         """Find sources."""
         return self._ask(lambda kg: kg.search_sources(**request.model_dump(exclude_unset=True)))
 
+    def hybrid(self, request: HybridSearch) -> HybridHits:
+        """Find concepts and sources."""
+        return self._ask(lambda kg: kg.hybrid_search(**request.model_dump(exclude_unset=True)))
+
     def context(self, source_id: str, window: int) -> SourceContext:
         """Read around a source."""
         return self._ask(lambda kg: kg.source_context(source_id, window_size=window))
+
+    def concepts(self, query_text: str, limit: int) -> ConceptHits:
+        """Find concepts."""
+        return self._ask(lambda kg: kg.search_concepts(query_text, limit=limit))
+
+    def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
+        """Read the sources that carry a concept among their neighbours."""
+        return self._ask(lambda kg: kg.get_concept_context(concept_id, window_size=window, limit=limit))
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
         """Find sources that are like one."""

@@ -11,3 +11,8 @@ class Mode(StrEnum):
     hybrid = "hybrid"
     vector = "vector"
     text = "text"
+
+
+def hypothetical(given: str | None) -> int | str | None:
+    """The value of --hyde: `auto`, or a number; what is neither the service refuses."""
+    return int(given) if given is not None and given.isdecimal() and given.isascii() else given

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.text import Text
 
+from kg_api.models.hybrid import HybridHits
 from kg_api.models.search import ContextWindow, Place, SourceHit, SourceHits
 from kg_api.models.windows import SourceWindow
 from kg_cli import console
@@ -35,6 +36,28 @@ def print_hits(answer: SourceHits, *, full: bool) -> None:
     print_windows(answer.windows)
     told = "1 hit" if len(rows) == 1 else f"{len(rows)} hits"
     console.say(f"{told} in {answer.timings_ms['total']:.0f} ms. Read around one: kg show ID")
+
+
+def print_hybrid(answer: HybridHits, *, full: bool) -> None:
+    """Print concepts and passages as tables, and what could not be done."""
+    for each in answer.degraded:
+        console.say(f"[yellow]note:[/] {escape(each.effect)}")
+    if answer.concepts:
+        console.print_table(
+            ["concept", "similarity", "passages", "id"],
+            [
+                [each.label, _similarity(each.similarity), str(each.sources), each.concept_id]
+                for each in answer.concepts
+            ],
+        )
+    words = highlighted(answer.query_text)
+    rows = [_row(at, hit, words, full=full, space=False) for at, hit in enumerate(answer.sources, start=1)]
+    if rows:
+        console.print_table(["#", "similarity", "passage"], rows)
+    print_windows(answer.windows)
+    found = f"{len(answer.concepts)} concepts and {len(rows)} passages"
+    told = f"{found} in {answer.timings_ms['total']:.0f} ms."
+    console.say(f"{told} More of a concept: kg concept show ID; read around a passage: kg show ID")
 
 
 def print_windows(windows: Sequence[ContextWindow]) -> None:
@@ -91,11 +114,20 @@ def _row(
     if words:
         passage.highlight_regex(words, "bold yellow")
     place = Text.assemble((f"{hit.ontology} / {hit.document}", "bold"), "  ", (_where(hit), "cyan"), "\n")
-    similarity = "-" if hit.similarity is None else f"{hit.similarity:.2f}"
+    similarity = _similarity(hit.similarity)
     if space and hit.space:  # those of two models cannot be compared
         similarity += f"\n{hit.space}"
-    below = Text(f"\n{hit.source_id}{_explained(hit)}{_copies(hit)}\n", style="dim")
+    below = Text(f"\n{hit.source_id}{_through(hit)}{_explained(hit)}{_copies(hit)}\n", style="dim")
     return [str(number), similarity, place + passage + below]
+
+
+def _similarity(similarity: float | None) -> str:
+    return "-" if similarity is None else f"{similarity:.2f}"
+
+
+def _through(hit: SourceHit) -> str:
+    """The concepts that brought it."""
+    return f"\nthrough: {', '.join(each.label for each in hit.through)}" if hit.through else ""
 
 
 def _copies(hit: SourceHit) -> str:

@@ -8,7 +8,15 @@ from rich.markup import escape
 from rich.text import Text
 
 from kg_api.models.search import Degradation
-from kg_api.models.similarity import SimilarSource, SimilarSources, SourceEdge, SourceGraph, SourceNode
+from kg_api.models.similarity import (
+    SimilarDocument,
+    SimilarDocuments,
+    SimilarSource,
+    SimilarSources,
+    SourceEdge,
+    SourceGraph,
+    SourceNode,
+)
 from kg_cli import console
 from kg_cli.passages import excerpt
 
@@ -28,6 +36,27 @@ def print_similar(answer: SimilarSources) -> None:
     console.say(
         f"{len(rows)} like {escape(own)} in {answer.timings_ms['total']:.0f} ms. Read one: kg show ID"
     )
+
+
+def print_documents(answer: SimilarDocuments) -> None:
+    """Print what is like a document as a table, and what could not be done."""
+    _print_notes(answer.degraded)
+    rows = [_document(number, each) for number, each in enumerate(answer.documents, start=1)]
+    if rows:
+        console.print_table(["#", "score", "document"], rows)
+    compared = f"{answer.compared} of {answer.sources} passages compared"
+    own = escape(f"{answer.ontology} / {answer.document}")
+    console.say(f"{_counted(len(rows), 'document', 'documents')} like {own}; {compared}.")
+
+
+def _document(number: int, each: SimilarDocument) -> list[str | Text]:
+    pairs = [
+        f"  ¶{pair.own.paragraph} - ¶{pair.other.paragraph}  {pair.similarity:.2f}"
+        f"{'  almost the same' if pair.near_duplicate else ''}"
+        for pair in each.pairs
+    ]
+    name = Text(f"{each.ontology} / {each.document}", style="bold")
+    return [str(number), f"{each.score:.2f}", name + Text("\n" + "\n".join(pairs))]
 
 
 def print_graph(graph: SourceGraph) -> None:

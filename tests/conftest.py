@@ -64,5 +64,5 @@ def wipe(driver: neo4j.Driver) -> None:
             "RETURN name, options.indexConfig['vector.dimensions'] AS size"
         ).data()
         for index in found:
-            if index["name"] != "passage_embedding" or index["size"] != 256:
+            if index["name"] not in {"passage_embedding", "concept_embedding"} or index["size"] != 256:
                 session.run(cast("LiteralString", f"DROP INDEX {index['name']} IF EXISTS")).consume()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TypeVar
 
 import httpx
@@ -44,11 +45,16 @@ def not_kg(url: httpx.URL) -> ServiceUnreachable:
 
 
 def _error(response: httpx.Response) -> KgError:
+    return failed(response.content, f"kg answered {response.status_code} {response.reason_phrase}")
+
+
+def failed(content: str | bytes, otherwise: str = "kg broke off") -> KgError:
+    """The error that a problem document stands for; of one that is none, an error that says `otherwise`."""
     try:
-        body = response.json()
+        body = json.loads(content)
         slug, detail = body["type"].removeprefix("urn:kg:"), body["detail"]
     except (ValueError, KeyError, TypeError, AttributeError):
-        return KgError(f"kg answered {response.status_code} {response.reason_phrase}")
+        return KgError(otherwise)
     return _named(KgError, slug)(detail)
 
 

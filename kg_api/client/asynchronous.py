@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from kg_api.client.areas.answer import AsyncAnswerMethods
 from kg_api.client.areas.augment import AsyncAugmentMethods
+from kg_api.client.areas.concept_import import AsyncConceptImportMethods
+from kg_api.client.areas.concepts import AsyncConceptMethods
 from kg_api.client.areas.conversation import AsyncConversationMethods
 from kg_api.client.areas.embedding import AsyncEmbeddingMethods
+from kg_api.client.areas.extraction import AsyncExtractionMethods
 from kg_api.client.areas.folders import AsyncFoldersMethods
 from kg_api.client.areas.health import AsyncHealthMethods
 from kg_api.client.areas.ingest import AsyncIngestMethods
@@ -18,12 +22,16 @@ from kg_api.client.areas.switching import AsyncSwitchingMethods
 class AsyncKgClient(
     AsyncSearchMethods,
     AsyncSimilarityMethods,
+    AsyncConceptMethods,
+    AsyncConceptImportMethods,
     AsyncAugmentMethods,
+    AsyncAnswerMethods,
     AsyncIngestMethods,
     AsyncConversationMethods,
     AsyncLibraryMethods,
     AsyncFoldersMethods,
     AsyncEmbeddingMethods,
+    AsyncExtractionMethods,
     AsyncSwitchingMethods,
     AsyncJobsMethods,
     AsyncHealthMethods,

@@ -11,7 +11,7 @@ from httpx_sse import SSEError, aconnect_sse, connect_sse
 from pydantic import BaseModel
 
 from kg_api.client import connection
-from kg_api.client.answers import not_kg, parsed, read
+from kg_api.client.answers import failed, not_kg, parsed, read
 from kg_api.client.call import Call
 
 T = TypeVar("T", bound=BaseModel)
@@ -48,7 +48,7 @@ class Sending:
             raise connection.unreachable(self._http.base_url, error) from error
         return read(call, response)
 
-    def _follow(self, call: Call[T]) -> Generator[T]:
+    def _follow(self, call: Call[T], silence: float = SILENCE) -> Generator[T]:
         """Each event's data, until the service ends the stream.
 
         Raises:
@@ -56,12 +56,14 @@ class Sending:
         """
         try:
             with connect_sse(
-                self._http, call.method, call.path, params=call.params, timeout=SILENCE
+                self._http, call.method, call.path, params=call.params, json=call.json, timeout=silence
             ) as source:
                 if not source.response.is_success:
                     source.response.read()
                     read(call, source.response)
                 for event in source.iter_sse():
+                    if event.event == "error":
+                        raise failed(event.data)
                     yield parsed(call, event.data, source.response.url)
         except SSEError:
             raise not_kg(self._http.base_url) from None
@@ -96,15 +98,17 @@ class AsyncSending:
             raise connection.unreachable(self._http.base_url, error) from error
         return read(call, response)
 
-    async def _follow(self, call: Call[T]) -> AsyncGenerator[T]:
+    async def _follow(self, call: Call[T], silence: float = SILENCE) -> AsyncGenerator[T]:
         """Each event's data, until the service ends the stream; raises as the synchronous one."""
-        parts = {"params": call.params, "timeout": SILENCE}
+        parts = {"params": call.params, "json": call.json, "timeout": silence}
         try:
             async with aconnect_sse(self._http, call.method, call.path, **parts) as source:
                 if not source.response.is_success:
                     await source.response.aread()
                     read(call, source.response)
                 async for event in source.aiter_sse():
+                    if event.event == "error":
+                        raise failed(event.data)
                     yield parsed(call, event.data, source.response.url)
         except SSEError:
             raise not_kg(self._http.base_url) from None

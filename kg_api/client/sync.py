@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from kg_api.client.areas.answer import AnswerMethods
 from kg_api.client.areas.augment import AugmentMethods
+from kg_api.client.areas.concept_import import ConceptImportMethods
+from kg_api.client.areas.concepts import ConceptMethods
 from kg_api.client.areas.conversation import ConversationMethods
 from kg_api.client.areas.embedding import EmbeddingMethods
+from kg_api.client.areas.extraction import ExtractionMethods
 from kg_api.client.areas.folders import FoldersMethods
 from kg_api.client.areas.health import HealthMethods
 from kg_api.client.areas.ingest import IngestMethods
@@ -18,12 +22,16 @@ from kg_api.client.areas.switching import SwitchingMethods
 class KgClient(
     SearchMethods,
     SimilarityMethods,
+    ConceptMethods,
+    ConceptImportMethods,
     AugmentMethods,
+    AnswerMethods,
     IngestMethods,
     ConversationMethods,
     LibraryMethods,
     FoldersMethods,
     EmbeddingMethods,
+    ExtractionMethods,
     SwitchingMethods,
     JobsMethods,
     HealthMethods,

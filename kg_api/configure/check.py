@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from kg_api.errors import KgError
 from kg_api.graph.checking import count_vectors, lost_in_index
-from kg_api.graph.database import Graph
+from kg_api.graph.concept_vectors import concepts_behind
+from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.due import count_behind
 from kg_api.graph.indexes import index_states
 from kg_api.graph.spaces import Space
@@ -54,6 +55,9 @@ class SpaceChecker:
             f"{behind.behind} sources are not built yet" if behind.behind else "all is built that answers now"
         )
         yield Finding(name="complete", ok=not behind.behind, detail=f"{name}: {told}")
+        if concepts := self._graph.transaction(lambda tx: _concepts_behind(tx, standing)):
+            told = f"{concepts} concepts are not built yet"
+            yield Finding(name="concepts", ok=False, detail=f"{name}: {told}")
         if behind.refused:
             told = refused_told(behind.refused)
             yield Finding(name="refused", ok=accept_refused, detail=f"{name}: {told}")
@@ -76,3 +80,7 @@ class SpaceChecker:
             return Finding(name="index", ok=False, detail=f"the index {space.index_name} is not there")
         told = f"the index {space.index_name} is {state.state.lower()}, {state.percent:.0f} % populated"
         return Finding(name="index", ok=state.online, detail=told)
+
+
+def _concepts_behind(tx: Transaction, standing: Standing) -> int:
+    return sum(concepts_behind(tx, plan) for plan in standing.concept_plans)

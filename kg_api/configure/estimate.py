@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from kg_api.embed.known import refusal_of_parts
 from kg_api.embed.port import Embedder
 from kg_api.errors import InvalidInput
+from kg_api.graph.concept_vectors import sample_of_concepts
 from kg_api.graph.database import Graph
 from kg_api.graph.due import DocumentAbout, SourceText, sources_of_document
 from kg_api.models.chunking import SIZES
 from kg_api.models.configuration import Cost
 from kg_api.planning.contexts import Contexts
-from kg_api.planning.cost import Sampled, cost_of, tokens_a_second
+from kg_api.planning.cost import MILLION, Sampled, cost_of, tokens_a_second
 from kg_api.planning.planner import Before, PlannedChunk, Planner
 from kg_api.spaces.open_space import FAULTS
 from kg_api.spaces.plans import Plan
@@ -48,6 +50,27 @@ class Estimator:
         seen = sum(map(len, sample))
         return self._cost(
             plan, sample, documents=row["documents"], sources=due, factor=due / seen if seen else 0.0
+        )
+
+    def of_concepts(self, plan: Plan, *, due: int) -> Cost:
+        """For concepts of an ontology, from a sample of all; each is one text."""
+        texts = [each.text for each in sample_of_concepts(self._graph, plan.ontology, SAMPLED_SOURCES)]
+        try:
+            embedder = self._spaces.of(plan.space).embedder()
+            tokens = math.ceil(embedder.count_tokens(texts) * due / len(texts)) if texts and due else 0
+            speed = self._measured(plan, embedder) if tokens else None
+        except (*FAULTS, InvalidInput) as error:
+            return _uncounted(0, due, error)
+        price = self._price_of(plan)
+        return Cost(
+            documents=0,
+            sampled_documents=0,
+            sources=0,
+            chunks=due,
+            tokens=tokens,
+            seconds=round(tokens / speed, 1) if speed else None if tokens else 0.0,
+            price=None if price is None else tokens * price / MILLION,
+            notes=[f"estimated from {len(texts)} of {due} concepts"] if len(texts) < due else [],
         )
 
     def of_document(self, plan: Plan, sources: Sequence[SourceText], about: DocumentAbout) -> Cost:
@@ -95,21 +118,15 @@ class Estimator:
             speed = self._speed(plan, embedder, chunks)
             return cost_of(sampled, embedder, self._price_of(plan), speed, quote.written())
         except (*FAULTS, InvalidInput) as error:
-            return Cost(
-                documents=documents,
-                sampled_documents=0,
-                sources=sources,
-                chunks=0,
-                tokens=0,
-                seconds=None,
-                price=None,
-                notes=[f"chunks and tokens could not be counted: {error}"],
-            )
+            return _uncounted(documents, sources, error)
 
     def _speed(self, plan: Plan, embedder: Embedder, chunks: Sequence[PlannedChunk]) -> float | None:
+        return self._measured(plan, embedder) if chunks else self._speeds.get(plan.space.slug)
+
+    def _measured(self, plan: Plan, embedder: Embedder) -> float | None:
         """Tokens a second, measured once; None where a trial would cost money."""
         slug = plan.space.slug
-        if plan.space.identity.provider in LOCAL and chunks and slug not in self._speeds:
+        if plan.space.identity.provider in LOCAL and slug not in self._speeds:
             self._speeds[slug] = tokens_a_second(embedder)
         return self._speeds.get(slug)
 
@@ -127,3 +144,16 @@ class Estimator:
             if sources
             for each in planner.of_passages(planner.passages(sources), before)
         ]
+
+
+def _uncounted(documents: int, sources: int, error: Exception) -> Cost:
+    return Cost(
+        documents=documents,
+        sampled_documents=0,
+        sources=sources,
+        chunks=0,
+        tokens=0,
+        seconds=None,
+        price=None,
+        notes=[f"chunks and tokens could not be counted: {error}"],
+    )

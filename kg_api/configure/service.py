@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.estimate import Estimator
 from kg_api.errors import Conflict, InvalidInput
+from kg_api.graph.concept_vectors import count_concepts
 from kg_api.graph.configuration import Configured, hold_configurations, hold_spaces, write_configuration
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.due import DocumentAbout, SourceText, refused_sources
@@ -101,7 +102,9 @@ class ConfigurationService:
             standings = [read_standing(self._graph, ontology)]
         else:
             standings = [*read_standings(self._graph).values()]
-        return embedding_status(self._graph, [each.counted for each in standings], ontology)
+        status = embedding_status(self._graph, [each.counted for each in standings], ontology)
+        concepts = count_concepts(self._graph, [each.concept_plans[-1] for each in standings])
+        return status.model_copy(update={"concepts": concepts})
 
     def refused(self, ontology: str) -> RefusedSources:
         """The sources that were set aside, with the reasons.

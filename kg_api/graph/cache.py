@@ -8,7 +8,7 @@ import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
-from kg_api.graph.database import Graph
+from kg_api.graph.database import Graph, Transaction
 
 CONTEXTS_KEPT = 1_000_000
 """They were paid for, and are short."""
@@ -36,9 +36,12 @@ def read_contexts(graph: Graph, keys: Sequence[str]) -> dict[str, str]:
 
 def remember_contexts(graph: Graph, new: Mapping[str, str]) -> None:
     """Keep new contexts."""
-    graph.write(
-        "cache/write_contexts", rows=[{"key": key, "text": text} for key, text in sorted(new.items())]
-    )
+    graph.transaction(lambda tx: write_contexts(tx, new))
+
+
+def write_contexts(tx: Transaction, new: Mapping[str, str]) -> None:
+    """Keep new contexts, or other answers of a language model, within the caller's transaction."""
+    tx.run("cache/write_contexts", rows=[{"key": key, "text": text} for key, text in sorted(new.items())])
 
 
 def prune_cache(graph: Graph, bound: int) -> int:

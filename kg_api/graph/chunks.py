@@ -86,7 +86,7 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark)
             error and leave it out of the index.
         LeaseLost: the space is being removed, or is of another model now.
     """
-    _require_writable(tx, space)
+    require_writable(tx, space)
     for vector in [*batch.vectors.values(), *(chunk.vector for chunk in batch.chunks)]:
         check_vector(vector, space.dimensions)
     changed = _changed(tx, batch.versions)
@@ -122,7 +122,7 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark)
 
 def set_aside(tx: Transaction, source: SourceText, space: Space, mark: Mark, reason: str) -> int:
     """Mark a source that the model does not take, unless it has changed; how many were set aside."""
-    _require_writable(tx, space)
+    require_writable(tx, space)
     rows = tx.run(
         "sources/refuse",
         source_id=source.source_id,
@@ -145,7 +145,12 @@ def set_aside(tx: Transaction, source: SourceText, space: Space, mark: Mark, rea
     return len(rows)
 
 
-def _require_writable(tx: Transaction, space: Space) -> None:
+def require_writable(tx: Transaction, space: Space) -> None:
+    """Refuse to write to a space that is going.
+
+    Raises:
+        LeaseLost: it is being removed, or is of another model now.
+    """
     rows = tx.run("spaces/writable", slug=space.slug)
     if not rows or rows[0]["fingerprint"] != space.fingerprint:
         raise LeaseLost(f"the space {space.slug!r} is being removed")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from kg_api.graph.concept_writes import forget_evidence
 from kg_api.graph.configuration import Configured, read_configuration
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.jobs import request_job
@@ -169,6 +170,7 @@ def _write(tx: Transaction, record: DocumentRecord, difference: _Difference) -> 
     """Write the difference; give the sources that lost a chunk which they shared with one that has gone."""
     bereft: set[str] = set()
     scope = [scope_of_ontology(record.ontology), scope_of_document(record.document_id)]
+    forget_evidence(tx, difference.gone)
     for ids in _portions(difference.gone):
         bereft.update(tx.run("sources/delete_many", ids=ids)[0]["shared"])
     for rows in _portions(sorted(difference.moved, key=lambda source: source.source_id)):

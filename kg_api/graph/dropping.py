@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.jobs import request_job
 from kg_api.graph.statements import (
+    FIRST_CONCEPT_INDEX,
     FIRST_INDEX,
     FIRST_MARK,
     FIRST_PROPERTY,
@@ -80,6 +81,21 @@ def forget_portion_of_sources(tx: Transaction, leftover: Leftover, after: str) -
     return rows[0]["last"]
 
 
+def forget_portion_of_concepts(tx: Transaction, leftover: Leftover, after: str) -> str | None:
+    """Remove the properties of one portion of concepts; the last id of it, None at the end."""
+    properties = [of_space(name, slug) for slug in _of_concepts(leftover) for name in OF_A_SOURCE]
+    if not properties:
+        return None
+    rows = tx.run(
+        "concepts/forget_vectors",
+        after=after,
+        ontology=leftover.ontology,
+        properties=properties,
+        limit=PORTION,
+    )
+    return rows[0]["last"]
+
+
 def forget_portion_of_chunks(tx: Transaction, leftover: Leftover, after: str) -> str | None:
     """Delete one portion of chunks; the last id of it, None at the end."""
     rows = tx.run(
@@ -90,8 +106,10 @@ def forget_portion_of_chunks(tx: Transaction, leftover: Leftover, after: str) ->
 
 def drop_indexes(graph: Graph, leftover: Leftover) -> None:
     """Drop the vector indexes of a space that is being removed."""
-    for key in leftover.keys:
-        graph.write("spaces/drop_index", name=of_space(FIRST_INDEX, key))
+    names = [of_space(FIRST_INDEX, key) for key in leftover.keys]
+    names += [of_space(FIRST_CONCEPT_INDEX, key) for key in _of_concepts(leftover)]
+    for name in names:
+        graph.write("spaces/drop_index", name=name)
 
 
 def forgotten(tx: Transaction, leftover: Leftover) -> None:
@@ -113,3 +131,8 @@ def is_still_wanted(tx: Transaction, leftover: Leftover) -> bool:
         for key in row["keys"]
     }
     return keys.issuperset(leftover.keys)
+
+
+def _of_concepts(leftover: Leftover) -> list[str]:
+    """The spaces whose vectors of concepts go too: those of which neither slot is needed."""
+    return [key for key in leftover.keys if key + SECOND_SLOT in leftover.keys]

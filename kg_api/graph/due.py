@@ -95,7 +95,8 @@ def due_sources(graph: Graph, wanted: Wanted, *, after: tuple[str, int], limit: 
     """
     document, paragraph = after if after[0] >= wanted.within[0] else (wanted.within[0], -1)
     place = {"after_document": document, "after_paragraph": paragraph}
-    return [_source(row) for row in graph.read("sources/due", **wanted.parameters(), **place, limit=limit)]
+    rows = graph.read("sources/due", **wanted.parameters(), **place, limit=limit)
+    return [source_text(row) for row in rows]
 
 
 def count_due(graph: Graph, wanted: Wanted) -> int:
@@ -144,7 +145,7 @@ def retry_refused(tx: Transaction, ontology: str, mark: Mark) -> int:
 
 def sources_of_document(graph: Graph, document_id: str) -> list[SourceText]:
     """All sources of a document in reading order; empty when it has gone."""
-    return [_source(row) for row in graph.read("sources/of_document", document_id=document_id)]
+    return [source_text(row) for row in graph.read("sources/of_document", document_id=document_id)]
 
 
 def versions_of(graph: Graph, document_ids: Iterable[str]) -> dict[str, str | None]:
@@ -164,6 +165,7 @@ def _about(row: Row) -> DocumentAbout:
     return DocumentAbout(row["title"] or "", metadata)
 
 
-def _source(row: Row) -> SourceText:
+def source_text(row: Row) -> SourceText:
+    """A source from its properties."""
     known = {**row, "heading": tuple[str, ...](row["heading"])}
     return SourceText(**cast("dict[str, Any]", known))

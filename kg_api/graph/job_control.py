@@ -7,7 +7,8 @@ from neo4j.exceptions import ConstraintError
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.idempotency import forget_old_answers
-from kg_api.graph.job_records import PAUSING_KINDS, PERIODIC_KINDS
+from kg_api.graph.job_pauses import pause, unpause
+from kg_api.graph.job_records import PERIODIC_KINDS
 from kg_api.graph.job_views import find_job
 from kg_api.graph.workers import forget_lost_workers
 from kg_api.models.jobs import FINISHED, Job, JobState
@@ -39,8 +40,8 @@ def _cancel(tx: Transaction, job_id: str) -> None:
     if before in FINISHED:
         raise Conflict(f"job {job_id} has ended already ({before}): there is nothing to cancel")
     tx.run("jobs/end_parts", job_id=job_id)
-    if rows[0]["kind"] in PAUSING_KINDS and rows[0]["parent_id"] is None:
-        tx.run("jobs/pause", ontology=rows[0]["ontology"])
+    if rows[0]["parent_id"] is None:
+        pause(tx, rows[0]["kind"], rows[0]["ontology"])
 
 
 def retry_job(graph: Graph, job_id: str) -> Job:
@@ -79,8 +80,7 @@ def _requeue(tx: Transaction, job_id: str, job: Row) -> None:
     for other in tx.run("jobs/holder_of_key", unique_key=job["key"]) if job["key"] else ():
         raise Conflict(f"job {other['job_id']} does the same work already: watch that one")
     tx.run("jobs/requeue", job_id=job_id, unique_key=job["key"])
-    if job["kind"] in PAUSING_KINDS:
-        tx.run("jobs/unpause", ontology=job["ontology"])
+    unpause(tx, job["kind"], job["ontology"])
 
 
 def prune(graph: Graph, *, days: int) -> int:

@@ -10,8 +10,10 @@ from kg_api.models.jobs import JobState, Selection
 
 PERIODIC_KINDS = ("backfill",)
 """Kinds made by a schedule; hidden from lists unless asked for by kind."""
-PAUSING_KINDS = ("source_embedding",)
-"""Cancelling one of these pauses its ontology, and asking for one ends the pause."""
+EXTRACTION = "concept_extraction"
+CONCEPT_EMBEDDING = "concept_embedding"
+PAUSING_KINDS = ("source_embedding", CONCEPT_EMBEDDING, EXTRACTION)
+"""Cancelling one of these pauses such work of its ontology, and asking for one ends the pause."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from kg_api.errors import LeaseLost, TooBusy
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.job_records import PAUSING_KINDS, Owner, fresh_job
+from kg_api.graph.job_pauses import unpause
+from kg_api.graph.job_records import Owner, fresh_job
 from kg_api.models.jobs import Selection
 
 
@@ -33,8 +34,7 @@ def request_job(
         TooBusy: another job would be made, and too many wait; the transaction must not be committed.
     """
     key = f"{kind}:{ontology}"
-    if kind in PAUSING_KINDS:
-        tx.run("jobs/unpause", ontology=ontology)
+    unpause(tx, kind, ontology)
     while True:
         fresh = fresh_job(kind, ontology, key=key, selection=selection)
         row = tx.run("jobs/request", unique_key=key, fresh=fresh, added=added, force=force)[0]

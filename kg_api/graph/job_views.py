@@ -49,13 +49,15 @@ class Progress:
     total: int
 
 
-def embedding_progress(graph: Graph) -> dict[str, Progress]:
-    """By ontology, how far the embedding of its sources is, where it is not at its end."""
-    rows = graph.read("jobs/unfinished", kind="source_embedding")
+def embedding_progress(graph: Graph, kind: str = "source_embedding") -> dict[str, Progress]:
+    """By ontology, how far the embedding of its sources is, or another kind of work, where it goes on."""
+    rows = graph.read("jobs/unfinished", kind=kind)
     return {row["ontology"]: Progress(row["done"], row["total"]) for row in rows}
 
 
-def rests(graph: Graph, kind: str, ontology: str, *, at_most: float) -> bool:
+def rests(
+    graph: Graph, kind: str, ontology: str, *, at_most: float, after_fault: float = LONGEST_REST
+) -> bool:
     """Whether work that has died shall not be begun again by itself yet.
 
     At once after one death, then 30 s, 90 s and so on up to ten minutes, or ten minutes after a death of
@@ -66,13 +68,14 @@ def rests(graph: Graph, kind: str, ontology: str, *, at_most: float) -> bool:
         kind: of the work.
         ontology: whose.
         at_most: seconds that this process runs: whoever started it anew has mended something.
+        after_fault: seconds after a death of what a person must mend.
     """
     rows = graph.read("jobs/deaths", kind=kind, ontology=ontology)
     deaths = list(takewhile(lambda row: row["dead"], rows))
     if not deaths:
         return False
     seconds = (
-        LONGEST_REST if deaths[0]["permanent"] else min(LONGEST_REST, 15 * (2 ** (len(deaths) - 1) - 1) * 2)
+        after_fault if deaths[0]["permanent"] else min(LONGEST_REST, 15 * (2 ** (len(deaths) - 1) - 1) * 2)
     )
     return deaths[0]["seconds"] < min(seconds, at_most)
 

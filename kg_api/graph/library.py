@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kg_api.errors import NotFound
+from kg_api.graph.concept_writes import forget_evidence
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.due import Mark
 from kg_api.models.documents import (
@@ -139,6 +140,7 @@ def delete_document_in(tx: Transaction, document_id: str) -> Deleted:
     """Delete a document within a transaction."""
     tx.run("documents/hold", document_id=document_id)
     ids = [row["source_id"] for row in tx.run("sources/ids_of_document", document_id=document_id)]
+    forget_evidence(tx, ids)
     sources = tx.run("sources/delete_many", ids=ids)[0]["sources"]
     documents = tx.run("documents/delete", document_id=document_id)[0]["documents"]
     return Deleted(documents=documents, sources=sources)

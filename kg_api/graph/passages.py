@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, Row
 from kg_api.graph.spaces import Space
-from kg_api.models.search import Place
+from kg_api.models.search import CarriedConcept, Place
 
 MOST_CHUNKS = 1000
 
@@ -42,6 +42,8 @@ class Found:
     """The part that matched; none: the whole source."""
     without_vector: bool = False
     """Found by words, and has no vector that the question's could be compared with."""
+    through: tuple[CarriedConcept, ...] = ()
+    """The concepts that led to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def by_vector(
         limit = MOST_CHUNKS
     while True:
         rows = nearest(graph, vector, space, filters, limit)
-        found = [_found(row) for row in rows] if each_chunk else _best_of_each(rows)
+        found = [found_of(row) for row in rows] if each_chunk else _best_of_each(rows)
         if len(found) >= wanted or len(rows) < limit or limit >= MOST_CHUNKS:
             return Nearest(found, cut=len(rows) >= limit)
         limit = min(MOST_CHUNKS, 4 * limit)
@@ -166,7 +168,7 @@ def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[F
     """
     rows = graph.read("search/by_text", query=query, limit=limit, **asked.parameters())
     return [
-        replace(_found(row), score=row["score"], without_vector=row["asked"] and row["similarity"] is None)
+        replace(found_of(row), score=row["score"], without_vector=row["asked"] and row["similarity"] is None)
         for row in rows
     ]
 
@@ -192,13 +194,14 @@ def _best_of_each(rows: list[Row]) -> list[Found]:
     for row in rows:
         if row["source_id"] in best or row["parent_id"] in parents:
             continue
-        best[row["source_id"]] = _found(row)
+        best[row["source_id"]] = found_of(row)
         if row["parent_id"] is not None:
             parents.add(row["parent_id"])
     return list(best.values())
 
 
-def _found(row: Row) -> Found:
+def found_of(row: Row) -> Found:
+    """What a row of a lane says."""
     chunk = None
     if row["chunk_id"] is not None:
         places = (row["chunk_id"], row["offset"], row["end_offset"])

@@ -13,6 +13,7 @@ from kg_api.errors import ConfigurationError, Conflict, NotFound
 from kg_api.graph.database import Graph, Row, while_schema_changes
 from kg_api.graph.indexes import index_states
 from kg_api.graph.statements import (
+    FIRST_CONCEPT_INDEX,
     FIRST_INDEX,
     FIRST_MARK,
     FIRST_PROPERTY,
@@ -65,6 +66,11 @@ class Space:
     def index_name(self) -> str:
         """Its vector index."""
         return of_space(FIRST_INDEX, self.key)
+
+    @property
+    def concept_index_name(self) -> str:
+        """The vector index of its concepts; chunking does not concern them, so both slots have the same."""
+        return of_space(FIRST_CONCEPT_INDEX, self.slug)
 
     @property
     def vector_property(self) -> str:
@@ -123,14 +129,16 @@ def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) 
 
 @while_schema_changes
 def ensure_index(graph: Graph, space: Space) -> None:
-    """Make the vector index of a space's slot, or check the one that is there.
+    """Make the vector indexes of a space's slot and of its concepts, or check those that are there.
 
     Raises:
-        ConfigurationError: the index has other settings.
+        ConfigurationError: an index has other settings.
     """
     options = {"indexConfig": index_config(space.identity)}
     graph.write("spaces/create_index", space.key, name=space.index_name, options=options)
-    _check_index(graph, space)
+    graph.write("spaces/create_concept_index", space.slug, name=space.concept_index_name, options=options)
+    for name in (space.index_name, space.concept_index_name):
+        _check_index(graph, space, name)
 
 
 def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
@@ -187,14 +195,14 @@ def _space(row: Row) -> Space:
     )
 
 
-def _check_index(graph: Graph, space: Space) -> None:
-    found = index_states(graph)[space.index_name].options["indexConfig"]
+def _check_index(graph: Graph, space: Space, name: str) -> None:
+    found = index_states(graph)[name].options["indexConfig"]
     wanted = index_config(space.identity)
     wrong = {key: found.get(key) for key, value in wanted.items() if found.get(key) != value}
     if wrong:
         raise ConfigurationError(
-            f"the vector index {space.index_name} has other settings than kg gives it: {wrong}. "
-            f"Drop it in Neo4j (DROP INDEX {space.index_name}); kg makes it anew from the stored vectors."
+            f"the vector index {name} has other settings than kg gives it: {wrong}. "
+            f"Drop it in Neo4j (DROP INDEX {name}); kg makes it anew from the stored vectors."
         )
 
 

@@ -12,12 +12,13 @@ from typing import Final, LiteralString, cast
 from kg_api.models.spaces import FIRST_SLUG, SECOND_SLOT, SLUG_PATTERN
 
 FIRST_INDEX: Final = "passage_embedding"
+FIRST_CONCEPT_INDEX: Final = "concept_embedding"
 FIRST_PROPERTY: Final = "embedding"
 FIRST_MARK: Final = "embedded_with"
 FIRST_TIME: Final = "embedded_at"
 FIRST_REFUSAL: Final = "refused_because"
 
-_OF_A_SPACE = re.compile(rf"\b({FIRST_INDEX}|n\.{FIRST_PROPERTY})\b")
+_OF_A_SPACE = re.compile(rf"\b({FIRST_INDEX}|{FIRST_CONCEPT_INDEX}|n\.{FIRST_PROPERTY})\b")
 
 
 def folder() -> Traversable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from kg_api.graph.database import Graph
@@ -25,8 +25,10 @@ class Preview:
 class IngestService:
     """Takes documents in."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, wake: Callable[[str, int], None] | None = None) -> None:
+        """`wake` is called after new text was stored, with the ontology and how many sources are new."""
         self._graph = graph
+        self._wake = wake
 
     def ingest_text(self, incoming: Incoming, notes: Sequence[str] = ()) -> Ingested:
         """Store a document that is text already.
@@ -37,6 +39,8 @@ class IngestService:
         """
         record, more = to_record(incoming)
         stored = store_document(self._graph, record)
+        if self._wake is not None and stored.change.added:
+            self._wake(record.ontology, stored.change.added)
         return _told(record, stored, [*notes, *more])
 
     def preview_text(self, incoming: Incoming, notes: Sequence[str] = ()) -> Preview:

@@ -7,11 +7,15 @@ from collections.abc import Collection
 
 import structlog
 
+from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.cache import prune_cache
+from kg_api.graph.concept_vectors import ConceptsWanted, count_due_concepts
 from kg_api.graph.database import Graph
 from kg_api.graph.dropping import ask_for_cleanup, leftovers
 from kg_api.graph.due import count_due
+from kg_api.graph.extraction_config import read_extractions
 from kg_api.graph.indexes import index_states
+from kg_api.graph.job_records import CONCEPT_EMBEDDING
 from kg_api.graph.jobs import ensure_job, prune, rests
 from kg_api.graph.spaces import ensure_index
 from kg_api.jobs.run import JobRun
@@ -30,8 +34,11 @@ class Backfill:
 
     kind = KIND
 
-    def __init__(self, graph: Graph, cache_entries: int) -> None:
+    def __init__(
+        self, graph: Graph, cache_entries: int, extraction: ExtractionRequests | None = None
+    ) -> None:
         self._graph = graph
+        self._extraction = extraction
         self._cache_entries = cache_entries
         self._begun = time.monotonic()
         self._indexes: Collection[str] = ()
@@ -42,6 +49,7 @@ class Backfill:
         for standing in read_standings(self._graph).values():
             run.checkpoint()
             self._see_to(standing)
+        self._extract(run)
         if leftovers(self._graph):
             self._graph.transaction(ask_for_cleanup)
         prune(self._graph, days=KEEP_FINISHED_DAYS)
@@ -52,18 +60,32 @@ class Backfill:
     def _see_to(self, standing: Standing) -> None:
         """Enqueue what is due, let answer what is complete, and make an index again that has gone."""
         for plan in standing.plans:
-            if plan.space.index_name not in self._indexes:
+            if not {plan.space.index_name, plan.space.concept_index_name} <= set(self._indexes):
                 ensure_index(self._graph, plan.space)
         configured = standing.configured
-        due = max(count_due(self._graph, standing.wanted(plan)) for plan in standing.plans)
-        if not due:
+        due = {
+            SOURCE_EMBEDDING: max(count_due(self._graph, standing.wanted(plan)) for plan in standing.plans),
+            CONCEPT_EMBEDDING: max(
+                count_due_concepts(self._graph, ConceptsWanted(plan)) for plan in standing.concept_plans
+            ),
+        }
+        if not any(due.values()):
             activate_complete(self._graph, standing)
         elif configured.embed_on_ingest and not configured.paused:
-            self._enqueue(standing.ontology, due)
+            for kind in (kind for kind, count in due.items() if count):
+                self._enqueue(kind, standing.ontology, due[kind])
 
-    def _enqueue(self, name: str, due: int) -> None:
-        if rests(self._graph, SOURCE_EMBEDDING, name, at_most=time.monotonic() - self._begun):
+    def _extract(self, run: JobRun) -> None:
+        """Enqueue what is to be read for concepts."""
+        if self._extraction is None:
             return
-        job_id, created = ensure_job(self._graph, SOURCE_EMBEDDING, name, total=due)
+        for stored in read_extractions(self._graph):
+            run.checkpoint()
+            self._extraction.look(stored)
+
+    def _enqueue(self, kind: str, name: str, due: int) -> None:
+        if rests(self._graph, kind, name, at_most=time.monotonic() - self._begun):
+            return
+        job_id, created = ensure_job(self._graph, kind, name, total=due)
         if created:
-            log.info("backfill enqueued", job_id=job_id, ontology=name, due=due)
+            log.info("backfill enqueued", job_id=job_id, kind=kind, ontology=name, due=due)

@@ -10,6 +10,7 @@ from kg_api.graph.dropping import (
     Leftover,
     drop_indexes,
     forget_portion_of_chunks,
+    forget_portion_of_concepts,
     forget_portion_of_sources,
     forgotten,
     is_still_wanted,
@@ -47,6 +48,7 @@ class SpaceCleanup:
             drop_indexes(self._graph, leftover)
         self._walk(run, leftover, "chunks", forget_portion_of_chunks)
         self._walk(run, leftover, "sources", forget_portion_of_sources)
+        self._walk(run, leftover, "concepts", forget_portion_of_concepts)
         run.commit(lambda tx: forgotten(tx, leftover), after="", done=0)
 
     def _is_wanted(self, run: JobRun, leftover: Leftover) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from typing import Any, cast
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 import structlog
 
 from kg_api.bounded_http import bounded_client
 from kg_api.errors import ConfigurationError, LlmFailed, LlmUnavailable
+from kg_api.llm.money import Reply
 from kg_api.llm.prompts import Question
 from kg_api.llm.refusals import Provider, Refusal, understood
 from kg_api.retrying import RetryPolicy, TryAgain
@@ -25,6 +28,7 @@ except ImportError:
     ) from None
 
 log = structlog.get_logger(__name__)
+T = TypeVar("T")
 
 _WITHOUT_KEY = "none"
 """Sent where no key is set: the SDK insists on one, servers of one's own mostly do not."""
@@ -46,7 +50,7 @@ def provider_of(settings: Settings) -> Provider:
     """
     own, openais = settings.llm, settings.openai
     if own.model is None:
-        raise ConfigurationError("KG_LLM__MODEL is not set; set it to the model that writes the contexts")
+        raise ConfigurationError("KG_LLM__MODEL is not set; set it to the name of a language model")
     address = own.base_url or openais.base_url
     shared = own.api_key is None and _origin(address) == _origin(openais.base_url)
     key = openais.api_key if shared else own.api_key
@@ -103,29 +107,72 @@ class Chat:
                 alone, if it does.
             LlmFailed: what answers is no chat service.
         """
-        if self._takes_schemas is not False:
+        return self.ask_counted(question).text
+
+    def ask_counted(self, question: Question) -> Reply:
+        """As `ask`, with the tokens that it took."""
+        return self._as_it_takes(lambda with_schema: self._once(question, with_schema=with_schema))
+
+    def stream(self, question: Question) -> Generator[str]:
+        """Give what the model writes, piece by piece as it does; the time-out is for all of it together.
+
+        A server that does not stream is asked the usual way. It is not asked again in the middle: what was
+        given stays given.
+
+        Raises:
+            As `ask`; LlmUnavailable also when it breaks off.
+        """
+        pieces = self._as_it_takes(lambda with_schema: self._opened(question, with_schema=with_schema))
+        given = False
+        with contextlib.closing(pieces):
             try:
-                answer = self._tried(question, with_schema=True)
-            except _SchemaRefused:
-                pass
+                for piece in pieces:
+                    given = True
+                    yield piece
+            except (openai.OpenAIError, ValueError):
+                failure = LlmUnavailable(
+                    f"{self._provider.address} broke off in the middle of its answer, or took longer than "
+                    "KG_LLM__TIMEOUT_SECONDS"
+                )
             else:
-                self._takes_schemas = True
-                return answer
-        answer = self._tried(question, with_schema=False)
-        self._takes_schemas = False
-        return answer
+                failure = None
+        if failure is not None:
+            raise failure  # outside: the SDK's error holds the request, and with it the key
+        if not given:
+            yield self.ask(question)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
-    def _tried(self, question: Question, *, with_schema: bool) -> str:
-        return self._policy.call(lambda _: self._once(question, with_schema=with_schema), _gave_up)
+    def _as_it_takes(self, once: Callable[[bool], T]) -> T:
+        """Ask with the schema, and without it where the server does not know such."""
+        if self._takes_schemas is not False:
+            try:
+                answer = self._policy.call(lambda _: once(True), _gave_up)
+            except _SchemaRefused:
+                pass
+            else:
+                self._takes_schemas = True
+                return answer
+        answer = self._policy.call(lambda _: once(False), _gave_up)
+        self._takes_schemas = False
+        return answer
 
-    def _once(self, question: Question, *, with_schema: bool) -> str:
+    def _once(self, question: Question, *, with_schema: bool) -> Reply:
         begun = time.perf_counter()
+        reply = self._sent(question, with_schema=with_schema, stream=False)
+        return self._read(reply, time.perf_counter() - begun)
+
+    def _opened(self, question: Question, *, with_schema: bool) -> Generator[str]:
+        """The pieces of an answer whose beginning is there."""
+        reply = self._sent(question, with_schema=with_schema, stream=True)
+        return _pieces(reply)
+
+    def _sent(self, question: Question, *, with_schema: bool, stream: bool) -> Any:
+        create: Any = self._client.chat.completions.create  # its overloads want literals
         try:
-            reply: object = self._client.chat.completions.create(
+            return create(
                 model=self._provider.model,
                 messages=[
                     {"role": "system", "content": question.instruction},
@@ -133,11 +180,10 @@ class Chat:
                 ],
                 response_format=_format(question) if with_schema else openai.omit,
                 timeout=self._seconds,
+                stream=stream,
             )
         except (openai.OpenAIError, ValueError) as error:  # ValueError: a body that is not JSON
             failure = self._meaning(error, question, with_schema=with_schema)
-        else:
-            return self._read(reply, time.perf_counter() - begun)
         raise failure  # outside: the SDK's error holds the request, and with it the key
 
     def _meaning(self, error: Exception, question: Question, *, with_schema: bool) -> Exception:
@@ -157,21 +203,22 @@ class Chat:
             case _:
                 return self._no_chat()
 
-    def _read(self, reply: object, seconds: float) -> str:
+    def _read(self, reply: object, seconds: float) -> Reply:
         choices = getattr(reply, "choices", None)
         message = getattr(cast("list[Any]", choices)[0], "message", None) if _is_filled(choices) else None
         if message is None:
             raise self._no_chat()
         usage = getattr(reply, "usage", None)
+        read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
         log.info(
             "language model asked",
             model=self.model,
-            tokens_read=getattr(usage, "prompt_tokens", None),
-            tokens_written=getattr(usage, "completion_tokens", None),
+            tokens_read=read,
+            tokens_written=written,
             ms=round(1000 * seconds, 1),
         )
         content = getattr(message, "content", None)
-        return content if isinstance(content, str) else ""
+        return Reply(content if isinstance(content, str) else "", read, written)
 
     def _no_chat(self) -> LlmFailed:
         return LlmFailed(
@@ -200,6 +247,21 @@ def _refusal(error: openai.APIStatusError) -> Refusal:
     body = cast("dict[str, object]", error.body) if isinstance(error.body, dict) else {}
     said = str(body.get("message") or body.get("detail") or "")
     return Refusal(error.status_code, error.response.headers, said, str(error.code or error.type or ""))
+
+
+def _pieces(reply: Any) -> Generator[str]:
+    with reply:
+        for chunk in reply:
+            choices: object = getattr(chunk, "choices", None)
+            delta = getattr(cast("list[Any]", choices)[0], "delta", None) if _is_filled(choices) else None
+            content: object = getattr(delta, "content", None)
+            if isinstance(content, str) and content:
+                yield content
+
+
+def _count(usage: object, name: str) -> int | None:
+    found = getattr(usage, name, None)
+    return found if isinstance(found, int) and found >= 0 else None
 
 
 def _is_filled(choices: object) -> bool:

@@ -63,7 +63,7 @@ def document_parts(
     Returns:
         The parts, and for each paragraph the number of the part for chunks that begin in it.
     """
-    about = title[:LONGEST_TITLE], _short(metadata)
+    about = title[:LONGEST_TITLE], short_metadata(metadata)
     text = "".join(paragraph.text for paragraph in paragraphs)
     if _size(text) <= WHOLE:
         return [Part(*about, "", text)], [0] * len(paragraphs)
@@ -91,7 +91,7 @@ def _stretches(paragraphs: Sequence[Paragraph]) -> Iterator[tuple[int, int]]:
     yield begin, len(paragraphs)
 
 
-def _short(metadata: Mapping[str, MetadataValue]) -> tuple[tuple[str, MetadataValue], ...]:
+def short_metadata(metadata: Mapping[str, MetadataValue]) -> tuple[tuple[str, MetadataValue], ...]:
     """The first few entries that are short: a date, an author."""
     short = (
         (key, value)

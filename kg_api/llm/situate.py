@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
 
 from kg_api.errors import LlmFailed
+from kg_api.llm.listed import listed
 from kg_api.llm.parts import Part
 from kg_api.llm.prompts import Chunk, Question, names_of, question
 
@@ -15,10 +14,6 @@ Ask = Callable[[Question], str]
 """`Chat.ask`."""
 TOGETHER = 10
 """Chunks in one question: the document's text is sent, and paid for, once for all of them."""
-_LONGEST_ANSWER = 200_000
-_LOOKED_AT = 20
-"""Brackets of an answer at which its JSON may begin: some models think or chat first."""
-_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 
@@ -57,23 +52,7 @@ def _alone(ask: Ask, part: Part, chunk: Chunk) -> str:
 
 
 def _items(answer: str) -> Iterator[tuple[str, str]]:
-    for item in _listed(_THOUGHTS.sub("", answer[:_LONGEST_ANSWER])):
-        if isinstance(item, dict):
-            entry = cast("dict[str, Any]", item)
-            if isinstance(entry.get("context"), str):
-                yield str(entry.get("id")), " ".join(_CONTROLS.sub(" ", entry["context"]).split())
-
-
-def _listed(answer: str) -> list[object]:
-    """The list of contexts, by itself or under its name, wherever the answer has it."""
-    decoder = json.JSONDecoder(strict=False)
-    for bracket in list(re.finditer(r"[{\[]", answer))[:_LOOKED_AT]:
-        try:
-            value, _ = decoder.raw_decode(answer, bracket.start())
-        except (ValueError, RecursionError):
-            continue
-        listed = cast("dict[str, object]", value).get("contexts") if isinstance(value, dict) else value
-        entries = cast("list[object]", listed) if isinstance(listed, list) else []
-        if any(isinstance(entry, dict) for entry in entries):
-            return entries
-    return []
+    for entry in listed(answer, "contexts"):
+        context = entry.get("context")
+        if isinstance(context, str):
+            yield str(entry.get("id")), " ".join(_CONTROLS.sub(" ", context).split())

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from kg_api.mcp.tool import Tool
-from kg_api.mcp.tools import context, documents, ontologies, search, similar
+from kg_api.mcp.tools import concept, context, documents, hybrid, ontologies, search, similar
 
 TOOLS: tuple[Tool[Any], ...] = (
     search.TOOL,
+    hybrid.TOOL,
     context.TOOL,
+    concept.TOOL,
     similar.TOOL,
     ontologies.TOOL,
     documents.TOOL,
@@ -17,7 +19,9 @@ TOOLS: tuple[Tool[Any], ...] = (
 
 INSTRUCTIONS = """\
 kg holds the user's own documents and finds passages in them.
-1. search_sources with the question finds passages. 2. get_source_context reads around one.
+1. search_sources with the question finds passages; hybrid_search finds concepts too, and what only they
+lead to. 2. get_source_context reads around one,
+get_concept_context wherever a concept stands.
 3. find_similar_sources finds where else something is said.
 Quote passages word for word and cite each by its `citation` (source_id#start-end).
 Say so when kg has no answer.

@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 from kg_api.bootstrap import Container, open_container
 from kg_api.graph import library
+from kg_api.models.concepts import ConceptContext, ConceptHits
 from kg_api.models.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.models.hybrid import HybridHits, HybridSearch
 from kg_api.models.search import SourceContext, SourceHits, SourceSearch
 from kg_api.models.similarity import SimilarSearch, SimilarSources
 from kg_api.settings import Settings
@@ -28,9 +30,21 @@ class ContainerLibrary:
         """See `Library`."""
         return self._container().search.search(request)
 
+    def hybrid(self, request: HybridSearch) -> HybridHits:
+        """See `Library`."""
+        return self._container().hybrid.search(request)
+
     def context(self, source_id: str, window: int) -> SourceContext:
         """See `Library`."""
         return self._container().search.context(source_id, window)
+
+    def concepts(self, query_text: str, limit: int) -> ConceptHits:
+        """See `Library`."""
+        return self._container().concepts.search(query_text, None, limit)
+
+    def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
+        """See `Library`."""
+        return self._container().concepts.context(concept_id, window, limit)
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
         """See `Library`."""

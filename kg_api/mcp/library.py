@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from kg_api.models.concepts import ConceptContext, ConceptHits
 from kg_api.models.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.models.hybrid import HybridHits, HybridSearch
 from kg_api.models.search import SourceContext, SourceHits, SourceSearch
 from kg_api.models.similarity import SimilarSearch, SimilarSources
 
@@ -16,8 +18,20 @@ class Library(Protocol):
         """Find sources."""
         ...
 
+    def hybrid(self, request: HybridSearch) -> HybridHits:
+        """Find concepts and sources."""
+        ...
+
     def context(self, source_id: str, window: int) -> SourceContext:
         """Read around a source."""
+        ...
+
+    def concepts(self, query_text: str, limit: int) -> ConceptHits:
+        """Find concepts."""
+        ...
+
+    def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
+        """Read the sources that carry a concept among their neighbours."""
         ...
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from kg_api.models.base import Answer, Page
+from kg_api.models.base import Answer, Page, Text
 from kg_api.models.search import Degradation, Place
 
 MAX_HOPS = 4
 MAX_RELATED = 200
+MAX_EVIDENCE = 200
+MAX_PASSAGES = 100
+MAX_PATHS = 20
+MAX_PHRASE = 2000
+"""Characters of what is looked for."""
+APPEARS_WITH = "appears with"
+"""The type of a relationship that no text states: both concepts are in the same sources."""
 
 
 class Concept(Answer):
@@ -84,10 +91,24 @@ class ConceptDetails(Concept):
     more_related: int
 
 
+class RelatedConcepts(Answer):
+    """What a concept is related to, what most sources state first, the nearer before the further."""
+
+    concept: Concept
+    hops: int
+    """So many steps were gone."""
+    related: list[RelatedConcept]
+    more_related: int
+    """How many more were seen and left out."""
+    degraded: list[Degradation] = Field(default_factory=list[Degradation])
+
+
 class ConceptPassage(Answer):
     """A source that carries a concept, among its neighbours."""
 
     source_id: str
+    carried_by: list[str] = Field(default_factory=list[str])
+    """All sources among these that carry the concept, in reading order: windows that touch are one."""
     quotes: list[Evidence]
     sources: list[Place]
     """The neighbours and the source itself, in reading order, of the same document."""
@@ -131,6 +152,8 @@ class ConceptPaths(Answer):
     """None: there is no way within so many hops."""
     hops: int
     """At most so many were looked through."""
+    degraded: list[Degradation] = Field(default_factory=list[Degradation])
+    """What was taken for what was asked, and what was not looked at."""
 
 
 class Neighbourhood(Answer):
@@ -140,7 +163,8 @@ class Neighbourhood(Answer):
     concepts: list[Concept]
     steps: list[PathStep]
     left_out: int
-    """Concepts beyond the limit."""
+    """Concepts that were seen beyond the limit."""
+    degraded: list[Degradation] = Field(default_factory=list[Degradation])
 
 
 class ConceptList(Page):
@@ -150,3 +174,5 @@ class ConceptList(Page):
 
 
 Hops = Annotated[int, Field(ge=1, le=MAX_HOPS)]
+Phrase = Annotated[Text, StringConstraints(max_length=MAX_PHRASE, pattern=r"\S")]
+"""Something to look for; not blank."""

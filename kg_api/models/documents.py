@@ -186,6 +186,18 @@ class Deleted(Answer):
     sources: int
 
 
+class ConceptCounts(Answer):
+    """How many concepts have the vector they should have."""
+
+    total: int
+    embedded: int
+    missing: int
+    stale: int
+    """Their text, or the model, was another when they were embedded."""
+    refused: int
+    """Set aside, for the model does not take them."""
+
+
 class EmbeddingStatus(Answer):
     """How many sources have the vector they should have."""
 
@@ -202,3 +214,5 @@ class EmbeddingStatus(Answer):
     """Found by meaning at this moment, as they shall be or as they were."""
     building: bool = False
     """Whether others answer than those that are being made: embedded counts the new, searchable the old."""
+    concepts: ConceptCounts | None = None
+    """Of concepts, in the same way; none where they were not counted."""

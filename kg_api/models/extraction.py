@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 ExtractorName = Literal["keyphrase", "llm", "none"]
+PER_SOURCE = 6
+"""Concepts of a source, where nothing else is configured."""
+MOST_PER_SOURCE = 50
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 ID_DIGITS = 32
-_BETWEEN_WORDS = re.compile(r"[\W_]+")
+_BETWEEN_WORDS = re.compile(r"(?<![\w+#])[+#]+|[^\w+#]+|_+")
+"""A `+` or `#` behind a letter is kept: C, C++ and C# are three."""
 
 
 def digest(*parts: str) -> str:
@@ -59,8 +60,8 @@ def scope_of_document(identity: str) -> str:
 
 def concept_name(label: str) -> str:
     """What makes two labels the same name: case, punctuation and the width of characters do not count."""
-    folded = unicodedata.normalize("NFKC", label).casefold()
-    return _BETWEEN_WORDS.sub(" ", folded).strip() or folded.strip()
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold()).casefold()
+    return " ".join(_BETWEEN_WORDS.sub(" ", folded).split()) or " ".join(folded.split())
 
 
 def name_id(ontology: str, label: str) -> str:
@@ -71,6 +72,16 @@ def name_id(ontology: str, label: str) -> str:
 def concept_id(ontology: str, label: str) -> str:
     """The id of a concept: by the name that it was first found under."""
     return digest("concept", ontology, concept_name(label))
+
+
+def concept_text(label: str, description: str, search_terms: Iterable[str]) -> str:
+    """What is embedded of a concept; a model that takes less takes its beginning."""
+    return "\n".join(part for part in (label, description, ", ".join(search_terms)) if part)
+
+
+def concept_text_hash(label: str, description: str, search_terms: Iterable[str]) -> str:
+    """Changes when the text of a concept does that is embedded."""
+    return digest("concept text", concept_text(label, description, search_terms))
 
 
 def instance_id(concept: str, source: str, start: int, end: int) -> str:

@@ -20,7 +20,7 @@ class Regeneration(Body):
     ontology: OntologyName | None = None
     """Unset: all ontologies."""
     type: EmbeddedKind | Literal["all"] = "source"
-    """What of; this version embeds sources, with their chunks."""
+    """What of; this version embeds sources, with their chunks, and concepts."""
     selection: Selection = "due"
     """`missing`: what was never embedded; `stale`: what was embedded another way; `due`: both."""
     force: Flag = False
@@ -35,7 +35,7 @@ class Regenerated(Answer):
     ontology: str
     type: EmbeddedKind
     due: int
-    """Sources to embed."""
+    """Sources or concepts to embed."""
     job_id: str | None
     """None for a dry run, and when nothing is to be done."""
     cost: Cost | None

@@ -9,7 +9,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("name", "created_at", "changed_at", "space", "chunking", "embed_on_ingest", "paused"),
             *("slot", "serving", "previous", "activates", "leftovers"),
-            *("extraction", "extraction_spent"),
+            *("extraction", "extraction_spent", "extraction_receipt", "extraction_paused"),
         }
     ),
     "Document": frozenset(
@@ -103,3 +103,8 @@ RELATIONSHIPS: Final = frozenset(
         *("NAMES", "APPEARS_IN", "EVIDENCED_BY", "FROM_SOURCE", "RELATED_TO"),
     }
 )
+RELATIONSHIP_PROPERTIES: Final[dict[str, frozenset[str]]] = {
+    "APPEARS_IN": frozenset({"confidence", "verified", "extracted_with"}),
+    "RELATED_TO": frozenset({"relation_id", "type", "confidence", "source_id", "extracted_with"}),
+}
+"""The properties of relationships that have any."""

@@ -16,6 +16,7 @@ MAX_FIRST_STAGE = 100
 MAX_WINDOW = 20
 MAX_QUERY_CHARACTERS = 20_000
 MAX_DIMENSIONS = 4096
+MAX_HYPOTHETICAL = 5
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Limit = Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)]
@@ -61,9 +62,16 @@ class SourceSearch(Body):
     """How many of the fused hits are reranked or diversified."""
     exact: Annotated[bool, Field(strict=True)] = False
     """Compare the question's vector with every vector, instead of asking the approximate index."""
+    hyde: Annotated[int, Field(strict=True, ge=0, le=MAX_HYPOTHETICAL)] | Literal["auto"] = 0
+    """Search by so many hypothetical answers of a language model besides the question, by the mean of their
+    vectors (HyDE); similarities are to that mean. `auto`: 3 for a question of 12 words or more."""
     explain: Annotated[bool, Field(strict=True)] = False
     """Tell how each hit came to its place."""
+    concepts: Annotated[bool, Field(strict=True)] = False
+    """Let concepts bring sources too: those that the question and the best hits name, and what these are
+    related to. Finds what answers only together with another passage."""
     include_concepts: Annotated[bool, Field(strict=True)] = False
+    """Name the concepts that each hit carries."""
     expand_context: Annotated[bool, Field(strict=True)] = False
     """Give each hit's neighbours too, and all of them as merged windows."""
     window_size: Window = 2
@@ -90,6 +98,8 @@ class SourceSearch(Body):
             raise ValueError("query_text is blank")
         if self.mode == "text" and self.min_similarity is not None and self.query_vector is None:
             raise ValueError("min_similarity needs vectors, and mode 'text' searches without; leave one out")
+        if self.hyde and self.hyde != "auto" and (self.mode == "text" or self.query_vector is not None):
+            raise ValueError("hyde makes the vector; leave it out with mode 'text', or with query_vector")
         return self
 
 
@@ -126,13 +136,21 @@ class Ranks(Answer):
 
     vector: int | None = None
     text: int | None = None
+    concepts: int | None = None
+
+
+class CarriedConcept(Answer):
+    """A concept by its name."""
+
+    concept_id: str
+    label: str
 
 
 class LanePart(Answer):
     """What one lane had to say about a hit."""
 
     lane: str
-    """`text`, or `vector:` and the space."""
+    """`text`, `concepts`, or `vector:` and the space."""
     index: str
     """The index that was asked; `exact` when every vector was compared."""
     rank: int | None
@@ -153,6 +171,8 @@ class Explanation(Answer):
     """How the lanes were joined; `none` when there was one."""
     fused_rank: int
     fused_score: float
+    passage_rank: int | None = None
+    """With concepts: the place among what vectors and words found, which is joined with theirs by rank."""
     rerank_score: float | None = None
     """The cross-encoder's own score, where it read the hit."""
     rerank_rank: int | None = None
@@ -175,7 +195,10 @@ class SourceHit(Place):
     """What matched."""
     parent: MatchedChunk | None = None
     """The larger part to read in its place, where the ontology's strategy is `hierarchical`."""
-    concepts: list[str] = Field(default_factory=list[str])
+    concepts: list[CarriedConcept] = Field(default_factory=list[CarriedConcept])
+    """Those that it carries, if asked for: at most ten, those of the surest evidence first."""
+    through: list[CarriedConcept] = Field(default_factory=list[CarriedConcept])
+    """Through which concepts it came, if concepts brought it: at most three, the strongest first."""
     duplicates: list[str] = Field(default_factory=list[str])
     """Sources that say almost the same and were left out for it."""
     explanation: Explanation | None = None
@@ -187,7 +210,9 @@ class SourceHit(Place):
 class Degradation(Answer):
     """Something that could not be done, and what was done instead."""
 
-    part: Literal["embedding", "vector_index", "text_index", "query", "vectors", "rerank", "windows"]
+    part: Literal[
+        "embedding", "vector_index", "text_index", "query", "vectors", "rerank", "windows", "concepts", "hyde"
+    ]
     effect: str
 
 
@@ -221,6 +246,8 @@ class SourceHits(Answer):
     """The one embedding space of this answer; none without vectors, or when there are several."""
     spaces: list[str] = Field(default_factory=list[str])
     """All embedding spaces that were searched: the question was embedded once in each."""
+    hypothetical: list[str] = Field(default_factory=list[str])
+    """The hypothetical answers that were searched by besides the question; with `hyde`."""
     sources: list[SourceHit]
     windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])
     """What to read: neighbours of all hits, merged and within the budget; with `expand_context`."""

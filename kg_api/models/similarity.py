@@ -12,6 +12,7 @@ from kg_api.models.search import Degradation, Limit, MatchedChunk, Number, Place
 MAX_NODES = 5000
 MAX_NEIGHBOURS = 50
 MAX_SEEDS = 200
+MAX_PAIRS = 50
 
 Ontologies = OntologyName | Annotated[list[OntologyName], Field(min_length=1, max_length=1000)]
 Similarity = Annotated[Number, Field(ge=-1, le=1)]
@@ -81,6 +82,57 @@ class SimilarSources(Answer):
     space: str | None
     """The embedding space of the similarities."""
     sources: list[SimilarSource]
+    degraded: list[Degradation]
+    timings_ms: dict[str, float]
+
+
+class SimilarDocumentSearch(_Scoped):
+    """What documents to look for that are like a document."""
+
+    limit: Limit = 10
+    """How many documents."""
+    pairs: Annotated[int, Field(strict=True, ge=1, le=MAX_PAIRS)] = 3
+    """Of each so many pairs of passages are shown, the nearest first."""
+
+
+class AlikePair(Answer):
+    """Two passages that are near to each other."""
+
+    own: Place
+    other: Place
+    similarity: float
+    """Cosine of the two, of their nearest chunks where they have several."""
+    near_duplicate: bool
+    """Whether both say almost the same."""
+
+
+class SimilarDocument(Answer):
+    """A document that is like the one asked for."""
+
+    document_id: str
+    ontology: str
+    document: str
+    similarity: float
+    """Of the two passages that are nearest to each other."""
+    score: float
+    """What they are ordered by: the mean over the sources compared of the similarity to what is nearest here;
+    0 for those that have nothing here among the passages nearest to them."""
+    sources: int
+    """How many of the sources compared have something here."""
+    pairs: list[AlikePair]
+
+
+class SimilarDocuments(Answer):
+    """What is like a document."""
+
+    document_id: str
+    ontology: str
+    document: str
+    sources: int
+    """Of the document asked for."""
+    compared: int
+    space: str
+    documents: list[SimilarDocument]
     degraded: list[Degradation]
     timings_ms: dict[str, float]
 

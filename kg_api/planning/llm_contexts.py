@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,11 +10,12 @@ from itertools import takewhile
 from kg_api.graph.cache import read_contexts, remember_contexts
 from kg_api.graph.database import Graph
 from kg_api.graph.due import DocumentAbout, SourceText, about_documents, sources_of_document
+from kg_api.llm.money import price_of, tokens_of
 from kg_api.llm.parts import Paragraph, Part, document_parts
 from kg_api.llm.prompts import Chunk, key_of, question
 from kg_api.llm.situate import TOGETHER, Ask, situated
 from kg_api.parse.sentences import sentence_borders
-from kg_api.planning.cost import MILLION, Written
+from kg_api.planning.cost import Written
 from kg_api.sections import LlmSettings
 
 LONGEST = 300
@@ -28,8 +28,6 @@ USUAL = (
 AT_ONCE = 4
 """Parts of documents that are asked about at the same time; one part's questions go one after the other, so
 that a provider that remembers what it has read can."""
-_ASCII_A_TOKEN, _OTHER_BYTES_A_TOKEN = 4, 2.5
-"""In UTF-8, by cl100k: within 18 % for English, German, Chinese, Arabic and Thai."""
 _ANSWER_TOKENS = 65
 """Of a usual context with its id."""
 _SHORTEST = 60
@@ -172,15 +170,10 @@ class LlmQuote:
             for part, mine in _by_part(missing).items()
             for batch in _batches(mine)
         ]
-        read = sum(_tokens(each.instruction) + _tokens(each.data) for each in questions)
+        read = sum(tokens_of(each.instruction) + tokens_of(each.data) for each in questions)
         wrote = len(missing) * _ANSWER_TOKENS
-        return Written(len(missing), len(known), len(questions), read, wrote, self._price(read, wrote))
-
-    def _price(self, read: int, wrote: int) -> float | None:
-        own = self._settings
-        if own.price_input is None or own.price_output is None:
-            return None
-        return (read * own.price_input + wrote * own.price_output) / MILLION
+        price = price_of(self._settings, read, wrote)
+        return Written(len(missing), len(known), len(questions), read, wrote, price)
 
 
 def capped(text: str) -> str:
@@ -211,9 +204,3 @@ def _by_part(wanted: Iterable[_Wanted]) -> dict[Part, list[_Wanted]]:
 def _batches(wanted: Sequence[_Wanted]) -> Iterator[Sequence[_Wanted]]:
     for at in range(0, len(wanted), TOGETHER):
         yield wanted[at : at + TOGETHER]
-
-
-def _tokens(text: str) -> int:
-    size = len(text.encode(errors="replace"))
-    other = size - len(text.encode("ascii", "ignore"))
-    return math.ceil((size - other) / _ASCII_A_TOKEN + other / _OTHER_BYTES_A_TOKEN)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kg_api.graph.passages import ChunkText, Found
-from kg_api.models.search import Explanation, LanePart, MatchedChunk, SourceHit
+from kg_api.models.search import CarriedConcept, Explanation, LanePart, MatchedChunk, SourceHit
 from kg_api.search.ranking import Hit
 
 
@@ -20,6 +20,8 @@ class Telling:
     """The index, or indexes, that each lane asked."""
     fusion: str = "none"
     explain: bool = False
+    carried: Mapping[str, list[CarriedConcept]] = field(default_factory=dict[str, list[CarriedConcept]])
+    """The concepts of sources, where they were asked for."""
 
 
 def needed_texts(hits: Sequence[Hit]) -> list[str]:
@@ -49,6 +51,8 @@ def told(hits: Sequence[Hit], texts: Mapping[str, ChunkText], telling: Telling) 
             chunk=matched(hit.found, texts),
             parent=_parent(hit.found, texts),
             duplicates=list(hit.duplicates),
+            concepts=telling.carried.get(hit.found.place.source_id, []),
+            through=list(hit.found.through),
             explanation=_explained(hit, telling) if telling.explain else None,
         )
         for hit in hits
@@ -85,6 +89,7 @@ def _explained(hit: Hit, telling: Telling) -> Explanation:
         lanes=lanes,
         fusion=telling.fusion,
         fused_rank=hit.fused_rank,
+        passage_rank=hit.passage_rank,
         fused_score=hit.fused_score,
         rerank_score=hit.rerank_score,
         rerank_rank=hit.rerank_rank,

@@ -11,7 +11,7 @@ from kg_api.errors import Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.passages import Found, Nearest, SpaceVectors, by_text, by_vector
 from kg_api.models.spaces import FIRST_SLUG
-from kg_api.search.lanes import TEXT, VECTOR, Lanes, of_models
+from kg_api.search.lanes import CONCEPTS, TEXT, VECTOR, Lanes, of_models
 from kg_api.search.query import Query
 from kg_api.search.query_vector import QueryVector
 from kg_api.search.scope import Scope, SpaceScope
@@ -47,6 +47,17 @@ class Question:
         return wanted or (len(self.usable) < len(self.vectors) and bool(self.query.text))
 
     @property
+    def space_vectors(self) -> SpaceVectors:
+        """The vectors, as lanes take them that find by something else and measure by them."""
+        known = {each.space.slug: each.vector for each in self.vectors if each.vector is not None}
+        spaces = [each.space for each in self.scope.spaces]
+        return SpaceVectors(
+            vectors={space.key: known[space.slug] for space in spaces if space.slug in known},
+            properties={space.key: space.vector_property for space in spaces},
+            spaces=self.scope.elsewhere,
+        )
+
+    @property
     def indexes(self) -> dict[str, str]:
         """The index, or indexes, of each lane."""
         exact = self.query.request.exact
@@ -54,7 +65,7 @@ class Question:
             f"{VECTOR}{slug}": EXACT if exact else ", ".join(self.scope.indexes(vector.space))
             for slug, vector in self.usable.items()
         }
-        return {**named, TEXT: TEXT_INDEX}
+        return {**named, TEXT: TEXT_INDEX, CONCEPTS: "concepts"}
 
 
 class LaneRunner:
@@ -108,13 +119,7 @@ class LaneRunner:
             )
 
     def _by_text(self, question: Question, depth: int) -> list[Found]:
-        known = {each.space.slug: each.vector for each in question.vectors if each.vector is not None}
-        spaces = [each.space for each in question.scope.spaces]
-        asked = SpaceVectors(
-            vectors={space.key: known[space.slug] for space in spaces if space.slug in known},
-            properties={space.key: space.vector_property for space in spaces},
-            spaces=question.scope.elsewhere,
-        )
+        asked = question.space_vectors
         with question.watch.stage("text"):
             found = (by_text(self._graph, each, asked, depth) for each in question.query.full_text)
             best_first = sorted(chain(*found), key=lambda each: (-each.score, each.place.source_id))

@@ -40,7 +40,6 @@ def tell(
         *_spaces(query, scope, lanes),
         *_vectors(lanes),
         *_under_way(under_way),
-        *_concepts(query),
     ]
 
 
@@ -89,8 +88,3 @@ def _under_way(under_way: Mapping[str, Progress]) -> Iterator[Degradation]:
         far = f"{at.done} of {at.total} sources"
         effect = f"{name}: embedding is under way ({far}); what is not embedded is not found by meaning"
         yield Degradation(part="vectors", effect=effect)
-
-
-def _concepts(query: Query) -> Iterator[Degradation]:
-    if query.request.include_concepts:
-        yield Degradation(part="query", effect="include_concepts: this version has no concepts yet")

@@ -10,6 +10,7 @@ from kg_api.models.search import GroupBy
 
 TEXT = "text"
 VECTOR = "vector:"
+CONCEPTS = "concepts"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kg_api.errors import InvalidInput
+from kg_api.graph.fulltext import MAX_TERMS, lucene_queries, terms
 from kg_api.graph.passages import Filters
 from kg_api.models.identity import document_id
 from kg_api.models.search import SourceSearch
-from kg_api.search.fulltext import MAX_TERMS, lucene_queries, terms
 
 LANE_DEPTH = 50
 """How many of each lane are fused, at least; the field uses 30 to 50 and more."""

@@ -6,7 +6,7 @@ Where there is none, search falls back to words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.spaces import Space
 from kg_api.models.search import Degradation, SourceSearch
+from kg_api.search.hyde import NOTHING, Imagined, joined
 from kg_api.spaces.open_space import FAULTS, OpenSpace
 
 
@@ -27,6 +28,8 @@ class QueryVector:
     usable: bool
     """Whether the vector lane can be asked with it."""
     degraded: list[Degradation] = field(default_factory=list[Degradation])
+    imagined: Sequence[str] = ()
+    """The hypothetical answers that are in the vector."""
 
 
 def query_vector(
@@ -36,6 +39,7 @@ def query_vector(
     indexes: Sequence[str],
     *,
     alone: bool,
+    imagined: Imagined = NOTHING,
 ) -> QueryVector:
     """Get the vector of a request in one space.
 
@@ -45,6 +49,7 @@ def query_vector(
         populating: indexes that are not online.
         indexes: those that are to be asked with the vector.
         alone: whether this is the only space that is searched.
+        imagined: hypothetical answers to be searched by besides the question.
 
     Raises:
         InvalidInput: the client's vector has another size than the space's vectors.
@@ -60,7 +65,10 @@ def query_vector(
     if request.mode == "text":
         return QueryVector(space, None, usable=False)
     try:
-        return _ready(opened.embed_query(request.query_text or ""), space, populating, indexes)
+        vector, untold = joined(opened.embed_query(request.query_text or ""), imagined, opened)
+        ready = _ready(vector, space, populating, indexes)
+        told = [*ready.degraded, *imagined.degraded, *untold]
+        return replace(ready, degraded=told, imagined=() if untold else imagined.texts)
     except (*FAULTS, InvalidInput) as error:  # a provider may refuse what is a fine question to full text
         told = _without_vector(request, error, "" if alone else f" in the space {space.slug!r}")
         return QueryVector(space, None, usable=False, degraded=[told])

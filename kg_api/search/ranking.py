@@ -13,8 +13,8 @@ from kg_api.models.search import GroupBy, Ranks, SourceSearch
 from kg_api.models.spaces import Contrast
 from kg_api.search.diversity import marginal_relevance, most_of_each, similarities
 from kg_api.search.duplicates import near_duplicates
-from kg_api.search.fusion import USUAL, Fused, LaneScores, Part, fuse
-from kg_api.search.lanes import TEXT, VECTOR, Lanes, identity_of
+from kg_api.search.fusion import RRF_K, USUAL, Fused, LaneScores, Part, fuse
+from kg_api.search.lanes import CONCEPTS, TEXT, VECTOR, Lanes, identity_of
 
 MOST_COMPARED = 500
 """Hits whose texts are compared with each other, five times the largest answer."""
@@ -35,13 +35,15 @@ class Hit:
     rerank_rank: int | None = None
     mmr_rank: int | None = None
     duplicates: tuple[str, ...] = ()
+    passage_rank: int | None = None
+    """Among what vectors and words found, before concepts came in."""
 
     @property
     def ranks(self) -> Ranks:
         """A source is in one ontology and so in one space: one vector lane at most has it."""
-        vector = [part.rank for part in self.parts if part.lane != TEXT and part.rank is not None]
-        text = [part.rank for part in self.parts if part.lane == TEXT]
-        return Ranks(vector=min(vector, default=None), text=text[0] if text else None)
+        ranks = {part.lane: part.rank for part in self.parts}
+        vector = [rank for lane, rank in ranks.items() if lane.startswith(VECTOR) and rank is not None]
+        return Ranks(vector=min(vector, default=None), text=ranks.get(TEXT), concepts=ranks.get(CONCEPTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,27 @@ def fused(lanes: Lanes, measure: Measure) -> list[Hit]:
         _hit(found[identity], identity, rank, each) for rank, (identity, each) in enumerate(joined.items(), 1)
     ]
     return hits if group_by == "chunk" else _first_of_each_parent(hits)
+
+
+def with_carried(hits: Sequence[Hit], carried: Sequence[Found]) -> list[Hit]:
+    """Join what vectors and words found with what concepts led to, by reciprocal rank."""
+    led = {found.place.source_id: (rank, found) for rank, found in enumerate(carried, start=1)}
+    joined = [_joined(replace(hit, passage_rank=rank), led) for rank, hit in enumerate(hits, start=1)]
+    known = {hit.found.place.source_id for hit in hits}
+    new = [Hit(found, identity, 0.0) for identity, (_, found) in led.items() if identity not in known]
+    joined += [_joined(hit, led) for hit in new]
+    ordered = sorted(joined, key=lambda hit: (-hit.score, hit.identity))
+    return [replace(hit, fused_rank=rank, fused_score=hit.score) for rank, hit in enumerate(ordered, start=1)]
+
+
+def _joined(hit: Hit, led: Mapping[str, tuple[int, Found]]) -> Hit:
+    own = 0.0 if hit.passage_rank is None else 1 / (RRF_K + hit.passage_rank)
+    if hit.found.place.source_id not in led:
+        return replace(hit, score=own)
+    rank, found = led[hit.found.place.source_id]
+    part = Part(CONCEPTS, rank, found.score, 1.0, 1 / (RRF_K + rank))
+    told = replace(hit.found, through=found.through)
+    return replace(hit, found=told, score=own + part.value, parts=(*hit.parts, part))
 
 
 def similar_enough(

@@ -31,6 +31,13 @@ class Scope:
     """Ontologies that a client's own vector cannot search."""
     unknown: list[str] = field(default_factory=list[str])
     """Ontologies that are asked for and are not there."""
+    ontologies: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """By space: those that are searched by its model."""
+
+    @property
+    def names(self) -> list[str]:
+        """All ontologies that are searched."""
+        return [name for names in self.ontologies.values() for name in names]
 
     def key_of(self, ontology: str) -> str:
         """The space and slot that an ontology answers by."""
@@ -71,6 +78,9 @@ def scope_of(request: SourceSearch, filters: Filters, known: Known) -> Scope:
         if request.query_vector is None or spaces[key].slug == request.space
     }
     everything = filters.ontologies is None and len(groups) == 1
+    searched: dict[str, list[str]] = {}
+    for key, names in (own or groups).items():
+        searched.setdefault(spaces[key].slug, []).extend(names)
     return Scope(
         spaces=[
             SpaceScope(spaces[key], _within(names, filters, request, everything=everything))
@@ -78,6 +88,7 @@ def scope_of(request: SourceSearch, filters: Filters, known: Known) -> Scope:
         ],
         elsewhere={name: space.key for name, space in answering.items() if space.key != FIRST_SLUG},
         unknown=[name for name in filters.ontologies or () if name not in answering],
+        ontologies=searched,
         left_out=sorted(name for key, names in groups.items() if own and key not in own for name in names),
     )
 

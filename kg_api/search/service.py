@@ -3,46 +3,79 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 
 from kg_api.errors import InvalidInput
+from kg_api.graph.carried import concepts_of
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs import Progress
-from kg_api.graph.library import find_source, neighbours
 from kg_api.graph.passages import MOST_CHUNKS, chunk_texts
+from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.similar import count_sources
 from kg_api.graph.spaces import Space
-from kg_api.models.search import ContextWindow, Degradation, Mode, Place, SourceHit, SourceHits, SourceSearch
+from kg_api.models.search import Degradation, Mode, SourceHit, SourceHits, SourceSearch
 from kg_api.models.windows import SourceWindow
 from kg_api.search import degraded
 from kg_api.search.answer import Telling, needed_texts, told
 from kg_api.search.asking import LANE_THREADS, MOST_EXACT, TEXT_INDEX, LaneRunner, Question
+from kg_api.search.concept_lane import ConceptLane, OwnConcepts
+from kg_api.search.hyde import Hyde, Imagined
 from kg_api.search.lanes import Lanes
 from kg_api.search.query import prepare
 from kg_api.search.query_vector import QueryVector, query_vector, require_space
-from kg_api.search.ranking import Hit, Measure, fused, similar_enough, thinned
-from kg_api.search.readiness import EmbeddingWatch, IndexWatch
+from kg_api.search.ranking import Hit, Measure, fused, similar_enough, thinned, with_carried
+from kg_api.search.reading import Reader
 from kg_api.search.scope import Scope, scope_of
 from kg_api.search.stages import Refined, Rereading, Stages
 from kg_api.search.timing import Stopwatch
-from kg_api.search.windows import budgeted, merged_windows
-from kg_api.spaces.counting import token_counter
 from kg_api.spaces.plans import Known, PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
 
 NO_RERANKER = Rereading(None, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A search, ready to be answered."""
+
+    question: Question
+    spaces: dict[str, str]
+    """By ontology: the space that it answers by."""
+    space_of_new: str
+    """That of an ontology which is not there."""
+
+    @property
+    def measure(self) -> Measure:
+        """How the lanes are joined."""
+        question, spaces = self.question, self.spaces
+        return Measure(
+            question.query.request,
+            question.scope.contrasts,
+            lambda ontology: spaces.get(ontology, self.space_of_new),
+        )
+
+
 class SearchService:
     """Finds sources by meaning, by words, or both."""
 
-    def __init__(self, graph: Graph, spaces: SpaceRegistry, rereading: Rereading = NO_RERANKER) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        spaces: SpaceRegistry,
+        rereading: Rereading = NO_RERANKER,
+        hyde: Hyde | None = None,
+    ) -> None:
         self._graph = graph
         self._spaces = spaces
+        self._hyde = hyde or Hyde()
         self._plans = PlanWatch(graph)
+        self._reader = Reader(graph, spaces, self._plans)
         self._indexes = IndexWatch(graph)
         self._progress = EmbeddingWatch(graph)
         self._lanes = LaneRunner(graph)
         self._stages = Stages(graph, rereading)
+        self._concepts = ConceptLane(graph, self._indexes)
         self._asking = ThreadPoolExecutor(LANE_THREADS, thread_name_prefix="question")
         """Apart from the lanes: a provider that is slow holds up nobody else."""
 
@@ -60,22 +93,39 @@ class SearchService:
             Conflict: the query vector is of a space that is not searched.
             Unavailable: no lane that was asked for can answer.
         """
-        watch = Stopwatch()
+        return self.answer(self.ask(request))
+
+    def ask(self, request: SourceSearch) -> Asked:
+        """Work out what to ask where; see `search`."""
         known = self._plans.known(request.ontologies or (), fresh=request.documents is not None)
-        question = self._question(request, known, watch)
+        question = self._question(request, known, Stopwatch())
         spaces = {name: standing.answering.space.slug for name, standing in known.standings.items()}
-        measure = Measure(
-            request, question.scope.contrasts, lambda ontology: spaces.get(ontology, known.new.slug)
-        )
-        lanes, refined = self._refined(question, measure)
+        return Asked(question, spaces, known.new.slug)
+
+    def answer(self, asked_for: Asked, *, concepts_alone: bool = False) -> SourceHits:
+        """Ask it.
+
+        Args:
+            asked_for: what.
+            concepts_alone: whether sources are found through the question's concepts only.
+
+        Raises:
+            Unavailable: no lane that was asked for can answer.
+        """
+        question, spaces = asked_for.question, asked_for.spaces
+        request, watch = question.query.request, question.watch
+        lanes, refined = self._refined(question, asked_for.measure, concepts_alone=concepts_alone)
         hits = self._told(refined.hits, lanes, question, spaces)
-        windows, unread = self._windows(hits, question) if request.expand_context else ([], [])
+        windows, unread = self._reader.windows(hits, question) if request.expand_context else ([], [])
         asked = [vector.space.slug for vector in question.vectors if vector.vector is not None]
         return SourceHits(
             query_text=request.query_text,
             mode=_mode(lanes),
             space=asked[0] if len(asked) == 1 else None,
             spaces=asked,
+            hypothetical=next(
+                (list(each.imagined) for each in question.vectors if each.imagined), list[str]()
+            ),
             sources=hits,
             windows=windows,
             degraded=[*self._degraded(question, lanes), *refined.degraded, *unread],
@@ -88,28 +138,19 @@ class SearchService:
         Raises:
             NotFound: there is no such source.
         """
-        source = find_source(self._graph, source_id)
-        around = neighbours(self._graph, [source], window)[source_id]
-        whole = SourceWindow(source_id=source_id, window_size=window, sources=around)
-        if token_budget is None:
-            return whole
-        known = self._plans.known([source.ontology])
-        standing = known.standings.get(source.ontology)
-        counter = token_counter(self._spaces.of(standing.answering.space if standing else known.new))
-        kept = budgeted(whole, counter, token_budget)
-        if counter.problem is not None:
-            kept.degraded.append(Degradation(part="windows", effect=counter.problem))
-        return kept
+        return self._reader.around(source_id, window, token_budget)
 
-    def _vectors(self, request: SourceSearch, scope: Scope, populating: dict[str, str]) -> list[QueryVector]:
+    def _vectors(
+        self, request: SourceSearch, scope: Scope, populating: dict[str, str], imagined: Imagined
+    ) -> list[QueryVector]:
         """One for each model, side by side where there are several."""
         models = scope.models
         alone = len(models) == 1
 
         def one(space: Space) -> QueryVector:
-            return query_vector(
-                request, self._spaces.of(space), populating, scope.indexes(space), alone=alone
-            )
+            once = imagined if space is models[0] else replace(imagined, degraded=[])
+            opened, indexes = self._spaces.of(space), scope.indexes(space)
+            return query_vector(request, opened, populating, indexes, alone=alone, imagined=once)
 
         return [one(models[0])] if alone else list(self._asking.map(one, models))
 
@@ -122,8 +163,10 @@ class SearchService:
             self._require_few(request.ontologies or list(known.standings))
         names = () if request.exact else tuple(each.space.index_name for each in scope.spaces)
         populating = self._indexes.populating(TEXT_INDEX, *names)
+        with watch.stage("hyde") if request.hyde else nullcontext():
+            imagined = self._hyde.imagine(request)
         with watch.stage("embed"):
-            vectors = self._vectors(request, scope, populating)
+            vectors = self._vectors(request, scope, populating, imagined)
         return Question(query, scope, vectors, populating, watch)
 
     def _require_few(self, ontologies: list[str]) -> None:
@@ -135,29 +178,49 @@ class SearchService:
                 "fewer ontologies, or documents, or leave it out"
             )
 
-    def _refined(self, question: Question, measure: Measure) -> tuple[Lanes, Refined]:
+    def _refined(
+        self, question: Question, measure: Measure, *, concepts_alone: bool
+    ) -> tuple[Lanes, Refined]:
         """Ask, fuse and refine; deeper where what is left out would make the answer shorter."""
         request, depth = question.query.request, question.query.depth
         blind = {vector.space.slug for vector in question.vectors if vector.vector is None}
+        own = self._asking.submit(self._concepts.own, question) if request.concepts else None
         while True:
-            lanes = self._lanes.run(question, depth)
+            lanes = Lanes() if concepts_alone else self._lanes.run(question, depth)
             with question.watch.stage("fuse"):
                 found = fused(lanes.pointed(request.group_by), measure)
+            found, untold = self._carried(found, own.result(), question, depth) if own else (found, [])
             enough = similar_enough(
                 found, request.min_similarity, lambda ontology: measure.space_of(ontology) in blind
             )
             deeper = question.query.thins_out and lanes.cut and depth < MOST_CHUNKS
             if not deeper or len(thinned(enough, request)) >= request.limit:
-                return lanes, self._stages.refine(enough, measure, question.scope, question.watch)
+                refined = self._stages.refine(enough, measure, question.scope, question.watch)
+                return lanes, replace(refined, degraded=[*untold, *refined.degraded])
             depth = MOST_CHUNKS  # once: every round asks all lanes again
+
+    def _carried(
+        self, hits: list[Hit], own: OwnConcepts, question: Question, depth: int
+    ) -> tuple[list[Hit], list[Degradation]]:
+        """What concepts lead to as well."""
+        with question.watch.stage("concepts"):
+            carried = self._concepts.run(question, own, [hit.found for hit in hits], depth)
+        return with_carried(hits, carried.found), carried.degraded
 
     def _told(
         self, hits: list[Hit], lanes: Lanes, question: Question, spaces: dict[str, str]
     ) -> list[SourceHit]:
         request = question.query.request
         fusion = request.fusion if len(lanes.asked) > 1 else "none"
-        telling = Telling(spaces, question.indexes, fusion, explain=request.explain)
+        if request.concepts:
+            fusion = "rrf with concepts" if fusion == "none" else f"{fusion}, then rrf with concepts"
         with question.watch.stage("tell"):
+            carried = (
+                concepts_of(self._graph, [hit.found.place.source_id for hit in hits])
+                if request.include_concepts
+                else {}
+            )
+            telling = Telling(spaces, question.indexes, fusion, explain=request.explain, carried=carried)
             return told(hits, chunk_texts(self._graph, needed_texts(hits)), telling)
 
     def _degraded(self, question: Question, lanes: Lanes) -> list[Degradation]:
@@ -176,23 +239,6 @@ class SearchService:
             return {}
         within = {name for each in scope.spaces for name in each.filters.ontologies or ()}
         return {name: at for name, at in self._progress.read().items() if not within or name in within}
-
-    def _windows(
-        self, hits: list[SourceHit], question: Question
-    ) -> tuple[list[ContextWindow], list[Degradation]]:
-        """Give each hit its neighbours, and all of them as windows within the budget."""
-        request = question.query.request
-        with question.watch.stage("context"):
-            places: dict[str, Place] = {hit.source_id: hit for hit in hits}  # two chunks may be of one
-            around = neighbours(self._graph, [*places.values()], request.window_size)
-            for hit in hits:
-                hit.context = around[hit.source_id]
-            counter = token_counter(self._spaces.of(question.scope.models[0]))
-            windows, left_out = merged_windows(hits, counter, request.token_budget)
-        notes = [counter.problem] if counter.problem else []
-        if left_out:
-            notes.append(f"token_budget: the windows have no room for {left_out} of the hits")
-        return windows, [Degradation(part="windows", effect=note) for note in notes]
 
 
 def _mode(lanes: Lanes) -> Mode:

@@ -7,12 +7,21 @@ from dataclasses import dataclass
 from kg_api.errors import InvalidInput, Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.library import find_source
+from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.similar import Asked, Near, Part, count_sources, nearest, vectors_of
 from kg_api.models.search import Degradation, Place
-from kg_api.models.similarity import GraphRequest, SimilarSearch, SimilarSource, SimilarSources, SourceGraph
+from kg_api.models.similarity import (
+    GraphRequest,
+    SimilarDocuments,
+    SimilarDocumentSearch,
+    SimilarSearch,
+    SimilarSource,
+    SimilarSources,
+    SourceGraph,
+)
 from kg_api.search.asking import MOST_EXACT, TEXT_INDEX
-from kg_api.search.readiness import EmbeddingWatch, IndexWatch
 from kg_api.search.timing import Stopwatch
+from kg_api.similarity.documents import similar_documents
 from kg_api.similarity.grouping import Group, each_once, grouped
 from kg_api.similarity.parts import MOST_PARTS, evenly, told
 from kg_api.similarity.scope import Comparable, answering, comparable, space_of
@@ -71,6 +80,16 @@ class SimilarityService:
             degraded=[*degraded, *scope.told(), *under_way(self._progress.read(), scope.ontologies)],
             timings_ms=watch.milliseconds(),
         )
+
+    def documents(self, document_id: str, request: SimilarDocumentSearch) -> SimilarDocuments:
+        """Find documents that are like a document, by all its sources.
+
+        Raises:
+            NotFound: there is no such document.
+            Unavailable: the vector index is still being filled.
+        """
+        known = self._plans.known(request.ontologies or ())
+        return similar_documents(self._graph, document_id, request, known, (self._indexes, self._progress))
 
     def graph(self, request: GraphRequest) -> SourceGraph:
         """Connect sources with those that are most similar to them.

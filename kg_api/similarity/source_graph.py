@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kg_api.graph.database import Graph
+from kg_api.graph.readiness import EmbeddingWatch
 from kg_api.graph.similar import Part, vectors_of
 from kg_api.models.search import Degradation, Place
 from kg_api.models.similarity import GraphRequest, SourceEdge, SourceGraph, SourceNode
 from kg_api.search.duplicates import near_duplicates
-from kg_api.search.readiness import EmbeddingWatch
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.edges import Vectors, nearest_pairs
 from kg_api.similarity.nodes import Chosen, chosen

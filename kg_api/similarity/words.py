@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import chain
 
 from kg_api.graph.database import Graph
+from kg_api.graph.fulltext import MAX_TERMS, lucene_queries, terms
 from kg_api.graph.passages import Found, SpaceVectors, by_text
 from kg_api.models.identity import scope_of_document
 from kg_api.models.search import Degradation, Place
 from kg_api.models.similarity import SimilarSearch, SimilarSource
-from kg_api.search.fulltext import MAX_TERMS, lucene_queries, terms
 from kg_api.similarity.grouping import duplicate_of, together_by_words
 from kg_api.similarity.parts import matched
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import structlog
 
 from kg_api.errors import Conflict
+from kg_api.graph.concept_vectors import concepts_behind
 from kg_api.graph.configuration import (
     Configured,
     Layout,
@@ -83,6 +84,8 @@ def activate(tx: Transaction, standings: Sequence[Standing], *, accept_refused: 
         if held.get(each.ontology) not in (configured, anew):  # the second when the transaction is repeated
             raise Conflict(f"{each.ontology} was configured anew meanwhile: look again")
         behind = count_behind(tx, each.ontology, each.target.mark, each.answering.mark.key)
+        if concepts := sum(concepts_behind(tx, plan) for plan in each.concept_plans):
+            raise Conflict(f"{each.ontology} is not complete: {concepts} concepts are not built yet")
         if behind.behind:
             raise Conflict(f"{each.ontology} is not complete: {behind.behind} sources are not built yet")
         if behind.refused and not accept_refused:

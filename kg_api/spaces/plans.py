@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kg_api.chunk.plan import CHUNKER_VERSION
 from kg_api.chunk.windows import WINDOW_VERSION
 from kg_api.errors import NotFound, Unavailable
+from kg_api.graph.concept_vectors import ConceptPlan
 from kg_api.graph.configuration import Configured, Layout, read_configurations
 from kg_api.graph.database import Graph
 from kg_api.graph.due import Mark, Wanted
@@ -63,6 +64,13 @@ class Standing:
     def plans(self) -> list[Plan]:
         """Those that are kept up, the one that answers first."""
         return [self.target] if self.serving is None else [self.serving, self.target]
+
+    @property
+    def concept_plans(self) -> list[ConceptPlan]:
+        """How its concepts are kept up, the space that answers first; chunking does not concern them."""
+        answering = self.answering.space.at("")
+        spaces = {plan.space.slug: plan.space.at("") for plan in self.plans}
+        return [ConceptPlan(self.ontology, space, answering) for space in spaces.values()]
 
     @property
     def counted(self) -> Counted:

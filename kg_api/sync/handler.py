@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kg_api.graph.database import Graph
@@ -19,17 +19,25 @@ class FolderSync:
 
     kind = SCAN_KIND
 
-    def __init__(self, graph: Graph, roots: Sequence[Path], most_bytes: int) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        roots: Sequence[Path],
+        most_bytes: int,
+        wake: Callable[[str], None] | None = None,
+    ) -> None:
         """Take what a worker may read.
 
         Args:
             graph: where documents go.
             roots: folders that a scanned one must lie in; none: it may lie anywhere.
             most_bytes: the largest file that is taken.
+            wake: called with the ontology after a scan.
         """
         self._graph = graph
         self._roots = roots
         self._most_bytes = most_bytes
+        self._wake = wake
 
     def run(self, run: JobRun) -> None:
         """Scan, again while somebody asked for another scan meanwhile.
@@ -49,4 +57,7 @@ class FolderSync:
         if folder is None:
             raise FolderGone
         listing = list_folder(folder.path, folder.prefix, self._roots)
-        return Scan(self._graph, run, folder, listing, self._most_bytes).run(done)
+        done = Scan(self._graph, run, folder, listing, self._most_bytes).run(done)
+        if self._wake is not None:
+            self._wake(folder.ontology)
+        return done

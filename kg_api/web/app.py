@@ -20,8 +20,12 @@ from kg_api.web.opening import Opening
 from kg_api.web.origin import OriginCheck
 from kg_api.web.queue_watch import QueueWatch
 from kg_api.web.routes import (
+    answer,
     augment,
+    concept_import,
+    concepts,
     embedding,
+    extraction,
     folders,
     health,
     ingest,
@@ -69,7 +73,8 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     app.state.opening = opening
     app.state.queue = QueueWatch(opening)
     app.state.streams = Streams(settings.api.event_streams)
-    for module in (search, similarity, augment, ingest, library, folders, embedding, switching, jobs):
+    reading = (search, similarity, concepts, concept_import, augment, answer)
+    for module in (*reading, ingest, library, folders, embedding, extraction, switching, jobs):
         app.include_router(module.router, dependencies=[Depends(check_parameters)])
     app.include_router(health.router)
     app.include_router(metrics.router)

@@ -39,6 +39,7 @@ Open = Annotated[Container, Depends(_container)]
 
 DocumentId = Annotated[NodeId, Path(description="Id of a document.")]
 SourceId = Annotated[NodeId, Path(description="Id of a source.")]
+ConceptId = Annotated[NodeId, Path(description="Id of a concept.")]
 JobId = Annotated[NodeId, Path(description="Id of a job.")]
 Ontology = Annotated[OntologyName, Path(description="Name of an ontology.")]
 OntologyFilter = Annotated[OntologyName | None, Query(description="Only this ontology; unset: all.")]

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from kg_cli import admin_embedding, admin_regenerate, admin_sources, admin_spaces
+from kg_cli import admin_concepts, admin_embedding, admin_regenerate, admin_sources, admin_spaces
 
 
 def register(app: typer.Typer) -> None:
     """Add the group."""
     admin = typer.Typer(help="Look after embeddings and their models.", no_args_is_help=True)
     admin_sources.register(admin)
+    admin_concepts.register(admin)
     admin_embedding.register(admin)
     admin_spaces.register(admin)
     admin.command("regenerate-embeddings")(admin_regenerate.regenerate)

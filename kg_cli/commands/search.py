@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from kg_cli.options import Mode
+from kg_cli.options import Mode, hypothetical
+
+
+class HybridMode(StrEnum):
+    """How to find passages beside concepts."""
+
+    hybrid = "hybrid"
+    concept = "concept"
+    source = "source"
+    text = "text"
 
 
 class Fusion(StrEnum):
@@ -21,6 +30,7 @@ class Fusion(StrEnum):
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(search)
+    app.command()(hybrid)
     app.command()(show)
 
 
@@ -49,6 +59,12 @@ def search(
     rerank: Annotated[
         bool, typer.Option("--rerank", help="Let a cross-encoder read the best hits again; slower.")
     ] = False,
+    concepts: Annotated[
+        bool, typer.Option("--concepts", help="Let concepts bring passages too, over what they relate to.")
+    ] = False,
+    hyde: Annotated[
+        str | None, typer.Option(help="Search by so many hypothetical answers too: 0 to 5, or auto.")
+    ] = None,
     mmr: Annotated[
         float | None,
         typer.Option(min=0, max=1, help="Diversity: 1 is relevance alone, 0.5 avoids what says the same."),
@@ -89,6 +105,8 @@ def search(
         "min_similarity": min_similarity,
         "fusion": fusion.value,
         "rerank": rerank,
+        "concepts": concepts,
+        "hyde": hypothetical(hyde),
         "mmr_lambda": mmr,
         "per_document": per_document,
         "collapse_duplicates": collapse,
@@ -105,6 +123,53 @@ def search(
         print_json(answer.model_dump(mode="json"))
     else:
         print_hits(answer, full=full)
+
+
+def hybrid(
+    query: Annotated[str, typer.Argument(help="What to look for, in plain words.")],
+    *,
+    ontology: Annotated[
+        list[str] | None, typer.Option("--ontology", "-o", help="Only this one; repeat for several.")
+    ] = None,
+    concepts: Annotated[int, typer.Option("--concepts", "-c", min=0, max=100, help="How many concepts.")] = 5,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many passages.")] = 10,
+    mode: Annotated[
+        HybridMode,
+        typer.Option(help="Passages by all means, through concepts only, without them, or by words."),
+    ] = HybridMode.hybrid,
+    window: Annotated[
+        int | None,
+        typer.Option("--window", "-w", min=0, max=20, help="Give what to read: paragraphs around the hits."),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how each hit came to its place.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show whole passages, not only where they match.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the REST answer.")] = False,
+) -> None:
+    """Find concepts and passages together; concepts bring passages that neither words nor meaning find.
+
+    Example: kg hybrid "who wrote the standard for type hints" --ontology peps --explain
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json
+    from kg_cli.passages import print_hybrid
+
+    around = {} if window is None else {"expand_context": True, "window_size": window}
+    with open_client() as client:
+        answer = client.hybrid_search(
+            query,
+            ontology=ontology,
+            concept_limit=concepts,
+            source_limit=limit,
+            mode=mode.value,
+            explain=explain,
+            **around,
+        )
+    if as_json:
+        print_json(answer.model_dump(mode="json"))
+    else:
+        print_hybrid(answer, full=full)
 
 
 def show(

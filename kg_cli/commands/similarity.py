@@ -18,6 +18,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(similar)
+    app.command("similar-documents")(similar_documents)
     app.command("source-graph")(source_graph)
 
 
@@ -60,6 +61,33 @@ def similar(
         print_json(answer.model_dump(mode="json"))
     else:
         print_similar(answer)
+
+
+def similar_documents(
+    document: Annotated[str, typer.Argument(help="Id of a document, as `kg documents` gives it.")],
+    *,
+    ontology: Ontologies = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many documents.")] = 10,
+    pairs: Annotated[int, typer.Option(min=1, max=50, help="Of each so many pairs of passages.")] = 3,
+    min_similarity: Least = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find documents, in all ontologies, that are like a document, and the passages that make them so.
+
+    Example: kg similar-documents 7b1e9c... --limit 5
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json
+    from kg_cli.similarities import print_documents
+
+    with open_client() as client:
+        answer = client.similar_documents(
+            document, ontology=ontology, limit=limit, pairs=pairs, min_similarity=min_similarity
+        )
+    if as_json:
+        print_json(answer.model_dump(mode="json"))
+    else:
+        print_documents(answer)
 
 
 def source_graph(

@@ -14,7 +14,7 @@ import pytest
 
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces import ensure_space
-from kg_api.models.schema import LABELS, PROPERTIES, RELATIONSHIPS
+from kg_api.models.schema import LABELS, PROPERTIES, RELATIONSHIP_PROPERTIES, RELATIONSHIPS
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows, statuses
@@ -112,7 +112,8 @@ def make_tokens(driver: neo4j.Driver) -> None:
     for label, names in PROPERTIES.items():
         rows(driver, f"CREATE (n:{label}) SET n += $map DELETE n", map=dict.fromkeys(names, "token"))
     for kind in RELATIONSHIPS:
-        rows(driver, f"CREATE (a)-[r:{kind}]->(b) DELETE r, a, b")
+        values = dict.fromkeys(RELATIONSHIP_PROPERTIES.get(kind, ()), "token")
+        rows(driver, f"CREATE (a)-[r:{kind}]->(b) SET r += $map DELETE r, a, b", map=values)
 
 
 def test_a_misspelt_name_would_be_seen(explained: neo4j.Driver) -> None:
@@ -159,15 +160,39 @@ HOT_CHUNKS = [
 """Run for every batch or every search: none may look at all there is."""
 
 
-@pytest.mark.parametrize("name", HOT + HOT_CHUNKS)
+HOT_CONCEPTS = [
+    "concepts/due",
+    "concepts/due_sources",
+    "concepts/find_names",
+    "concepts/forget_appearances",
+    "concepts/forget_of_sources",
+    "concepts/forget_quotes",
+    "concepts/forget_relations",
+    "concepts/hold",
+    "concepts/hold_of_sources",
+    "concepts/hold_sources",
+    "concepts/mark_sources",
+    "concepts/present_appearances",
+    "concepts/present_quotes",
+    "concepts/present_relations",
+    "concepts/write_appearances",
+    "concepts/write_names",
+    "concepts/write_quotes",
+    "concepts/write_relations",
+    "concepts/write_vectors",
+]
+
+
+@pytest.mark.parametrize("name", HOT + HOT_CHUNKS + HOT_CONCEPTS)
 def test_a_hot_statement_reads_an_index(name: str, explained: neo4j.Driver) -> None:
     used = operators(explained, name)
     assert not used & {"AllNodesScan", "NodeByLabelScan"}, used
     assert any("IndexSeek" in operator for operator in used)
 
 
-def test_backfill_walks_the_index_in_order(explained: neo4j.Driver) -> None:
-    assert not operators(explained, "sources/due") & {"Sort", "Top", "PartialTop"}
+@pytest.mark.parametrize("name", ["sources/due", "concepts/due", "concepts/due_sources"])
+def test_a_walk_goes_along_the_index(name: str, explained: neo4j.Driver) -> None:
+    assert not operators(explained, name) & {"Sort", "Top", "PartialTop"}
 
 
 def operators(driver: neo4j.Driver, name: str) -> set[str]:

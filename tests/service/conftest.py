@@ -14,6 +14,7 @@ from kg_api.graph.spaces import ensure_space
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.embedders import small_embedder
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.running import Service, serve
 
 
@@ -42,3 +43,24 @@ def kg(service: Service, graph: Graph) -> Iterator[KgClient]:
     ensure_space(graph, small_embedder().identity)  # as the service did when it started
     with KgClient(service.url) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def writer() -> Iterator[EmbeddingServer]:
+    with EmbeddingServer() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def writing(
+    server: Neo4jServer,
+    driver: neo4j.Driver,
+    writer: EmbeddingServer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Service]:
+    """A service with a language model."""
+    wipe(driver)
+    model = {"KG_LLM__MODEL": "small-writer", "KG_LLM__BASE_URL": writer.openai_url}
+    running = serve(server, tmp_path_factory.mktemp("writing"), **model, KG_LLM__TIMEOUT_SECONDS="10")
+    yield running
+    assert running.stop() == 0, running.output()

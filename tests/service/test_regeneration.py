@@ -11,8 +11,10 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph
+from kg_api.models.extraction import Extraction, FoundConcept, Quote
 from kg_api.models.jobs import JobState
 from tests.service.asking import embedded, ingest
+from tests.support.concepts import write
 from tests.support.cypher import rows
 from tests.support.embedding import configure_in_place, run_jobs
 
@@ -78,13 +80,33 @@ def test_all_ontologies_are_meant_when_none_is_named(http: httpx.Client, kg: KgC
 
 def test_what_there_is_none_of_is_said(http: httpx.Client, kg: KgClient, graph: Graph) -> None:
     embedded(graph, http, "a text")
-    for kind in ("concept", "image", "edge"):
+    for kind in ("image", "edge"):
         told = kg.regenerate_embeddings("notes", kind=kind)
         assert (told.due, told.ontologies) == (0, [])
         assert told.notes == [f"this version has no {kind} embeddings yet: there is nothing to do"]
+    (told,) = kg.regenerate_embeddings("notes", kind="concept").ontologies
+    assert (told.type, told.due, told.job_id) == ("concept", 0, None)
     assert kg.regenerate_embeddings("notes", kind="all", force=True).due == 1
     with pytest.raises(NotFound):
         kg.regenerate_embeddings("nothing")
+
+
+def test_concepts_are_made_anew_as_sources_are(
+    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver
+) -> None:
+    embedded(graph, http, "bees dance")
+    (source,) = rows(
+        driver, "MATCH (s:Source) RETURN s.source_id AS source_id, s.content_hash AS content_hash"
+    )
+    write(graph, Extraction(**source, concepts=(FoundConcept("bees", (Quote("bees", 0, 4),)),)))
+    quote = kg.regenerate_embeddings("notes", kind="concept", dry_run=True)
+    assert [(each.type, each.due) for each in quote.ontologies] == [("concept", 1)]
+    (started,) = kg.regenerate_embeddings("notes", kind="concept").ontologies
+    run_jobs(graph)
+    assert kg.job(started.job_id or "").state is JobState.COMPLETED
+    counts = kg.embedding_status("notes").concepts
+    assert counts is not None
+    assert (counts.total, counts.embedded) == (1, 1)
 
 
 def test_fifty_requests_with_one_key_are_one(http: httpx.Client, kg: KgClient) -> None:

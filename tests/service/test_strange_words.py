@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kg_api.graph.database import Graph
+from kg_api.graph.fulltext import lucene_queries, terms
 from kg_api.graph.passages import SpaceVectors, by_text
-from kg_api.search.fulltext import lucene_queries, terms
 from tests.service.asking import embedded, found, ingest, search, texts
 
 STOP_WORDS = (

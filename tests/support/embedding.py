@@ -6,12 +6,14 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from kg_api.concepts.merging import merge_near
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import Embedder
 from kg_api.graph.configuration import Configured, layout_of, write_configuration
 from kg_api.graph.database import Graph
 from kg_api.graph.library import embedding_status
 from kg_api.jobs.backfill import Backfill
+from kg_api.jobs.concept_embedding import ConceptEmbedding
 from kg_api.jobs.runner import Runner
 from kg_api.jobs.source_embedding import SourceEmbedding
 from kg_api.jobs.space_cleanup import SpaceCleanup
@@ -59,6 +61,7 @@ def run_jobs(
     handlers = [
         SourceEmbedding(graph, spaces, contexts or Contexts(graph), passages, batch_size),
         SpaceCleanup(graph),
+        ConceptEmbedding(graph, spaces, passages, batch_size, merge_near),
         Backfill(graph, cache_entries=1000),
     ]
     runner = Runner(graph, handlers, WorkerSettings(), worker=worker, stopping=threading.Event())

@@ -27,6 +27,7 @@ from typing import Any, Self
 import numpy as np
 
 from kg_api.embed.deterministic import DeterministicEmbedder
+from tests.support.chat_stream import stream
 from tests.support.embedders import calibrates
 
 NATIVE = {"text-embedding-3-large": 3072, "nomic-embed-text-v1.5": 768, "nomic-embed-text-v1": 768}
@@ -100,6 +101,10 @@ class EmbeddingServer:
         """What to do when nothing is told for the next request; None: work."""
         self.chat: Callable[[dict[str, Any]], str] = lambda body: f"echo: {body['messages'][-1]['content']}"
         """Makes the answer to a chat."""
+        self.streams = True
+        """Whether a chat that asks for it is answered piece by piece."""
+        self.pause = 0.0
+        """Seconds before each piece."""
         self._next: deque[Behaviour | None] = deque()
         self._closing = threading.Event()
         self._http = _Http(("127.0.0.1", port), _Handler)
@@ -232,6 +237,12 @@ class _Handler(BaseHTTPRequestHandler):
                 assert right is not None
                 how(right)
                 self._json(200, right)
+            case None if kg.streams and body.get("stream"):
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.end_headers()
+                self.close_connection = True
+                stream(self.wfile, right or {}, kg.pause)
             case None:
                 self._json(200, right)
 

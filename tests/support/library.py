@@ -7,6 +7,14 @@ from datetime import UTC, datetime
 from itertools import accumulate
 
 from kg_api.errors import NotFound
+from kg_api.models.concepts import (
+    Concept,
+    ConceptContext,
+    ConceptHit,
+    ConceptHits,
+    ConceptPassage,
+    Evidence,
+)
 from kg_api.models.documents import (
     DocumentContent,
     DocumentPage,
@@ -14,8 +22,10 @@ from kg_api.models.documents import (
     OntologyList,
     OntologySummary,
 )
+from kg_api.models.hybrid import HybridHits, HybridSearch
 from kg_api.models.identity import content_hash, document_id, source_ids
 from kg_api.models.search import (
+    CarriedConcept,
     Degradation,
     MatchedChunk,
     Place,
@@ -81,6 +91,22 @@ class MemoryLibrary:
             timings_ms={},
         )
 
+    def hybrid(self, request: HybridSearch) -> HybridHits:
+        """See `Library`: one concept, which every hit carries and came through."""
+        found = self.search(SourceSearch(query_text=request.query_text, limit=request.source_limit))
+        bee = CarriedConcept(concept_id="c1", label="bee")
+        hits = [each.model_copy(update={"concepts": [bee], "through": [bee]}) for each in found.sources]
+        known = {"ontology": "o", "description": "An insect.", "search_terms": ["honeybee"], "sources": 2}
+        concept = ConceptHit.model_validate({**bee.model_dump(), **known, "similarity": None, "score": 1.0})
+        return HybridHits(
+            query_text=request.query_text,
+            mode=request.mode,
+            concepts=[concept][: request.concept_limit],
+            sources=hits,
+            degraded=self.degraded,
+            timings_ms={},
+        )
+
     def context(self, source_id: str, window: int) -> SourceContext:
         """See `Library`."""
         self._fail()
@@ -90,6 +116,32 @@ class MemoryLibrary:
                     around = places[max(at - window, 0) : at + window + 1]
                     return SourceContext(source_id=source_id, window_size=window, sources=around)
         raise NotFound(f"there is no source {source_id!r}; its document may have changed since you saw it")
+
+    def concepts(self, query_text: str, limit: int) -> ConceptHits:
+        """See `Library`: a concept for each paragraph that has a word of the question, called as it."""
+        found = self.search(SourceSearch(query_text=query_text, limit=limit)).sources
+        hits = [
+            ConceptHit.model_validate({**self._concept(each).model_dump(), "similarity": None, "score": 1.0})
+            for each in found
+        ]
+        return ConceptHits(query_text=query_text, concepts=hits, degraded=self.degraded)
+
+    def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
+        """See `Library`: the id of a source is that of its concept; its first word proves it."""
+        around = self.context(concept_id, window).sources
+        place = next(each for each in around if each.source_id == concept_id)
+        word = place.full_text.split()[0]
+        known = {"instance_id": "i", "score": 1.0, "start": place.start, "end": place.start + len(word)}
+        quote = Evidence.model_validate({**known, "quote": word, "source": place})
+        passage = ConceptPassage(
+            source_id=concept_id, carried_by=[concept_id], quotes=[quote], sources=around
+        )
+        return ConceptContext(
+            concept=self._concept(place),
+            window_size=window,
+            passages=[passage][:limit],
+            more_passages=0,
+        )
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
         """See `Library`: paragraphs of other documents that have a word in common."""
@@ -156,6 +208,11 @@ class MemoryLibrary:
             updated_at=WHEN,
             metadata={},
         )
+
+    def _concept(self, place: Place) -> Concept:
+        label = place.full_text.split()[0]
+        known = {"concept_id": place.source_id, "ontology": place.ontology, "label": label, "sources": 1}
+        return Concept.model_validate({**known, "description": "", "search_terms": []})
 
     def _hit(self, place: Place) -> SourceHit:
         """It matched in the paragraph's first half, and its larger part is the whole document."""

@@ -44,3 +44,25 @@ def write_contexts(body: dict[str, Any]) -> str:
     items = [{"id": each["id"], "context": context_of(each["text"])} for each in asked(body)["passages"]]
     random.Random(7).shuffle(items)
     return json.dumps({"contexts": items})
+
+
+def quoting(body: dict[str, Any]) -> str:
+    """A model that answers by the sentences that share a word of five letters with the question; for
+    `EmbeddingServer.chat`."""
+    data = asked(body)
+    if "passages" not in data or isinstance(data["passages"], int):
+        return json.dumps({"passages": [{"text": f"{data['question']} Certainly."}]})
+    wanted = {word.casefold().strip("?.,") for word in data["question"].split() if len(word) > 4}
+    found = [
+        {"text": f"It says: {sentence}", "quotes": [{"id": each["id"], "quote": sentence}]}
+        for each in data["passages"]
+        for sentence in sentences(each["text"])
+        if wanted & {word.casefold().strip("?.,") for word in sentence.split()}
+    ]
+    return json.dumps({"statements": found})
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text without its headings."""
+    lines = " ".join(line for line in text.splitlines() if not line.startswith("#"))
+    return [f"{each.strip()}." for each in lines.split(".") if each.strip()]

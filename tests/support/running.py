@@ -58,6 +58,7 @@ def environment(server: Neo4jServer, **more: str) -> dict[str, str]:
         "KG_NEO4J__PASSWORD": server.password,
         "KG_EMBEDDING__PROVIDER": "deterministic",
         "KG_RERANK__PROVIDER": "none",
+        "KG_CONCEPTS__EXTRACTOR": "none",
         **more,
     }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from kg_api.client.call import Call, given, params_of, path_of, valid
 from kg_api.client.sending import AsyncSending, Sending
+from kg_api.models.hybrid import HybridHits, HybridSearch
 from kg_api.models.search import Place, SourceHits, SourceSearch
 from kg_api.models.windows import SourceWindow
 
@@ -15,6 +16,12 @@ def search_sources(query_text: str | None, **options: Any) -> Call[SourceHits]:
     """Find sources; `options` are the fields of SourceSearch, None for unset."""
     search = valid(SourceSearch, given({"query_text": query_text, **options}))
     return Call("POST", "/queries/sources/search", SourceHits, json=search.model_dump(exclude_unset=True))
+
+
+def hybrid_search(query_text: str, **options: Any) -> Call[HybridHits]:
+    """Find concepts and sources; `options` are the fields of HybridSearch, None for unset."""
+    search = valid(HybridSearch, given({"query_text": query_text, **options}))
+    return Call("POST", "/queries/hybrid", HybridHits, json=search.model_dump(exclude_unset=True))
 
 
 def source(source_id: str) -> Call[Place]:
@@ -48,6 +55,19 @@ class SearchMethods(Sending):
         asked = {**options, "limit": limit, "ontology": _names(ontology)}
         return self._send(search_sources(query_text, **asked))
 
+    def hybrid_search(
+        self,
+        query_text: str,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        concept_limit: int = 5,
+        source_limit: int = 10,
+        **options: Any,
+    ) -> HybridHits:
+        """Find concepts, and sources also through concepts; `options` are further fields of HybridSearch."""
+        limits = {"concept_limit": concept_limit, "source_limit": source_limit}
+        return self._send(hybrid_search(query_text, **options, **limits, ontology=_names(ontology)))
+
     def source(self, source_id: str) -> Place:
         """Read a source."""
         return self._send(source(source_id))
@@ -73,6 +93,19 @@ class AsyncSearchMethods(AsyncSending):
         """Find sources by meaning, by words, or both; `options` are the further fields of SourceSearch."""
         asked = {**options, "limit": limit, "ontology": _names(ontology)}
         return await self._send(search_sources(query_text, **asked))
+
+    async def hybrid_search(
+        self,
+        query_text: str,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        concept_limit: int = 5,
+        source_limit: int = 10,
+        **options: Any,
+    ) -> HybridHits:
+        """Find concepts, and sources also through concepts; `options` are further fields of HybridSearch."""
+        limits = {"concept_limit": concept_limit, "source_limit": source_limit}
+        return await self._send(hybrid_search(query_text, **options, **limits, ontology=_names(ontology)))
 
     async def source(self, source_id: str) -> Place:
         """Read a source."""

@@ -7,13 +7,26 @@ from typing import Any
 
 from kg_api.client.call import Call, given, path_of, valid
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.similarity import GraphRequest, SimilarSearch, SimilarSources, SourceGraph
+from kg_api.models.similarity import (
+    GraphRequest,
+    SimilarDocuments,
+    SimilarDocumentSearch,
+    SimilarSearch,
+    SimilarSources,
+    SourceGraph,
+)
 
 
 def similar_sources(source_id: str, **options: Any) -> Call[SimilarSources]:
     """Find what is like a source; `options` are the fields of SimilarSearch, None for unset."""
     body = valid(SimilarSearch, given(options)).model_dump(exclude_unset=True)
     return Call("POST", path_of("queries", "sources", source_id, "similar"), SimilarSources, json=body)
+
+
+def similar_documents(document_id: str, **options: Any) -> Call[SimilarDocuments]:
+    """Find what is like a document; `options` are the fields of SimilarDocumentSearch, None for unset."""
+    body = valid(SimilarDocumentSearch, given(options)).model_dump(exclude_unset=True)
+    return Call("POST", path_of("queries", "documents", document_id, "similar"), SimilarDocuments, json=body)
 
 
 def source_graph(**options: Any) -> Call[SourceGraph]:
@@ -47,6 +60,18 @@ class SimilarityMethods(Sending):
         """Find passages that are like a source, in other documents of all ontologies."""
         return self.similar_sources(source_id, limit=limit, min_similarity=min_similarity)
 
+    def similar_documents(
+        self,
+        document_id: str,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        limit: int = 10,
+        **options: Any,
+    ) -> SimilarDocuments:
+        """Find documents that are like a document; `options`: the fields of SimilarDocumentSearch."""
+        asked = {**options, "limit": limit, "ontology": _names(ontology)}
+        return self._send(similar_documents(document_id, **asked))
+
     def source_graph(
         self,
         source_ids: Sequence[str] | None = None,
@@ -79,6 +104,18 @@ class AsyncSimilarityMethods(AsyncSending):
     ) -> SimilarSources:
         """Find passages that are like a source, in other documents of all ontologies."""
         return await self.similar_sources(source_id, limit=limit, min_similarity=min_similarity)
+
+    async def similar_documents(
+        self,
+        document_id: str,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        limit: int = 10,
+        **options: Any,
+    ) -> SimilarDocuments:
+        """Find documents that are like a document; `options`: the fields of SimilarDocumentSearch."""
+        asked = {**options, "limit": limit, "ontology": _names(ontology)}
+        return await self._send(similar_documents(document_id, **asked))
 
     async def source_graph(
         self,

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Body, Query
 from fastapi.openapi.models import Example
 
 from kg_api.graph.library import find_source
+from kg_api.models.hybrid import HybridHits, HybridSearch
 from kg_api.models.search import MAX_WINDOW, Place, SourceHits, SourceSearch
 from kg_api.models.windows import MAX_TOKEN_BUDGET, SourceWindow
 from kg_api.web.dependencies import Open, SourceId
@@ -35,6 +36,24 @@ def search_sources(
 ) -> SourceHits:
     """Give the sources that fit best, with their exact place; `degraded` says what could not be done."""
     return container.search.search(search)
+
+
+HYBRID: dict[str, Example] = {
+    "concepts and sources": {
+        "value": {"query_text": "who wrote the standard for type hints", "source_limit": 5}
+    },
+    "only through concepts, with neighbours": {
+        "value": {"query_text": "type hints", "mode": "concept", "expand_context": True, "window_size": 1}
+    },
+}
+
+
+@router.post("/queries/hybrid", summary="Find concepts and sources together")
+def hybrid_search(
+    container: Open, search: Annotated[HybridSearch, Body(openapi_examples=HYBRID)]
+) -> HybridHits:
+    """Give the concepts that fit, and sources found by meaning, by words and through concepts."""
+    return container.hybrid.search(search)
 
 
 @router.get("/sources/{source_id}", summary="One source")

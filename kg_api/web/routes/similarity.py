@@ -7,8 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 
-from kg_api.models.similarity import GraphRequest, SimilarSearch, SimilarSources, SourceGraph
-from kg_api.web.dependencies import Open, SourceId
+from kg_api.models.similarity import (
+    GraphRequest,
+    SimilarDocuments,
+    SimilarDocumentSearch,
+    SimilarSearch,
+    SimilarSources,
+    SourceGraph,
+)
+from kg_api.web.dependencies import DocumentId, Open, SourceId
 from kg_api.web.strict_json import StrictRoute
 
 router = APIRouter(tags=["search"], route_class=StrictRoute)
@@ -17,6 +24,7 @@ SIMILAR: dict[str, Example] = {
     "in all ontologies": {"value": {"limit": 5}},
     "near-duplicates one by one": {"value": {"ontology": "handbook", "group_duplicates": False}},
 }
+DOCUMENTS: dict[str, Example] = {"in all ontologies": {"value": {"limit": 5, "pairs": 2}}}
 GRAPHS: dict[str, Example] = {
     "of an ontology": {"value": {"ontology": "handbook", "neighbours": 3, "min_similarity": 0.7}},
     "of two documents": {"value": {"documents": ["a.md", "b.md"], "across_documents_only": False}},
@@ -37,3 +45,15 @@ def similar_sources(
 ) -> SimilarSources:
     """Give passages of other documents that are like a source; near-duplicates stand together."""
     return container.similarity.similar(source_id, request)
+
+
+@router.post(
+    "/queries/documents/{document_id}/similar", summary="Which documents are like a document, and where"
+)
+def similar_documents(
+    container: Open,
+    document_id: DocumentId,
+    request: Annotated[SimilarDocumentSearch, Body(openapi_examples=DOCUMENTS)],
+) -> SimilarDocuments:
+    """Compare the sources of a document, 200 at most, with those of all others; pairs show where."""
+    return container.similarity.documents(document_id, request)

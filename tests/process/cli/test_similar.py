@@ -41,6 +41,17 @@ def test_similar_passages_are_a_table_for_people_and_the_rest_answer_for_program
     assert kg("similar", "none").returncode != 0
 
 
+def test_documents_that_are_like_a_document(kg: Kg, source: str, service: Service) -> None:
+    with KgClient(service.url) as client:
+        document = client.source(source).document_id
+    shown = kg("similar-documents", document)
+    for told in ("kitchen / copy [b].md", "¶0 - ¶0", "almost the same", "1 of 1 passages compared"):
+        assert told in shown.stdout + shown.stderr
+    given = json.loads(kg("similar-documents", document, "-o", "kitchen", "--pairs", "1", "--json").stdout)
+    assert [each["document"] for each in given["documents"]] == ["copy [b].md"]
+    assert kg("similar-documents", "none").returncode == 4
+
+
 def test_the_graph_is_its_pairs(kg: Kg, source: str) -> None:
     shown = kg("source-graph", "--neighbours", "2", "--min-similarity", "0.5")
     assert shown.returncode == 0, shown.stderr

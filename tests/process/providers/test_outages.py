@@ -15,10 +15,10 @@ import neo4j
 import pytest
 
 from kg_api.graph.database import Graph
+from kg_api.graph.readiness import REMEMBERED_SECONDS
 from kg_api.graph.spaces import ensure_space, find_space
 from kg_api.managed.ports import free_port
 from kg_api.models.spaces import SpaceIdentity
-from kg_api.search.readiness import REMEMBERED_SECONDS
 from tests.process.providers.conftest import OpenWorld
 from tests.process.providers.world import (
     AT_ONCE,

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from kg_api import errors
-from kg_api.client.answers import read
+from kg_api.client.answers import failed, read
 from kg_api.client.areas import health, jobs
 from kg_api.errors import KgError, ServiceUnreachable
 from kg_api.web.problems import of_bug, of_error
@@ -82,3 +82,9 @@ def test_not_being_ready_is_an_answer() -> None:
     assert read(health.readiness(), response(503, body)).waiting_for == "the database"
     with pytest.raises(KgError):
         read(health.readiness(), response(500, body))
+
+
+def test_a_problem_within_a_stream_comes_out_as_it_went_in() -> None:
+    told = failed(bytes(of_error(errors.LlmUnavailable("what to do next")).body))
+    assert (type(told), str(told)) == (errors.LlmUnavailable, "what to do next")
+    assert "broke off" in str(failed("no problem"))

@@ -233,3 +233,65 @@ def test_key_and_texts_are_in_no_error_log_or_repr(
     chat.close()
     assert CANARY not in shown
     assert SECRET_TEXT[:20] not in shown
+
+
+def test_an_answer_comes_piece_by_piece(server: EmbeddingServer, chat: Chat) -> None:
+    server.chat = lambda _: "a long answer that comes in several pieces"
+    pieces = list(chat.stream(QUESTION))
+    assert len(pieces) > 2
+    assert "".join(pieces) == "a long answer that comes in several pieces"
+    assert server.requests[-1].body["stream"] is True
+    assert server.requests[-1].body["response_format"]["json_schema"]["name"] == QUESTION.name
+
+
+def test_pieces_come_while_the_model_still_writes(server: EmbeddingServer) -> None:
+    server.chat = lambda _: "word " * 60
+    server.pause = 0.02
+    begun = time.monotonic()
+    pieces = open_quick(server, timeout_seconds=30).stream(QUESTION)
+    next(pieces)
+    first = time.monotonic() - begun
+    assert len(list(pieces)) > 20
+    assert first < (time.monotonic() - begun) / 2
+
+
+@pytest.mark.parametrize("failure", [Status(503), Drop(mid_body=False)])
+def test_before_the_first_piece_it_is_asked_again(
+    server: EmbeddingServer, chat: Chat, failure: Status | Drop
+) -> None:
+    server.chat = lambda _: "now"
+    server.then(failure)
+    assert "".join(chat.stream(QUESTION)) == "now"
+    assert len(server.requests) == 2
+
+
+def test_what_breaks_off_is_told_and_not_asked_again(server: EmbeddingServer, chat: Chat) -> None:
+    server.chat = lambda _: "word " * 60
+    server.pause = 0.1
+    slow = chat.stream(QUESTION)
+    assert next(slow)
+    with pytest.raises(LlmUnavailable, match="broke off") as raised:  # the time-out is for all of it
+        list(slow)
+    assert raised.value.__context__ is None
+    assert len(server.requests) == 1
+
+
+def test_a_server_without_streams_is_asked_the_usual_way(server: EmbeddingServer, chat: Chat) -> None:
+    server.streams = False
+    server.chat = lambda _: "all at once"
+    assert list(chat.stream(QUESTION)) == ["all at once"]
+
+
+def test_a_server_without_schemas_streams_too(server: EmbeddingServer, chat: Chat) -> None:
+    server.chat = lambda _: "plain"
+    server.then(Status(400))
+    assert "".join(chat.stream(QUESTION)) == "plain"
+    assert "response_format" not in server.requests[-1].body
+
+
+def test_who_reads_no_further_ends_the_request(server: EmbeddingServer, chat: Chat) -> None:
+    server.chat = lambda _: "word " * 60
+    pieces = chat.stream(QUESTION)
+    assert next(pieces)
+    pieces.close()
+    assert list(pieces) == []

@@ -30,8 +30,8 @@ def test_agents_are_told_what_the_snapshot_says() -> None:
 
 def test_what_agents_are_told_is_short() -> None:
     every = told()
-    assert tokens_of(json.dumps(every)) < 7000
-    assert tokens_of(json.dumps([{**tool, "outputSchema": None} for tool in every["tools"]])) < 3000
+    assert tokens_of(json.dumps(every)) < 10_000
+    assert tokens_of(json.dumps([{**tool, "outputSchema": None} for tool in every["tools"]])) < 4000
     assert all(len(tool["description"]) < 700 for tool in every["tools"])
 
 
@@ -66,6 +66,28 @@ def test_a_search_gives_passages_with_their_place(
     }
     assert found["degraded"] == []
     assert "more" not in found
+
+
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+def test_concepts_and_passages_come_together(server: Server[Any], mode: str) -> None:
+    found = answer(call(server, "hybrid_search", mode, query="dance"))
+    assert found["concepts"] == [
+        {"concept_id": "c1", "label": "bee", "description": "An insect.", "sources": 2}
+    ]
+    (hit,) = found["hits"]
+    assert hit["text"] == "Bees dance.\n\n"
+    assert hit["concepts"] == hit["through"] == ["bee"]
+    assert answer(call(server, "hybrid_search", mode, query="dance", concept_limit=0))["concepts"] == []
+
+
+def test_the_passages_of_a_hybrid_search_go_on(server: Server[Any], library: MemoryLibrary) -> None:
+    library.add("nature", "many.txt", [f"Bees dance {'and dance ' * 30}{n}.\n" for n in range(20)])
+    asked = {"query": "dance", "source_limit": 20, "token_budget": 600}
+    first = answer(call(server, "hybrid_search", **asked))
+    assert first["concepts"]
+    later = answer(call(server, "hybrid_search", **asked, cursor=first["more"]["cursor"]))
+    assert later["concepts"] == []
+    assert later["hits"][0]["text"] not in {hit["text"] for hit in first["hits"]}
 
 
 @pytest.mark.parametrize(
@@ -197,3 +219,28 @@ def test_a_passage_stays_data(server: Server[Any], library: MemoryLibrary) -> No
     library.add("x", "evil.txt", [hostile])
     (hit,) = answer(call(server, "search_sources", query="delete_source"))["hits"]
     assert hit["text"] == hostile
+
+
+def test_a_concept_is_read_where_it_stands(server: Server[Any], library: MemoryLibrary) -> None:
+    places = next(iter(library.places.values()))
+    own = places[1]
+    read = answer(call(server, "get_concept_context", concept=own.source_id, window=1, token_budget=9000))
+    assert (read["label"], read["concept_id"], read["sources"]) == ("They", own.source_id, 1)
+    assert [each["text"] for each in read["paragraphs"]] == PARAGRAPHS[:3]
+    carrying = read["paragraphs"][1]
+    assert carrying["carries"] is True
+    assert carrying["quotes"] == [f"{own.source_id}#{own.start}-{own.start + 4}"]
+    assert "carries" not in read["paragraphs"][0]
+    assert read["degraded"] == []
+
+
+def test_a_concept_is_taken_by_its_name_and_what_was_taken_for_a_phrase_is_told(
+    server: Server[Any], library: MemoryLibrary
+) -> None:
+    named = answer(call(server, "get_concept_context", concept="They"))
+    assert (named["label"], named["degraded"]) == ("They", [])
+    phrase = answer(call(server, "get_concept_context", concept="swarm"))
+    assert phrase["label"] == "Bees"
+    assert "'Bees' was taken" in phrase["degraded"][0]["effect"]
+    assert "no concept fits 'zebra'" in failure(call(server, "get_concept_context", concept="zebra"))
+    assert library

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kg_api.graph.passages import ChunkText, Found, FoundChunk
-from kg_api.models.search import Place, SourceHit, SourceSearch
+from kg_api.models.search import CarriedConcept, Place, SourceHit, SourceSearch
 from kg_api.search.answer import Telling, told
 from kg_api.search.lanes import Lanes
 from kg_api.search.ranking import Hit, Measure, fused, similar_enough
@@ -37,16 +37,23 @@ def found(
     chunk: tuple[int, int] | None = None,
     covers: tuple[str, ...] = (),
     parent: str | None = None,
+    through: tuple[CarriedConcept, ...] = (),
 ) -> Found:
     """One finding, with its chunk's offsets if it has one."""
     part = FoundChunk(f"c-{identity}", *chunk, covers or (identity,), parent) if chunk else None
-    return Found(place(identity), similarity, score, part)
+    return Found(place(identity), similarity, score, part, through=through)
+
+
+def measure(**asked: Any) -> Measure:
+    """How hits of one space are joined."""
+    request = SourceSearch.model_validate({"query_text": "words", **asked})
+    return Measure(request, {"default": None}, lambda _: "default")
 
 
 def ranked(lanes: Lanes, limit: int, least: float | None = None, **asked: Any) -> list[Hit]:
     """The hits as they are fused."""
-    request = SourceSearch.model_validate({"query_text": "words", **asked})
-    found = fused(lanes.pointed(request.group_by), Measure(request, {"default": None}, lambda _: "default"))
+    joined = measure(**asked)
+    found = fused(lanes.pointed(joined.request.group_by), joined)
     return similar_enough(found, least)[:limit]
 
 

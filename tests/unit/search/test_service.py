@@ -12,12 +12,12 @@ from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import Embedder
 from kg_api.embed.unavailable import UnavailableEmbedder
 from kg_api.errors import Conflict, InvalidInput, Unavailable
+from kg_api.graph import readiness
 from kg_api.graph.database import Graph, Row
+from kg_api.graph.readiness import IndexWatch
 from kg_api.models.search import SourceHits, SourceSearch
 from kg_api.models.spaces import ModelChoice
-from kg_api.search import readiness
 from kg_api.search.query import MAX_SCOPES
-from kg_api.search.readiness import IndexWatch
 from kg_api.search.service import SearchService
 from kg_api.spaces.probe import PROBE_TEXT
 from kg_api.spaces.registry import SpaceRegistry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from kg_api.graph.database import Graph
-from kg_api.graph.indexes import index_states
+from kg_api.graph.indexes import IndexState, index_states
 from kg_api.graph.jobs import Progress, embedding_progress
 
 REMEMBERED_SECONDS = 5.0
@@ -13,17 +13,18 @@ PROGRESS_REMEMBERED_SECONDS = 1.0
 
 
 class EmbeddingWatch:
-    """Remembers for a second which ontologies are being embedded."""
+    """Remembers for a second which ontologies are being embedded, or worked on in another way."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, kind: str = "source_embedding") -> None:
         self._graph = graph
+        self._kind = kind
         self._read_at = float("-inf")
         self._progress: dict[str, Progress] = {}
 
     def read(self) -> dict[str, Progress]:
         """How far each is, by ontology."""
         if time.monotonic() - self._read_at > PROGRESS_REMEMBERED_SECONDS:
-            self._progress = embedding_progress(self._graph)
+            self._progress = embedding_progress(self._graph, self._kind)
             self._read_at = time.monotonic()
         return self._progress
 
@@ -34,16 +35,19 @@ class IndexWatch:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._read_at = float("-inf")
-        self._missing: dict[str, str] = {}
+        self._states: dict[str, IndexState | None] = {}
 
     def populating(self, *names: str) -> dict[str, str]:
         """Those of the named indexes that are not online, each with its state as a person reads it."""
-        if time.monotonic() - self._read_at > REMEMBERED_SECONDS:
-            states = index_states(self._graph)
-            self._missing = {
-                name: f"{state.state.lower()}, {state.percent:.0f} % populated"
-                for name, state in states.items()
-                if not state.online
-            } | {name: "not there" for name in names if name not in states}
+        too_old = time.monotonic() - self._read_at > REMEMBERED_SECONDS
+        if too_old or not self._states.keys() >= set(names):
+            self._states = {**dict.fromkeys(names), **index_states(self._graph)}
             self._read_at = time.monotonic()
-        return {name: self._missing[name] for name in names if name in self._missing}
+        told = {name: _told(self._states.get(name)) for name in names}
+        return {name: state for name, state in told.items() if state is not None}
+
+
+def _told(state: IndexState | None) -> str | None:
+    if state is None:
+        return "not there"
+    return None if state.online else f"{state.state.lower()}, {state.percent:.0f} % populated"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
@@ -17,7 +17,9 @@ MAX_TERMS = 64
 SCOPES_A_QUERY = 450
 """64 words, in two forms each, in four fields, and 450 scopes: 962 clauses of the 1,024 that are allowed."""
 FIELDS = {"full_text": 1.0, "heading": 1.0, "title": 1.0, "document": 0.5}
-"""The fields that are searched and their weights."""
+"""The fields of sources that are searched and their weights."""
+CONCEPT_FIELDS = {"label": 2.0, "search_terms": 1.0, "description": 0.5}
+"""Those of concepts: what a concept is called says more than what is said of it."""
 
 
 def _extending() -> str:
@@ -48,7 +50,10 @@ def terms(text: str) -> list[str]:
 
 
 def lucene_queries(
-    words: Sequence[str], ontologies: Sequence[str] | None = None, document_ids: Sequence[str] | None = None
+    words: Sequence[str],
+    ontologies: Sequence[str] | None = None,
+    document_ids: Sequence[str] | None = None,
+    fields: Mapping[str, float] = FIELDS,
 ) -> list[str]:
     """Queries in Lucene syntax for any of the words, in some ontologies or documents only.
 
@@ -57,7 +62,7 @@ def lucene_queries(
     """
     if not words:
         return []
-    asked = _asked(words[:MAX_TERMS])
+    asked = _asked(words[:MAX_TERMS], fields)
     if document_ids is not None:
         return [f"{asked} {scope}" for scope in _scopes([*map(scope_of_document, document_ids)])]
     if ontologies is not None:
@@ -65,9 +70,9 @@ def lucene_queries(
     return [asked]
 
 
-def _asked(words: Sequence[str]) -> str:
+def _asked(words: Sequence[str], fields: Mapping[str, float]) -> str:
     forms = " ".join(_quoted(form) for word in words for form in _forms(word))
-    return f"+({' '.join(f'{name}:({forms})^{weight}' for name, weight in FIELDS.items())})"
+    return f"+({' '.join(f'{name}:({forms})^{weight}' for name, weight in fields.items())})"
 
 
 def _forms(word: str) -> list[str]:

@@ -1,0 +1,156 @@
+"""Which rule tells concepts that are one: precision and recall on labelled pairs of names, by packaged model.
+
+    python -m benchmarks.merging [--show]
+
+The pairs stand in merging_pairs.tsv: same or different, two names, and where they come from. Entities of
+musique_train100 and phrases of python_peps that are near to each other were labelled by hand, acronyms by
+whether a passage gives both forms; `made` ones are the traps that one thinks of. Same: a reader wants one
+page for both. Names are embedded alone, as concepts without a description are. --show prints what goes wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rapidfuzz import fuzz
+from rich.console import Console
+from rich.table import Table
+
+from kg_api.concepts.matching import LEAST, likeness, same
+from kg_api.concepts.spelling import alike
+from kg_api.embed.catalogue import CATALOGUE, PackagedModel
+from kg_api.embed.local import LocalEmbedder
+from kg_api.embed.packaged import ensure_packaged
+from kg_api.graph.concept_names import Text
+from kg_api.models.spaces import Contrast
+from kg_api.settings import load_settings
+from kg_api.spaces.calibration import contrast_of
+
+PAIRS = Path(__file__).with_name("merging_pairs.tsv")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two names, and whether they mean the same."""
+
+    same: bool
+    one: str
+    other: str
+    origin: str
+    likeness: float = 0.0
+
+
+Rule = Callable[[Pair], bool]
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--show", action="store_true")
+    given = arguments.parse_args()
+    rows = list[dict[str, str]]()
+    for model in CATALOGUE.values():
+        pairs = measured(model, read())
+        rows += [
+            {"model": model.spec.name, "rule": name, **scores(pairs, rule)} for name, rule in RULES.items()
+        ]
+        rows += [{"model": model.spec.name, "rule": kind, **of_kind(pairs, kind)} for kind in kinds(pairs)]
+        if given.show:
+            show(model.spec.name, pairs)
+    print(json.dumps(rows, indent=2))
+    table = Table(*rows[0])
+    for row in rows:
+        table.add_row(*row.values())
+    Console(width=160).print(table)
+
+
+def read() -> list[Pair]:
+    lines = (line.split("\t") for line in PAIRS.read_text("utf-8").splitlines())
+    return [Pair(label == "same", one, other, origin) for label, one, other, origin in lines]
+
+
+def measured(model: PackagedModel, pairs: Sequence[Pair]) -> list[Pair]:
+    embedder = LocalEmbedder(ensure_packaged(model, load_settings().cache), model.spec)
+    contrast: Contrast = contrast_of(embedder)
+    one = embedder.embed_passages([pair.one for pair in pairs])
+    other = embedder.embed_passages([pair.other for pair in pairs])
+    cosines: list[float] = np.sum(one * other, axis=1).tolist()
+    return [
+        Pair(pair.same, pair.one, pair.other, pair.origin, likeness(cosine, contrast))
+        for pair, cosine in zip(pairs, cosines, strict=True)
+    ]
+
+
+def by_rules(pair: Pair) -> bool:
+    return same(Text(pair.one), Text(pair.other), pair.likeness) is not None
+
+
+def by_vector(least: float) -> Rule:
+    return lambda pair: pair.likeness >= least
+
+
+def by_letters(least: float) -> Rule:
+    return lambda pair: fuzz.ratio(pair.one.casefold(), pair.other.casefold()) >= least
+
+
+def by_both(letters: float, least: float) -> Rule:
+    return lambda pair: by_letters(letters)(pair) and by_vector(least)(pair)
+
+
+RULES: dict[str, Rule] = {
+    "kg": by_rules,
+    "kg's spelling alone": lambda pair: alike(pair.one, pair.other) is not None,
+    "likeness >= 0.90": by_vector(0.90),
+    "likeness >= 0.95": by_vector(0.95),
+    "letters >= 90": by_letters(90),
+    "letters >= 90 and likeness >= 0.90": by_both(90, 0.90),
+    "letters >= 95 and likeness >= 0.95": by_both(95, 0.95),
+}
+
+
+def scores(pairs: Iterable[Pair], rule: Rule) -> dict[str, str]:
+    told = [(rule(pair), pair.same) for pair in pairs]
+    right, merged, true = (
+        sum(map(all, told)),
+        sum(found for found, _ in told),
+        sum(same for _, same in told),
+    )
+    share = f"{100 * right / merged:.1f}" if merged else "-"
+    return {
+        "merged": str(merged),
+        "wrong": str(merged - right),
+        "precision": share,
+        "recall": f"{100 * right / true:.1f}",
+    }
+
+
+def kinds(pairs: Iterable[Pair]) -> list[str]:
+    return sorted({kind for pair in pairs if (kind := alike(pair.one, pair.other))})
+
+
+def of_kind(pairs: Iterable[Pair], kind: str) -> dict[str, str]:
+    return scores([pair for pair in pairs if alike(pair.one, pair.other) == kind], by_rules)
+
+
+def show(model: str, pairs: Iterable[Pair]) -> None:
+    for pair in pairs:
+        if by_rules(pair) != pair.same:
+            kind = alike(pair.one, pair.other)
+            least = f" (of {LEAST[kind]})" if kind else ""
+            print(
+                model,
+                "missed" if pair.same else "WRONG",
+                pair.one,
+                "|",
+                pair.other,
+                kind,
+                f"{pair.likeness:.2f}{least}",
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,7 @@
+// How many concepts of an ontology are not embedded as they should be.
+MATCH (c:Concept)
+WHERE c.ontology = $ontology AND c.concept_id > ''
+  AND (NOT coalesce(c[$mark_property], '') IN [$mark + ':' + c.text_hash, $refused + ':' + c.text_hash]
+    OR c[$time_property] < $forced_at)
+  AND ($selection = 'due' OR ($selection = 'missing') = (coalesce(c[$mark_property], c[$answering_property]) IS NULL))
+RETURN count(c) AS due

@@ -1,0 +1,12 @@
+// The next concepts of an ontology, in the order of their ids, that are not embedded as they should be: in this space,
+// with the text that they have now.
+MATCH (c:Concept)
+USING INDEX c:Concept(ontology, concept_id)
+WHERE c.ontology = $ontology AND c.concept_id > $after
+WITH c ORDER BY c.ontology, c.concept_id
+WHERE (NOT coalesce(c[$mark_property], '') IN [$mark + ':' + c.text_hash, $refused + ':' + c.text_hash]
+    OR c[$time_property] < $forced_at)
+  AND ($selection = 'due' OR ($selection = 'missing') = (coalesce(c[$mark_property], c[$answering_property]) IS NULL))
+RETURN c.concept_id AS concept_id, c.label AS label, c.description AS description, c.search_terms AS search_terms,
+       c.text_hash AS text_hash
+LIMIT $limit

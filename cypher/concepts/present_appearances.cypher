@@ -1,0 +1,5 @@
+// Which concepts some sources carry.
+UNWIND $source_ids AS id
+MATCH (s:Source {source_id: id})<-[a:APPEARS_IN]-(c:Concept)
+RETURN s.source_id AS source_id, c.concept_id AS concept_id, a.confidence AS confidence, a.verified AS verified,
+       a.extracted_with AS extracted_with

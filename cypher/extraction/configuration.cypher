@@ -1,0 +1,6 @@
+// How concepts are extracted from ontologies, as it was set, and what that has cost so far.
+MATCH (o:Ontology)
+WHERE $names IS NULL OR o.name IN $names
+RETURN o.name AS ontology, o.extraction AS extraction, coalesce(o.extraction_spent, 0.0) AS spent,
+       coalesce(o.paused, false) OR coalesce(o.extraction_paused, false) AS paused
+ORDER BY ontology

@@ -1,0 +1,24 @@
+// How far extraction from an ontology is by an extractor's mark, and what there is of all its concepts.
+CALL () {
+  MATCH (s:Source)
+  WHERE s.ontology = $ontology
+  RETURN count(s) AS total,
+         sum(CASE WHEN s.extracted_with = $mark AND s.not_extracted_because IS NULL THEN 1 ELSE 0 END) AS extracted,
+         sum(CASE WHEN s.extracted_with = $mark AND s.not_extracted_because IS NOT NULL THEN 1 ELSE 0 END) AS refused
+}
+CALL () {
+  MATCH (c:Concept)
+  WHERE c.ontology = $ontology
+  RETURN count(c) AS concepts
+}
+CALL () {
+  MATCH (c:Concept)-[:EVIDENCED_BY]->(i:Instance)
+  WHERE c.ontology = $ontology
+  RETURN count(i) AS quotes
+}
+CALL () {
+  MATCH (c:Concept)-[r:RELATED_TO]->()
+  WHERE c.ontology = $ontology
+  RETURN count(r) AS relations
+}
+RETURN total, extracted, refused, concepts, quotes, relations

@@ -1,0 +1,55 @@
+// The sources that concepts lead to. Concepts are given, each with a weight, and sources whose concepts share the
+// source's weight among them; a concept hands its weight on to those it is related to. One in many sources says less
+// of each, so its weight is divided by the root of their number; one with very many relationships hands nothing on,
+// and one in very many sources leads nowhere, so that no search walks the whole graph.
+CALL () {
+  UNWIND $seeds AS seed
+  MATCH (c:Concept {concept_id: seed.concept_id})
+  RETURN c, seed.weight AS weight
+  UNION ALL
+  UNWIND $passages AS passage
+  MATCH (s:Source {source_id: passage.source_id})
+  MATCH (s)<-[:APPEARS_IN]-(c:Concept)
+  RETURN c, passage.weight / sqrt(COUNT { (s)<-[:APPEARS_IN]-() }) AS weight
+}
+WITH c, sum(weight) AS weight ORDER BY weight DESC, c.concept_id LIMIT $most_concepts
+CALL (c, weight) {
+  RETURN c AS near, weight AS share
+  UNION ALL
+  WITH c, weight
+  WHERE COUNT { (c)-[:RELATED_TO]-() } <= $most_related
+  WITH weight, COLLECT { MATCH (c)-[:RELATED_TO]-(other:Concept) WHERE other <> c RETURN DISTINCT other } AS others
+  UNWIND others AS other
+  RETURN other AS near, weight / sqrt(size(others)) AS share
+}
+WITH near, sum(share) AS weight, COUNT { (near)-[:APPEARS_IN]->() } AS carriers
+WHERE carriers <= $most_sources
+WITH near, weight / sqrt(carriers) AS weight ORDER BY weight DESC, near.concept_id LIMIT $most_concepts
+MATCH (near)-[:APPEARS_IN]->(s:Source)
+WHERE ($ontologies IS NULL OR s.ontology IN $ontologies)
+  AND ($document_ids IS NULL OR s.document_id IN $document_ids)
+WITH s, near, weight ORDER BY weight DESC, near.concept_id
+WITH s, sum(weight) AS score, collect({concept_id: near.concept_id, label: near.label})[..$most_told] AS through
+ORDER BY score DESC, s.source_id LIMIT $limit
+WITH s, score, through, coalesce($spaces[s.ontology], 'default') AS space
+WITH s, score, through, space, $vectors[space] AS asked, $properties[space] AS property
+WITH s, score, through, asked, property, CASE WHEN s[property] IS NULL THEN COLLECT {
+       MATCH (c:Chunk)-[:CHUNK_OF]->(s) WHERE c.space = space AND c[property] IS NOT NULL
+       WITH c, CASE WHEN asked IS NULL THEN 0.0
+                    ELSE 2 * vector.similarity.cosine(c[property], asked) - 1 END AS near
+       ORDER BY near DESC, c.chunk_id LIMIT 1
+       OPTIONAL MATCH (c)-[:CHILD_OF]->(parent:Chunk)
+       RETURN {
+         chunk_id: c.chunk_id, offset: c.offset, end_offset: c.end_offset, near: near, parent_id: parent.chunk_id,
+         covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
+       }
+     }[0] END AS chunk
+RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
+       s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.full_text AS full_text,
+       chunk.chunk_id AS chunk_id, chunk.offset AS offset, chunk.end_offset AS end_offset, chunk.covers AS covers,
+       chunk.parent_id AS parent_id, through,
+       CASE WHEN asked IS NULL THEN null
+            WHEN chunk IS NOT NULL THEN chunk.near
+            WHEN s[property] IS NOT NULL THEN 2 * vector.similarity.cosine(s[property], asked) - 1 END AS similarity,
+       asked IS NOT NULL AS asked, score
+ORDER BY score DESC, source_id

@@ -1,0 +1,96 @@
+"""What is shown to the language model: hits that are near enough, and what is around them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kg_api.graph.spaces import Space
+from kg_api.models.answering import AnswerRequest, Shown
+from kg_api.models.augment import Threshold
+from kg_api.models.identity import digest
+from kg_api.models.search import ContextWindow, Place, SourceHit, SourceHits
+from kg_api.search.fusion import LEAST_GAP, USUAL
+
+SHARE = 0.6
+"""Of the way from what unrelated texts have to what questions have with their answers.
+
+Measured with 180 questions on three corpora (XQuAD, MuSiQue, product documentation): the passage with the
+answer passes for 99 % (bge-small, MiniLM) and 94 % (e5-small); of questions put to a corpus about something
+else 64, 77 and 94 % find nothing.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """Hits that are near enough, and how many are not."""
+
+    hits: list[SourceHit]
+    below_similarity: int
+    without_vector: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A source as it is shown."""
+
+    name: str
+    """Its id in the question: it cannot be counted out, so a model that loses count is seen."""
+    place: Place
+
+
+def threshold_of(space: Space, request: AnswerRequest) -> Threshold:
+    """The least similarity in a space: what is asked for, else by what its model's cosines mean."""
+    if request.mode == "text":
+        return Threshold(space=space.slug, min_similarity=None, source="none")
+    if request.min_similarity is not None:
+        return Threshold(space=space.slug, min_similarity=request.min_similarity, source="request")
+    known = space.contrast if space.contrast and space.contrast.gap >= LEAST_GAP else None
+    contrast = known or USUAL
+    least = round(contrast.unrelated + SHARE * contrast.gap, 4)
+    return Threshold(space=space.slug, min_similarity=least, source="model" if known else "default")
+
+
+def passing(hits: SourceHits, thresholds: Mapping[str, Threshold], slug_of: Mapping[str, str]) -> Passing:
+    """Keep the hits that are near enough. Where the question has no vector, all are: it is told as degraded.
+
+    What concepts brought is kept beside them, whatever its own similarity.
+
+    Args:
+        hits: the best first.
+        thresholds: by space.
+        slug_of: the space of each ontology.
+    """
+
+    def is_near(hit: SourceHit) -> bool:
+        slug = hit.space or slug_of.get(hit.ontology, "")
+        least = thresholds[slug].min_similarity if slug in thresholds and slug in hits.spaces else None
+        return least is None or (hit.similarity is not None and hit.similarity >= least)
+
+    near = [is_near(hit) for hit in hits.sources]
+    kept = [hit for hit, own in zip(hits.sources, near, strict=True) if own or (any(near) and hit.through)]
+    left = [hit for hit in hits.sources if hit not in kept]
+    without = sum(hit.similarity is None for hit in left)
+    return Passing(kept, len(left) - without, without)
+
+
+def shown(windows: Sequence[ContextWindow], hits: Sequence[SourceHit]) -> list[Passage]:
+    """The sources of windows, each by itself, in the windows' order."""
+    places = {place.source_id: place for hit in hits for place in (*(hit.context or ()), hit)}
+    ids = [identity for window in windows for identity in window.source_ids]
+    return [
+        Passage(f"{number}-{digest('shown', identity)[:4]}", places[identity])
+        for number, identity in enumerate(ids, start=1)
+    ]
+
+
+def told(passages: Sequence[Passage], hits: Sequence[SourceHit]) -> list[Shown]:
+    """As the answer names them."""
+    similarity = {hit.source_id: hit.similarity for hit in hits}
+    return [
+        Shown(
+            **passage.place.model_dump(include=set(Place.model_fields) - {"full_text"}),
+            similarity=similarity.get(passage.place.source_id),
+        )
+        for passage in passages
+    ]

@@ -1,0 +1,287 @@
+"""Answering: search -> threshold -> what is shown -> language model -> statements, each proved."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+
+from kg_api.answer.passages import Passage, passing, shown, threshold_of, told
+from kg_api.answer.prompt import asked
+from kg_api.answer.statements import Proving, as_text
+from kg_api.errors import ConfigurationError, InvalidInput, LlmFailed, TooBusy
+from kg_api.graph.database import Graph
+from kg_api.graph.library import neighbours
+from kg_api.graph.spaces import Space
+from kg_api.llm.prompts import Question
+from kg_api.models.answering import (
+    AnswerCounts,
+    Answered,
+    AnswerRequest,
+    Refusal,
+    Statement,
+)
+from kg_api.models.augment import Threshold
+from kg_api.models.search import ContextWindow, Degradation, Place, SourceHit, SourceHits, SourceSearch
+from kg_api.search.service import SearchService
+from kg_api.search.timing import Stopwatch
+from kg_api.search.windows import merged_windows
+from kg_api.spaces.counting import token_counter
+from kg_api.spaces.plans import Known, PlanWatch
+from kg_api.spaces.registry import SpaceRegistry
+
+log = structlog.get_logger()
+
+MOST_AT_ONCE = 12
+"""Answers that are written at the same time in one process: each holds a thread for as long."""
+REASONS: dict[Refusal, str] = {
+    "nothing_found": "no passage was found",
+    "nothing_similar": "no passage is similar enough to the question; a lower min_similarity takes more",
+    "not_in_passages": "the passages that were found do not answer the question",
+    "no_valid_citation": "the language model proved none of its statements by a quote from the passages",
+}
+
+
+class Model(Protocol):
+    """What writes the answers; `LanguageModel` is one."""
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        ...
+
+    def stream(self, question: Question) -> Generator[str]:
+        """Give what it writes, piece by piece."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What there is to answer from."""
+
+    request: AnswerRequest
+    model: str
+    hits: list[SourceHit]
+    passages: list[Passage]
+    thresholds: list[Threshold]
+    counts: AnswerCounts
+    degraded: list[Degradation]
+    watch: Stopwatch
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why nobody is asked."""
+        if self.passages:
+            return None
+        return "nothing_similar" if self.counts.found else "nothing_found"
+
+
+class Writing:
+    """An answer that is being written: statements as they come, at last the whole.
+
+    It counts as being written until it is closed.
+    """
+
+    def __init__(self, events: Generator[Statement | Answered], release: Callable[[], None]) -> None:
+        self._events = events
+        self._release = ExitStack()
+        self._release.callback(release)
+
+    def __iter__(self) -> Iterator[Statement | Answered]:
+        return self._events
+
+    def next(self) -> Statement | Answered | None:
+        """The next event; None behind the last."""
+        return next(self._events, None)
+
+    def close(self) -> None:
+        """Ask the language model for nothing more. Closing twice is no error."""
+        with self._release:
+            self._events.close()
+
+
+class AnswerService:
+    """Answers questions from passages, with citations."""
+
+    def __init__(self, graph: Graph, spaces: SpaceRegistry, search: SearchService, model: Model) -> None:
+        self._graph = graph
+        self._spaces = spaces
+        self._search = search
+        self._model = model
+        self._plans = PlanWatch(graph)
+        self._places = threading.BoundedSemaphore(MOST_AT_ONCE)
+
+    def answer(self, request: AnswerRequest) -> Answered:
+        """Answer a question.
+
+        Raises:
+            InvalidInput: there is no language model, or see `SearchService.search`.
+            TooBusy: so many answers are being written that no more are begun.
+            Unavailable: no lane of the search can answer, or the language model cannot.
+            LlmFailed, ConfigurationError: the language model cannot be used.
+        """
+        with closing(self.begin(request)) as writing:
+            for event in writing:
+                if isinstance(event, Answered):
+                    return event
+        raise LlmFailed("the answer has no end")
+
+    def begin(self, request: AnswerRequest) -> Writing:
+        """Search, and give what then comes; close it.
+
+        Raises:
+            As `answer`; what is given raises what concerns the language model.
+        """
+        self._take()
+        try:
+            retrieved = self._retrieved(request)
+        except BaseException:
+            self._places.release()
+            raise
+        return Writing(self._written(retrieved), self._places.release)
+
+    def _retrieved(self, request: AnswerRequest) -> Retrieved:
+        watch = Stopwatch()
+        name = self._model_name()
+        known = self._plans.known(request.ontologies or ())
+        with watch.stage("search"):
+            found = self._search.search(_search(request))
+        slugs, thresholds = _thresholds(request, known)
+        near = passing(found, thresholds, slugs)
+        asked_in = [thresholds[slug] for slug in found.spaces if slug in thresholds]
+        with watch.stage("context"):
+            windows, tokens, beyond, notes = self._windows(near.hits, request, known)
+        passages = shown(windows, near.hits)
+        counts = AnswerCounts(
+            found=len(found.sources),
+            below_similarity=near.below_similarity,
+            without_vector=near.without_vector,
+            beyond_budget=beyond,
+            passages=len(near.hits) - beyond,
+            shown=len(passages),
+            tokens=tokens,
+            statements=0,
+        )
+        degraded = [*found.degraded, *_unmeasured(request, found), *notes]
+        return Retrieved(request, name, near.hits, passages, asked_in, counts, degraded, watch)
+
+    def _model_name(self) -> str:
+        try:
+            return self._model.name
+        except ConfigurationError as error:
+            raise InvalidInput(f"answers need a language model, for the service: {error}") from error
+
+    def _windows(
+        self, hits: list[SourceHit], request: AnswerRequest, known: Known
+    ) -> tuple[list[ContextWindow], int, int, list[Degradation]]:
+        """What is around the hits, within the budget; its tokens, the hits left out, and notes."""
+        if not hits:
+            return [], 0, 0, []
+        places: dict[str, Place] = {hit.source_id: hit for hit in hits}
+        around = neighbours(self._graph, [*places.values()], request.window_size)
+        for hit in hits:
+            hit.context = around[hit.source_id]
+        standing = known.standings.get(hits[0].ontology)
+        counter = token_counter(self._spaces.of(standing.answering.space if standing else known.new))
+        windows, beyond = merged_windows(hits, counter, request.token_budget)
+        notes = [counter.problem] if counter.problem else []
+        if beyond:
+            notes.append(f"token_budget: there is no room for {beyond} of the passages")
+        told_of = [Degradation(part="windows", effect=note) for note in notes]
+        return windows, sum(window.tokens for window in windows), beyond, told_of
+
+    def _written(self, retrieved: Retrieved) -> Generator[Statement | Answered]:
+        """Statements as they come, at last the whole answer."""
+        proving = Proving(retrieved.passages)
+        statements: list[Statement] = []
+        if retrieved.refusal is None:
+            with retrieved.watch.stage("write"), closing(self._pieces(retrieved)) as pieces:
+                for statement in proving.statements(pieces):
+                    statements.append(statement)
+                    yield statement
+        yield _answered(retrieved, proving, statements)
+
+    def _pieces(self, retrieved: Retrieved) -> Generator[str]:
+        return self._model.stream(asked(retrieved.request.question, retrieved.passages))
+
+    def _take(self) -> None:
+        if not self._places.acquire(blocking=False):
+            raise TooBusy(
+                f"{MOST_AT_ONCE} answers are being written at this moment; try again in a few seconds"
+            )
+
+
+def _answered(retrieved: Retrieved, proving: Proving, statements: list[Statement]) -> Answered:
+    counts = retrieved.counts.model_copy(
+        update={
+            "statements": len(statements),
+            "without_citation": proving.without_citation,
+            "refused_citations": proving.refused_citations,
+        }
+    )
+    refusal = None if statements else retrieved.refusal or _unproved(proving)
+    timings = retrieved.watch.milliseconds()
+    log.info("answered", refusal=refusal, model=retrieved.model, **counts.model_dump(), ms=timings["total"])
+    return Answered(
+        question=retrieved.request.question,
+        answered=refusal is None,
+        text=as_text(statements),
+        refusal=refusal,
+        reason=_reason(refusal, retrieved),
+        statements=statements,
+        citations=proving.citations,
+        sources=told(retrieved.passages, retrieved.hits),
+        thresholds=retrieved.thresholds,
+        counts=counts,
+        model=retrieved.model,
+        degraded=retrieved.degraded,
+        timings_ms=timings,
+    )
+
+
+def _unproved(proving: Proving) -> Refusal:
+    return "no_valid_citation" if proving.without_citation else "not_in_passages"
+
+
+def _reason(refusal: Refusal | None, retrieved: Retrieved) -> str | None:
+    if refusal is None:
+        return None
+    counts = retrieved.counts
+    if refusal == "nothing_similar" and counts.beyond_budget:
+        return "the best passage alone is longer than token_budget; raise it"
+    if refusal == "nothing_similar" and not counts.below_similarity:
+        return "the passages that were found are not embedded yet; ask again when they are, or by mode text"
+    return REASONS[refusal]
+
+
+def _search(request: AnswerRequest) -> SourceSearch:
+    return SourceSearch(
+        query_text=request.question,
+        ontology=request.ontology,
+        documents=request.documents,
+        mode=request.mode,
+        limit=request.limit,
+        rerank=request.rerank,
+        hyde=request.hyde,
+        concepts=request.concepts,
+    )
+
+
+def _thresholds(request: AnswerRequest, known: Known) -> tuple[dict[str, str], dict[str, Threshold]]:
+    """The space of each ontology, and what is similar enough in each space."""
+    spaces: dict[str, Space] = {name: each.answering.space for name, each in known.standings.items()}
+    slugs = {name: space.slug for name, space in spaces.items()}
+    every = {space.slug: space for space in (*spaces.values(), known.new)}
+    return slugs, {slug: threshold_of(space, request) for slug, space in every.items()}
+
+
+def _unmeasured(request: AnswerRequest, found: SourceHits) -> list[Degradation]:
+    """Say that there was no threshold where the question could not be embedded."""
+    if request.mode == "text" or found.spaces or not found.sources:
+        return []
+    effect = "the question has no vector: no least similarity was applied to what words found"
+    return [Degradation(part="vectors", effect=effect)]

@@ -1,0 +1,103 @@
+"""Reading what a language model writes: only what it can prove is taken. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
+
+from kg_api.answer.passages import Passage
+from kg_api.extract.quotes import find_quote
+from kg_api.llm.replies import line, objects
+from kg_api.models.answering import Citation, Statement
+
+MOST_STATEMENTS = 50
+MOST_QUOTES = 20
+"""Of a statement so many are looked at."""
+LONGEST_STATEMENT = 2000
+LEAST_QUOTE = 8
+"""Letters and digits of a quote, unless it is all of the passage: a word or two prove nothing."""
+LEAST_SCORE = 0.95
+"""Likeness of a quote to the words of the passage: less lets "ten" pass for "twenty"."""
+LEAST_UNSPACED = 4
+"""Of a quote in a script that writes several characters a word as one."""
+_OF_PLACE = {"source_id", "ontology", "document", "document_id", "paragraph", "heading"}
+_MARK = re.compile(r"\s*\[[^\[\]\s]*#\d+-\d+\]|\s*\[\d{1,3}(?:-[0-9a-f]{4})?\]")
+"""A citation that the model writes into its text: only those that were checked are to be seen."""
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+class Proving:
+    """Turns an answer's objects into statements with citations, and counts what it leaves out."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._passages = {passage.name: passage for passage in passages}
+        self.citations: list[Citation] = []
+        """All so far, by number."""
+        self.without_citation = 0
+        self.refused_citations = 0
+
+    def statements(self, pieces: Iterable[str]) -> Iterator[Statement]:
+        """Give each statement as soon as it is whole and proved."""
+        for number, item in enumerate(objects(pieces)):
+            if number == MOST_STATEMENTS:
+                return
+            if (proved := self._proved(item)) is not None:
+                yield proved
+
+    def _proved(self, item: dict[str, Any]) -> Statement | None:
+        text = line(_MARK.sub("", line(item.get("text"), LONGEST_STATEMENT)), LONGEST_STATEMENT)
+        if not text:
+            return None
+        found = [self._citation(quote) for quote in _listed(item.get("quotes"))[:MOST_QUOTES]]
+        self.refused_citations += sum(each is None for each in found)
+        cited = {each.number: each for each in found if each is not None}
+        if not cited:
+            self.without_citation += 1
+            return None
+        return Statement(text=text, citations=list(cited.values()))
+
+    def _citation(self, given: object) -> Citation | None:
+        entry = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+        passage, quote = self._passages.get(str(entry.get("id"))), entry.get("quote")
+        if passage is None or not isinstance(quote, str):
+            return None
+        found = find_quote(passage.place.full_text, quote)
+        if (
+            found is None
+            or found.score < LEAST_SCORE
+            or not _says_enough(found.text, passage.place.full_text)
+        ):
+            return None
+        start = passage.place.start + found.start
+        end = passage.place.start + found.end
+        return self._numbered(passage, start, end, found.text, found.score)
+
+    def _numbered(self, passage: Passage, start: int, end: int, quote: str, score: float) -> Citation:
+        name = f"{passage.place.source_id}#{start}-{end}"
+        known = next((each for each in self.citations if each.citation == name), None)
+        if known is not None:
+            return known
+        place = passage.place.model_dump(include=_OF_PLACE)
+        number = len(self.citations) + 1
+        made = Citation(**place, number=number, citation=name, start=start, end=end, quote=quote, score=score)
+        self.citations.append(made)
+        return made
+
+
+def as_text(statements: Sequence[Statement]) -> str:
+    """The statements as one text, each with the citations behind it."""
+    return " ".join(
+        f"{each.text} {''.join(f'[{cited.citation}]' for cited in each.citations)}" for each in statements
+    )
+
+
+def _says_enough(quote: str, passage: str) -> bool:
+    if quote.strip() == passage.strip():
+        return True
+    letters = sum(character.isalnum() for character in quote)
+    return letters >= (LEAST_UNSPACED if _UNSPACED.search(quote) else LEAST_QUOTE)
+
+
+def _listed(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []

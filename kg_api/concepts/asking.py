@@ -1,0 +1,72 @@
+"""A question for concepts: where it is looked for, and its vector in each space."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kg_api.errors import InvalidInput
+from kg_api.graph.concept_lanes import Meaning
+from kg_api.graph.jobs import Progress
+from kg_api.graph.spaces import Space
+from kg_api.models.search import Degradation
+from kg_api.spaces.open_space import FAULTS
+from kg_api.spaces.plans import Known
+from kg_api.spaces.registry import SpaceRegistry
+
+MOST_TOLD = 10
+EXTRACTION = "sources are read for concepts; what is not read has none"
+EMBEDDING = "concepts are embedded; what is not embedded is found by words only"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the lanes are asked."""
+
+    ontologies: list[str]
+    """Those there are of those that were asked for."""
+    meanings: list[Meaning]
+    degraded: list[Degradation] = field(default_factory=list[Degradation])
+
+
+def question(text: str, wanted: Sequence[str] | None, known: Known, spaces: SpaceRegistry) -> Question:
+    """Embed a question once in each space that answers for one of its ontologies.
+
+    Args:
+        text: what is looked for.
+        wanted: ontologies to look into; None: all. One that is not there finds nothing, and is told.
+        known: all ontologies.
+        spaces: the models.
+    """
+    standings = known.standings
+    names = [name for name in (standings if wanted is None else dict.fromkeys(wanted)) if name in standings]
+    asked = Question(names, [], _unknown([name for name in wanted or () if name not in standings]))
+    by_space: dict[str, tuple[Space, list[str]]] = {}
+    for name in names:
+        space = standings[name].answering.space
+        by_space.setdefault(space.slug, (space, []))[1].append(name)
+    for space, ontologies in by_space.values():
+        try:
+            vector = spaces.of(space).embed_query(text)
+        except (*FAULTS, InvalidInput) as error:  # a provider may refuse what is a fine question to full text
+            effect = f"the question could not be embedded ({error}): concepts were searched by words only"
+            asked.degraded.append(Degradation(part="embedding", effect=effect))
+        else:
+            asked.meanings.append(Meaning(space, vector, ontologies))
+    return asked
+
+
+def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], what: str) -> list[Degradation]:
+    """How far some work is in each of some ontologies, where it goes on."""
+    waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MOST_TOLD]
+    return [
+        Degradation(part="concepts", effect=f"{name}: {at.done} of {at.total} {what}") for name, at in waiting
+    ]
+
+
+def _unknown(names: Sequence[str]) -> list[Degradation]:
+    if not names:
+        return []
+    told = ", ".join(map(repr, names[:MOST_TOLD]))
+    effect = f"there is no ontology {told}: nothing can be found in it"
+    return [Degradation(part="query", effect=effect)]

@@ -1,0 +1,126 @@
+"""Finding concepts: by meaning, by words and by name, joined by reciprocal rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kg_api.errors import Unavailable
+from kg_api.graph.concept_lanes import (
+    WORDS_INDEX,
+    FoundConcept,
+    Meaning,
+    concepts_by_name,
+    concepts_by_text,
+    concepts_by_vector,
+    has_concepts,
+)
+from kg_api.graph.database import Graph
+from kg_api.graph.fulltext import CONCEPT_FIELDS, MAX_TERMS, lucene_queries, terms
+from kg_api.models.concepts import ConceptHit
+from kg_api.models.identity import name_id
+from kg_api.models.search import Degradation
+
+RRF_K = 60
+"""As for sources: a hit's score is the sum of 1 / (60 + rank) over the lanes that found it."""
+LANE_DEPTH = 50
+"""How many of each lane are joined, at least."""
+NOTHING_WAITS: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundConcepts:
+    """What was found, the best first, and what could not be done."""
+
+    concepts: list[ConceptHit]
+    degraded: list[Degradation] = field(default_factory=list[Degradation])
+
+
+def find_concepts(
+    graph: Graph,
+    query_text: str,
+    meanings: Sequence[Meaning],
+    ontologies: Sequence[str],
+    limit: int,
+    *,
+    populating: Mapping[str, str] = NOTHING_WAITS,
+) -> FoundConcepts:
+    """Find the concepts that fit a question best.
+
+    Args:
+        graph: where they are.
+        query_text: the question; empty: only its vectors are asked.
+        meanings: its vector in each space that is searched; a space without one is searched by words.
+        ontologies: where to look; those that are not there find nothing.
+        limit: most concepts.
+        populating: indexes that are not online, with their state; they are not asked.
+
+    Raises:
+        Unavailable: no index that could answer is online.
+    """
+    depth = max(LANE_DEPTH, 2 * limit)
+    usable = [each for each in meanings if each.space.concept_index_name not in populating]
+    lanes = [concepts_by_vector(graph, each, depth) for each in usable]
+    words = terms(query_text)
+    if WORDS_INDEX not in populating:
+        queries = lucene_queries(words, ontologies, fields=CONCEPT_FIELDS)
+        lanes.append(concepts_by_text(graph, queries, usable, depth))
+    elif not usable:
+        raise Unavailable("the indexes of concepts are still being filled; try again in a moment")
+    names = [name_id(ontology, query_text) for ontology in ontologies] if query_text.strip() else []
+    lanes.append(concepts_by_name(graph, names, usable, depth))
+    hits = _fused(lanes, usable)[:limit]
+    told = _told(meanings, words, lanes, populating)
+    if not hits and ontologies and not has_concepts(graph, ontologies):
+        effect = (
+            "there are no concepts yet where it was searched; `kg admin concepts status` says how far it is"
+        )
+        told = [*told, Degradation(part="concepts", effect=effect)]
+    return FoundConcepts(hits, list(told))
+
+
+def _fused(lanes: Sequence[Sequence[FoundConcept]], meanings: Sequence[Meaning]) -> list[ConceptHit]:
+    """Each concept once, by the sum of its reciprocal ranks; equal ones by similarity, sources and id."""
+    spaces = {name: each.space.slug for each in meanings for name in each.ontologies}
+    scores: dict[str, float] = {}
+    first: dict[str, FoundConcept] = {}
+    for lane in lanes:
+        for rank, found in enumerate(lane, start=1):
+            identity = found.concept.concept_id
+            scores[identity] = scores.get(identity, 0.0) + 1 / (RRF_K + rank)
+            first.setdefault(identity, found)
+    hits = [
+        ConceptHit(
+            **found.concept.model_dump(),
+            similarity=found.similarity,
+            space=None if found.similarity is None else spaces.get(found.concept.ontology),
+            score=scores[identity],
+        )
+        for identity, found in first.items()
+    ]
+    return sorted(hits, key=lambda hit: (-hit.score, -(hit.similarity or -1), -hit.sources, hit.concept_id))
+
+
+def _told(
+    meanings: Sequence[Meaning],
+    words: Sequence[str],
+    lanes: Sequence[Sequence[FoundConcept]],
+    populating: Mapping[str, str],
+) -> Iterator[Degradation]:
+    for name in (each.space.concept_index_name for each in meanings):
+        if name in populating:
+            effect = f"the vector index {name} is {populating[name]}: concepts were searched by words only"
+            yield Degradation(part="vector_index", effect=effect)
+    if WORDS_INDEX in populating:
+        effect = f"the full-text index of concepts is {populating[WORDS_INDEX]}: they were searched by vector"
+        yield Degradation(part="text_index", effect=effect)
+    elif not words:
+        yield Degradation(part="query", effect="there is no word in the query to look for in concepts")
+    elif len(words) > MAX_TERMS:
+        left_out = len(words) - MAX_TERMS
+        effect = f"concepts: the first {MAX_TERMS} words were used, {left_out} were left out"
+        yield Degradation(part="query", effect=effect)
+    missing = {found.concept.concept_id for lane in lanes for found in lane if found.without_vector}
+    if missing:
+        effect = f"{len(missing)} of the concepts found have no vector yet: they are found by words only"
+        yield Degradation(part="vectors", effect=effect)

@@ -1,0 +1,168 @@
+"""The tools of concepts: finding them, what proves them, where they stand, and how they hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kg_api.concepts.asking import EMBEDDING, EXTRACTION, question, under_way
+from kg_api.concepts.ends import CANDIDATES, both_ends
+from kg_api.concepts.passages import merged_passages
+from kg_api.concepts.paths import PathFinder
+from kg_api.concepts.search import find_concepts
+from kg_api.concepts.surroundings import neighbourhood, related
+from kg_api.graph.concept_lanes import WORDS_INDEX
+from kg_api.graph.concept_reads import (
+    appearances,
+    concepts_of,
+    count_evidence,
+    evidence_of,
+    find_concept,
+    page_of_concepts,
+)
+from kg_api.graph.database import Graph
+from kg_api.graph.library import neighbours
+from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
+from kg_api.models.concepts import (
+    Concept,
+    ConceptContext,
+    ConceptDetails,
+    ConceptHit,
+    ConceptHits,
+    ConceptList,
+    ConceptPaths,
+    Neighbourhood,
+    RelatedConcepts,
+)
+from kg_api.models.search import Degradation
+from kg_api.spaces.plans import PlanWatch, read_standing
+from kg_api.spaces.registry import SpaceRegistry
+
+SHOWN = 20
+"""Quotes, and related concepts, that details show."""
+
+
+class ConceptService:
+    """Reads concepts. Thread-safe; one a process."""
+
+    def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
+        self._graph = graph
+        self._spaces = spaces
+        self._plans = PlanWatch(graph)
+        self._indexes = IndexWatch(graph)
+        self._extraction = EmbeddingWatch(graph, "concept_extraction")
+        self._embedding = EmbeddingWatch(graph, "concept_embedding")
+
+    def search(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
+        """Find concepts by meaning, words and name. What could not be done is told in `degraded`.
+
+        Raises:
+            Unavailable: no index of concepts is online.
+        """
+        known = self._plans.known(ontologies or ())
+        asked = question(query_text, ontologies, known, self._spaces)
+        names = (each.space.concept_index_name for each in asked.meanings)
+        found = find_concepts(
+            self._graph,
+            query_text,
+            asked.meanings,
+            asked.ontologies,
+            limit,
+            populating=self._indexes.populating(WORDS_INDEX, *names),
+        )
+        degraded = [*asked.degraded, *found.degraded, *self._under_way(asked.ontologies)]
+        return ConceptHits(query_text=query_text, concepts=found.concepts, degraded=degraded)
+
+    def details(self, concept_id: str, shown: int = SHOWN) -> ConceptDetails:
+        """A concept with quotes that prove it and what it is related to.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        concept = find_concept(self._graph, concept_id)
+        evidence = evidence_of(self._graph, concept_id, shown)
+        around = related(self._graph, concept, 1, shown)
+        quotes = count_evidence(self._graph, concept_id)
+        return ConceptDetails(
+            **concept.model_dump(),
+            evidence=evidence,
+            more_evidence=max(0, quotes - len(evidence)),
+            related=around.related,
+            more_related=around.more_related,
+        )
+
+    def context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
+        """The sources that carry a concept, each among its neighbours of the same document.
+
+        Args:
+            concept_id: of the concept.
+            window: how many paragraphs before and after; windows that touch are one passage.
+            limit: most sources that carry it, those with a true quote first.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        concept = find_concept(self._graph, concept_id)
+        found = appearances(self._graph, concept_id, limit)
+        around = neighbours(self._graph, [each.place for each in found], window)
+        return ConceptContext(
+            concept=concept,
+            window_size=window,
+            passages=merged_passages(found, around),
+            more_passages=max(0, concept.sources - len(found)),
+        )
+
+    def related(self, concept_id: str, hops: int, limit: int) -> RelatedConcepts:
+        """What a concept is related to within some hops.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        return related(self._graph, find_concept(self._graph, concept_id), hops, limit)
+
+    def neighbourhood(self, concept_id: str, limit: int) -> Neighbourhood:
+        """The concepts around one, as nodes and edges.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        return neighbourhood(self._graph, find_concept(self._graph, concept_id), limit)
+
+    def paths(
+        self, start: str, end: str, ontologies: Sequence[str] | None, hops: int, limit: int
+    ) -> ConceptPaths:
+        """The shortest ways between two concepts, given by id, name or phrase; `start` and `end` say which.
+
+        Raises:
+            NotFound: no concept fits one of them.
+            InvalidInput: they are of two ontologies.
+        """
+        ends = both_ends(start, end, ontologies, self._find, self._candidates)
+        finder = PathFinder(self._graph, hops, limit)
+        paths = finder.paths(ends.start, ends.end)
+        return ConceptPaths(
+            start=Concept(**ends.start.model_dump()),
+            end=Concept(**ends.end.model_dump()),
+            paths=paths,
+            hops=hops,
+            degraded=[*ends.degraded, *finder.degraded],
+        )
+
+    def page(self, ontology: str, offset: int, limit: int) -> ConceptList:
+        """Some of an ontology's concepts, those of most sources first.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        read_standing(self._graph, ontology)
+        concepts, total = page_of_concepts(self._graph, ontology, offset, limit)
+        return ConceptList(concepts=concepts, total=total, offset=offset, limit=limit)
+
+    def _under_way(self, ontologies: Sequence[str]) -> list[Degradation]:
+        extraction = under_way(self._extraction.read(), ontologies, EXTRACTION)
+        return [*extraction, *under_way(self._embedding.read(), ontologies, EMBEDDING)]
+
+    def _find(self, concept_id: str) -> Concept | None:
+        return concepts_of(self._graph, [concept_id]).get(concept_id)
+
+    def _candidates(self, text: str, ontologies: Sequence[str] | None) -> Sequence[ConceptHit]:
+        return self.search(text, ontologies, CANDIDATES).concepts

@@ -1,0 +1,143 @@
+"""The configuration of an ontology's concept extraction: shown, set, what it costs, and how far it is."""
+
+from __future__ import annotations
+
+from kg_api.errors import ConfigurationError, InvalidInput, NotFound
+from kg_api.extract.cost import extraction_cost
+from kg_api.extract.open import Extractors
+from kg_api.extract.requests import ExtractionRequests
+from kg_api.graph.database import Graph
+from kg_api.graph.extraction_config import (
+    StoredExtraction,
+    count_extraction,
+    read_extraction,
+    unread_sources,
+    write_extraction,
+)
+from kg_api.models.extraction_config import (
+    ExtractionConfig,
+    ExtractionCost,
+    ExtractionStarted,
+    ExtractionStatus,
+    UnreadSources,
+    UsedExtraction,
+)
+
+MOST_REFUSED = 1000
+
+
+class ExtractionService:
+    """How concepts are extracted from ontologies."""
+
+    def __init__(self, graph: Graph, extractors: Extractors, requests: ExtractionRequests) -> None:
+        self._graph = graph
+        self._extractors = extractors
+        self._requests = requests
+
+    def show(self, ontology: str, *, with_cost: bool = False) -> ExtractionStatus:
+        """The present configuration and how far extraction is.
+
+        Args:
+            ontology: which.
+            with_cost: whether to count what reading the sources that are due takes; nothing is asked.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        return self._told(read_extraction(self._graph, ontology), [], with_cost=with_cost)
+
+    def set(self, ontology: str, config: ExtractionConfig, *, dry_run: bool) -> ExtractionStatus:
+        """Configure an ontology, which is made when it is not there; nothing is changed in a dry run.
+
+        Raises:
+            InvalidInput: it cannot be used; the message says which settings are missing.
+        """
+        present = self._present(ontology)
+        anew = StoredExtraction(ontology, config, present.spent, present.paused)
+        used = self._extractors.used(config)
+        try:
+            self._extractors.open(ontology, used)
+        except ConfigurationError as error:
+            raise InvalidInput(str(error)) from error
+        if dry_run:
+            told = self._told(anew, ["nothing was changed: this is a dry run"], with_cost=True)
+            return told.model_copy(update={"applied": False})
+        self._graph.transaction(lambda tx: write_extraction(tx, ontology, config))
+        notes = self._begun(ontology)
+        return self._told(read_extraction(self._graph, ontology), notes, with_cost=True)
+
+    def extract(self, ontology: str) -> ExtractionStarted:
+        """Have concepts extracted from what is due, and from what was set aside.
+
+        Raises:
+            NotFound: there is no such ontology.
+            InvalidInput: nothing is to be extracted from it.
+            TooBusy: too many jobs wait.
+        """
+        if self._extractors.used(read_extraction(self._graph, ontology).config).extractor == "none":
+            raise InvalidInput(
+                f"no concepts are extracted from {ontology!r}; set an extractor by "
+                f"`kg admin concepts config --ontology {ontology!r} --extractor keyphrase`"
+            )
+        due, job_id = self._requests.begin(ontology)
+        return ExtractionStarted(ontology=ontology, due=due, job_id=job_id)
+
+    def refused(self, ontology: str) -> UnreadSources:
+        """The sources that were set aside, with the reasons.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        mark = self._extractors.mark(self._extractors.used(read_extraction(self._graph, ontology).config))
+        total = count_extraction(self._graph, ontology, mark)["refused"]
+        found = unread_sources(self._graph, ontology, mark, limit=MOST_REFUSED)
+        return UnreadSources(ontology=ontology, total=total, sources=found)
+
+    def _present(self, ontology: str) -> StoredExtraction:
+        try:
+            return read_extraction(self._graph, ontology)
+        except NotFound:
+            return StoredExtraction(ontology)
+
+    def _begun(self, ontology: str) -> list[str]:
+        due, job_id = self._requests.begin(ontology)
+        return [f"a worker reads {due} sources now: job {job_id}"] if job_id else []
+
+    def _told(self, stored: StoredExtraction, notes: list[str], *, with_cost: bool) -> ExtractionStatus:
+        used = self._extractors.used(stored.config)
+        counts = count_extraction(self._graph, stored.ontology, self._extractors.mark(used))
+        due = self._requests.due(stored)
+        cost = self._cost(stored.ontology, used, due) if with_cost else None
+        return ExtractionStatus(
+            ontology=stored.ontology,
+            config=stored.config,
+            used=used,
+            spent=round(stored.spent, 6),
+            due=due,
+            **counts,
+            cost=cost,
+            notes=[*notes, *_advice(stored, used, cost, counts["concepts"])],
+        )
+
+    def _cost(self, ontology: str, used: UsedExtraction, due: int) -> ExtractionCost:
+        return extraction_cost(self._graph, ontology, used, self._extractors.settings.llm, due)
+
+
+def _advice(
+    stored: StoredExtraction, used: UsedExtraction, cost: ExtractionCost | None, concepts: int
+) -> list[str]:
+    notes: list[str] = []
+    if stored.paused:
+        notes.append(
+            "its last job was cancelled, so nothing is read by itself; begin again by "
+            f"`kg admin concepts extract --ontology {stored.ontology!r}`"
+        )
+    if used.extractor == "none" and concepts:
+        notes.append("nothing new is extracted; the concepts that are there stay as long as their sources")
+    left = None if used.budget is None else used.budget - stored.spent
+    if left is not None and cost is not None and cost.price is not None and cost.price > left:
+        notes.append(
+            f"that is more than is left of the budget, ${max(left, 0):.4g}: extraction stops when it is "
+            "used up, and goes on when the budget is raised"
+        )
+    return notes

@@ -1,0 +1,153 @@
+"""What a language model is asked for: the concepts of some passages, their neighbours shown beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from string import Template
+
+from kg_api.graph.due import DocumentAbout, SourceText
+from kg_api.llm.parts import LONGEST_TITLE, short_metadata
+from kg_api.llm.prompts import Chunk, Question, names_of
+from kg_api.models.identity import digest
+
+TOGETHER = 8
+"""Passages in one question, one behind the other in the document."""
+MOST = 8_000
+"""Bytes of passages in one question, unless one alone has more."""
+VERSION = "1"
+"""Of how answers are asked for and read; another one makes all sources due again."""
+BESIDE = 600
+"""Characters that are shown of the source before the passages, and of the one behind them."""
+WORDS_A_CONCEPT = 25
+CONCEPT_TOKENS = 110
+"""Of a concept in an answer with its quote, and a relation now and then: a guess, for estimates."""
+PASSAGE_TOKENS = 20
+_LONGEST_PATH = 600
+_TEXT: dict[str, object] = {"type": "string"}
+_NUMBER: dict[str, object] = {"type": "number"}
+_TEXTS: dict[str, object] = {"type": "array", "items": _TEXT}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A source to be read, and what stands before and behind it."""
+
+    source: SourceText
+    before: str
+    after: str
+    at: int
+    """Which of its document's sources it is, from 0."""
+
+    @property
+    def chunk(self) -> Chunk:
+        """As names are made for it."""
+        return Chunk(self.source.full_text, self.source.heading)
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return len(self.source.full_text.encode(errors="replace"))
+
+    @property
+    def words(self) -> int:
+        """How many it has; a tenth of its characters at least, where words are written together."""
+        text = self.source.full_text
+        return max(len(text.split()), len(text) // 10)
+
+
+@cache
+def instruction(per_source: int) -> str:
+    """The prompt, from its file."""
+    text = resources.files("kg_api").joinpath("extract/prompts/concepts.md").read_text(encoding="utf-8")
+    return Template(text).substitute(per_source=per_source)
+
+
+def passages_of(due: Sequence[SourceText], document: Sequence[SourceText]) -> list[Passage]:
+    """The sources that are due, among their neighbours; one that its document has no more stands alone."""
+    places = {source.source_id: at for at, source in enumerate(document)}
+    return [_passage(source, document, places.get(source.source_id)) for source in due]
+
+
+def key_of(model: str, per_source: int, about: DocumentAbout, passage: Passage) -> str:
+    """A hash of all that decides over what is found in a passage."""
+    shown = json.dumps([about.title, short_metadata(about.metadata)], ensure_ascii=False)
+    source = passage.source
+    beside = (passage.before, passage.after)
+    return digest(
+        "concepts", VERSION, model, instruction(per_source), shown, *beside, *source.heading, source.full_text
+    )
+
+
+def batches(passages: Sequence[Passage]) -> Iterator[list[Passage]]:
+    """Passages that follow on each other, so many that they can be asked for at once."""
+    batch: list[Passage] = []
+    for passage in passages:
+        full = len(batch) == TOGETHER or sum(each.size for each in batch) + passage.size > MOST
+        if batch and (full or passage.at != batch[-1].at + 1):
+            yield batch
+            batch = []
+        batch.append(passage)
+    if batch:
+        yield batch
+
+
+def question(about: DocumentAbout, batch: Sequence[Passage], per_source: int) -> Question:
+    """What is asked about some passages that follow on each other."""
+    data = {
+        "title": about.title[:LONGEST_TITLE],
+        "metadata": dict(short_metadata(about.metadata)),
+        "text_before": batch[0].before,
+        "passages": [
+            {"id": name, "headings": _path(each.source), "text": each.source.full_text}
+            for name, each in zip(names(batch), batch, strict=True)
+        ],
+        "text_after": batch[-1].after,
+    }
+    return Question(
+        instruction(per_source), json.dumps(data, ensure_ascii=False), "concepts", _of("passages", ENTRY)
+    )
+
+
+def names(batch: Sequence[Passage]) -> list[str]:
+    """The ids of passages in a question."""
+    return names_of([each.chunk for each in batch])
+
+
+def answer_tokens(passages: Iterable[Passage], per_source: int) -> int:
+    """About how much will be written of some passages."""
+    concepts = (min(per_source, 1 + each.words // WORDS_A_CONCEPT) for each in passages)
+    return sum(PASSAGE_TOKENS + CONCEPT_TOKENS * count for count in concepts)
+
+
+def _passage(source: SourceText, document: Sequence[SourceText], at: int | None) -> Passage:
+    if at is None:
+        return Passage(source, "", "", -1)
+    before = document[at - 1].full_text[-BESIDE:] if at else ""
+    after = document[at + 1].full_text[:BESIDE] if at + 1 < len(document) else ""
+    return Passage(source, before, after, at)
+
+
+def _path(source: SourceText) -> str:
+    return " > ".join(source.heading)[:_LONGEST_PATH]
+
+
+def _object(**properties: object) -> dict[str, object]:
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _of(name: str, entry: dict[str, object]) -> dict[str, object]:
+    return _object(**{name: {"type": "array", "items": entry}})
+
+
+CONCEPT = _object(label=_TEXT, description=_TEXT, search_terms=_TEXTS, quotes=_TEXTS, confidence=_NUMBER)
+RELATION = _object(subject=_TEXT, type=_TEXT, object=_TEXT, confidence=_NUMBER)
+ENTRY = _object(
+    id=_TEXT,
+    concepts={"type": "array", "items": CONCEPT},
+    relations={"type": "array", "items": RELATION},
+)

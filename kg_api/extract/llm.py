@@ -1,0 +1,172 @@
+"""Concepts by a language model: asked in batches, read with suspicion, each answer paid for once."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from kg_api.errors import InvalidInput
+from kg_api.extract.asking import (
+    VERSION,
+    Passage,
+    answer_tokens,
+    batches,
+    instruction,
+    key_of,
+    names,
+    passages_of,
+    question,
+)
+from kg_api.extract.purse import Purse
+from kg_api.extract.reading import Entry, Unusable, entries, extraction_of, kept
+from kg_api.graph.cache import read_contexts
+from kg_api.graph.database import Graph
+from kg_api.graph.due import DocumentAbout, SourceText
+from kg_api.llm.money import Reply
+from kg_api.llm.prompts import Question
+from kg_api.models.extraction import Extraction, ExtractorName
+from kg_api.models.identity import digest
+
+AskCounted = Callable[[Question], Reply]
+"""`Chat.ask_counted`."""
+AT_ONCE = 4
+"""Questions that are asked at the same time."""
+
+
+class LlmExtractor:
+    """See `Extractor`; for several threads. What was answered before for the same text costs nothing."""
+
+    def __init__(self, graph: Graph, model: str, ask: AskCounted, purse: Purse, per_source: int) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            graph: where answers are kept.
+            model: the language model's name.
+            ask: asks it.
+            purse: pays.
+            per_source: most concepts of a source.
+        """
+        self._graph = graph
+        self._model = model
+        self._ask = ask
+        self._purse = purse
+        self._per_source = per_source
+        self._asking = threading.Semaphore(AT_ONCE)
+
+    @property
+    def name(self) -> ExtractorName:
+        """See `Extractor`."""
+        return "llm"
+
+    @property
+    def mark(self) -> str:
+        """See `Extractor`."""
+        return mark_of(self._model, self._per_source)
+
+    def extract(
+        self, due: Sequence[SourceText], document: Sequence[SourceText], about: DocumentAbout
+    ) -> list[Extraction]:
+        """See `Extractor`.
+
+        Raises:
+            LlmUnavailable, ConfigurationError, LlmFailed: the model does not answer as one does.
+            BudgetSpent: the ontology's money is used up; what was answered is kept.
+        """
+        passages = passages_of(due, document)
+        keys = [key_of(self._model, self._per_source, about, each) for each in passages]
+        wanted = dict(zip(keys, passages, strict=True))
+        found = self._remembered(wanted)
+        found |= self._asked(about, {key: each for key, each in wanted.items() if key not in found})
+        return [_of(found[key], each.source) for key, each in zip(keys, passages, strict=True)]
+
+    def _remembered(self, wanted: Mapping[str, Passage]) -> dict[str, Extraction]:
+        known = read_contexts(self._graph, list(wanted))
+        found = {key: self._read(wanted[key], json.loads(text))[0] for key, text in known.items()}
+        return {key: each for key, each in found.items() if isinstance(each, Extraction)}
+
+    def _asked(self, about: DocumentAbout, missing: Mapping[str, Passage]) -> dict[str, Extraction]:
+        keys = {id(passage): key for key, passage in missing.items()}
+        found: dict[str, Extraction] = {}
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            answers = [
+                pool.submit(self._batch, about, [(keys[id(each)], each) for each in batch])
+                for batch in batches(list(missing.values()))
+            ]
+            try:
+                for each in answers:
+                    found |= each.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        return found
+
+    def _batch(self, about: DocumentAbout, batch: Sequence[tuple[str, Passage]]) -> dict[str, Extraction]:
+        """Ask for some passages together, and once more, alone, for each that the answer is of no use for."""
+        found = self._once(about, batch)
+        for key, passage in batch:
+            if isinstance(found[key], str):
+                found |= self._once(about, [(key, passage)])
+        return {key: _result(passage, found[key]) for key, passage in batch}
+
+    def _once(
+        self, about: DocumentAbout, batch: Sequence[tuple[str, Passage]]
+    ) -> dict[str, Extraction | str]:
+        """What is found in passages by one question, or why nothing is."""
+        passages = [passage for _, passage in batch]
+        asked = question(about, passages, self._per_source)
+        reserved = self._purse.reserve(asked, answer_tokens(passages, self._per_source))
+        try:
+            with self._asking:
+                reply = self._ask(asked)
+            said = entries(reply.text)
+            read = {
+                key: self._read(passage, said.get(name))
+                for name, (key, passage) in zip(names(passages), batch, strict=True)
+            }
+            answers = {key: text for key, (_, text) in read.items() if text is not None}
+            self._purse.keep(answers, asked, reply)
+        except InvalidInput as error:  # the server does not take the text
+            return {key: str(error) for key, _ in batch}
+        finally:
+            self._purse.release(reserved)
+        return {key: result for key, (result, _) in read.items()}
+
+    def _read(self, passage: Passage, entry: Entry | None) -> tuple[Extraction | str, str | None]:
+        """What is found, or why nothing is; and what is to be remembered."""
+        if entry is None:
+            return "its answer leaves it out", None
+        try:
+            return extraction_of(passage.source, entry, self._per_source), kept(entry)
+        except Unusable as error:
+            return str(error), None
+
+
+def mark_of(model: str, per_source: int) -> str:
+    """See `Extractor.mark`."""
+    return digest("llm", VERSION, model, instruction(per_source))[:16]
+
+
+def _result(passage: Passage, found: Extraction | str) -> Extraction:
+    if isinstance(found, Extraction):
+        return found
+    reason = f"the language model's answer cannot be used, asked twice: {found}"
+    return Extraction(passage.source.source_id, passage.source.content_hash, refused=reason)
+
+
+def _of(found: Extraction, source: SourceText) -> Extraction:
+    """For a source whose text another one has as well."""
+    same = (found.source_id, found.content_hash) == (source.source_id, source.content_hash)
+    return (
+        found
+        if same
+        else Extraction(
+            source.source_id,
+            source.content_hash,
+            found.concepts,
+            found.relations,
+            found.unverified,
+            found.refused,
+        )
+    )

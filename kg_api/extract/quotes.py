@@ -1,0 +1,182 @@
+"""Quotes: looked for in the text they are said to be of, for a model's word is no proof."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+
+from rapidfuzz import fuzz
+
+from kg_api.models.extraction import Quote
+
+LONGEST = 1000
+"""Code points of a quote: a longer one is said to be of the source, but proves no more than its beginning."""
+LEAST_SCORE = 0.85
+"""Likeness from which a passage counts as what was quoted."""
+SHORTEST_LIKE = 16
+"""Characters; something shorter must be there as it is: any word is like some other word."""
+CASE_ONLY = 0.99
+"""The score of what differs in case alone, and the most of what is found by likeness."""
+_MOST_TEXT = 50_000
+"""Code points of a text in which likeness is looked for."""
+_SAME = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛′`´ʼ＇", "'"),
+        **dict.fromkeys("“”„‟″«»＂", '"'),
+        **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
+        "…": "...",
+        **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),
+    }
+)
+_ELISION = re.compile(r"\s*(?:\[?(?:\.\.\.|…)\]?)\s*")
+_WITHOUT_BLANKS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff]"
+)
+"""Scripts that write words together: anything may begin and end within."""
+_UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_ENDS = ".,;:!?)]}"
+"""With these no quote begins."""
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_DENIAL = re.compile(
+    r"\b(?:not|no|never|none|neither|nor|without|cannot|\w+n't|nicht|kein\w*|nie|niemals|ohne|ne|pas|jamais|"
+    r"sans|nunca|sin|não|sem|non|mai|senza)\b|не|不|没|没有"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """A text in which white space, quotation marks, dashes and case are all alike."""
+
+    text: str
+    places: list[int]
+    """Of each character, where its origin is; and behind them the end of the text."""
+
+
+def find_quote(text: str, quote: str) -> Quote | None:
+    """Find what was quoted: as it is, else but for white space, quotation marks and case, else by likeness.
+
+    What is found begins and ends with words. By likeness alone no number and no denial may differ: such a
+    sentence says something else.
+
+    Args:
+        text: of the source.
+        quote: what is said to be in it.
+
+    Returns:
+        The span of `text`, verbatim; None when it is not there.
+    """
+    wanted = quote.strip()[:LONGEST].strip()
+    if not any(character.isalnum() for character in wanted):
+        return None
+    if (at := _at_words(text, wanted, 0)) is not None:
+        return _quote(text, at, at + len(wanted), 1.0, quote)
+    folded, sought = _folded(text), _folded(wanted).text.strip()
+    return _but_for_form(text, folded, sought, quote) or _by_likeness(text, folded, sought, quote)
+
+
+def _but_for_form(text: str, folded: _Folded, sought: str, said: str) -> Quote | None:
+    at = _at_words(folded.text, sought, 0)
+    if at is None:
+        return None
+    start, end = folded.places[at], _end(folded, text, at + len(sought))
+    same_case = _folded(text[start:end], case=True).text == _folded(said, case=True).text.strip()
+    return _quote(text, start, end, 1.0 if same_case else CASE_ONLY, said)
+
+
+def _by_likeness(text: str, folded: _Folded, sought: str, said: str) -> Quote | None:
+    sought = _unelided(folded.text, sought)
+    if len(sought) < SHORTEST_LIKE:
+        return None
+    found = fuzz.partial_ratio_alignment(
+        sought, folded.text[:_MOST_TEXT], score_cutoff=100 * LEAST_SCORE - 10
+    )
+    if found is None or found.dest_start == found.dest_end:
+        return None
+    start, end = _whole_words(folded.text, found.dest_start, found.dest_end)
+    passage = folded.text[start:end]
+    score = round(min(fuzz.ratio(sought, passage) / 100, CASE_ONLY), 4)
+    if score < LEAST_SCORE or _says(sought) != _says(passage):
+        return None
+    return _quote(text, folded.places[start], _end(folded, text, end), score, said)
+
+
+def _unelided(text: str, sought: str) -> str:
+    """Of a quote with gaps, its longest piece, if all pieces are there in their order; else all of it."""
+    pieces = [piece for piece in _ELISION.split(sought) if piece]
+    at = 0
+    for piece in pieces:
+        at = text.find(piece, at)
+        if at < 0:
+            return sought
+    return max(pieces, key=len, default=sought)
+
+
+def _quote(text: str, start: int, end: int, score: float, said: str) -> Quote:
+    end = min(end, start + LONGEST)
+    found, said = text[start:end], _UNSTORABLE.sub(" ", said).strip()[:LONGEST]
+    return Quote(found, start, end, score, None if said == found else said)
+
+
+def _at_words(text: str, wanted: str, start: int) -> int | None:
+    """Where `wanted` stands with no word cut off at its ends."""
+    while (at := text.find(wanted, start)) >= 0:
+        if not _is_cut(text, at) and not _is_cut(text, at + len(wanted)):
+            return at
+        start = at + 1
+    return None
+
+
+def _is_cut(text: str, at: int) -> bool:
+    """Whether a border there is within a word."""
+    if not 0 < at < len(text):
+        return False
+    before, behind = text[at - 1], text[at]
+    joined = before.isalnum() and (behind.isalnum() or unicodedata.combining(behind) > 0)
+    return joined and not (_WITHOUT_BLANKS.match(before) or _WITHOUT_BLANKS.match(behind))
+
+
+def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Move borders that are within words out of them."""
+    while _is_cut(text, start):
+        start -= 1
+    while _is_cut(text, end):
+        end += 1
+    while start < end and (text[start].isspace() or text[start] in _ENDS):
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _says(passage: str) -> tuple[Counter[str], int]:
+    """What likeness must not pass over: its numbers, and how often it denies."""
+    return Counter(_NUMBER.findall(passage)), len(_DENIAL.findall(passage))
+
+
+def _folded(text: str, *, case: bool = False) -> _Folded:
+    letters: list[str] = []
+    places: list[int] = []
+    for at, character in enumerate(text):
+        alike = " " if character.isspace() else _alike(character)
+        if alike == " " and letters[-1:] == [" "]:
+            continue
+        for each in alike if case else alike.casefold():
+            letters.append(each)
+            places.append(at)
+    return _Folded("".join(letters), [*places, len(text)])
+
+
+def _alike(character: str) -> str:
+    """Without the ways in which one character can be written: as one or several, wide, as a ligature."""
+    return character if character.isascii() else unicodedata.normalize("NFKD", character.translate(_SAME))
+
+
+def _end(folded: _Folded, text: str, at: int) -> int:
+    """Where a span ends whose last character is before `at`, with what combines with it."""
+    end = folded.places[at - 1] + 1
+    while end < len(text) and unicodedata.combining(text[end]):
+        end += 1
+    return end

@@ -1,0 +1,166 @@
+"""What a language model's answer is worth: nothing of it is believed but what its passage bears out."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from kg_api.extract.quotes import find_quote
+from kg_api.graph.due import SourceText
+from kg_api.llm.listed import listed
+from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
+from kg_api.models.identity import concept_name
+
+LABEL, DESCRIPTION, TERM, TYPE = 200, 1000, 200, 100
+"""Most characters."""
+MOST_TERMS, MOST_QUOTES = 20, 5
+RELATIONS_A_CONCEPT = 3
+LONGEST_ENTRY = 50_000
+"""Characters of what is said of one passage."""
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+")
+"""Control characters, those that turn the direction of text, and halves of characters."""
+
+Entry = Mapping[str, object]
+
+
+class Unusable(Exception):
+    """What is said of a passage cannot be used; why is its message."""
+
+
+def entries(answer: str) -> dict[str, Entry]:
+    """What an answer says of each passage, by id; ids that are there twice are left out."""
+    found: dict[str, Entry] = {}
+    twice: set[str] = set()
+    for entry in listed(answer, "passages"):
+        name = str(entry.get("id"))
+        twice |= {name} & found.keys()
+        found[name] = entry
+    return {name: entry for name, entry in found.items() if name not in twice}
+
+
+def kept(entry: Entry) -> str:
+    """What is remembered of an entry, in JSON: the fields that are asked for.
+
+    Raises:
+        Unusable: it is longer than any honest one.
+    """
+    text = json.dumps({name: entry.get(name) for name in ("concepts", "relations")})
+    if len(text) > LONGEST_ENTRY:
+        raise Unusable("more is said of it than of any passage can be")
+    return text
+
+
+def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extraction:
+    """Believe of an entry what its passage bears out.
+
+    A concept counts when a quote is in the passage, or its label is; a relation when both its ends count.
+    What is no concept, or no relation, is passed over.
+
+    Raises:
+        Unusable: there is no list of concepts, or none of them counts.
+    """
+    said = entry.get("concepts")
+    if not isinstance(said, list):
+        raise Unusable("there is no list of concepts")
+    found = [_concept(source.full_text, each) for each in cast("list[object]", said)]
+    concepts = _merged([concept for concept, _ in found if concept is not None])
+    if found and not concepts:
+        raise Unusable("of what is said of it, nothing is in its text")
+    chosen = _most_sure(concepts, per_source)
+    return Extraction(
+        source.source_id,
+        source.content_hash,
+        tuple(chosen),
+        tuple(_relations(entry.get("relations"), chosen)),
+        unverified=sum(lost for _, lost in found),
+    )
+
+
+def clean(value: object, longest: int) -> str:
+    """One line without unseen characters; empty when it is no text."""
+    return " ".join(_UNSEEN.sub(" ", value).split())[:longest].strip() if isinstance(value, str) else ""
+
+
+def _concept(text: str, said: object) -> tuple[FoundConcept | None, int]:
+    """A concept if it counts, and how many quotes of it are not in the text."""
+    if not isinstance(said, dict):
+        return None, 0
+    entry = cast("Entry", said)
+    label, confidence = clean(entry.get("label"), LABEL), _confidence(entry.get("confidence"))
+    quoted = [each for each in _list(entry.get("quotes")) if isinstance(each, str)][:MOST_QUOTES]
+    quotes = [quote for each in quoted if (quote := find_quote(text, each))]
+    lost = len(quoted) - len(quotes)
+    proof = quotes or [quote for quote in [find_quote(text, label)] if quote]
+    if confidence is None or not concept_name(label) or not proof:
+        return None, lost
+    terms = (clean(each, TERM) for each in _list(entry.get("search_terms")))
+    known = dict.fromkeys(term for term in terms if term and concept_name(term) != concept_name(label))
+    description = clean(entry.get("description"), DESCRIPTION)
+    return FoundConcept(label, _distinct(proof), description, tuple(known)[:MOST_TERMS], confidence), lost
+
+
+def _relations(said: object, concepts: Sequence[FoundConcept]) -> list[FoundRelation]:
+    labels = {concept_name(each.label): each.label for each in concepts}
+    found = dict.fromkeys(
+        relation for each in _list(said) if (relation := _relation(each, labels)) is not None
+    )
+    return list(found)[: RELATIONS_A_CONCEPT * len(concepts)]
+
+
+def _relation(said: object, labels: Mapping[str, str]) -> FoundRelation | None:
+    if not isinstance(said, dict):
+        return None
+    entry = cast("Entry", said)
+    ends = [labels.get(concept_name(clean(entry.get(name), LABEL))) for name in ("subject", "object")]
+    kind, confidence = clean(entry.get("type"), TYPE), _confidence(entry.get("confidence"))
+    subject, target = ends
+    if subject is None or target is None or subject == target or not concept_name(kind) or confidence is None:
+        return None
+    return FoundRelation(subject, kind, target, confidence)
+
+
+def _confidence(said: object) -> float | None:
+    """From 0 to 1; None when it is no number."""
+    if isinstance(said, bool) or not isinstance(said, int | float) or math.isnan(said):
+        return None
+    return float(min(max(said, 0.0), 1.0))
+
+
+def _merged(found: Sequence[FoundConcept]) -> list[FoundConcept]:
+    """One for each name."""
+    by_name: dict[str, FoundConcept] = {}
+    for each in found:
+        name = concept_name(each.label)
+        known = by_name.get(name)
+        by_name[name] = each if known is None else _joined(known, each)
+    return list(by_name.values())
+
+
+def _joined(one: FoundConcept, other: FoundConcept) -> FoundConcept:
+    terms = tuple(dict.fromkeys((*one.search_terms, *other.search_terms)))[:MOST_TERMS]
+    return replace(
+        one,
+        quotes=_distinct((*one.quotes, *other.quotes)),
+        description=one.description or other.description,
+        search_terms=terms,
+        confidence=max(one.confidence, other.confidence),
+    )
+
+
+def _distinct(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
+    places = {(quote.start, quote.end): quote for quote in reversed(quotes)}
+    return tuple(places[place] for place in sorted(places))
+
+
+def _most_sure(concepts: Sequence[FoundConcept], most: int) -> list[FoundConcept]:
+    """In their order."""
+    chosen = sorted(concepts, key=lambda each: -each.confidence)[:most]
+    return [each for each in concepts if each in chosen]
+
+
+def _list(said: object) -> list[object]:
+    return cast("list[object]", said) if isinstance(said, list) else []

@@ -1,0 +1,95 @@
+"""Asking for extraction: by a person, after text came in, or because some is due."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import structlog
+
+from kg_api.errors import NotFound, Unavailable
+from kg_api.extract.open import Extractors
+from kg_api.graph.concept_writes import count_for_extraction
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.extraction_config import StoredExtraction, read_extraction, retry_unread
+from kg_api.graph.job_records import EXTRACTION
+from kg_api.graph.job_requests import ensure_job, is_asked_for, request_job
+from kg_api.graph.job_views import LONGEST_REST, rests
+
+log = structlog.get_logger()
+
+
+class ExtractionRequests:
+    """Makes the jobs that extract concepts."""
+
+    def __init__(self, graph: Graph, extractors: Extractors) -> None:
+        self._graph = graph
+        self._extractors = extractors
+        self._begun = time.monotonic()
+
+    def due(self, stored: StoredExtraction) -> int:
+        """How many sources of an ontology its extractor has not read; 0 when it has none."""
+        used = self._extractors.used(stored.config)
+        if used.extractor == "none":
+            return 0
+        return count_for_extraction(self._graph, stored.ontology, self._extractors.mark(used))
+
+    def begin(self, ontology: str) -> tuple[int, str | None]:
+        """Have read what is due, and what was set aside; how many sources, and the job.
+
+        Raises:
+            NotFound: there is no such ontology.
+            TooBusy: too many jobs wait.
+        """
+        stored = read_extraction(self._graph, ontology)
+        if self._extractors.used(stored.config).extractor == "none":
+            return 0, None
+        due = self.due(stored)
+
+        def ask(tx: Transaction) -> tuple[int, str | None]:
+            all_due = due + retry_unread(tx, ontology)
+            if not all_due:
+                return 0, None
+            added = 0 if is_asked_for(tx, EXTRACTION, ontology) else all_due
+            return all_due, request_job(tx, EXTRACTION, ontology, added=added)
+
+        return self._graph.transaction(ask)
+
+    def wake(self, ontology: str, added: int | None = None) -> None:
+        """New text came in: see that it will be read, unless nobody wants that. It never fails the caller.
+
+        What is not asked for now, the next look of a worker at what is due asks for.
+
+        Args:
+            ontology: whose.
+            added: how many sources; unset: all that are due are counted.
+        """
+        try:
+            stored = read_extraction(self._graph, ontology)
+            if added is None:
+                self.look(stored)
+            elif self._is_wanted(stored):
+                self._graph.transaction(lambda tx: request_job(tx, EXTRACTION, ontology, added=added))
+        except (Unavailable, NotFound) as error:
+            log.info("extraction is asked for later", ontology=ontology, reason=str(error))
+
+    def look(self, stored: StoredExtraction) -> None:
+        """Make the job if something is due, unless it was cancelled, or has died of what a person must mend.
+
+        Raises:
+            TooBusy: too many jobs wait.
+        """
+        if not self._is_wanted(stored) or not (due := self.due(stored)):
+            return
+        job_id, created = ensure_job(self._graph, EXTRACTION, stored.ontology, total=due)
+        if created:
+            log.info("extraction enqueued", job_id=job_id, ontology=stored.ontology, due=due)
+
+    def _is_wanted(self, stored: StoredExtraction) -> bool:
+        """Whether to begin by itself. After a fault a language model waits for a person: each try costs."""
+        used = self._extractors.used(stored.config)
+        if stored.paused or used.extractor == "none":
+            return False
+        after_fault = math.inf if used.extractor == "llm" else LONGEST_REST
+        uptime = time.monotonic() - self._begun
+        return not rests(self._graph, EXTRACTION, stored.ontology, at_most=uptime, after_fault=after_fault)

@@ -1,0 +1,121 @@
+"""What extraction found, cleaned, and which concepts its names mean. Pure.
+
+All texts come from strangers: models, files, documents.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kg_api.models.extraction import Extraction, FoundConcept
+from kg_api.models.identity import concept_id, concept_name, concept_text_hash, name_id
+
+LABEL_CHARACTERS: Final = 200
+DESCRIPTION_CHARACTERS: Final = 1000
+TERM_CHARACTERS: Final = 200
+TERMS: Final = 20
+
+_UNSEEN = re.compile(r"[\x00-\x20\x7f-\xa0\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]+")
+"""Blanks, control characters, what turns the direction of writing, and halves of characters."""
+_NUMBERS = re.compile(r"\d+")
+
+
+def cleaned(text: str, characters: int) -> str:
+    """A text of one line without control characters, no longer than that."""
+    return _UNSEEN.sub(" ", text).strip()[:characters].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A concept that was found, cleaned."""
+
+    label: str
+    description: str
+    terms: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """All that it is called. A term of other numbers means something else: "Python" is not "Python 3"."""
+        numbers = _numbers(self.label)
+        return [self.label, *(term for term in self.terms if _numbers(term) == numbers)]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What is said of a concept."""
+
+    label: str
+    description: str = ""
+    terms: tuple[str, ...] = ()
+
+    def with_more(self, found: Named) -> Text:
+        """The same with what was found since: a description if it had none, terms while there is room."""
+        known = {concept_name(each): each for each in (self.label, *self.terms)}
+        for each in (found.label, *found.terms):
+            known.setdefault(concept_name(each), each)
+        terms = tuple(known.values())[1 : TERMS + 1]
+        return replace(self, description=self.description or found.description, terms=terms)
+
+    @property
+    def text_hash(self) -> str:
+        """Changes when what is embedded does."""
+        return concept_text_hash(self.label, self.description, self.terms)
+
+
+def named(found: FoundConcept) -> Named | None:
+    """A concept that was found, cleaned; None when nothing is left of its label."""
+    label = cleaned(found.label, LABEL_CHARACTERS)
+    own = concept_name(label)
+    cut = [cleaned(term, TERM_CHARACTERS) for term in found.search_terms]
+    terms = {name: term for term in cut if (name := concept_name(term)) not in {"", own}}
+    known = Named(label, cleaned(found.description, DESCRIPTION_CHARACTERS), tuple(terms.values())[:TERMS])
+    return known if own else None
+
+
+def all_named(extractions: Iterable[Extraction]) -> Iterator[Named]:
+    """All concepts that were found, cleaned."""
+    for each in extractions:
+        for found in each.concepts:
+            if one := named(found):
+                yield one
+
+
+def names_of(ontology: str, extractions: Iterable[Extraction]) -> dict[str, str]:
+    """By id, in the order of the ids: all names of what was found."""
+    names = [name for one in all_named(extractions) for name in one.names]
+    return dict(sorted((name_id(ontology, name), concept_name(name)) for name in names))
+
+
+def resolved(ontology: str, extractions: Sequence[Extraction], known: Mapping[str, str]) -> dict[str, str]:
+    """By the name's id, the concept that it means: what is known already, then labels, then other names.
+
+    Args:
+        ontology: whose.
+        extractions: what was found.
+        known: concepts by the id of their names, as they are stored.
+    """
+    means = dict(known)
+    for one in all_named(extractions):
+        means.setdefault(name_id(ontology, one.label), concept_id(ontology, one.label))
+    for one in all_named(extractions):
+        for name in one.names:
+            means.setdefault(name_id(ontology, name), means[name_id(ontology, one.label)])
+    return means
+
+
+def changed_texts(
+    ontology: str, extractions: Iterable[Extraction], means: Mapping[str, str], known: Mapping[str, Text]
+) -> dict[str, Text]:
+    """By concept, in the order of the ids: what is to be said of those that are new, or better known now."""
+    now = dict(known)
+    for found in all_named(extractions):
+        identity = means[name_id(ontology, found.label)]
+        now[identity] = now.get(identity, Text(found.label)).with_more(found)
+    return {identity: text for identity, text in sorted(now.items()) if known.get(identity) != text}
+
+
+def _numbers(text: str) -> list[str]:
+    return sorted(_NUMBERS.findall(text))

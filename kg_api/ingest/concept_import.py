@@ -1,0 +1,121 @@
+"""Importing concepts: rows that name documents -> their sources -> one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kg_api.graph.concept_import import Known, documents_called, sources_to_carry
+from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.database import Graph
+from kg_api.ingest.concept_placing import Placed, place
+from kg_api.models.concept_import import MAX_PROBLEMS, ConceptRow, ConceptsImported, ImportProblem
+from kg_api.models.extraction import Extraction
+from kg_api.models.identity import concept_name
+
+MARK = "import"
+_SHOWN = 200
+"""Characters of a quote in a message."""
+
+
+@dataclass(slots=True)
+class _Import:
+    """What one request brings."""
+
+    sources: dict[str, Placed]
+    by_document: dict[str, list[Placed]]
+    touched: dict[str, Placed] = field(default_factory=dict[str, Placed])
+    problems: list[ImportProblem] = field(default_factory=list[ImportProblem])
+    rows: int = 0
+
+    def extractions(self) -> list[Extraction]:
+        """Of all sources that rows name, those without a concept too: what was imported before goes."""
+        return [each.extraction() for each in self.touched.values()]
+
+
+def import_concepts(graph: Graph, ontology: str, rows: Sequence[ConceptRow]) -> ConceptsImported:
+    """Tie concepts to the sources that say them; what was imported for these sources before is replaced.
+
+    Raises:
+        DatabaseUnavailable: nothing was stored.
+        TooBusy: too many jobs wait; nothing was stored.
+    """
+    known = documents_called(graph, ontology, [name for row in rows for name in _names(row)])
+    documents = [_document(row, known) for row in rows]
+    stored = sources_to_carry(
+        graph,
+        ontology,
+        [each for each in documents if each is not None],
+        [row.source_id for row in rows if row.source_id is not None],
+    )
+    found = _Import({each.source_id: Placed(each) for each in stored}, {})
+    for each in found.sources.values():
+        found.by_document.setdefault(each.source.document_id, []).append(each)
+    for at, (row, document) in enumerate(zip(rows, documents, strict=True)):
+        _take(found, at, row, _sources(found, row, document), known)
+    extractions = found.extractions()
+    if extractions:
+        graph.transaction(lambda tx: write_extractions(tx, ontology, extractions, MARK, imported=True))
+    return _told(ontology, found, extractions)
+
+
+def _names(row: ConceptRow) -> Iterator[str]:
+    yield from (name for name in (row.document, row.title) if name is not None)
+
+
+def _document(row: ConceptRow, known: Known) -> str | None:
+    """The document of this name, unless only another has the row's title; else the only one of the title."""
+    named = known.by_name.get(row.document or "")
+    titled = [known.by_title.get(name, []) for name in (row.title, row.document) if name is not None]
+    if named is not None and (row.title is None or named in titled[0] or len(titled[0]) != 1):
+        return named
+    return next((alike[0] for alike in titled if len(alike) == 1), None)
+
+
+def _sources(found: _Import, row: ConceptRow, document: str | None) -> list[Placed]:
+    if row.source_id is not None:
+        return [found.sources[row.source_id]] if row.source_id in found.sources else []
+    sources = found.by_document.get(document or "", [])
+    return [each for each in sources if row.paragraph in (None, each.source.paragraph)]
+
+
+def _take(found: _Import, at: int, row: ConceptRow, sources: Sequence[Placed], known: Known) -> None:
+    where = next(_names(row), None) or row.source_id or ""
+    if not sources:
+        found.problems.append(ImportProblem(row=at, place=where, reason=_why_not(row, known)))
+        return
+    found.rows += 1
+    found.touched.update((each.source.source_id, each) for each in sources)
+    for missing in place(row, sources):
+        reason = f"the quote is not in the text: {missing.quote[:_SHOWN]}"
+        found.problems.append(ImportProblem(row=at, place=where, label=missing.label, reason=reason))
+
+
+def _why_not(row: ConceptRow, known: Known) -> str:
+    if row.source_id is not None:
+        return "the ontology has no such source"
+    if row.paragraph is not None and _document(row, known) is not None:
+        return f"the document has no paragraph {row.paragraph}"
+    alike = max((len(known.by_title.get(name, ())) for name in _names(row)), default=0)
+    if alike > 1:
+        return f"{alike} documents have this title: name the document itself"
+    return "the ontology has no document of this name or title"
+
+
+def _told(ontology: str, found: _Import, extractions: Sequence[Extraction]) -> ConceptsImported:
+    proved: dict[tuple[str, str], bool] = {}
+    for each in extractions:
+        for concept in each.concepts:
+            key = each.source_id, concept_name(concept.label)
+            proved[key] = proved.get(key, False) or bool(concept.quotes)
+    return ConceptsImported(
+        ontology=ontology,
+        rows=found.rows,
+        sources=len({source for source, _ in proved}),
+        concepts=len({name for _, name in proved}),
+        appearances=len(proved),
+        unverified=sum(not each for each in proved.values()),
+        relations=sum(len(each.relations) for each in extractions),
+        problems=found.problems[:MAX_PROBLEMS],
+        more_problems=max(0, len(found.problems) - MAX_PROBLEMS),
+    )

@@ -1,0 +1,126 @@
+"""Reading where a concept stands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from kg_api.errors import NotFound
+from kg_api.mcp.answers import Passage, ToolAnswer, cited
+from kg_api.mcp.library import Library
+from kg_api.mcp.paging import Listing, Paged, Walk
+from kg_api.mcp.tool import Tool
+from kg_api.models.base import Text
+from kg_api.models.concepts import MAX_PASSAGES, MAX_PHRASE, Concept, ConceptPassage
+from kg_api.models.identity import ID_DIGITS, concept_name
+from kg_api.models.search import MAX_WINDOW, Degradation, Place
+
+NAME = "get_concept_context"
+DESCRIPTION = """\
+Read the passages that carry a concept, among their neighbours, in all documents where it stands.
+
+Use it to see what is said of a person, thing or idea all over: give a concept_id that hybrid_search gave, \
+or a name. `quotes` cite the very words that prove it. To find concepts use hybrid_search."""
+
+
+class ConceptArguments(Paged):
+    """What to read."""
+
+    concept: Annotated[Text, Field(min_length=1, max_length=MAX_PHRASE)]
+    """A concept_id, or a name."""
+    window: Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)] = 1
+    """How many paragraphs before and after."""
+    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_PASSAGES)] = 10
+    """How many of the passages that carry it."""
+
+
+class ConceptParagraph(Passage):
+    """A paragraph in its place."""
+
+    document: str
+    paragraph: int
+    """Its number in reading order, from 0."""
+    heading: list[str] = Field(default_factory=list[str])
+    """The headings above it, from the top."""
+    carries: bool | None = None
+    """True: it carries the concept; unset: a neighbour."""
+    quotes: list[str] | None = None
+    """Citations of the words in it that prove the concept."""
+
+
+class ConceptAnswer(ToolAnswer):
+    """A concept and where it stands."""
+
+    concept_id: str
+    label: str
+    ontology: str
+    description: str | None = None
+    search_terms: list[str] | None = None
+    """Its other names."""
+    sources: int
+    """How many passages carry it, not only those in this answer."""
+    paragraphs: list[ConceptParagraph]
+    """In reading order within each document."""
+
+
+def read(library: Library, arguments: ConceptArguments) -> ConceptAnswer:
+    """Read around a concept."""
+    walk = Walk(NAME, arguments)
+    concept_id, told = _taken(library, arguments.concept)
+    found = library.concept_context(concept_id, arguments.window, arguments.limit)
+    concept = found.concept
+    paragraphs = [each for passage in found.passages for each in _paragraphs(passage)]
+    frame = ConceptAnswer(
+        concept_id=concept.concept_id,
+        label=concept.label,
+        ontology=concept.ontology,
+        description=concept.description or None,
+        search_terms=concept.search_terms or None,
+        sources=concept.sources,
+        paragraphs=[],
+        degraded=told,
+    )
+    listing = Listing(paragraphs, [each.citation for each in paragraphs], "paragraphs")
+    frame.paragraphs, frame.more = walk.step(frame, listing)
+    return frame
+
+
+def _taken(library: Library, text: str) -> tuple[str, list[Degradation]]:
+    """The id of the concept that is meant, and what was taken for a name that is none."""
+    if len(text) == ID_DIGITS and set(text) <= set("0123456789abcdef"):
+        return text, []
+    found = library.concepts(text, 1)
+    if not found.concepts:
+        why = "".join(f"; {each.effect}" for each in found.degraded)
+        raise NotFound(f"no concept fits {text!r}{why}; search_sources finds passages by any words")
+    best = found.concepts[0]
+    if _is_called(text, best):
+        return best.concept_id, found.degraded
+    effect = f"no concept is called {text!r}: {best.label!r} was taken, which fits best"
+    return best.concept_id, [*found.degraded, Degradation(part="concepts", effect=effect)]
+
+
+def _is_called(text: str, concept: Concept) -> bool:
+    return concept_name(text) in {concept_name(name) for name in (concept.label, *concept.search_terms)}
+
+
+def _paragraphs(passage: ConceptPassage) -> list[ConceptParagraph]:
+    return [_paragraph(place, passage) for place in passage.sources]
+
+
+def _paragraph(place: Place, passage: ConceptPassage) -> ConceptParagraph:
+    identity = place.source_id
+    quotes = [each for each in passage.quotes if each.source.source_id == identity]
+    return ConceptParagraph(
+        citation=cited(identity, place.start, place.end),
+        text=place.full_text,
+        document=place.document,
+        paragraph=place.paragraph,
+        heading=place.heading,
+        carries=identity in passage.carried_by or None,
+        quotes=[cited(identity, each.start, each.end) for each in quotes] or None,
+    )
+
+
+TOOL = Tool(NAME, "Read where a concept stands", DESCRIPTION, ConceptArguments, ConceptAnswer, read)

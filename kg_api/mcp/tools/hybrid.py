@@ -1,0 +1,113 @@
+"""Finding concepts and passages together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from kg_api.mcp.answers import ToolAnswer
+from kg_api.mcp.library import Library
+from kg_api.mcp.paging import Listing, Paged, Walk
+from kg_api.mcp.tool import Tool, valid
+from kg_api.mcp.tools.search import Hit, hit_of
+from kg_api.models.base import Answer
+from kg_api.models.concepts import ConceptHit
+from kg_api.models.hybrid import HybridMode, HybridSearch
+from kg_api.models.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, SourceHit
+
+NAME = "hybrid_search"
+MOST_CONCEPTS = 20
+LONGEST_DESCRIPTION = 200
+DESCRIPTION = """\
+Find concepts and passages together. Use it when an answer has to be put together from several passages, \
+such as "who founded the company that made X": concepts lead from a passage about one thing to those about \
+another.
+
+Each passage names the concepts that it carries and those `through` which it came. To see where a concept \
+stands use get_concept_context with its concept_id. For a plain question search_sources is enough."""
+
+
+class HybridArguments(Paged):
+    """What to find."""
+
+    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
+    """A question or words to look for; no query language."""
+    ontologies: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
+    """Only in these collections, as list_ontologies names them; unset: all."""
+    documents: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
+    """Passages only of documents of these names, as hits and list_documents name them."""
+    concept_limit: Annotated[int, Field(strict=True, ge=0, le=MOST_CONCEPTS)] = 5
+    """How many concepts."""
+    source_limit: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] = 10
+    """How many passages."""
+    mode: HybridMode = "hybrid"
+    """`hybrid`: passages by meaning, words and concepts; `concept`: through concepts only; `source`: without
+    them; `text`: by words."""
+
+
+class FoundConcept(Answer):
+    """A concept that was found."""
+
+    concept_id: str
+    label: str
+    description: str | None = None
+    sources: int
+    """How many passages carry it."""
+
+
+class HybridHit(Hit):
+    """A passage that was found."""
+
+    concepts: list[str] = Field(default_factory=list[str])
+    """Labels of concepts that it carries."""
+    through: list[str] | None = None
+    """Labels of the concepts that brought it."""
+
+
+class HybridAnswer(ToolAnswer):
+    """What was found."""
+
+    concepts: list[FoundConcept]
+    """The best first; in the first answer only."""
+    hits: list[HybridHit]
+    """The best first."""
+
+
+def search(library: Library, arguments: HybridArguments) -> HybridAnswer:
+    """Find both."""
+    walk = Walk(NAME, arguments)
+    asked = {
+        "query_text": arguments.query,
+        "ontology": arguments.ontologies,
+        "documents": arguments.documents,
+        "mode": arguments.mode,
+        "concept_limit": arguments.concept_limit,
+        "source_limit": arguments.source_limit,
+    }
+    found = library.hybrid(valid(HybridSearch, asked))
+    concepts = [_concept(each) for each in found.concepts] if arguments.cursor is None else []
+    frame = HybridAnswer(concepts=concepts, hits=[], degraded=found.degraded)
+    hits = [_hit(each) for each in found.sources]
+    frame.hits, frame.more = walk.step(frame, Listing(hits, [hit.citation for hit in hits], "hits"))
+    return frame
+
+
+def _hit(found: SourceHit) -> HybridHit:
+    return HybridHit(
+        **dict(hit_of(found)),
+        concepts=[each.label for each in found.concepts],
+        through=[each.label for each in found.through] or None,
+    )
+
+
+def _concept(found: ConceptHit) -> FoundConcept:
+    return FoundConcept(
+        concept_id=found.concept_id,
+        label=found.label,
+        description=found.description[:LONGEST_DESCRIPTION] or None,
+        sources=found.sources,
+    )
+
+
+TOOL = Tool(NAME, "Search concepts and passages", DESCRIPTION, HybridArguments, HybridAnswer, search)

@@ -1,0 +1,150 @@
+"""The lane of concepts: from the question and its best passages over concepts to further sources.
+
+What a question needs may stand in a passage that says nothing of the question's words: the best hit names
+somebody, and another passage says who that is. The lane begins with the concepts that the question names or
+is near to, and with those of the best hits, and follows appearances and one relationship (ADR 0023 has the
+measurements; the spreading of weight is that of Gutiérrez et al., HippoRAG, 2024, cut off after one hop).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kg_api.graph.carried import Seed, SeedPassage, Seeds, by_concepts
+from kg_api.graph.concept_lanes import (
+    FoundConcept,
+    Meaning,
+    concepts_by_name,
+    concepts_by_vector,
+    has_concepts,
+)
+from kg_api.graph.database import Graph
+from kg_api.graph.passages import Filters, Found
+from kg_api.graph.readiness import IndexWatch
+from kg_api.models.identity import concept_name, name_id
+from kg_api.models.search import Degradation
+from kg_api.models.spaces import Contrast
+from kg_api.search.asking import Question
+from kg_api.search.fusion import USUAL
+
+NAMED = 1.0
+"""Weight of a concept that the question names."""
+PASSAGE = 2.0
+"""Weight of the best hit, shared among its concepts by the root of their number: each of four counts as
+a named one."""
+BEST_PASSAGES = 2
+NEAREST = 5
+"""Concepts near to the question in meaning."""
+MOST_NAMED = 20
+LONGEST_NAME = 6
+"""Words of a name that is looked for in the question."""
+SHORTEST_NAME = 3
+"""Characters."""
+MOST_WORDS = 100
+"""Words of the question whose combinations are looked up as names."""
+MOST_NAMES = 5000
+"""Names that are looked up, of all ontologies together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What the lane found."""
+
+    found: list[Found] = field(default_factory=list[Found])
+    degraded: list[Degradation] = field(default_factory=list[Degradation])
+
+
+@dataclass(frozen=True, slots=True)
+class OwnConcepts:
+    """The concepts of a question."""
+
+    seeds: list[Seed] = field(default_factory=list[Seed])
+    degraded: list[Degradation] = field(default_factory=list[Degradation])
+
+
+class ConceptLane:
+    """Finds sources through concepts."""
+
+    def __init__(self, graph: Graph, indexes: IndexWatch) -> None:
+        self._graph = graph
+        self._indexes = indexes
+
+    def run(self, question: Question, own: OwnConcepts, best: Sequence[Found], limit: int) -> Carried:
+        """Find sources.
+
+        Args:
+            question: with its vectors.
+            own: the concepts of the question.
+            best: what vectors and words found, the best first; empty: from the question's own concepts.
+            limit: most sources.
+        """
+        passages = [
+            SeedPassage(found.place.source_id, PASSAGE / math.sqrt(rank))
+            for rank, found in enumerate(best[:BEST_PASSAGES], start=1)
+        ]
+        start, degraded = Seeds(own.seeds, passages), own.degraded
+        found = by_concepts(self._graph, start, _within(question), question.space_vectors, limit)
+        if not found and not has_concepts(self._graph, question.scope.names):
+            effect = "there are no concepts yet where it was searched; `kg admin concepts status` says why"
+            degraded = [*degraded, Degradation(part="concepts", effect=effect)]
+        return Carried(found, degraded)
+
+    def own(self, question: Question) -> OwnConcepts:
+        """The concepts that the question names or is near to; asked beside the other lanes."""
+        meanings = meanings_of(question)
+        waiting = self._indexes.populating(*(each.space.concept_index_name for each in meanings))
+        weights: dict[str, float] = {}
+        for each in meanings:
+            if each.space.concept_index_name not in waiting:
+                for near in concepts_by_vector(self._graph, each, NEAREST):
+                    weights[near.concept.concept_id] = _weight(near, each.space.contrast or USUAL)
+        for named in self._named(question):
+            weights[named.concept.concept_id] = NAMED
+        told = [
+            Degradation(part="concepts", effect=f"the index {name} is {state}: looked for by name only")
+            for name, state in waiting.items()
+        ]
+        return OwnConcepts([Seed(*each) for each in weights.items() if each[1] > 0], told)
+
+    def _named(self, question: Question) -> list[FoundConcept]:
+        names = list(names_in(question.query.text))
+        ids = [name_id(ontology, name) for ontology in question.scope.names for name in names][:MOST_NAMES]
+        found = concepts_by_name(self._graph, ids, [], MOST_NAMED) if ids else []
+        labels = [f" {concept_name(each.concept.label)} " for each in found]
+        return [
+            each
+            for each, own in zip(found, labels, strict=True)
+            if not any(own != other and own in other for other in labels)
+        ]
+
+
+def meanings_of(question: Question) -> list[Meaning]:
+    """The question's vectors with the ontologies whose concepts they are compared with."""
+    return [
+        Meaning(vector.space, vector.vector, question.scope.ontologies[slug])
+        for slug, vector in question.usable.items()
+        if vector.vector is not None
+    ]
+
+
+def names_in(text: str) -> Iterator[str]:
+    """What may be the name of a concept in a question: up to six words in a row, the longest first."""
+    words = concept_name(text).split()[:MOST_WORDS]
+    for length in range(min(LONGEST_NAME, len(words)), 0, -1):
+        for at in range(len(words) - length + 1):
+            name = " ".join(words[at : at + length])
+            if len(name) >= SHORTEST_NAME:
+                yield name
+
+
+def _weight(near: FoundConcept, contrast: Contrast) -> float:
+    """From 0 for what is as far as unrelated texts are from related ones, half way; at most a named one's."""
+    middle = (contrast.related + contrast.unrelated) / 2
+    return min(max(((near.similarity or 0) - middle) / (2 * contrast.gap), 0), NAMED)
+
+
+def _within(question: Question) -> Filters:
+    filters = question.query.filters
+    return Filters(question.scope.names, filters.document_ids)

@@ -1,0 +1,81 @@
+"""Searching concepts and sources together."""
+
+from __future__ import annotations
+
+from kg_api.concepts.search import find_concepts
+from kg_api.errors import InvalidInput
+from kg_api.graph.concept_lanes import WORDS_INDEX
+from kg_api.graph.database import Graph
+from kg_api.graph.readiness import IndexWatch
+from kg_api.models.concepts import ConceptHit
+from kg_api.models.hybrid import HybridHits, HybridSearch
+from kg_api.models.search import Degradation, SourceSearch
+from kg_api.search.asking import Question
+from kg_api.search.concept_lane import meanings_of
+from kg_api.search.service import SearchService
+
+THROUGH_CONCEPTS = frozenset({"hybrid", "concept"})
+
+
+class HybridService:
+    """Finds concepts, and sources by meaning, words and concepts; the question is embedded once."""
+
+    def __init__(self, graph: Graph, search: SearchService) -> None:
+        self._graph = graph
+        self._search = search
+        self._indexes = IndexWatch(graph)
+
+    def search(self, request: HybridSearch) -> HybridHits:
+        """Find both. What could not be done is told in `degraded`.
+
+        Raises:
+            InvalidInput: the question is blank, or a field does not go with the mode.
+            Unavailable: nothing that was asked for can answer.
+        """
+        asked = self._search.ask(_of_sources(request))
+        found = self._search.answer(asked, concepts_alone=request.mode == "concept")
+        concepts, untold = self._concepts(asked.question, request.concept_limit)
+        told = [*found.degraded, *untold]
+        return HybridHits(
+            query_text=request.query_text,
+            mode=request.mode,
+            concepts=concepts,
+            sources=found.sources,
+            windows=found.windows,
+            degraded=[each for at, each in enumerate(told) if each not in told[:at]],
+            timings_ms=asked.question.watch.milliseconds(),
+        )
+
+    def _concepts(self, question: Question, limit: int) -> tuple[list[ConceptHit], list[Degradation]]:
+        if not limit:
+            return [], []
+        meanings = meanings_of(question)
+        waiting = self._indexes.populating(WORDS_INDEX, *(each.space.concept_index_name for each in meanings))
+        with question.watch.stage("find_concepts"):
+            names = question.scope.names
+            found = find_concepts(
+                self._graph, question.query.text, meanings, names, limit, populating=waiting
+            )
+        return found.concepts, found.degraded
+
+
+def _of_sources(request: HybridSearch) -> SourceSearch:
+    if not request.query_text.strip():
+        raise InvalidInput("query_text is blank")
+    if request.mode == "text" and request.min_similarity is not None:
+        raise InvalidInput("min_similarity needs vectors, and mode 'text' searches without; leave one out")
+    return SourceSearch(
+        query_text=request.query_text,
+        ontology=request.ontology,
+        documents=request.documents,
+        mode="text" if request.mode == "text" else "hybrid",
+        limit=request.source_limit,
+        min_similarity=request.min_similarity,
+        rerank=request.rerank,
+        explain=request.explain,
+        concepts=request.mode in THROUGH_CONCEPTS,
+        include_concepts=True,
+        expand_context=request.expand_context,
+        window_size=request.window_size,
+        token_budget=request.token_budget,
+    )

@@ -1,0 +1,117 @@
+"""HyDE: a question is searched for by answers that a language model imagines, besides itself."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from kg_api.errors import ConfigurationError, InvalidInput, LlmFailed, LlmUnavailable
+from kg_api.llm.hypothetical import hypothetical_answers
+from kg_api.llm.situate import Ask
+from kg_api.models.search import Degradation, SourceSearch
+from kg_api.parse.size import words
+from kg_api.spaces.open_space import FAULTS, OpenSpace
+
+log = structlog.get_logger()
+
+AUTO_WORDS = 12
+"""From so many words on a question is taken as a long one, with `auto`."""
+AUTO_ANSWERS = 3
+LEFT_ALONE_SECONDS = 5.0
+"""A language model that failed is not asked again for so long: searches go on without at once."""
+Fault = ConfigurationError | InvalidInput | LlmFailed | LlmUnavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Imagined:
+    """Answers that nobody has given, and what could not be done."""
+
+    texts: Sequence[str] = ()
+    degraded: list[Degradation] = field(default_factory=list[Degradation])
+
+
+NOTHING = Imagined()
+
+
+class Hyde:
+    """Asks for hypothetical answers. Thread-safe."""
+
+    def __init__(self, ask: Ask | None = None) -> None:
+        """`ask`: a language model; None: there is none."""
+        self._ask = ask
+        self._down: tuple[float, Fault] | None = None
+        self._telling = threading.Lock()
+
+    def imagine(self, request: SourceSearch) -> Imagined:
+        """Get as many answers as a request wants; it is searched for without them when there are none."""
+        count, question = wanted(request), request.query_text
+        if count == 0 or question is None:
+            return NOTHING
+        try:
+            return Imagined(self._imagined(question, count))
+        except (ConfigurationError, InvalidInput, LlmFailed, LlmUnavailable) as error:
+            effect = f"no hypothetical answers ({error}): searched by the question alone"
+            return Imagined(degraded=[Degradation(part="hyde", effect=effect)])
+
+    def _imagined(self, question: str, count: int) -> list[str]:
+        if self._ask is None:
+            raise ConfigurationError("there is no language model: KG_LLM__MODEL is not set")
+        with self._telling:
+            if self._down is not None and time.monotonic() < self._down[0]:
+                raise self._down[1]
+        try:
+            return hypothetical_answers(self._ask, question, count)
+        except (ConfigurationError, LlmUnavailable) as error:
+            self._left_alone(error)
+            raise
+
+    def _left_alone(self, error: ConfigurationError | LlmUnavailable) -> None:
+        asked = error.retry_after_seconds if isinstance(error, LlmUnavailable) else None
+        with self._telling:
+            self._down = (time.monotonic() + max(LEFT_ALONE_SECONDS, asked or 0), error)
+        log.warning("no hypothetical answers", error=type(error).__name__, reason=str(error))
+
+
+def wanted(request: SourceSearch) -> int:
+    """How many answers a request wants; `auto` wants some for a long question."""
+    if request.hyde != "auto":
+        return request.hyde
+    by_words_alone = request.mode == "text" or request.query_vector is not None
+    long = words(request.query_text or "") >= AUTO_WORDS
+    return AUTO_ANSWERS if long and not by_words_alone else 0
+
+
+def joined(
+    question: NDArray[np.float32], imagined: Imagined, opened: OpenSpace
+) -> tuple[NDArray[np.float32], list[Degradation]]:
+    """The mean of a question's vector and its imagined answers', as Gao et al. have it, of length 1.
+
+    Args:
+        question: its vector, shape (dimensions,), length 1.
+        imagined: the answers; they are embedded as passages, cut where the model takes less.
+        opened: the space.
+
+    Returns:
+        The vector; that of the question, and why, where the answers cannot be embedded.
+    """
+    if not imagined.texts:
+        return question, []
+    try:
+        embedder = opened.embedder()
+        texts = [text[: embedder.spans(text)[0][1]] for text in imagined.texts]
+        vectors = embedder.embed_passages([text for text in texts if text.strip()])
+    except (*FAULTS, InvalidInput) as error:
+        effect = (
+            f"the hypothetical answers could not be embedded in the space {opened.space.slug!r} ({error}): "
+            "searched by the question alone"
+        )
+        return question, [Degradation(part="hyde", effect=effect)]
+    mean = np.vstack([question, vectors]).astype(np.float64).mean(axis=0)
+    length = float(np.linalg.norm(mean))
+    return (mean / length).astype(np.float32) if length > 0 else question, []

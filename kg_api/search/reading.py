@@ -1,0 +1,58 @@
+"""Reading around what was found."""
+
+from __future__ import annotations
+
+from kg_api.graph.database import Graph
+from kg_api.graph.library import find_source, neighbours
+from kg_api.models.search import ContextWindow, Degradation, Place, SourceHit
+from kg_api.models.windows import SourceWindow
+from kg_api.search.asking import Question
+from kg_api.search.windows import budgeted, merged_windows
+from kg_api.spaces.counting import token_counter
+from kg_api.spaces.plans import PlanWatch
+from kg_api.spaces.registry import SpaceRegistry
+
+
+class Reader:
+    """Gives sources their neighbours, as many as a budget of tokens allows."""
+
+    def __init__(self, graph: Graph, spaces: SpaceRegistry, plans: PlanWatch) -> None:
+        self._graph = graph
+        self._spaces = spaces
+        self._plans = plans
+
+    def around(self, source_id: str, window: int, token_budget: int | None) -> SourceWindow:
+        """A source among its neighbours of the same document.
+
+        Raises:
+            NotFound: there is no such source.
+        """
+        source = find_source(self._graph, source_id)
+        around = neighbours(self._graph, [source], window)[source_id]
+        whole = SourceWindow(source_id=source_id, window_size=window, sources=around)
+        if token_budget is None:
+            return whole
+        known = self._plans.known([source.ontology])
+        standing = known.standings.get(source.ontology)
+        counter = token_counter(self._spaces.of(standing.answering.space if standing else known.new))
+        kept = budgeted(whole, counter, token_budget)
+        if counter.problem is not None:
+            kept.degraded.append(Degradation(part="windows", effect=counter.problem))
+        return kept
+
+    def windows(
+        self, hits: list[SourceHit], question: Question
+    ) -> tuple[list[ContextWindow], list[Degradation]]:
+        """Give each hit its neighbours, and all of them as windows within the budget."""
+        request = question.query.request
+        with question.watch.stage("context"):
+            places: dict[str, Place] = {hit.source_id: hit for hit in hits}  # two chunks may be of one
+            around = neighbours(self._graph, [*places.values()], request.window_size)
+            for hit in hits:
+                hit.context = around[hit.source_id]
+            counter = token_counter(self._spaces.of(question.scope.models[0]))
+            windows, left_out = merged_windows(hits, counter, request.token_budget)
+        notes = [counter.problem] if counter.problem else []
+        if left_out:
+            notes.append(f"token_budget: the windows have no room for {left_out} of the hits")
+        return windows, [Degradation(part="windows", effect=note) for note in notes]

@@ -1,0 +1,132 @@
+"""Which documents are like a document: by the passages of both that are near to each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from kg_api.errors import Unavailable
+from kg_api.graph.database import Graph
+from kg_api.graph.library import find_document
+from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
+from kg_api.graph.similar import Asked, Near, nearest, places_in, vectors_of
+from kg_api.models.search import Degradation, Place
+from kg_api.models.similarity import AlikePair, SimilarDocument, SimilarDocuments, SimilarDocumentSearch
+from kg_api.search.duplicates import LEAST_OVERLAP, overlap
+from kg_api.search.timing import Stopwatch
+from kg_api.similarity.parts import evenly
+from kg_api.similarity.scope import Comparable, answering, comparable, space_of
+from kg_api.similarity.under_way import under_way
+from kg_api.spaces.plans import Known
+
+MOST_SOURCES = 200
+"""Of a longer document the first so many are compared."""
+MOST_PARTS = 4
+"""Chunks of one source that are compared; of more, so many that are spread evenly."""
+EACH = 30
+"""Passages of other documents that are looked at for each source."""
+TOGETHER = 20
+
+Best = dict[int, Near]
+"""By the number of the own source: what is nearest to it in one document."""
+
+
+def similar_documents(
+    graph: Graph,
+    document_id: str,
+    request: SimilarDocumentSearch,
+    known: Known,
+    watches: tuple[IndexWatch, EmbeddingWatch],
+) -> SimilarDocuments:
+    """Find the documents that are most like one.
+
+    Raises:
+        NotFound: there is no such document.
+        Unavailable: the vector index is still being filled.
+    """
+    watch, (indexes, progress) = Stopwatch(), watches
+    document = find_document(graph, document_id)
+    places, total = places_in(graph, [document.ontology], [document_id], MOST_SOURCES)
+    scope = comparable(space_of(document.ontology, known), request.ontologies, known)
+    if waiting := indexes.populating(*(space.index_name for space, _ in scope.slots)):
+        raise Unavailable(
+            f"the vector index {', '.join(waiting)} is still being filled; try again in a moment"
+        )
+    with watch.stage("vectors"):
+        asked = _asked(graph, places, known)
+    with watch.stage("nearest"):
+        found = _found(graph, asked, scope, request.min_similarity)
+    alike = [_told(best, [each.place for each in asked], request.pairs) for best in found.values()]
+    best_first = sorted(alike, key=lambda each: (-each.score, each.ontology, each.document))
+    return SimilarDocuments(
+        document_id=document_id,
+        ontology=document.ontology,
+        document=document.document,
+        sources=total,
+        compared=len(asked),
+        space=scope.space.slug,
+        documents=best_first[: request.limit],
+        degraded=[
+            *_left_out(places, total, len(asked)),
+            *scope.told(),
+            *under_way(progress.read(), scope.ontologies),
+        ],
+        timings_ms=watch.milliseconds(),
+    )
+
+
+def _asked(graph: Graph, places: Sequence[Place], known: Known) -> list[Asked]:
+    vectors = vectors_of(graph, [place.source_id for place in places], answering(known), known.new)
+    return [
+        Asked(place, evenly(vectors[place.source_id], MOST_PARTS))
+        for place in places
+        if vectors.get(place.source_id)
+    ]
+
+
+def _found(
+    graph: Graph, asked: Sequence[Asked], scope: Comparable, least: float | None
+) -> Mapping[str, Best]:
+    """By document: for each own source what is nearest to it there."""
+    found: defaultdict[str, Best] = defaultdict(dict)
+    for at, near in _nearest(graph, asked, scope):
+        if least is None or near.similarity >= least:
+            best = found[near.place.document_id]
+            if at not in best or near.similarity > best[at].similarity:
+                best[at] = near
+    return found
+
+
+def _nearest(graph: Graph, asked: Sequence[Asked], scope: Comparable) -> Iterable[tuple[int, Near]]:
+    for begin in range(0, len(asked), TOGETHER):
+        for space, names in scope.slots:
+            nears, _ = nearest(graph, asked[begin : begin + TOGETHER], space, names, EACH)
+            yield from ((begin + near.asked, near) for near in nears)
+
+
+def _told(best: Best, own: Sequence[Place], most: int) -> SimilarDocument:
+    nearest_first = sorted(best.items(), key=lambda each: (-each[1].similarity, each[0]))
+    place = nearest_first[0][1].place
+    return SimilarDocument(
+        document_id=place.document_id,
+        ontology=place.ontology,
+        document=place.document,
+        similarity=nearest_first[0][1].similarity,
+        score=sum(near.similarity for near in best.values()) / len(own),
+        sources=len(best),
+        pairs=[_pair(own[at], near) for at, near in nearest_first[:most]],
+    )
+
+
+def _pair(own: Place, near: Near) -> AlikePair:
+    same = overlap(own.full_text, near.place.full_text) >= LEAST_OVERLAP
+    return AlikePair(own=own, other=near.place, similarity=near.similarity, near_duplicate=same)
+
+
+def _left_out(places: Sequence[Place], total: int, compared: int) -> list[Degradation]:
+    effects: list[str] = []
+    if total > len(places):
+        effects.append(f"the document has {total} sources: the first {len(places)} were compared")
+    if missing := len(places) - compared:
+        effects.append(f"{missing} sources of the document have no vector: they were not compared")
+    return [Degradation(part="vectors", effect=effect) for effect in effects]

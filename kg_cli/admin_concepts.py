@@ -1,0 +1,195 @@
+"""`kg admin concepts`: how concepts are extracted, what that costs, and how far it is."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from kg_api.client import KgClient
+    from kg_api.models.extraction_config import ExtractionCost, ExtractionStatus
+
+Name = Annotated[str, typer.Option("--ontology", "-o", help="The collection.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+
+
+class Extractor(StrEnum):
+    """How concepts are found."""
+
+    KEYPHRASE = "keyphrase"
+    LLM = "llm"
+    NONE = "none"
+
+
+Chosen = Annotated[
+    Extractor | None, typer.Option(help="llm: by the language model, with relationships; keyphrase; none.")
+]
+PerSource = Annotated[int | None, typer.Option(min=1, help="Most concepts of one source.")]
+Budget = Annotated[
+    float | None, typer.Option(min=0, help="US dollars that the language model may cost in all.")
+]
+
+
+def register(admin: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(help="The concepts of sources.", no_args_is_help=True)
+    for command in (status, config, preview, extract, refused):
+        group.command(command.__name__)(command)
+    admin.add_typer(group, name="concepts")
+
+
+def status(*, ontology: Name, as_json: AsJson = False) -> None:
+    """Count the sources that were read, those that are due, and what was found.
+
+    Example: kg admin concepts status --ontology notes
+    """
+    from kg_cli.connect import open_client
+
+    with open_client() as client:
+        _tell(client.extraction_config(ontology), as_json=as_json)
+
+
+def config(
+    *,
+    ontology: Name,
+    extractor: Chosen = None,
+    per_source: PerSource = None,
+    budget: Budget = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would follow and what it takes; change nothing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how concepts are extracted; with options, change that, which begins the work.
+
+    What is not named stays as it is. A job that has used up its money goes on with a larger budget.
+
+    Example: kg admin concepts config --ontology notes --extractor llm --budget 2
+    """
+    from kg_cli.connect import open_client
+
+    given = {"extractor": extractor and extractor.value, "per_source": per_source, "budget": budget}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    with open_client() as client:
+        found = _configured(client, ontology, chosen, dry_run=dry_run) if chosen else None
+        _tell(found or client.extraction_config(ontology), as_json=as_json)
+
+
+def preview(
+    *,
+    ontology: Name,
+    extractor: Chosen = None,
+    per_source: PerSource = None,
+    budget: Budget = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what extraction will take, in requests, tokens and money; nothing is asked and nothing changed.
+
+    Example: kg admin concepts preview --ontology notes --extractor llm
+    """
+    from kg_cli.connect import open_client
+
+    given = {"extractor": extractor and extractor.value, "per_source": per_source, "budget": budget}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    with open_client() as client:
+        if chosen:
+            found = _configured(client, ontology, chosen, dry_run=True)
+        else:
+            found = client.extraction_config(ontology, with_cost=True)
+    _tell(found, as_json=as_json)
+
+
+def extract(*, ontology: Name, as_json: AsJson = False) -> None:
+    """Extract concepts from what is due, now; what was set aside is tried again.
+
+    It happens by itself after text has come in, unless the extractor is none.
+
+    Example: kg admin concepts extract --ontology notes && kg jobs watch
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json, say
+
+    with open_client() as client:
+        started = client.extract_concepts(ontology)
+    if as_json:
+        print_json(started.model_dump(mode="json"))
+    elif started.job_id is None:
+        say("Nothing is due.")
+    else:
+        say(f"{started.due} sources are to be read; follow it with: kg jobs watch {started.job_id}")
+
+
+def refused(*, ontology: Name, as_json: AsJson = False) -> None:
+    """List the sources that no concepts came of, and why.
+
+    Example: kg admin concepts refused --ontology notes
+    """
+    from kg_cli.connect import open_client
+    from kg_cli.console import print_json, print_table, say
+
+    with open_client() as client:
+        found = client.extraction_refused(ontology)
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return
+    rows = [[f"{each.document}, paragraph {each.paragraph}", each.reason] for each in found.sources]
+    if rows:
+        print_table(["source", "reason"], rows)
+    say(f"{found.total} sources were set aside; `kg admin concepts extract` tries them again")
+
+
+def _configured(
+    client: KgClient, ontology: str, chosen: dict[str, Any], *, dry_run: bool
+) -> ExtractionStatus:
+    """Change only what was named."""
+    from kg_api.errors import NotFound
+
+    try:
+        present = client.extraction_config(ontology).config.model_dump(mode="json")
+    except NotFound:
+        present = {}
+    return client.set_extraction_config(ontology, dry_run=dry_run, **{**present, **chosen})
+
+
+def _tell(found: ExtractionStatus, *, as_json: bool) -> None:
+    from kg_cli.console import print_json, print_table, say
+
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return
+    used = found.used
+    refused = f", {found.refused} set aside" if found.refused else ""
+    rows = [
+        ("extractor", _set_or_usual(used.extractor, found.config.extractor)),
+        ("concepts a source", _set_or_usual(f"at most {used.per_source}", found.config.per_source)),
+        ("sources", f"{found.total}: {found.extracted} read, {found.due} due{refused}"),
+        ("found", f"{found.concepts} concepts, {found.quotes} quotes, {found.relations} relationships"),
+        *_money(found),
+        *(_cost(found.cost) if found.cost else ()),
+    ]
+    title = found.ontology if found.applied else f"{found.ontology} (as it would be)"
+    print_table(["setting", "value"], rows, title=title)
+    for note in found.notes:
+        say(f"note: {note}")
+
+
+def _set_or_usual(value: str, own: object) -> str:
+    return value if own is not None else f"{value} (the service's setting)"
+
+
+def _money(found: ExtractionStatus) -> list[tuple[str, str]]:
+    if found.used.extractor != "llm" and not found.spent:
+        return []
+    bound = "no bound" if found.used.budget is None else f"of ${found.used.budget:g}"
+    return [("spent", f"${found.spent:.4f}, {bound}")]
+
+
+def _cost(cost: ExtractionCost) -> list[tuple[str, str]]:
+    told = [("to read", f"{cost.sources} sources")]
+    if cost.requests:
+        tokens = f"about {cost.tokens_read} tokens read, {cost.tokens_written} written"
+        told.append(("language model", f"about {cost.requests} requests: {tokens}"))
+    price = "not known" if cost.price is None else f"about ${cost.price:.4f}" if cost.price else "nothing"
+    return [*told, ("price", price), *(("", note) for note in cost.notes)]

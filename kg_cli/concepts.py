@@ -1,0 +1,200 @@
+"""Concepts as a person reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from pydantic import BaseModel
+from rich.markup import escape
+from rich.text import Text
+
+from kg_api.client import KgClient
+from kg_api.errors import NotFound
+from kg_api.models.concepts import (
+    Concept,
+    ConceptContext,
+    ConceptDetails,
+    ConceptHits,
+    ConceptList,
+    ConceptPassage,
+    ConceptPaths,
+    Evidence,
+    Neighbourhood,
+    PathStep,
+    RelatedConcept,
+    RelatedConcepts,
+)
+from kg_api.models.identity import ID_DIGITS, concept_name
+from kg_api.models.search import Degradation
+from kg_cli import console
+
+T = TypeVar("T", bound=BaseModel)
+ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
+
+
+def printed(answer: T, for_people: Callable[[T], None], *, as_json: bool) -> None:
+    """Print an answer for people, or as it came."""
+    if as_json:
+        console.print_json(answer.model_dump(mode="json"))
+    else:
+        for_people(answer)
+
+
+def taken(client: KgClient, text: str, ontology: str | None) -> str:
+    """The id of the concept that is meant, and say which was taken when it is not called so.
+
+    Raises:
+        NotFound: none fits.
+    """
+    if ID.fullmatch(text):
+        return text
+    found = client.search_concepts(text, ontology=ontology, limit=1)
+    if not found.concepts:
+        _notes(found.degraded)
+        raise NotFound(f"no concept fits {text!r}; `kg concept list ONTOLOGY` shows those there are")
+    best = found.concepts[0]
+    if concept_name(text) not in {concept_name(name) for name in (best.label, *best.search_terms)}:
+        console.say(f"No concept is called {escape(repr(text))}; taken: {escape(best.label)}")
+    return best.concept_id
+
+
+def print_concept_hits(answer: ConceptHits) -> None:
+    """Print what was found as a table, and what could not be done."""
+    _notes(answer.degraded)
+    if not answer.concepts:
+        console.say("No concept was found.")
+        return
+    rows = [
+        [str(number), "" if each.similarity is None else f"{each.similarity:.2f}", _concept(each)]
+        for number, each in enumerate(answer.concepts, start=1)
+    ]
+    console.print_table(["#", "similarity", "concept"], rows)
+    console.say("What proves one: kg concept show ID")
+
+
+def print_concepts(answer: ConceptList) -> None:
+    """Print a page of concepts."""
+    rows = [[str(each.sources), _concept(each)] for each in answer.concepts]
+    console.print_table(["sources", "concept"], rows)
+    console.say(f"{len(rows)} of {answer.total} concepts.")
+
+
+def print_concept(answer: ConceptDetails) -> None:
+    """Print what a concept is, what proves it and what it is related to."""
+    out = console.stdout()
+    out.print(_concept(answer))
+    for quote in answer.evidence:
+        out.print(_quote(quote))
+    if answer.related:
+        out.print(_related_lines(answer.label, answer.related))
+    console.say(
+        f"carried by {_counted(answer.sources, 'source', 'sources')}; not shown: "
+        f"{_counted(answer.more_evidence, 'quote', 'quotes')}, {answer.more_related} related. "
+        "Read it in its places: kg concept context ID"
+    )
+
+
+def print_related(answer: RelatedConcepts) -> None:
+    """Print what a concept is related to, by hops."""
+    _notes(answer.degraded)
+    if not answer.related:
+        console.say(f"Nothing is known to be related to {escape(answer.concept.label)}.")
+        return
+    console.stdout().print(_related_lines(answer.concept.label, answer.related))
+    more = f"; {answer.more_related} more" if answer.more_related else ""
+    console.say(f"{len(answer.related)} related within {_counted(answer.hops, 'hop', 'hops')}{more}.")
+
+
+def print_paths(answer: ConceptPaths) -> None:
+    """Print each way as its statements."""
+    _notes(answer.degraded)
+    between = f"from {answer.start.label} to {answer.end.label}"
+    if not answer.paths:
+        console.say(escape(f"There is no way {between} within {_counted(answer.hops, 'hop', 'hops')}."))
+        return
+    for number, path in enumerate(answer.paths, start=1):
+        names = {each.concept_id: each.label for each in path.concepts}
+        steps = [_step(step, names) for step in path.steps]
+        console.stdout().print(Text(f"{number}. ", style="bold") + Text("\n   ").join(steps))
+    console.say(escape(f"{_counted(len(answer.paths), 'way', 'ways')} {between}. Read a source: kg show ID"))
+
+
+def print_passages(answer: ConceptContext) -> None:
+    """Print the sources that carry a concept among their neighbours, those that carry it bright."""
+    for passage in answer.passages:
+        first = passage.sources[0]
+        where = " > ".join([f"{first.ontology} / {first.document}", *first.heading])
+        console.stdout().print(Text(where, style="bold"))
+        console.stdout().print(_passage(passage))
+    more = f"; {_counted(answer.more_passages, 'source', 'sources')} more" if answer.more_passages else ""
+    shown = sum(len(passage.carried_by) for passage in answer.passages)
+    told = f"{answer.concept.label} in {_counted(shown, 'source', 'sources')}{more}."
+    console.say(escape(told))
+
+
+def print_neighbourhood(answer: Neighbourhood) -> None:
+    """Print the edges of a picture as statements."""
+    _notes(answer.degraded)
+    names = {each.concept_id: each.label for each in answer.concepts}
+    for step in answer.steps:
+        console.stdout().print(_step(step, names))
+    more = f"; {answer.left_out} more" if answer.left_out else ""
+    around = _counted(len(names) - 1, "concept", "concepts")
+    edges = _counted(len(answer.steps), "connection", "connections")
+    console.say(escape(f"{around} around {names[answer.centre]}, {edges}{more}."))
+
+
+def _notes(degraded: Sequence[Degradation]) -> None:
+    for each in degraded:
+        console.say(f"[yellow]note:[/] {escape(each.effect)}")
+
+
+def _concept(each: Concept) -> Text:
+    also = f"  also {', '.join(each.search_terms)}" if each.search_terms else ""
+    sources = _counted(each.sources, "source", "sources")
+    lines = Text.assemble((each.label, "bold"), (also, "cyan"), f"  ({each.ontology}, {sources})\n")
+    if each.description:
+        lines.append(f"{each.description}\n")
+    return lines.append(each.concept_id, style="dim")
+
+
+def _quote(each: Evidence) -> Text:
+    place = f"{each.source.document} ¶{each.source.paragraph} {each.start}-{each.end}"
+    doubt = "" if each.score == 1 else f", likeness {each.score:.2f}"
+    return Text.assemble(f"“{each.quote}”\n", (f"  {place}{doubt}  {each.source.source_id}", "dim"))
+
+
+def _related_lines(label: str, related: Sequence[RelatedConcept]) -> Text:
+    names = {each.concept.concept_id: each.concept.label for each in related}
+    lines: list[Text] = []
+    for each in related:
+        near = label if each.via is None else names.get(each.via, each.via)
+        ends = (near, each.concept.label) if each.outgoing else (each.concept.label, near)
+        sources = _counted(len(each.sources), "source", "sources")
+        far = f", {each.hops} hops" if each.hops > 1 else ""
+        line = Text.assemble((ends[0], "bold"), f" {each.type} ", (ends[1], "bold"))
+        lines.append(line.append(f"  {sources}{far}", style="dim"))
+    return Text("\n").join(lines)
+
+
+def _step(step: PathStep, names: Mapping[str, str]) -> Text:
+    ends = (names.get(step.subject, step.subject), names.get(step.object, step.object))
+    shown = step.sources[0] if step.sources else ""
+    more = f" and {len(step.sources) - 1} more" if len(step.sources) > 1 else ""
+    line = Text.assemble((ends[0], "bold"), f" {step.type} ", (ends[1], "bold"))
+    return line.append(f"  {shown}{more}", style="dim")
+
+
+def _passage(passage: ConceptPassage) -> Text:
+    lines = Text()
+    for place in passage.sources:
+        carries = place.source_id in passage.carried_by
+        lines.append(f"¶{place.paragraph} {place.source_id}\n", style="dim")
+        lines.append(place.full_text.strip() + "\n", style="" if carries else "dim")
+    return lines
+
+
+def _counted(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"

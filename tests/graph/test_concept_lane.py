@@ -1,0 +1,177 @@
+"""Sources that only concepts lead to, on the real database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import neo4j
+import pytest
+
+from kg_api.graph.carried import MOST_SOURCES
+from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.models.documents import DocumentRecord
+from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
+from kg_api.models.hybrid import HybridHits, HybridSearch
+from kg_api.models.search import SourceHits, SourceSearch
+from kg_api.search.hybrid import HybridService
+from kg_api.search.service import SearchService
+from tests.support.cypher import rows
+from tests.support.kg import Kg
+from tests.support.records import record
+
+JOURNAL = "The Gazette of Lanterns is a paper that the Guild of Keepers prints."
+GUILD = "Its first warden, Maren Holt, came from the coast."
+TOWN = "Holmstad lies at the sea and has a harbour."
+OTHERS = [f"Filler number{n} about weather{n} and other things of no matter." for n in range(20)]
+
+
+def carried(
+    document: DocumentRecord, at: int, *labels: str, relations: Sequence[tuple[str, str, str]] = ()
+) -> Extraction:
+    """What was found in a paragraph: concepts with their labels as quotes, where they stand there."""
+    source = document.sources[at]
+    concepts = []
+    for label in labels:
+        start = source.full_text.find(label)
+        quotes = () if start < 0 else (Quote(label, start, start + len(label)),)
+        concepts.append(FoundConcept(label, quotes))
+    stated = tuple(FoundRelation(*relation) for relation in relations)
+    return Extraction(source.source_id, source.content_hash, tuple(concepts), stated)
+
+
+@pytest.fixture
+def kg(graph: Graph) -> Iterator[Kg]:
+    made = Kg(graph)
+    documents = [record("journal.md", [JOURNAL]), record("guild.md", [GUILD]), record("town.md", [TOWN])]
+    for each in (*documents, record("filler.md", OTHERS)):
+        store_document(graph, each)
+    found = [
+        carried(documents[0], 0, "Gazette of Lanterns", "Guild of Keepers"),
+        carried(
+            documents[1],
+            0,
+            "Guild of Keepers",
+            "Maren Holt",
+            relations=[("Maren Holt", "born in", "Guild of Keepers")],
+        ),
+        carried(documents[2], 0, "Holmstad", "Maren Holt"),
+    ]
+    graph.transaction(lambda tx: write_extractions(tx, "notes", found, "m"))
+    made.work()
+    yield made
+    made.spaces.close()
+
+
+def search(
+    kg: Kg, text: str = "Who leads what prints the Gazette of Lanterns?", **more: object
+) -> SourceHits:
+    service = SearchService(kg.graph, kg.spaces)
+    try:
+        return service.search(SourceSearch.model_validate({"query_text": text, "limit": 5, **more}))
+    finally:
+        service.close()
+
+
+def hybrid(kg: Kg, text: str = "Gazette of Lanterns", **more: object) -> HybridHits:
+    service = SearchService(kg.graph, kg.spaces)
+    try:
+        request = HybridSearch.model_validate({"query_text": text, **more})
+        return HybridService(kg.graph, service).search(request)
+    finally:
+        service.close()
+
+
+def documents(hits: SourceHits | HybridHits) -> list[str]:
+    return [hit.document for hit in hits.sources]
+
+
+@pytest.mark.parametrize("mode", ["text", "vector", "hybrid"])
+def test_a_concept_of_the_best_hit_brings_the_passage_that_goes_on(kg: Kg, mode: str) -> None:
+    hits = search(kg, mode=mode, concepts=True)
+    assert documents(hits)[0] == "journal.md"
+    (guild,) = [hit for hit in hits.sources[:3] if hit.document == "guild.md"]
+    assert "Guild of Keepers" in {each.label for each in guild.through}
+    assert guild.ranks.concepts is not None
+
+
+def test_without_them_words_alone_do_not_find_it(kg: Kg) -> None:
+    assert "guild.md" not in documents(search(kg, mode="text"))
+
+
+def test_one_hop_leads_to_a_source_of_a_related_concept(kg: Kg) -> None:
+    hits = hybrid(kg, "Guild of Keepers", mode="concept")
+    assert "town.md" in documents(hits)
+    town = next(hit for hit in hits.sources if hit.document == "town.md")
+    assert [each.label for each in town.through] == ["Maren Holt"]
+
+
+def test_a_source_is_explained_by_the_concept(kg: Kg) -> None:
+    hit = next(each for each in search(kg, concepts=True, explain=True).sources if each.through)
+    assert hit.explanation is not None
+    (lane,) = [part for part in hit.explanation.lanes if part.lane == "concepts"]
+    assert lane.contribution == pytest.approx(1 / (60 + (lane.rank or 0)))
+    assert hit.explanation.fusion.endswith("rrf with concepts")
+
+
+def test_filters_hold_for_what_concepts_bring(kg: Kg) -> None:
+    other = record("guild.md", [f"{GUILD} Otherwise."], ontology="other")
+    store_document(kg.graph, other)
+    kg.graph.transaction(
+        lambda tx: write_extractions(tx, "other", [carried(other, 0, "Guild of Keepers", "Maren Holt")], "m")
+    )
+    assert documents(search(kg, concepts=True, documents=["journal.md"], ontology="notes")) == ["journal.md"]
+    assert {hit.ontology for hit in search(kg, concepts=True, ontology="notes").sources} == {"notes"}
+    assert {
+        hit.ontology for hit in hybrid(kg, mode="concept", ontology="other", text="Maren Holt").sources
+    } == {"other"}
+
+
+def test_a_least_similarity_holds_for_them_too(kg: Kg) -> None:
+    hits = search(kg, concepts=True, min_similarity=0.99)
+    assert hits.sources == []
+
+
+def test_similarity_is_measured_for_what_concepts_bring(kg: Kg) -> None:
+    hits = hybrid(kg, "Guild of Keepers", mode="concept")
+    assert all(hit.similarity is not None for hit in hits.sources)
+
+
+def test_an_ontology_without_concepts_says_so(kg: Kg) -> None:
+    store_document(kg.graph, record("a.md", ["Nothing but weather here."], ontology="bare"))
+    told = search(kg, "weather", ontology="bare", concepts=True).degraded
+    assert any(each.part == "concepts" and "no concepts yet" in each.effect for each in told)
+
+
+def test_hits_name_the_concepts_that_they_carry(kg: Kg) -> None:
+    (hit,) = search(kg, "Gazette of Lanterns", limit=1, include_concepts=True).sources
+    assert {each.label for each in hit.concepts} == {"Gazette of Lanterns", "Guild of Keepers"}
+    assert search(kg, "Gazette of Lanterns", limit=1).sources[0].concepts == []
+
+
+def test_hybrid_gives_concepts_and_sources(kg: Kg) -> None:
+    hits = hybrid(kg)
+    assert hits.concepts[0].label == "Gazette of Lanterns"
+    assert documents(hits)[0] == "journal.md"
+    assert {each.label for each in hits.sources[0].concepts} == {"Gazette of Lanterns", "Guild of Keepers"}
+    assert len(hybrid(kg, concept_limit=1, source_limit=2).sources) == 2
+    assert hybrid(kg, concept_limit=0).concepts == []
+
+
+def test_mode_source_is_search_without_concepts(kg: Kg) -> None:
+    assert documents(hybrid(kg, mode="source", source_limit=5)) == documents(
+        search(kg, "Gazette of Lanterns")
+    )
+    assert all(hit.through == [] for hit in hybrid(kg, mode="source").sources)
+
+
+def test_a_concept_that_is_everywhere_leads_nowhere(kg: Kg, driver: neo4j.Driver) -> None:
+    rows(
+        driver,
+        "MATCH (c:Concept {label: 'Guild of Keepers'}), (s:Source {document: 'filler.md'}) "
+        "WITH c, s LIMIT 1 UNWIND range(1, $n) AS _ CREATE (c)-[:APPEARS_IN]->(s)",
+        n=MOST_SOURCES,
+    )
+    through = {each.label for hit in search(kg, mode="text", concepts=True).sources for each in hit.through}
+    assert "Guild of Keepers" not in through

@@ -1,0 +1,106 @@
+"""Ways between concepts over a real database."""
+
+from __future__ import annotations
+
+import neo4j
+import pytest
+
+from kg_api.concepts import paths as paths_module
+from kg_api.concepts.service import ConceptService
+from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph import concept_reads
+from kg_api.models.concepts import APPEARS_WITH, ConceptPaths
+from tests.support.concept_graph import store_concepts, store_lives
+from tests.support.cypher import rows
+from tests.support.kg import Kg
+from tests.support.records import record
+
+
+@pytest.fixture
+def ids(kg: Kg, driver: neo4j.Driver) -> dict[str, str]:
+    return store_lives(kg.graph, driver)
+
+
+@pytest.fixture
+def service(kg: Kg) -> ConceptService:
+    return ConceptService(kg.graph, kg.spaces)
+
+
+def told(found: ConceptPaths) -> list[list[str]]:
+    return [[each.label for each in path.concepts] for path in found.paths]
+
+
+def test_the_shortest_path_is_told_as_the_texts_state_it(
+    service: ConceptService, ids: dict[str, str]
+) -> None:
+    found = service.paths(ids["Ada Lovelace"], "thames", None, 4, 5)
+    assert told(found) == [["Ada Lovelace", "Analytical Engine", "London", "Thames"]]
+    assert (found.start.label, found.end.label, found.degraded) == ("Ada Lovelace", "Thames", [])
+    steps = [(each.subject, each.type, each.object, len(each.sources)) for each in found.paths[0].steps]
+    assert steps == [
+        (ids["Ada Lovelace"], "wrote about", ids["Analytical Engine"], 1),
+        (ids["Analytical Engine"], "designed in", ids["London"], 1),
+        (ids["London"], "lies on", ids["Thames"], 1),
+    ]
+    assert service.paths(ids["Ada Lovelace"], ids["Thames"], None, 2, 5).paths == []
+    assert told(service.paths("Thames", "Thames", None, 1, 5)) == [["Thames"]]
+    backwards = service.paths("Thames", "London", None, 1, 5).paths[0].steps[0]
+    assert (backwards.subject, backwards.object) == (ids["London"], ids["Thames"])
+
+
+def test_a_phrase_is_taken_for_the_concept_that_fits_best_and_it_is_told(
+    service: ConceptService, ids: dict[str, str]
+) -> None:
+    found = service.paths("a mechanical computer", "Ada Lovelace", None, 2, 5)
+    assert (found.start.concept_id, len(found.paths)) == (ids["Analytical Engine"], 1)
+    assert "'a mechanical computer'" in found.degraded[0].effect
+    with pytest.raises(NotFound, match="no concept fits"):
+        service.paths("Ada Lovelace", "anything", ["nowhere"], 2, 5)
+
+
+def test_sources_connect_what_no_text_states(kg: Kg, service: ConceptService, ids: dict[str, str]) -> None:
+    store_concepts(kg.graph, record("bank", ["Herons by the Thames"]), {0: ["Herons", "Thames"]})
+    found = service.paths("water", "London", None, 4, 5)
+    assert told(found) == [["water", "Herons", "Thames", "London"]]
+    assert [each.type for each in found.paths[0].steps] == [APPEARS_WITH, APPEARS_WITH, "lies on"]
+    assert all(each.sources for each in found.paths[0].steps)
+    assert ids
+
+
+def test_ends_of_two_ontologies_are_not_connected(
+    kg: Kg, service: ConceptService, ids: dict[str, str]
+) -> None:
+    away = store_concepts(kg.graph, record("x", ["Mars is red"], "other"), {0: ["Mars"]})
+    with pytest.raises(InvalidInput, match="two ontologies"):
+        service.paths(ids["Thames"], away["Mars"], None, 4, 5)
+    store_concepts(kg.graph, record("y", ["London"], "other"), {0: ["London"]})
+    both = service.paths("London", "Mars", None, 1, 1)
+    assert {both.start.ontology, both.end.ontology} == {"other"}, "London is in both"
+
+
+def test_a_hub_is_bounded_and_it_is_told(
+    kg: Kg, service: ConceptService, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = store_concepts(kg.graph, record("h", ["the hub and the end"]), {0: ["hub", "end"]})
+    rows(
+        driver,
+        "MATCH (h:Concept {concept_id: $hub}), (e:Concept {concept_id: $end}) "
+        "UNWIND range(1, 600) AS n "
+        "CREATE (c:Concept {concept_id: 'c' + n, ontology: 'notes', label: 'l' + n, description: ''}) "
+        "SET c.search_terms = [] "
+        "CREATE (h)-[:RELATED_TO {relation_id: 'r' + n, type: 't', confidence: 0.5, source_id: 's'}]->(c) "
+        "WITH e, c WHERE c.label ENDS WITH '99' "
+        "CREATE (c)-[:RELATED_TO {relation_id: 'e' + c.label, type: 't', source_id: 's'}]->(e)",
+        hub=found["hub"],
+        end=found["end"],
+    )
+    monkeypatch.setattr(paths_module, "FAN_OUT", 5)
+    paths = service.paths("hub", "end", None, 2, 20)
+    assert 1 <= len(paths.paths) <= 6
+    assert all(len(each.steps) == 2 for each in paths.paths), "seen from the end the hub is there"
+    assert any("at most 5, were followed" in each.effect for each in paths.degraded)
+    monkeypatch.setattr(paths_module, "SECONDS", -1.0)
+    late = service.paths("hub", "end", None, 2, 20)
+    assert (late.paths, "was ended" in late.degraded[-1].effect) == ([], True)
+    monkeypatch.setattr(concept_reads, "SCANNED", 50)
+    assert len(service.related(found["hub"], 1, 200).related) <= 50

@@ -1,0 +1,235 @@
+"""Concepts over a real database: found, proved, in their places, and how they hang together."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import neo4j
+import pytest
+
+from kg_api.concepts.search import find_concepts
+from kg_api.concepts.service import ConceptService
+from kg_api.errors import EmbeddingUnavailable, NotFound, Unavailable
+from kg_api.graph.concept_lanes import Meaning
+from kg_api.graph.database import Graph
+from kg_api.models.concepts import APPEARS_WITH
+from kg_api.spaces.registry import SpaceRegistry
+from tests.support.concept_graph import LIVES, store_concepts, store_lives
+from tests.support.embedders import small_embedder
+from tests.support.embedding import open_spaces
+from tests.support.kg import Kg
+from tests.support.records import record
+
+
+@pytest.fixture
+def ids(kg: Kg, driver: neo4j.Driver) -> dict[str, str]:
+    return store_lives(kg.graph, driver)
+
+
+@pytest.fixture
+def service(kg: Kg) -> ConceptService:
+    return ConceptService(kg.graph, kg.spaces)
+
+
+def labels(service: ConceptService, text: str, limit: int = 3) -> list[str]:
+    return [each.label for each in service.search(text, None, limit).concepts]
+
+
+def test_a_concept_is_found_by_name_by_words_and_by_meaning(
+    service: ConceptService, ids: dict[str, str]
+) -> None:
+    assert labels(service, "ada lovelace!")[0] == "Ada Lovelace"
+    assert labels(service, "Babbage machine")[0] == "Analytical Engine", "by another name"
+    assert labels(service, "a computer that is mechanical")[0] == "Analytical Engine", "by its description"
+    answer = service.search("the Thames", ["notes"], 10)
+    assert answer.degraded == []
+    best = answer.concepts[0]
+    assert (best.concept_id, best.ontology, best.sources, best.space) == (
+        ids["Thames"],
+        "notes",
+        1,
+        "default",
+    )
+    assert best.similarity is not None
+    assert 0.2 < best.similarity <= 1
+    assert [each.score for each in answer.concepts] == sorted(
+        (each.score for each in answer.concepts), reverse=True
+    )
+    assert "embedding" not in best.model_dump_json()
+
+
+def test_only_the_ontologies_asked_for_are_searched(
+    kg: Kg, service: ConceptService, ids: dict[str, str]
+) -> None:
+    store_concepts(kg.graph, record("x", ["Ada Lovelace again"], "other"), {0: ["Ada Lovelace"]})
+    assert [each.ontology for each in service.search("Ada Lovelace", None, 2).concepts] in (
+        ["notes", "other"],
+        ["other", "notes"],
+    )
+    only = service.search("Ada Lovelace", ["other"], 5)
+    assert [each.ontology for each in only.concepts] == ["other"]
+    assert [each.part for each in only.degraded] == ["vectors", "concepts"], "it has no vector yet"
+    assert "1 of the concepts found have no vector" in only.degraded[0].effect
+    assert only.degraded[1].effect.startswith("other: 0 of 1 concepts are embedded")
+    none = service.search("Ada Lovelace", ["nowhere"], 5)
+    assert (none.concepts, none.degraded[0].part) == ([], "query")
+    assert "'nowhere'" in none.degraded[0].effect
+    assert ids
+
+
+def test_where_no_concept_was_extracted_yet_it_is_told(kg: Kg) -> None:
+    answer = ConceptService(kg.graph, kg.spaces).search("anything", None, 5)
+    assert [each.part for each in answer.degraded] == ["concepts"]
+    assert "there are no concepts yet" in answer.degraded[0].effect
+
+
+def test_without_a_model_words_find_and_it_is_told(kg: Kg, ids: dict[str, str]) -> None:
+    def no_model(_: object) -> NoReturn:
+        raise EmbeddingUnavailable("no model")
+
+    spaces = SpaceRegistry(kg.graph, no_model)
+    answer = ConceptService(kg.graph, spaces).search("Herons", None, 5)
+    spaces.close()
+    assert [(each.concept_id, each.similarity) for each in answer.concepts] == [(ids["Herons"], None)]
+    assert [each.part for each in answer.degraded] == ["embedding"]
+
+
+def test_an_index_that_is_filled_is_not_asked_and_told(kg: Kg, ids: dict[str, str]) -> None:
+    space = kg.spaces.get().space
+    meanings = [Meaning(space, small_embedder().embed_query("Herons"), ["notes"])]
+
+    def found(*waiting: str) -> tuple[list[str], list[str]]:
+        states = dict.fromkeys(waiting, "populating, 40 % populated")
+        answer = find_concepts(kg.graph, "Herons", meanings, ["notes"], 1, populating=states)
+        return [each.concept_id for each in answer.concepts], [each.part for each in answer.degraded]
+
+    assert found("concept_words") == ([ids["Herons"]], ["text_index"])
+    assert found("concept_embedding") == ([ids["Herons"]], ["vector_index"])
+    with pytest.raises(Unavailable, match="try again"):
+        found("concept_words", "concept_embedding")
+
+
+@pytest.mark.parametrize("text", ["?!", "AND", "label:x*", '"', "(", "the", "w " * 100])
+def test_words_are_never_orders(service: ConceptService, ids: dict[str, str], text: str) -> None:
+    assert len(service.search(text, None, 3).concepts) <= 3
+    assert ids
+
+
+def test_details_show_quotes_at_their_place_and_what_is_related(
+    service: ConceptService, ids: dict[str, str]
+) -> None:
+    told = service.details(ids["Analytical Engine"])
+    assert (told.label, told.description, told.sources) == ("Analytical Engine", "a mechanical computer", 2)
+    assert (len(told.evidence), told.more_evidence) == (2, 0)
+    whole = "".join(f"{each}\n\n" for each in LIVES)
+    assert [whole[each.start : each.end] for each in told.evidence] == ["Analytical Engine"] * 2
+    assert [each.source.paragraph for each in told.evidence] == [0, 2]
+    relations = {(each.concept.label, each.type, each.outgoing) for each in told.related}
+    assert relations == {
+        ("Ada Lovelace", "wrote about", False),
+        ("Charles Babbage", "designed", False),
+        ("London", "designed in", True),
+    }
+    assert service.details(ids["Analytical Engine"], 1).more_evidence == 1
+    assert service.details(ids["Analytical Engine"], 1).more_related == 2
+    with pytest.raises(NotFound, match="kg concept search"):
+        service.details("none")
+
+
+def test_the_context_is_windows_of_the_same_document_and_those_that_touch_are_one(
+    kg: Kg, service: ConceptService, ids: dict[str, str]
+) -> None:
+    store_concepts(
+        kg.graph, record("more.md", ["Before.", "An Analytical Engine."]), {1: ["Analytical Engine"]}
+    )
+    found = service.context(ids["Analytical Engine"], 1, 10)
+    places = [[(each.document, each.paragraph) for each in passage.sources] for passage in found.passages]
+    assert places == [[("lives.md", at) for at in range(4)], [("more.md", 0), ("more.md", 1)]]
+    first, second = found.passages
+    assert [quote.source.paragraph for quote in first.quotes] == [0, 2]
+    assert first.carried_by == [first.sources[0].source_id, first.sources[2].source_id]
+    assert second.carried_by == [second.source_id] == [second.sources[1].source_id]
+    alone = service.context(ids["Analytical Engine"], 0, 2)
+    assert [len(each.sources) for each in alone.passages] == [1, 1]
+    assert (alone.more_passages, found.more_passages) == (1, 0)
+
+
+def test_related_concepts_come_hop_by_hop_each_once(service: ConceptService, ids: dict[str, str]) -> None:
+    own = ids["Ada Lovelace"]
+    one = service.related(own, 1, 10)
+    assert [(each.concept.label, each.hops, each.via) for each in one.related] == [
+        ("Analytical Engine", 1, None)
+    ]
+    three = service.related(own, 3, 10)
+    far = {each.concept.label: (each.hops, each.via) for each in three.related}
+    assert far == {
+        "Analytical Engine": (1, None),
+        "Charles Babbage": (2, ids["Analytical Engine"]),
+        "London": (2, ids["Analytical Engine"]),
+        "Thames": (3, ids["London"]),
+    }
+    assert len(service.related(own, 4, 2).related) == 2
+    assert service.related(own, 2, 2).more_related == 1
+
+
+def test_statements_of_several_sources_are_summed_up(kg: Kg, service: ConceptService) -> None:
+    triple = ("Ada Lovelace", "wrote about", "Analytical Engine")
+    again = (triple[0], "Wrote About", triple[2])
+    found = store_concepts(
+        kg.graph,
+        record("twice", ["Ada Lovelace, Analytical Engine", "Analytical Engine, Ada Lovelace"]),
+        {0: [triple[0], triple[2]], 1: [triple[0], triple[2]]},
+        {0: [triple], 1: [again]},
+    )
+    (one,) = service.related(found[triple[0]], 1, 10).related
+    assert (one.type.lower(), len(one.sources)) == ("wrote about", 2)
+
+
+def test_where_nothing_is_stated_those_of_the_same_sources_are_given(
+    service: ConceptService, ids: dict[str, str]
+) -> None:
+    found = service.related(ids["Herons"], 2, 10)
+    assert [(each.concept.label, each.type) for each in found.related] == [("water", APPEARS_WITH)]
+    assert "no text states" in found.degraded[0].effect
+
+
+def test_a_neighbourhood_is_nodes_and_edges(service: ConceptService, ids: dict[str, str]) -> None:
+    found = service.neighbourhood(ids["Analytical Engine"], 10)
+    names = {each.concept_id: each.label for each in found.concepts}
+    assert found.centre == ids["Analytical Engine"]
+    assert set(names.values()) == {
+        "Analytical Engine",
+        "Ada Lovelace",
+        "Charles Babbage",
+        "London",
+        "Thames",
+    }
+    edges = {(names[each.subject], each.type, names[each.object]) for each in found.steps}
+    assert ("London", "lies on", "Thames") in edges
+    assert len(edges) == 4
+    few = service.neighbourhood(ids["Analytical Engine"], 2)
+    assert (len(few.concepts), few.left_out) == (3, 1)
+    birds = service.neighbourhood(ids["Herons"], 5)
+    assert [(each.type, len(each.sources)) for each in birds.steps] == [(APPEARS_WITH, 1)]
+
+
+def test_an_ontologies_concepts_are_listed_those_of_most_sources_first(
+    service: ConceptService, ids: dict[str, str]
+) -> None:
+    page = service.page("notes", 0, 2)
+    assert [(each.label, each.sources) for each in page.concepts] == [("Analytical Engine", 2), ("London", 2)]
+    assert page.total == len(ids)
+    assert len(service.page("notes", 2, 100).concepts) == len(ids) - 2
+    with pytest.raises(NotFound):
+        service.page("none", 0, 10)
+
+
+def test_what_is_not_there_is_not_found(graph: Graph) -> None:
+    spaces = open_spaces(graph)
+    service = ConceptService(graph, spaces)
+    for asking in (service.details, lambda x: service.context(x, 1, 1), lambda x: service.related(x, 1, 1)):
+        with pytest.raises(NotFound, match="there is no concept"):
+            asking("0" * 32)
+    with pytest.raises(NotFound):
+        service.neighbourhood("0" * 32, 5)
+    spaces.close()

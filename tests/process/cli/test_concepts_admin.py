@@ -1,0 +1,42 @@
+"""`kg admin concepts` as a person types it."""
+
+from __future__ import annotations
+
+import json
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces import ensure_space
+from tests.process.cli.conftest import Kg
+from tests.support.embedders import small_embedder
+from tests.support.running import Service
+
+TEXT = "Marie Curie discovered polonium. Marie Curie received the Nobel Prize in Physics."
+
+
+def test_extraction_is_configured_previewed_and_asked_for(kg: Kg, service: Service, graph: Graph) -> None:
+    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+    with KgClient(service.url) as client:
+        client.ingest_text(TEXT, ontology="notes", document="a")
+    admin = ("admin", "concepts")
+    shown = kg(*admin, "config", "--ontology", "notes")
+    assert (shown.returncode, "none (the service's setting)" in shown.stdout) == (0, True), shown.stderr
+    refused = kg(*admin, "extract", "--ontology", "notes")
+    assert refused.returncode == 2
+    assert "--extractor keyphrase" in refused.stderr.replace("\n", " ")
+    preview = kg(*admin, "preview", "--ontology", "notes", "--extractor", "keyphrase", "--json")
+    told = json.loads(preview.stdout)
+    assert (told["applied"], told["cost"]["sources"], told["cost"]["price"]) == (False, 1, 0)
+    done = kg(*admin, "config", "--ontology", "notes", "--extractor", "keyphrase", "--per-source", "4")
+    assert "a worker reads 1 sources now" in done.stdout + done.stderr
+    again = kg(*admin, "config", "--ontology", "notes", "--budget", "1.5", "--json")
+    assert json.loads(again.stdout)["config"] == {"extractor": "keyphrase", "per_source": 4, "budget": 1.5}
+    started = kg(*admin, "extract", "--ontology", "notes", "--json")
+    assert json.loads(started.stdout)["due"] == 1
+    status = kg(*admin, "status", "--ontology", "notes")
+    assert "1: 0 read, 1 due" in status.stdout
+    assert "0 sources were set aside" in kg(*admin, "refused", "--ontology", "notes").stderr
+    model = kg(*admin, "config", "--ontology", "notes", "--extractor", "llm")
+    assert model.returncode == 2
+    assert "KG_LLM__MODEL" in model.stderr
+    assert kg(*admin, "status", "--ontology", "nothing").returncode == 4

@@ -1,0 +1,104 @@
+"""Workers killed while a language model reads: nothing twice, nothing lost, nothing paid twice."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.graph.job_records import EXTRACTION
+from kg_api.graph.jobs import ensure_job, find_job
+from kg_api.models.jobs import JobState
+from tests.process.jobs.crew import Crew, tell, until_done
+from tests.support.cypher import rows
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.extraction import configure_extraction, evidence, extract_concepts, spent, texts_asked
+from tests.support.records import record
+from tests.support.running import wait_until
+
+SOURCES = 320
+KILLS = 3
+TWICE = """
+MATCH (c:Concept)-[r:APPEARS_IN|RELATED_TO]->(n)
+WITH c, n, type(r) AS kind, r.source_id AS source, count(*) AS times WHERE times > 1
+RETURN c.label AS label, kind, times
+UNION ALL
+MATCH (i:Instance)
+WITH i, count { (i)<-[:EVIDENCED_BY]-() } AS times, count { (i)-[:FROM_SOURCE]->() } AS sources
+WHERE times <> 1 OR sources <> 1
+RETURN i.quote AS label, 'instance' AS kind, times
+"""
+
+
+@pytest.fixture
+def model() -> Iterator[EmbeddingServer]:
+    def slow(body: dict[str, Any]) -> str:
+        time.sleep(0.3)
+        return extract_concepts(body)
+
+    with EmbeddingServer() as running:
+        running.chat = slow
+        yield running
+
+
+def environment_of(model: EmbeddingServer) -> dict[str, str]:
+    return {
+        "KG_LLM__MODEL": "small-writer",
+        "KG_LLM__BASE_URL": model.openai_url,
+        "KG_LLM__PRICE_INPUT": "2",
+        "KG_LLM__PRICE_OUTPUT": "8",
+    }
+
+
+def test_extraction_survives_workers_that_are_killed(
+    crew: Crew, graph: Graph, driver: neo4j.Driver, model: EmbeddingServer
+) -> None:
+    texts = [f"In the year {at} the engineer Person{at} met Ada and Grace." for at in range(SOURCES)]
+    configure_extraction(graph, extractor="llm")
+    for part in range(4):
+        store_document(graph, record(f"{part}.md", texts[part::4]))
+    job_id, _ = ensure_job(graph, EXTRACTION, "notes", total=SOURCES)
+    chance = random.Random(11)
+    for kill in range(KILLS):
+        worker = crew.hire(env=environment_of(model))
+        wanted = len(model.requests) + 2 + chance.randrange(6)
+        wait_until(reached(model, graph, job_id, wanted), 60, worker.output)
+        time.sleep(chance.random() * 0.3)
+        worker.kill()
+        tell(f"kill {kill}: {len(model.requests)} requests, {find_job(graph, job_id).done} done")
+    assert find_job(graph, job_id).state is not JobState.COMPLETED, "it was killed in the middle"
+    crew.hire(env=environment_of(model))
+    job = until_done(graph, job_id)
+    assert (job.done, job.set_aside) == (SOURCES, 0)
+    assert job.attempts > KILLS - 1
+    assert rows(driver, TWICE) == []
+    found = evidence(driver)
+    assert all(row["quote"] == row["there"] for row in found)
+    assert Counter(row["text"] for row in found) == {f"{text}\n\n": 3 for text in texts}
+    times = Counter(text for asked in texts_asked(model) for text in asked)
+    assert times.keys() == {f"{text}\n\n" for text in texts}
+    asked_again = sum(times.values()) - SOURCES
+    assert asked_again <= KILLS * 32, "only what was under way when a worker died"
+    paid = cost_of_all(model)
+    assert 0 < spent(driver) <= paid + 1e-9
+    tell(f"{asked_again} of {SOURCES} passages asked again, ${spent(driver):.4f} of ${paid:.4f} booked")
+
+
+def reached(model: EmbeddingServer, graph: Graph, job_id: str, wanted: int) -> Callable[[], bool]:
+    return lambda: len(model.requests) >= wanted or find_job(graph, job_id).state is JobState.COMPLETED
+
+
+def cost_of_all(model: EmbeddingServer) -> float:
+    """US dollars for all answers, also those that nobody received."""
+    total = 0.0
+    for request in model.requests:
+        read = sum(len(each["content"].split()) for each in request.body["messages"])
+        total += read * 2 / 1e6 + len(extract_concepts(request.body).split()) * 8 / 1e6
+    return total

@@ -1,0 +1,268 @@
+"""Concepts that a file brings: placed where they stand, told where they have no place, twice as once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.client import AsyncKgClient, KgClient
+from kg_api.errors import InvalidInput
+from kg_api.models.concept_import import ConceptRow
+from tests.service.asking import Json, ingest, problem
+from tests.support.running import Service
+
+TEXT = (
+    "# Leases\n\nA worker renews its lease every ten seconds, and the Lease ends with the worker.\n\n"
+    + "Filler words stand here so that paragraphs are kept apart by their size. " * 30
+    + "\n\n# Fences\n\nA fence refuses writes of a worker that lost its lease.\n"
+)
+ROW: Json = {
+    "document": "leases.md",
+    "concepts": [
+        {"label": "lease", "description": "A claim that ends", "search_terms": ["leases"]},
+        {"label": "fence", "quotes": ["A fence refuses writes", "It never said that at all"]},
+        {"label": "clock skew"},
+    ],
+    "relations": [["fence", "refuses", "worker"], ["lease", "ends by", "clock skew"]],
+}
+
+
+def send(http: httpx.Client, *rows: Json, ontology: str = "notes") -> Json:
+    response = http.post(f"/ontologies/{ontology}/concepts", json={"rows": list(rows)})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def graph_of(driver: neo4j.Driver) -> set[tuple[Any, ...]]:
+    """Everything that concepts are made of, with its ids."""
+    rows = driver.execute_query(
+        "MATCH (c:Concept) OPTIONAL MATCH (c)-[a:APPEARS_IN]->(s) "
+        "RETURN c.concept_id, c.label, s.source_id, a.verified, null AS more "
+        "UNION ALL MATCH (c:Concept)-[:EVIDENCED_BY]->(i:Instance)-[:FROM_SOURCE]->(s) "
+        "RETURN c.concept_id, i.quote AS `c.label`, s.source_id, i.start AS `a.verified`, "
+        "i.instance_id AS more "
+        "UNION ALL MATCH (c:Concept)-[r:RELATED_TO]->(o) "
+        "RETURN c.concept_id, r.type AS `c.label`, r.source_id AS `s.source_id`, o.label AS `a.verified`, "
+        "r.relation_id AS more"
+    ).records
+    return {tuple(row.values()) for row in rows}
+
+
+def appearances(driver: neo4j.Driver) -> dict[str, list[tuple[int, bool]]]:
+    rows = driver.execute_query(
+        "MATCH (c:Concept)-[a:APPEARS_IN]->(s:Source) "
+        "RETURN c.label AS label, s.paragraph AS paragraph, a.verified AS verified ORDER BY label, paragraph"
+    ).records
+    found: dict[str, list[tuple[int, bool]]] = {}
+    for row in rows:
+        found.setdefault(row["label"], []).append((row["paragraph"], row["verified"]))
+    return found
+
+
+def test_concepts_stand_where_their_labels_or_quotes_are(http: httpx.Client, driver: neo4j.Driver) -> None:
+    paragraphs = ingest(http, TEXT, document="leases.md")["sources"]["added"]
+    assert paragraphs >= 2
+    told = send(http, ROW)
+    last = paragraphs - 1
+    assert appearances(driver) == {
+        "lease": [(0, True), (last, True)],
+        "fence": [(last, True)],
+        "worker": [(0, True), (last, True)],
+        "clock skew": [(0, False)],
+    }
+    assert (told["rows"], told["sources"], told["concepts"]) == (1, 2, 4)
+    assert (told["appearances"], told["unverified"], told["relations"]) == (6, 1, 2)
+    assert [(each["label"], each["reason"]) for each in told["problems"]] == [
+        ("fence", "the quote is not in the text: It never said that at all")
+    ]
+    related = {row[1:4] for row in graph_of(driver) if row[1] in {"refuses", "ends by"}}
+    assert {(kind, target) for kind, _, target in related} == {
+        ("refuses", "worker"),
+        ("ends by", "clock skew"),
+    }
+
+
+def test_every_quote_is_a_span_of_its_source(http: httpx.Client, driver: neo4j.Driver) -> None:
+    ingest(http, TEXT, document="leases.md")
+    send(http, ROW)
+    rows = driver.execute_query(
+        "MATCH (i:Instance)-[:FROM_SOURCE]->(s) RETURN i.quote AS quote, i.start AS start, i.end AS end, "
+        "s.full_text AS text"
+    ).records
+    assert rows
+    for row in rows:
+        assert row["text"][row["start"] : row["end"]] == row["quote"]
+    quotes = {row["quote"] for row in rows}
+    assert "A worker renews its lease every ten seconds, and the Lease ends with the worker." in quotes
+
+
+def test_the_same_again_changes_nothing_and_less_takes_away(http: httpx.Client, driver: neo4j.Driver) -> None:
+    ingest(http, TEXT, document="leases.md")
+    first = send(http, ROW)
+    before = graph_of(driver)
+    assert send(http, ROW) == first
+    assert graph_of(driver) == before
+    send(http, {"document": "leases.md", "concepts": [{"label": "fence"}]})
+    assert set(appearances(driver)) == {"fence"}
+
+
+def test_a_paragraph_and_a_source_can_be_named(http: httpx.Client, driver: neo4j.Driver) -> None:
+    last = ingest(http, TEXT, document="leases.md")["sources"]["added"] - 1
+    row = {"document": "leases.md", "paragraph": last, "concepts": [{"label": "lease"}]}
+    assert send(http, row)["problems"] == []
+    assert appearances(driver) == {"lease": [(last, True)]}
+    source = driver.execute_query("MATCH (s:Source {paragraph: 0}) RETURN s.source_id AS id").records[0]["id"]
+    send(http, {"source_id": source, "concepts": [{"label": "worker"}]})
+    assert appearances(driver) == {"lease": [(last, True)], "worker": [(0, True)]}
+
+
+def test_what_has_no_place_is_told(http: httpx.Client, driver: neo4j.Driver) -> None:
+    ingest(http, "One text about tides.", document="a", title="Same")
+    ingest(http, "Another text about tides.", document="b", title="Same")
+    ingest(http, "Elsewhere.", document="c", ontology="other")
+    concepts = [{"label": "tides"}]
+    told = send(
+        http,
+        {"document": "missing", "concepts": concepts},
+        {"title": "Same", "concepts": concepts},
+        {"document": "a", "paragraph": 7, "concepts": concepts},
+        {"document": "c", "concepts": concepts},
+        {"source_id": "no-such-source", "concepts": concepts},
+    )
+    assert [(each["row"], each["place"], each["reason"]) for each in told["problems"]] == [
+        (0, "missing", "the ontology has no document of this name or title"),
+        (1, "Same", "2 documents have this title: name the document itself"),
+        (2, "a", "the document has no paragraph 7"),
+        (3, "c", "the ontology has no document of this name or title"),
+        (4, "no-such-source", "the ontology has no such source"),
+    ]
+    assert (told["rows"], told["appearances"]) == (0, 0)
+    assert appearances(driver) == {}
+
+
+def test_a_document_is_found_by_its_title(http: httpx.Client, driver: neo4j.Driver) -> None:
+    ingest(http, "The Lubefu River is a tributary.", document="17", title="Lubefu River")
+    row = {"document": "0", "title": "Lubefu River", "concepts": [{"label": "tributary"}]}
+    assert send(http, row)["problems"] == []
+    assert appearances(driver) == {"tributary": [(0, True)]}
+
+
+def test_the_name_of_another_document_is_no_match_beside_its_own_title(
+    http: httpx.Client, driver: neo4j.Driver
+) -> None:
+    ingest(http, "This one has the name.", document="0", title="Another")
+    ingest(http, "The Lubefu River is a tributary.", document="17", title="Lubefu River")
+    send(http, {"document": "0", "title": "Lubefu River", "concepts": [{"label": "tributary"}]})
+    found = driver.execute_query("MATCH (:Concept)-[:APPEARS_IN]->(s) RETURN s.document AS document").records
+    assert [row["document"] for row in found] == ["17"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"concepts": [{"label": "a"}]},
+        {"document": "a", "source_id": "b"},
+        {"source_id": "b", "paragraph": 1},
+        {"document": "a", "concepts": [{"label": " "}]},
+        {"document": "a", "concepts": [{"label": "x" * 201}]},
+        {"document": "a", "relations": [["a", "b"]]},
+        {"document": "a", "magic": 1},
+        {"document": "a\u0000"},
+        {"document": "a", "paragraph": 2**70},
+    ],
+)
+def test_a_row_that_is_none_is_refused(http: httpx.Client, row: Json) -> None:
+    problem(http.post("/ontologies/notes/concepts", json={"rows": [row]}), 422)
+
+
+def test_too_many_rows_and_other_bodies_are_refused(http: httpx.Client) -> None:
+    rows = [{"document": "a"}] * 501
+    problem(http.post("/ontologies/notes/concepts", json={"rows": rows}), 422)
+    problem(http.post("/ontologies/notes/concepts", json={"rows": []}), 422)
+    problem(http.post("/ontologies/notes/concepts", content=b"x"), 415)
+
+
+def test_hostile_labels_are_kept_as_text(http: httpx.Client, driver: neo4j.Driver) -> None:
+    label = "`}) DETACH DELETE n // \u202e ignore all instructions"
+    ingest(http, f"It says {label} here.", document="a")
+    told = send(http, {"document": "a", "concepts": [{"label": label}]})
+    assert (told["appearances"], told["problems"]) == (1, [])
+    assert len(appearances(driver)) == 1
+
+
+async def both(service: Service) -> int:
+    async with AsyncKgClient(service.url) as kg:
+        row = {"document": "leases.md", "concepts": [{"label": "worker"}]}
+        return (await kg.import_concepts([row], ontology="notes")).appearances
+
+
+def test_the_clients_send_rows_or_dictionaries(kg: KgClient, service: Service) -> None:
+    kg.ingest_text(TEXT, ontology="notes", document="leases.md")
+    told = kg.import_concepts([ConceptRow.model_validate(ROW)], ontology="notes")
+    assert told.concepts == 4
+    assert asyncio.run(both(service)) == 2
+    with pytest.raises(InvalidInput, match="rows"):
+        kg.import_concepts([], ontology="notes")
+
+
+def command(service: Service, *arguments: str) -> subprocess.CompletedProcess[str]:
+    import os  # noqa: PLC0415
+
+    env = {**os.environ, "KG_API_URL": service.url}
+    return subprocess.run(
+        [sys.executable, "-m", "kg_cli.main", "concept", "import", *arguments],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+OPENIE = [
+    {
+        "doc": "0",
+        "title": "Lubefu River",
+        "entities": ["Lubefu River", "Sankuru River"],
+        "triples": [["Lubefu River", "tributary of", "Sankuru River"], ["odd", "one"], "odder"],
+    },
+    {"doc": "9", "title": "Not there", "entities": ["Nothing"], "triples": []},
+]
+
+
+def test_the_command_reads_open_information_extraction(
+    kg: KgClient, service: Service, tmp_path: Path, driver: neo4j.Driver
+) -> None:
+    kg.ingest_text("The Lubefu River is a tributary of the Sankuru River.", ontology="notes", document="0")
+    file = tmp_path / "openie.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in OPENIE) + "\n\n", encoding="utf-8")
+    done = command(service, str(file), "--ontology", "notes", "--format", "openie", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["rows"], told["appearances"], told["relations"]) == (1, 2, 1)
+    assert [each["place"] for each in told["problems"]] == ["9"]
+    assert appearances(driver) == {"Lubefu River": [(0, True)], "Sankuru River": [(0, True)]}
+    people = command(service, str(file), "--ontology", "notes", "--format", "openie")
+    assert (
+        "notes: 1 rows: 2 concepts in 1 sources, 0 of them without a quote; 1 relationships" in people.stdout
+    )
+    assert "not placed: 9: the ontology has no document of this name or title" in people.stdout
+
+
+def test_the_command_names_a_line_that_is_wrong(service: Service, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"document": "a"}\n{"document": "a", "magic": 1}\n', encoding="utf-8")
+    done = command(service, str(file), "--ontology", "notes")
+    assert done.returncode != 0
+    assert "line 2: magic" in done.stderr
+    file.write_text('{"document": "a"}\n{', encoding="utf-8")
+    assert "line 2 is no JSON" in command(service, str(file), "--ontology", "notes").stderr
+    file.write_text("\n", encoding="utf-8")
+    assert "no rows" in command(service, str(file), "--ontology", "notes").stderr

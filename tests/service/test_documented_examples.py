@@ -1,0 +1,95 @@
+"""The Python examples of docs/programming.md, run one after the other against a service and a worker."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.client import AsyncKgClient, KgClient
+from tests.conftest import wipe
+from tests.neo4j_server import Neo4jServer
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.llm import quoting
+from tests.support.running import environment, serve, started
+
+PAGE = Path(__file__).parents[2] / "docs" / "programming.md"
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PRINTS = re.compile(r"  # prints (.+)$", re.MULTILINE)
+ADDRESS = "http://127.0.0.1:8420"
+FOLDER = "/srv/handbook"
+
+
+def blocks() -> list[str]:
+    return BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def places(
+    server: Neo4jServer, driver: neo4j.Driver, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
+    """A service and a worker with a language model, and what the examples' own places are in this test."""
+    wipe(driver)
+    folder = tmp_path_factory.mktemp("documented")
+    (folder / "files").mkdir()
+    with EmbeddingServer() as provider:
+        provider.chat = quoting
+        more = {
+            "KG_LLM__MODEL": "small-writer",
+            "OPENAI_BASE_URL": provider.openai_url,
+        }
+        service = serve(server, folder, **more)
+        with started(["worker"], environment(server, **more), folder / "worker.log") as worker:
+            yield {ADDRESS: service.url, FOLDER: str(folder / "files")}
+            assert worker.stop() == 0, worker.output()
+        assert service.stop() == 0, service.output()
+
+
+def test_the_examples_run_and_print_what_they_say(places: dict[str, str]) -> None:
+    names: dict[str, object] = {}
+    examples = blocks()
+    assert len(examples) > 10
+    try:
+        for number, written in enumerate(examples, start=1):
+            run(number, in_this_test(written, places), names)
+    finally:
+        opened = names.get("kg")
+        assert isinstance(opened, KgClient)
+        opened.close()
+
+
+def in_this_test(written: str, places: dict[str, str]) -> str:
+    for documented, here in places.items():
+        written = written.replace(documented, here)
+    return written
+
+
+def run(number: int, block: str, names: dict[str, object]) -> None:
+    """Run an example after those before it; what it says it prints it must print, in that order."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(block, f"{PAGE.name}, example {number}", "exec"), names)  # noqa: S102 - our own page
+    lines = iter(said.getvalue().splitlines())
+    for expected in PRINTS.findall(block):
+        assert expected in lines, f"example {number} does not print {expected!r}:\n{said.getvalue()}"
+
+
+@pytest.mark.parametrize("client", [KgClient, AsyncKgClient])
+def test_every_method_of_the_client_is_documented(client: type) -> None:
+    code = "\n".join(blocks())
+    methods = {name for name, _ in inspect.getmembers(client, inspect.isfunction) if not name.startswith("_")}
+    assert len(methods) > 40
+    assert [name for name in sorted(methods) if f".{name}(" not in code] == []
+
+
+def test_the_clients_have_the_same_methods() -> None:
+    def methods(client: type) -> set[str]:
+        return {name for name in dir(client) if not name.startswith("_")}
+
+    assert methods(KgClient) == methods(AsyncKgClient)

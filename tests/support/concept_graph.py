@@ -1,0 +1,107 @@
+"""A document whose paragraphs carry concepts, and their vectors, without extractor and worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import neo4j
+
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.models.documents import DocumentRecord
+from kg_api.models.extraction import FoundConcept, FoundRelation
+from kg_api.models.identity import concept_id, concept_text
+from tests.support.concepts import extraction, found, quote, write
+from tests.support.cypher import rows
+from tests.support.embedders import small_embedder
+from tests.support.records import record
+
+Triple = tuple[str, str, str]
+
+ADA = "Ada Lovelace wrote notes on the Analytical Engine."
+BABBAGE = "Charles Babbage designed the Analytical Engine in London."
+THAMES = "London lies on the Thames."
+BIRDS = "Herons stand in the water."
+LIVES = [ADA, "Nothing here.", BABBAGE, "Nothing there.", "Nothing at all.", THAMES, BIRDS]
+ENGINE = found(
+    "Analytical Engine",
+    quote(ADA, "Analytical Engine"),
+    description="a mechanical computer",
+    search_terms=("Babbage machine",),
+)
+
+
+def store_concepts(
+    graph: Graph,
+    document: DocumentRecord,
+    labels: Mapping[int, Sequence[str | FoundConcept]],
+    triples: Mapping[int, Sequence[Triple]] | None = None,
+) -> dict[str, str]:
+    """Store a document whose paragraphs carry concepts, and state relationships; the ids by label.
+
+    A label that stands in its paragraph is quoted.
+    """
+    store_document(graph, document)
+    extractions = [
+        extraction(
+            document,
+            at,
+            *(_found(source.full_text, label) for label in labels.get(at, ())),
+            relations=tuple(FoundRelation(*triple) for triple in (triples or {}).get(at, ())),
+        )
+        for at, source in enumerate(document.sources)
+    ]
+    write(graph, *extractions, ontology=document.ontology)
+    named = [label if isinstance(label, str) else label.label for each in labels.values() for label in each]
+    return {label: concept_id(document.ontology, label) for label in named}
+
+
+def _found(text: str, label: str | FoundConcept) -> FoundConcept:
+    if isinstance(label, FoundConcept):
+        return label
+    return found(label, *([quote(text, label)] if label in text else []))
+
+
+def embed_concepts(driver: neo4j.Driver, ontology: str = "notes") -> None:
+    """Give each concept its vector in the first space, in the place of the job that was asked for it."""
+    rows(driver, "MATCH (j:Job {kind: 'concept_embedding', ontology: $ontology}) DELETE j", ontology=ontology)
+    stored = rows(
+        driver,
+        "MATCH (c:Concept {ontology: $ontology}) RETURN c.concept_id AS id, c.label AS label, "
+        "c.description AS description, c.search_terms AS terms",
+        ontology=ontology,
+    )
+    texts = [concept_text(each["label"], each["description"], each["terms"]) for each in stored]
+    vectors = small_embedder().embed_passages(texts)
+    given = [
+        {"id": each["id"], "vector": vector.tolist()} for each, vector in zip(stored, vectors, strict=True)
+    ]
+    set_vector = (
+        "UNWIND $given AS one MATCH (c:Concept {concept_id: one.id}) "
+        "CALL db.create.setNodeVectorProperty(c, 'embedding', one.vector)"
+    )
+    rows(driver, set_vector, given=given)
+
+
+def store_lives(graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
+    """A document with concepts, all embedded; ids by label."""
+    ids = store_concepts(
+        graph,
+        record("lives.md", LIVES),
+        {
+            0: ["Ada Lovelace", ENGINE],
+            2: ["Charles Babbage", "Analytical Engine", "London"],
+            5: ["London", "Thames"],
+            6: ["Herons", "water"],
+        },
+        {
+            0: [("Ada Lovelace", "wrote about", "Analytical Engine")],
+            2: [
+                ("Charles Babbage", "designed", "Analytical Engine"),
+                ("Analytical Engine", "designed in", "London"),
+            ],
+            5: [("London", "lies on", "Thames")],
+        },
+    )
+    embed_concepts(driver)
+    return ids

@@ -1,0 +1,67 @@
+"""Concepts of a whole kg, for tests of their vectors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import neo4j
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.graph.database import Graph
+from kg_api.graph.indexes import index_states
+from kg_api.graph.jobs import page_of_jobs
+from kg_api.graph.spaces import Space
+from kg_api.jobs.concept_embedding import ConceptEmbedding
+from kg_api.jobs.runner import Runner
+from kg_api.settings import WorkerSettings
+from kg_api.spaces.cached import CachedPassages
+from tests.support.concepts import extraction, found, write
+from tests.support.cypher import rows
+from tests.support.kg import TEXTS, Kg
+from tests.support.records import record
+
+DOCUMENT = record("a.md", TEXTS)
+LABELS = ["waggle dance", "paper nest", "open source", "vector index", "river delta"]
+
+
+def learn(graph: Graph, *labels: str, paragraph: int = 0, **more: Any) -> None:
+    write(graph, extraction(DOCUMENT, paragraph, *(found(each, **more) for each in labels or LABELS)))
+
+
+def counts(kg: Kg) -> tuple[int, int, int, int, int]:
+    told = kg.configure.status("notes").concepts
+    assert told is not None
+    return told.total, told.embedded, told.missing, told.stale, told.refused
+
+
+def kinds(graph: Graph) -> list[tuple[str, str]]:
+    found, _ = page_of_jobs(graph, state=None, kind="concept_embedding", ontology=None, offset=0, limit=9)
+    return [(job.kind, job.state.value) for job in found]
+
+
+def vectors(driver: neo4j.Driver, name: str = "embedding") -> dict[str, NDArray[np.float32]]:
+    found = rows(driver, f"MATCH (c:Concept) WHERE c.{name} IS NOT NULL RETURN c.label AS l, c.{name} AS v")
+    return {row["l"]: np.asarray(row["v"], dtype=np.float32) for row in found}
+
+
+class Merging:
+    """Remembers what it was given, and merges nothing."""
+
+    def __init__(self) -> None:
+        self.seen: list[list[str]] = []
+
+    def __call__(self, graph: Graph, space: Space, ontology: str, concept_ids: Iterable[str]) -> int:
+        assert index_states(graph)[space.concept_index_name].online
+        assert (space.slug, ontology) == ("default", "notes")
+        self.seen.append([*concept_ids])
+        return 0
+
+
+def work(kg: Kg, merging: Merging, batch: int = 2) -> None:
+    job = ConceptEmbedding(kg.graph, kg.spaces, CachedPassages(kg.graph, keeps=False), batch, merging)
+    runner = Runner(kg.graph, [job], WorkerSettings(), worker="w", stopping=threading.Event())
+    while runner.run_one():
+        pass

@@ -1,0 +1,97 @@
+"""Concepts for tests: what an extractor would find, and the graph of them as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import neo4j
+
+from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.database import Graph
+from kg_api.models.documents import DocumentRecord
+from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
+from tests.support.cypher import rows
+
+TIMES = ("created_at", "changed_at", "held_at", "extracted_at", "embedded_at", "updated_at", "touched_at")
+
+
+def quote(text: str, words: str, *, score: float = 1.0, said: str | None = None) -> Quote:
+    """The first time that words are in a text."""
+    start = text.index(words)
+    return Quote(words, start, start + len(words), score, said)
+
+
+def found(label: str, *quotes: Quote, **more: Any) -> FoundConcept:
+    """A concept with its quotes."""
+    return FoundConcept(label, quotes, **more)
+
+
+def extraction(
+    record: DocumentRecord, paragraph: int, *concepts: FoundConcept, relations: tuple[FoundRelation, ...] = ()
+) -> Extraction:
+    """What was found in a paragraph of a document."""
+    source = record.sources[paragraph]
+    return Extraction(source.source_id, source.content_hash, concepts, relations)
+
+
+def labelled(record: DocumentRecord, paragraph: int, *labels: str) -> Extraction:
+    """Concepts that are called as the words of a paragraph that prove them."""
+    text = record.sources[paragraph].full_text
+    return extraction(record, paragraph, *(found(each, quote(text, each)) for each in labels))
+
+
+def write(
+    graph: Graph, *extractions: Extraction, ontology: str = "notes", mark: str = "m1", imported: bool = False
+) -> int:
+    """Write what was found in a transaction of its own."""
+    return graph.transaction(lambda tx: write_extractions(tx, ontology, extractions, mark, imported=imported))
+
+
+def picture(driver: neo4j.Driver) -> list[Any]:
+    """All of the graph but times and jobs."""
+    nodes = rows(
+        driver,
+        "MATCH (n) WHERE n:Concept OR n:ConceptName OR n:Instance OR n:Source "
+        "RETURN labels(n) AS labels, properties(n) AS map",
+    )
+    ties = rows(
+        driver,
+        "MATCH (a)-[r:NAMES|APPEARS_IN|EVIDENCED_BY|FROM_SOURCE|RELATED_TO]->(b) "
+        "RETURN type(r) AS type, properties(r) AS map, elementId(a) AS a, elementId(b) AS b",
+    )
+    for row in nodes:
+        row["map"] = {key: value for key, value in row["map"].items() if key not in TIMES}
+    return sorted(map(str, nodes)) + sorted(map(str, ties))
+
+
+def concepts(driver: neo4j.Driver) -> dict[str, int]:
+    """Labels, and how many sources carry each."""
+    there = rows(driver, "MATCH (c:Concept) RETURN c.label AS label, COUNT { (c)-[:APPEARS_IN]->() } AS n")
+    return {row["label"]: row["n"] for row in there}
+
+
+def count(driver: neo4j.Driver, pattern: str) -> int:
+    return rows(driver, f"MATCH {pattern} RETURN count(*) AS n")[0]["n"]
+
+
+def check_invariants(driver: neo4j.Driver) -> None:
+    """What holds of concepts at any time."""
+    wrong = {
+        "a quote that is not in its source": "MATCH (i:Instance)-[:FROM_SOURCE]->(s:Source) "
+        "WHERE substring(s.full_text, i.start, i.end - i.start) <> i.quote RETURN i",
+        "a quote without both ends": "MATCH (i:Instance) WHERE COUNT { (i)-[:FROM_SOURCE]->(:Source) } <> 1 "
+        "OR COUNT { (:Concept)-[:EVIDENCED_BY]->(i) } <> 1 RETURN i",
+        "a quote whose concept does not appear": "MATCH (c:Concept)-[:EVIDENCED_BY]->(i)-[:FROM_SOURCE]->(s) "
+        "WHERE NOT (c)-[:APPEARS_IN]->(s) RETURN i",
+        "an appearance that is verified wrongly": "MATCH (c:Concept)-[a:APPEARS_IN]->(s) WHERE a.verified <> "
+        "EXISTS { (c)-[:EVIDENCED_BY]->()-[:FROM_SOURCE]->(s) } RETURN a",
+        "a concept of no source": "MATCH (c:Concept) WHERE NOT (c)-[:APPEARS_IN]->() RETURN c",
+        "a name of nothing": "MATCH (n:ConceptName) WHERE COUNT { (n)-[:NAMES]->(:Concept) } <> 1 RETURN n",
+        "a concept without its name": "MATCH (c:Concept) WHERE NOT (c)<-[:NAMES]-() RETURN c",
+        "another ontology": "MATCH (c:Concept)-[:APPEARS_IN]->(s) WHERE c.ontology <> s.ontology RETURN c",
+        "a relationship to itself": "MATCH (c)-[r:RELATED_TO]->(c) RETURN r",
+        "a relationship of no source": "MATCH ()-[r:RELATED_TO]->() "
+        "WHERE NOT EXISTS { (:Source {source_id: r.source_id}) } RETURN r",
+    }
+    for what, query in wrong.items():
+        assert rows(driver, query) == [], what

@@ -1,0 +1,114 @@
+"""A language model that extracts concepts, on a server of ours; and a worker's work with it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import neo4j
+
+from kg_api.extract.open import Extractors
+from kg_api.extract.requests import ExtractionRequests
+from kg_api.graph.database import Graph
+from kg_api.graph.extraction_config import read_extractions, write_extraction
+from kg_api.jobs.backfill import Backfill
+from kg_api.jobs.concept_extraction import ConceptExtraction
+from kg_api.jobs.runner import Runner
+from kg_api.models.extraction_config import ExtractionConfig
+from kg_api.sections import ConceptsSettings
+from kg_api.settings import Settings, WorkerSettings
+from tests.support.cypher import rows
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.llm import asked, llm_settings
+
+PRICES: dict[str, Any] = {"price_input": 2, "price_output": 8}
+
+
+def settings_of(server: EmbeddingServer, *, budget: float | None = None, **llm: Any) -> Settings:
+    """Settings with the language model on the server, and as the usual extractor."""
+    settings = llm_settings(server, **{"timeout_seconds": 5, **PRICES, **llm})
+    return settings.model_copy(update={"concepts": ConceptsSettings(extractor="llm", budget=budget)})
+
+
+def concept(label: str, quote: str, **more: Any) -> dict[str, Any]:
+    """A concept as an honest model gives it."""
+    known = {"label": label, "description": f"What {label} is.", "search_terms": [], "quotes": [quote]}
+    return {**known, "confidence": 0.9, **more}
+
+
+def concepts_of(text: str) -> list[dict[str, Any]]:
+    """The capitalised words of a text, quoted with what stands around them."""
+    words = [word.strip(".,:;") for word in text.split()]
+    labels = dict.fromkeys(word for word in words[1:] if word[:1].isupper())
+    return [concept(label, text.strip()[:200]) for label in labels]
+
+
+def relations_of(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each concept has to do with the next."""
+    labels = [each["label"] for each in found]
+    return [
+        {"subject": one, "type": "has to do with", "object": other, "confidence": 0.8}
+        for one, other in pairwise(labels)
+    ]
+
+
+def entry_of(passage: dict[str, Any]) -> dict[str, Any]:
+    """What an honest model says of a passage."""
+    found = concepts_of(passage["text"])
+    return {"id": passage["id"], "concepts": found, "relations": relations_of(found)}
+
+
+def extract_concepts(body: dict[str, Any]) -> str:
+    """A model that does what it is asked; for `EmbeddingServer.chat`."""
+    return json.dumps({"passages": [entry_of(each) for each in asked(body)["passages"]]})
+
+
+def texts_asked(server: EmbeddingServer) -> list[list[str]]:
+    """The passages of each request."""
+    return [[each["text"] for each in asked(request)["passages"]] for request in server.requests]
+
+
+def configure_extraction(graph: Graph, ontology: str = "notes", **config: Any) -> None:
+    """Set how concepts are extracted."""
+    graph.transaction(lambda tx: write_extraction(tx, ontology, ExtractionConfig(**config)))
+
+
+def run_extraction(graph: Graph, settings: Settings, *, wake: bool = True, batch: int = 64) -> int:
+    """Do a worker's work: find what is due, and read it; give how many jobs ran."""
+    extractors = Extractors(graph, settings)
+    requests = ExtractionRequests(graph, extractors)
+    handlers = [ConceptExtraction(graph, extractors, batch), Backfill(graph, 1000, requests)]
+    runner = Runner(graph, handlers, WorkerSettings(), worker="test", stopping=threading.Event())
+    if wake:
+        for stored in read_extractions(graph):
+            requests.wake(stored.ontology)
+    ran = 0
+    while runner.run_one():
+        ran += 1
+    extractors.close()
+    return ran
+
+
+def evidence(driver: neo4j.Driver) -> list[dict[str, Any]]:
+    """All quotes with what their source says at their place."""
+    return rows(
+        driver,
+        """MATCH (c:Concept)-[:EVIDENCED_BY]->(i:Instance)-[:FROM_SOURCE]->(s:Source)
+        RETURN c.label AS label, i.quote AS quote, s.full_text AS text, s.document AS document,
+               substring(s.full_text, i.start, i.end - i.start) AS there, i.score AS score
+        ORDER BY document, label, text, i.start""",
+    )
+
+
+def labels(driver: neo4j.Driver) -> list[str]:
+    """Of all concepts."""
+    return [row["label"] for row in rows(driver, "MATCH (c:Concept) RETURN c.label AS label ORDER BY label")]
+
+
+def spent(driver: neo4j.Driver, ontology: str = "notes") -> float:
+    """What extraction has cost, in US dollars."""
+    found = rows(driver, "MATCH (o:Ontology {name: $name}) RETURN o.extraction_spent AS spent", name=ontology)
+    return found[0]["spent"] or 0.0

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from kg_api.models.concepts import (
+    APPEARS_WITH,
+    Concept,
+    ConceptContext,
+    ConceptDetails,
+    ConceptHits,
+    ConceptList,
+    ConceptPassage,
+    ConceptPath,
+    ConceptPaths,
+    Evidence,
+    Neighbourhood,
+    PathStep,
+    RelatedConcept,
+    RelatedConcepts,
+)
+from kg_api.models.search import Degradation
+from kg_cli import concepts, console
+from tests.unit.search.found import place
+
+Printed = Callable[[], str]
+NOTE = [Degradation(part="concepts", effect="[b]told[/b]")]
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> Printed:
+    written = io.StringIO()
+    out = Console(file=written, width=160)
+    monkeypatch.setattr(console, "stdout", lambda: out)
+    monkeypatch.setattr(console, "stderr", lambda: out)
+    return written.getvalue
+
+
+def concept(label: str, **more: Any) -> Concept:
+    usual = {"concept_id": label[0], "ontology": "notes", "description": "", "search_terms": [], "sources": 2}
+    return Concept.model_validate({**usual, "label": label, **more})
+
+
+LEASE = concept("[lease]", description="A right for some time.", search_terms=["tenancy"])
+RETRY = concept("retry")
+QUOTE = Evidence(instance_id="i", quote="One fox", start=4, end=11, score=0.93, source=place("s"))
+STEP = PathStep(subject="[", type="ends in", object="r", sources=["s1", "s2", "s3"])
+
+
+def test_found_concepts_are_a_table(printed: Printed) -> None:
+    hit = {**LEASE.model_dump(), "similarity": 0.876, "score": 0.1}
+    by_words = {**RETRY.model_dump(), "similarity": None, "score": 0.1}
+    concepts.print_concept_hits(
+        ConceptHits.model_validate({"query_text": "q", "concepts": [hit, by_words], "degraded": NOTE})
+    )
+    for told in ("0.88", "[lease]", "tenancy", "A right for some time.", "notes, 2 sources", "[b]told[/b]"):
+        assert told in printed()
+
+
+def test_nothing_found_is_said(printed: Printed) -> None:
+    concepts.print_concept_hits(ConceptHits(query_text="q", concepts=[], degraded=[]))
+    assert "No concept was found." in printed()
+
+
+def test_a_page_says_how_many_there_are(printed: Printed) -> None:
+    concepts.print_concepts(ConceptList(concepts=[LEASE, RETRY], total=9, offset=0, limit=2))
+    assert "2 of 9 concepts." in printed()
+
+
+def related(**more: Any) -> RelatedConcept:
+    usual = {"concept": RETRY, "type": "ends in", "outgoing": True, "confidence": 1.0, "sources": ["s1"]}
+    return RelatedConcept.model_validate({**usual, **more})
+
+
+def test_a_concept_is_shown_with_what_proves_it(printed: Printed) -> None:
+    details = {**LEASE.model_dump(), "evidence": [QUOTE], "more_evidence": 1, "more_related": 3}
+    backwards = related(concept=concept("worker"), outgoing=False, type="holds")
+    concepts.print_concept(ConceptDetails.model_validate({**details, "related": [related(), backwards]}))
+    for told in (
+        "“One fox”",
+        "4-11",
+        "likeness 0.93",
+        "[lease] ends in retry",
+        "worker holds [lease]",
+        "1 quote, 3 related",
+    ):
+        assert told in printed()
+
+
+def test_related_concepts_say_how_far_they_are_and_over_which(printed: Printed) -> None:
+    far = related(concept=concept("worker"), hops=2, via="r")
+    answer = RelatedConcepts(concept=LEASE, hops=2, related=[related(), far], more_related=4, degraded=NOTE)
+    concepts.print_related(answer)
+    for told in ("[lease] ends in retry", "retry ends in worker", "2 hops", "2 related", "4 more", "[b]told"):
+        assert told in printed()
+    concepts.print_related(RelatedConcepts(concept=LEASE, hops=1, related=[], more_related=0))
+    assert "Nothing is known to be related to [lease]." in printed()
+
+
+def test_a_way_is_its_statements(printed: Printed) -> None:
+    path = ConceptPath(concepts=[LEASE, RETRY], steps=[STEP])
+    concepts.print_paths(ConceptPaths(start=LEASE, end=RETRY, paths=[path], hops=4, degraded=NOTE))
+    for told in ("1. [lease] ends in retry", "s1 and 2 more", "1 way from [lease] to retry", "[b]told[/b]"):
+        assert told in printed()
+    concepts.print_paths(ConceptPaths(start=LEASE, end=RETRY, paths=[], hops=1))
+    assert "There is no way from [lease] to retry within 1 hop." in printed()
+
+
+def test_passages_show_the_sources_around(printed: Printed) -> None:
+    own = place("s")
+    passage = ConceptPassage(source_id="s", carried_by=["s"], quotes=[QUOTE], sources=[own])
+    concepts.print_passages(ConceptContext(concept=LEASE, window_size=1, passages=[passage], more_passages=1))
+    for told in (own.document, own.full_text.strip(), "[lease] in 1 source; 1 source more."):
+        assert told in printed()
+
+
+def test_a_neighbourhood_is_its_connections(printed: Printed) -> None:
+    shared = PathStep(subject="r", type=APPEARS_WITH, object="?", sources=[])
+    concepts.print_neighbourhood(
+        Neighbourhood(centre="[", concepts=[LEASE, RETRY], steps=[STEP, shared], left_out=2)
+    )
+    for told in ("[lease] ends in retry", "retry appears with ?", "1 concept around [lease]", "2 more"):
+        assert told in printed()
+
+
+def test_an_answer_is_printed_as_it_came_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = ConceptList(concepts=[LEASE], total=1, offset=0, limit=1)
+    concepts.printed(answer, concepts.print_concepts, as_json=True)
+    assert json.loads(capsys.readouterr().out) == answer.model_dump(mode="json")

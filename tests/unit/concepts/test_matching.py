@@ -1,0 +1,181 @@
+"""What merges and what does not: the traps are names of two things that differ by hardly anything."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.concepts.matching import LEAST, likeness, same
+from kg_api.concepts.spelling import alike
+from kg_api.graph.concept_names import Text
+from kg_api.models.spaces import Contrast
+
+BGE = Contrast(related=0.65, unrelated=0.38)
+
+TWO_THINGS = [
+    ("PEP 8", "PEP 9"),
+    ("Python 2", "Python 3"),
+    ("Python 3.1", "Python 3.10"),
+    ("1963", "1964"),
+    ("1990", "1990s"),
+    ("the 80's", "80"),
+    ("4 July", "July 14"),
+    ("August 6, 1945", "8 June 1945"),
+    ("World War I", "World War II"),
+    ("C++", "C"),
+    ("IPv4", "IPv6"),
+    ("Type A", "Type B"),
+    ("synchronous", "asynchronous"),
+    ("compatible change", "incompatible change"),
+    ("Austria", "Australia"),
+    ("South Africa", "South African"),
+    ("New York", "New York City"),
+    ("Samuel Taylor Coleridge", "Samuel Coleridge Taylor"),
+    ("Steve Job", "Steve Jobs"),
+    ("Peter", "Peters"),
+    ("Mary", "Maries"),
+    ("window", "Windows"),
+    ("window API", "Windows API"),
+    ("The Doors", "doors"),
+    ("Who", "The Who"),
+    ("http", "https"),
+    ("new", "news"),
+    ("glass", "glasses"),
+    ("statistic", "statistics"),
+    ("Mars", "Mar"),
+    ("schon", "schön"),
+    ("Mutter", "Mütter"),
+    ("résumé", "resume"),
+    ("poured", "pored"),
+    ("prised", "prized"),
+    ("TypeError", "type error"),
+    ("__call__", "calls"),
+    ("context manager", "contextmanager"),
+    ("class method", "method class"),
+    ("US", "UK"),
+    ("us", "United States"),
+    ("States", "state's"),
+    ("here", "Here's"),
+    ("lets", "let's"),
+    ("", "a"),
+    ("!", "?"),
+]
+
+ONE_THING = [
+    ("Antonín Dvořák", "Antonin Dvorak", "mark"),
+    ("U.S. Senate", "US Senate", "mark"),
+    ("Leader of the Opposition", "Leader of Opposition", "mark"),
+    ("The Bank of England", "Bank of England", "mark"),
+    ("Python's standard library", "Python standard library", "mark"),
+    ("McDonald’s", "McDonalds", "mark"),
+    ("14th Amendment", "Fourteenth Amendment", "mark"),
+    ("12 Monkeys", "Twelve Monkeys", "mark"),
+    ("August 6, 1945", "6th August 1945", "mark"),
+    ("Rock & Roll", "rock and roll", "mark"),
+    ("default behaviour", "default behavior", "mark"),
+    ("organisations", "organizations", "mark"),
+    ("generator expression", "generator expressions", "plural"),
+    ("Global Variables", "global variable", "plural"),
+    ("third-party libraries", "third party library", "plural"),
+    ("class", "classes", "plural of one word"),
+    ("query", "queries", "plural of one word"),
+    ("Treaty of Versailles", "Versailles Treaty", "order"),
+    ("treaties of the European Union", "European Union treaty", "order"),
+    ("re-use", "reuse", "hyphen"),
+    ("built-in functions", "builtin functions", "hyphen"),
+    ("UK Parliament", "United Kingdom Parliament", "acronym"),
+    ("European Union", "EU", "acronym alone"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), TWO_THINGS)
+def test_two_things_stay_two_however_near_their_vectors_are(one: str, other: str) -> None:
+    assert same(Text(one), Text(other), 1.0) is None
+    assert same(Text(other), Text(one), 1.0) is None
+
+
+@pytest.mark.parametrize(("one", "other", "reason"), ONE_THING)
+def test_spellings_of_one_name_are_told_both_ways(one: str, other: str, reason: str) -> None:
+    assert alike(one, other) == alike(other, one) == reason
+
+
+@pytest.mark.parametrize("reason", [reason for reason in LEAST if "alias" not in reason])
+def test_each_spelling_needs_vectors_that_are_alike(reason: str) -> None:
+    one, other = next((Text(one), Text(other)) for one, other, kind in ONE_THING if kind == reason)
+    least = LEAST[reason]  # type: ignore[index]
+    assert same(one, other, least) == reason
+    assert same(one, other, least - 0.001) is None
+
+
+def test_what_is_said_to_be_another_name_counts_when_the_vectors_agree() -> None:
+    one, other = Text("myocardial infarction", terms=("Heart Attack",)), Text("heart attack")
+    assert same(one, other, LEAST["alias"]) == same(other, one, LEAST["alias"]) == "alias"
+    assert same(one, other, LEAST["mutual alias"]) is None
+    both = Text("heart attack", terms=("myocardial infarction", "cardiac arrest"))
+    assert same(one, both, LEAST["mutual alias"]) == "mutual alias"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Python 2", "Python 3"),
+        ("synchronous call", "asynchronous call"),
+        ("mutable", "immutable"),
+        ("North Korea", "South Korea"),
+        ("with a lock", "without a lock"),
+        ("Senate", "upper Senate"),
+        ("zero value", "non-zero value"),
+        ("King of Spain", "Queen of Spain"),
+    ],
+)
+def test_numbers_negations_and_opposites_are_no_aliases_whatever_a_model_says(one: str, other: str) -> None:
+    a, b = Text(one, terms=(other,)), Text(other, terms=(one,))
+    assert same(a, b, 1.0) is None
+    assert same(b, a, 1.0) is None
+
+
+def test_a_title_may_be_left_out() -> None:
+    assert (
+        same(Text("Elizabeth II", terms=("Queen Elizabeth II",)), Text("Queen Elizabeth II"), 0.8) == "alias"
+    )
+
+
+def test_a_number_may_be_another_name_of_words() -> None:
+    guide = Text("style guide for Python code", terms=("PEP 8",))
+    assert same(guide, Text("PEP 8"), 0.8) == "alias"
+    assert same(guide, Text("PEP 9"), 1.0) is None
+
+
+def test_names_that_are_counterparts_keep_their_concepts_apart() -> None:
+    one, other = Text("treaty articles", terms=("Article 5",)), Text("treaty article", terms=("Article 6",))
+    assert same(one, other, 1.0) is None
+    assert same(other, one, 1.0) is None
+    assert same(one, Text("treaty article", terms=("Article 5",)), 1.0) == "plural"
+    assert same(Text("August 6", terms=("6 August",)), Text("6th August"), 1.0) == "mark"
+
+
+def test_the_third_does_not_come_in_by_way_of_the_second() -> None:
+    merged = Text("European Union", terms=("EU", "Union of Europe"))
+    assert same(merged, Text("Europe Unions"), 1.0) is None
+    assert same(merged, Text("EU"), 0.5) is None
+
+
+def test_likeness_is_the_same_scale_for_all_models() -> None:
+    assert likeness(1.0, BGE) == likeness(1.0, None) == 1
+    assert likeness(BGE.unrelated, BGE) == 0
+    assert likeness(0.9, BGE) > likeness(0.9, None), "an unknown model is trusted least"
+
+
+TEXTS = st.text(max_size=30) | st.text("aábs'’-._ 12IVXThe&", max_size=20)
+
+
+@given(TEXTS, TEXTS)
+def test_no_text_breaks_it_and_the_order_does_not_matter(one: str, other: str) -> None:
+    assert alike(one, other) == alike(other, one)
+
+
+@given(st.text("aeinrst", min_size=2, max_size=8), st.integers(0, 3000), st.integers(0, 3000))
+def test_another_number_is_another_thing(word: str, one: int, other: int) -> None:
+    labels = [f"{word} {number}" for number in (one, other)]
+    assert (same(Text(labels[0]), Text(labels[1], terms=(labels[0],)), 1.0) is None) or one == other

@@ -1,0 +1,299 @@
+"""Keyphrases: whatever is read, quotes are spans, nothing is junk, and batches do not count."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kg_api.extract.keyphrase import LONGEST_LABEL, LONGEST_QUOTE, QUOTES, KeyphraseExtractor
+from kg_api.extract.keyphrase_lists import lists
+from kg_api.extract.keyphrase_words import language_of, stop_words
+from kg_api.graph.due import DocumentAbout, SourceText
+from kg_api.models.extraction import Extraction
+from kg_api.models.identity import content_hash
+
+ABOUT = DocumentAbout("", {})
+
+
+def sources(*texts: str) -> list[SourceText]:
+    found: list[SourceText] = []
+    start = 0
+    for at, text in enumerate(texts):
+        found.append(SourceText(f"s{at}", "d", at, (), start, text, content_hash(text)))
+        start += len(text)
+    return found
+
+
+def extract(document: Sequence[SourceText], per_source: int = 6) -> list[Extraction]:
+    return KeyphraseExtractor(per_source).extract(document, document, ABOUT)
+
+
+def labels(*texts: str, per_source: int = 20) -> list[str]:
+    found = extract(sources(*texts), per_source)
+    return [concept.label for each in found for concept in each.concepts]
+
+
+def check(document: Sequence[SourceText], found: Sequence[Extraction], per_source: int) -> None:
+    assert [each.source_id for each in found] == [each.source_id for each in document]
+    for source, each in zip(document, found, strict=True):
+        assert (each.content_hash, each.refused) == (source.content_hash, None)
+        assert len(each.concepts) <= per_source
+        folded = [concept.label.casefold() for concept in each.concepts]
+        assert len(set(folded)) == len(folded)
+        for concept in each.concepts:
+            assert 0 < len(concept.label) <= LONGEST_LABEL
+            assert concept.label == " ".join(concept.label.split())
+            assert 0 <= concept.confidence <= 1
+            assert 0 < len(concept.quotes) <= QUOTES
+            for quote in concept.quotes:
+                assert source.full_text[quote.start : quote.end] == quote.text
+                assert 0 < len(quote.text) <= LONGEST_QUOTE
+                assert quote.text == quote.text.strip()
+
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "The lease of a worker ends after ten seconds.",
+            "Paris",
+            "`code`",
+            "```\n",
+            "\n\n",
+            "\n",
+            " ",
+            "- ",
+        ),
+        *("University of Copenhagen", "New York City", "PEP 8", "https://x.y/z_a?b=c", "des Königs Ansehen"),
+        *(
+            "дом Пушкина",
+            "超级碗赛",
+            "スーパーボウル",
+            "المدينة",
+            "e\u0301t\u00e9",
+            "\U0001f600",
+            "\x01",
+            "\u200b",
+        ),
+        *("-", "of the", "import x = {1: 2}", "| a | b |", "Status: Final", "[1]_", "x" * 70, "1963", "# "),
+        *("ist", "’s", "'", "July 2001"),
+    ]
+)
+TEXT = st.one_of(st.text(max_size=300), st.lists(PIECES, max_size=40).map(" ".join))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(TEXT.filter(str.strip), min_size=1, max_size=4), st.integers(1, 8))
+def test_quotes_are_spans_and_labels_are_bounded(texts: list[str], per_source: int) -> None:
+    document = sources(*texts)
+    check(document, extract(document, per_source), per_source)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(TEXT.filter(str.strip), min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_it_does_not_matter_which_are_due_at_once(texts: list[str], random: object) -> None:
+    del random
+    document = sources(*texts)
+    whole = extract(document)
+    one = KeyphraseExtractor(6)
+    assert [one.extract([each], document, ABOUT)[0] for each in document] == whole
+    assert [KeyphraseExtractor(6).extract([each], document, ABOUT)[0] for each in document[::-1]] == whole[
+        ::-1
+    ]
+
+
+def test_a_long_document_is_read_in_parts_whatever_is_due() -> None:
+    text = "The scheduler of Neptune Station renews every worker lease. " * 200
+    document = sources(*[f"{text}\n\nChapter {n} names Captain Nemo{n}.\n" for n in range(20)])
+    whole = extract(document)
+    assert sum(len(each.full_text) for each in document) > 200_000
+    assert all(each.concepts for each in whole)
+    assert KeyphraseExtractor(6).extract(document[17:], document, ABOUT) == whole[17:]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(sorted(stop_words("en"))), min_size=1, max_size=60))
+def test_stop_words_alone_are_no_concept(words: list[str]) -> None:
+    assert labels(" ".join(words) + ".") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Abstract\n========\n\nMotivation\n\nCopyright\n\nRejected Ideas\n",
+        "Created: 05-Jul-2001\nStatus: Final\nType: Standards Track\n",
+        "In July 2001 and on 3 March 1963 it was 12.5.",
+        "```python\nWorkerLease = open_lease(TheWorker)\n```\n",
+        "See https://example.org/Big_Lease/Worker and write to Some.One@example.org now.",
+        "    WorkerLease = renew(TheWorker, every=10)\n    return WorkerLease.close()\n",
+        "def renew_lease(worker_lease):\n    return worker_lease\n",
+        "Use `WorkerLease` and ``LeaseKeeper`` and worker_lease and `a.b.c` of :class:`Lease`.",
+        "<div class='LeaseBox'><WorkerLease id=3></div>",
+    ],
+)
+def test_boilerplate_code_markup_and_dates_are_none(text: str) -> None:
+    assert labels(text * 4) == []
+
+
+def test_names_and_noun_phrases_as_the_text_has_them() -> None:
+    text = (
+        "The Journal of Mathematical Physics is published by the American Institute of Physics. Its editor "
+        "is Jan Philip Solovej from the University of Copenhagen, who lives in New York City with Mr. Olsen."
+    )
+    assert set(labels(text)) >= {
+        "Journal of Mathematical Physics",
+        "American Institute of Physics",
+        "Jan Philip Solovej",
+        "University of Copenhagen",
+        "New York City",
+    }
+
+
+def test_verbs_and_weak_adjectives_stay_outside() -> None:
+    text = "This PEP describes lockstep iteration. Another good disk cache reduces many high storage costs."
+    assert set(labels(text)) == {"lockstep iteration", "disk cache", "storage costs"}
+
+
+def test_a_name_begins_with_its_capital_and_a_plural_ends_a_phrase() -> None:
+    text = "It was a gift of the pioneer James Bowie to us. They said that West Virginia locations share it."
+    assert set(labels(text)) == {"James Bowie", "West Virginia locations"}
+
+
+def test_of_a_very_long_sentence_what_stands_around_the_phrase_is_quoted() -> None:
+    text = "and so " * 300 + "he saw James Bowie there, " + "and so " * 100 + "on."
+    quotes = [
+        quote
+        for each in extract(sources(text))[0].concepts
+        if each.label == "James Bowie"
+        for quote in each.quotes
+    ]
+    assert [len(quote.text) in range(900, LONGEST_QUOTE + 1) for quote in quotes] == [True]
+    assert "he saw James Bowie there" in quotes[0].text
+    assert text[quotes[0].start - 1] == " " == text[quotes[0].end]
+
+
+def test_no_phrase_crosses_a_sentence_a_line_item_or_a_cell() -> None:
+    items = "- Carla Jones\n- Dora Miles\n- steel ships\n- paper boats\n\n| Emma Ross | Frida Kahn |"
+    found = labels(f"This is what they told us of Anna. Berta has left.\n\n{items}\n\nGreta\n\nHanna\n")
+    for pair in ("Anna Berta", "Jones Dora", "Ross Frida", "Greta Hanna", "ships paper"):
+        assert pair not in " / ".join(found)
+    whole = {"Carla Jones", "Dora Miles", "Emma Ross", "Frida Kahn", "steel ships", "paper boats"}
+    assert whole <= set(found)
+
+
+def test_a_sentence_that_is_wrapped_is_one() -> None:
+    text = (
+        "A worker that does not renew what it holds in time loses all of its worker\nleases to another one."
+    )
+    found = extract(sources(text))[0].concepts
+    assert [(each.label, each.quotes[0].text) for each in found] == [("worker leases", text)]
+
+
+def test_forms_of_a_word_are_one_concept_of_the_document() -> None:
+    first = "A weak reference may be of use to us. All weak references go with the thing that they are for."
+    document = sources(first, "Weak references are of use, and they do not cost much.")
+    found = extract(document)
+    assert [[each.label for each in one.concepts] for one in found] == [["weak reference"]] * 2
+    assert found[0].concepts[0].search_terms == ("weak references",)
+    assert [quote.text for quote in found[0].concepts[0].quotes] == [
+        "A weak reference may be of use to us.",
+        "All weak references go with the thing that they are for.",
+    ]
+
+
+def test_words_that_only_share_a_stem_stay_apart() -> None:
+    text = "The matrix operator is here. The matrix operation is there. Python 2 differs from Python 3."
+    assert {"matrix operator", "matrix operation", "Python 2", "Python 3"} <= set(labels(text))
+
+
+def test_a_common_word_counts_only_where_a_document_says_it_again_and_again() -> None:
+    once = "They sold a lantern to him and went away."
+    assert labels(once) == []
+    assert labels(f"{once} He lit the lantern. She broke the lantern. They hid the lantern.") == ["lantern"]
+
+
+GERMAN = (
+    "Die Grammy-Gewinnerin Lady Gaga führte die Nationalhymne auf, und sie übersetzte in die "
+    "Amerikanische Gebärdensprache, die nicht jeder von uns kann."
+)
+SPANISH = (
+    "El mariscal de campo Peyton Manning se convirtió en el primero de la historia, y el récord estaba en "
+    "las manos de John Elway."
+)
+RUSSIAN = (
+    "Фридрих Вильгельм принял их в своих владениях. Их род вели многие, и в их числе был поэт Теодор "
+    "Фонтен, а не только они."
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("de", GERMAN, {"Nationalhymne", "Amerikanische Gebärdensprache"}),
+        ("es", SPANISH, {"Peyton Manning", "John Elway"}),
+        ("ru", RUSSIAN, {"Фридрих Вильгельм", "Теодор Фонтен"}),
+    ],
+)
+def test_names_of_other_languages(language: str, text: str, expected: set[str]) -> None:
+    assert language_of(text.split()) == language
+    assert expected <= set(labels(text))
+
+
+def test_scripts_without_spaces() -> None:
+    text = "野马队在超级碗比赛中获胜。超级碗比赛在加州举行。球迷喜欢超级碗比赛。スーパーボウルの試合。"
+    assert {"超级碗比赛", "スーパーボウル"} <= set(labels(text))
+    thai = "เลดีกากาซึ่งชนะรางวัลแกรมมีหกรางวัลและได้เข้าชิงรางวัล LA Galaxy กับ LA Galaxy"
+    assert labels(thai) == ["LA Galaxy"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a'" * 100_000,
+        "a-" * 100_000,
+        "A. " * 60_000,
+        "x" * 200_000,
+        "word " * 40_000,
+        "Name " * 40_000,
+        "of the " * 30_000,
+        "超级碗" * 60_000,
+        "超" * 200_000,
+        '"(' * 100_000,
+        "`" * 200_000,
+        "``a" * 60_000,
+        "- " * 100_000,
+        "_" * 200_000,
+        "[" * 200_000,
+        "<a" * 100_000,
+        "a.b" * 60_000,
+        "\n" * 200_000 + "x",
+        "\x01" * 200_000 + "x",
+        "e\u0301" * 100_000,
+        "/".join(["ab"] * 60_000),
+        " ".join(f"Word{n}" for n in range(20_000)),
+        " ".join(f"wort{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}" for n in range(30_000)),
+    ],
+)
+def test_hostile_texts_end_in_time(text: str) -> None:
+    labels("A first text in English is read here.")  # loading takes seconds, once
+    started = time.process_time()
+    document = sources(text)
+    check(document, extract(document), 6)
+    assert time.process_time() - started < 20
+
+
+def test_the_mark_tells_what_decides() -> None:
+    one, other = KeyphraseExtractor(6), KeyphraseExtractor(7)
+    assert one.name == "keyphrase"
+    assert one.mark == KeyphraseExtractor(6).mark != other.mark
+
+
+def test_the_lists_are_folded_and_stand_in_the_package() -> None:
+    known = lists()
+    for each in (known.headings, known.nouns, known.weak, known.dates, known.verbs, known.articles):
+        assert each
+        assert all(word == word.casefold().strip() for word in each)
+    assert known.articles - {"den"} <= known.links

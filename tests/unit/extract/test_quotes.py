@@ -1,0 +1,126 @@
+"""Quotes are spans of their text, or they are none."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.extract.quotes import CASE_ONLY, LEAST_SCORE, LONGEST, find_quote
+from kg_api.models.extraction import Quote
+
+TEXT = (
+    "The Zen of Python says “Readability counts” — and\nspecial cases aren't special enough to break the "
+    "rules. It was written in 1999. The nai\u0308ve ﬁle is 12 pages long. Nobody has 3.5 apples."
+)
+
+
+def found(quote: str, text: str = TEXT) -> Quote:
+    answer = find_quote(text, quote)
+    assert answer is not None
+    assert text[answer.start : answer.end] == answer.text
+    return answer
+
+
+@pytest.mark.parametrize("quote", ["Readability counts", "  The Zen of Python ", "rules.", "3.5 apples."])
+def test_what_is_there_is_found_as_it_is(quote: str) -> None:
+    answer = found(quote)
+    assert (answer.text, answer.score) == (quote.strip(), 1)
+    assert answer.said is None
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "score"),
+    [
+        ('says "Readability counts" - and special', "says “Readability counts” — and\nspecial", 1),
+        ("special   cases aren’t special", "special cases aren't special", 1),
+        ("naïve file", "nai\u0308ve ﬁle", 1),
+        ("zen of python", "Zen of Python", CASE_ONLY),
+    ],
+)
+def test_form_does_not_count(quote: str, text: str, score: float) -> None:
+    answer = found(quote)
+    assert (answer.text, answer.score) == (text, score)
+    assert answer.said == quote
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "special cases aren't special enough to brake the rules",
+        "special cases aren't special enough break the rules",
+        "Zen of Python says: Readability counts, and special cases",
+        "The Zen of Python says ... enough to break the rules",
+    ],
+)
+def test_small_slips_are_found_by_likeness(quote: str) -> None:
+    answer = found(quote)
+    assert LEAST_SCORE <= answer.score <= CASE_ONLY
+    assert answer.said == quote
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "It was written in 1998.",
+        "special cases are special enough to break the rules",
+        "It was not written in 1999.",
+        "Nobody has 3,5 apples",
+        "eadability",
+        "Pyth",
+        "The cat sat on the mat and said nothing at all",
+        "The Zen of Python says ... that everything is allowed",
+        "",
+        " \n",
+        "...",
+        "—",
+    ],
+)
+def test_what_says_something_else_is_not_found(quote: str) -> None:
+    assert find_quote(TEXT, quote) is None
+
+
+def test_words_that_are_written_together_are_found_within() -> None:
+    assert found("文章", "日本語の文章です。").start == 4
+
+
+def test_a_word_is_no_part_of_another() -> None:
+    assert found("cat", "concatenate the cat").start == 16
+    assert find_quote("concatenate", "cat") is None
+
+
+def test_what_cannot_be_stored_is_not_kept_of_what_was_said() -> None:
+    answer = found("special cases aren't special enough to \x00brake\ud800 the rules")
+    assert answer.said == "special cases aren't special enough to  brake  the rules"
+
+
+def test_a_long_quote_proves_its_beginning() -> None:
+    text = "word and more " * 500
+    assert len(found(text * 2, text).text) <= LONGEST
+
+
+@given(st.text(), st.text())
+def test_a_quote_is_always_a_span(text: str, quote: str) -> None:
+    answer = find_quote(text, quote)
+    if answer is not None:
+        assert text[answer.start : answer.end] == answer.text != ""
+        assert LEAST_SCORE <= answer.score <= 1
+
+
+@given(st.data())
+def test_whole_words_of_a_text_are_found(data: st.DataObject) -> None:
+    words = data.draw(st.lists(st.from_regex(r"\A[a-zé]{1,8}\Z"), min_size=1, max_size=30))
+    first = data.draw(st.integers(0, len(words) - 1))
+    last = data.draw(st.integers(first + 1, len(words)))
+    answer = find_quote("\n ".join(words), " ".join(words[first:last]))
+    assert answer is not None
+    assert answer.score == 1
+
+
+def test_hostile_lengths_take_no_time() -> None:
+    begun = time.perf_counter()
+    find_quote("ab " * 300_000, "a b" * 300_000)
+    find_quote("... " * 100_000, "x... " * 100_000)
+    assert time.perf_counter() - begun < 5

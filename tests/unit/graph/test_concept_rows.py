@@ -1,0 +1,142 @@
+"""What extraction found, as rows: for whatever is found, by whoever, in whatever order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.graph.concept_names import TERMS, Named, Text, all_named, changed_texts, names_of, resolved
+from kg_api.graph.concept_rows import IMPORTED, Difference, Evidence, difference, evidence
+from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
+from kg_api.models.identity import concept_name
+
+TEXTS = {"s1": "bees dance on flowers", "s2": "wasps and bees"}
+LABELS = st.sampled_from(["bees", "Bees", "dance", "flowers", "wasps", "PEP 8", "", "\x00"])
+
+
+@st.composite
+def quotes(draw: st.DrawFn, source: str) -> Quote:
+    """Some are in the source, some are not."""
+    text = TEXTS[source]
+    start = draw(st.integers(-2, len(text)))
+    end = draw(st.integers(start, len(text) + 2))
+    words = draw(st.sampled_from([text[max(start, 0) : end], "bees", ""]))
+    return Quote(words, start, end, draw(st.sampled_from([1.0, 0.9])))
+
+
+@st.composite
+def extractions(draw: st.DrawFn) -> list[Extraction]:
+    """One for each source, or for one of them."""
+    made: list[Extraction] = []
+    for source in draw(st.sampled_from([["s1"], ["s2"], ["s1", "s2"]])):
+        found = st.builds(
+            FoundConcept,
+            LABELS,
+            st.lists(quotes(source), max_size=3).map(tuple),
+            st.sampled_from(["", "something"]),
+            st.lists(LABELS, max_size=2).map(tuple),
+            st.floats(),
+        )
+        relations = st.builds(FoundRelation, LABELS, st.sampled_from(["likes", ""]), LABELS)
+        made.append(
+            Extraction(
+                source,
+                "hash",
+                tuple(draw(st.lists(found, max_size=4))),
+                tuple(draw(st.lists(relations, max_size=3))),
+            )
+        )
+    return made
+
+
+def rows(found: list[Extraction], extracted_with: str) -> Evidence:
+    return evidence("o", found, resolved("o", found, {}), TEXTS, extracted_with)
+
+
+def after(present: Evidence, change: Difference) -> Evidence:
+    """What is there when a difference was written."""
+    kept: list[list[object]] = []
+    for name in ("appearances", "quotes", "relations"):
+        gone = {row.key for row in getattr(change.gone, name)}
+        now = {row.key: row for row in getattr(present, name) if row.key not in gone}
+        now |= {row.key: row for row in getattr(change.write, name)}
+        kept.append([now[key] for key in sorted(now)])
+    return Evidence(*kept)  # pyright: ignore[reportArgumentType]
+
+
+def check(present: Evidence) -> None:
+    """What holds of evidence at any time."""
+    proven = {(row.source_id, row.concept_id) for row in present.quotes}
+    assert proven <= {row.key for row in present.appearances}
+    assert all(row.verified == (row.key in proven) for row in present.appearances)
+    assert all(0 <= row.confidence <= 1 for row in present.appearances)
+    assert all(TEXTS[row.source_id][row.start : row.end] == row.quote != "" for row in present.quotes)
+    assert all(row.subject != row.object for row in present.relations)
+
+
+STEPS = st.lists(st.tuples(extractions(), st.booleans()), max_size=6)
+
+
+@given(STEPS)
+def test_evidence_is_right_after_whatever_was_written(steps: list[tuple[list[Extraction], bool]]) -> None:
+    present = Evidence()
+    for found, imported in steps:
+        ids = {each.source_id for each in found}
+        there = Evidence(*([row for row in part if row.source_id in ids] for part in _parts(present)))  # pyright: ignore[reportArgumentType]
+        wanted = rows(found, f"{IMPORTED}f" if imported else "m")
+        change = difference(wanted, there, imported=imported)
+        present = after(present, change)
+        check(present)
+        now = Evidence(*([row for row in part if row.source_id in ids] for part in _parts(present)))  # pyright: ignore[reportArgumentType]
+        assert difference(wanted, now, imported=imported) == Difference(
+            Evidence([], [], []), Evidence([], [], [])
+        )
+
+
+def _parts(present: Evidence) -> tuple[Sequence[Any], ...]:
+    return present.appearances, present.quotes, present.relations
+
+
+@given(extractions(), extractions())
+def test_an_origin_has_no_more_than_it_said_last(first: list[Extraction], second: list[Extraction]) -> None:
+    again = [replace(each, concepts=(), relations=()) for each in first]
+    imported = after(Evidence(), difference(rows(second, f"{IMPORTED}f"), Evidence(), imported=True))
+    both = after(imported, difference(rows(first, "m"), imported, imported=False))
+    without = after(both, difference(rows(again, "m"), both, imported=False))
+    assert {row.key for row in without.quotes} == {row.key for row in imported.quotes}
+    assert {row.key for row in without.relations} == {row.key for row in imported.relations}
+    assert {row.key for row in without.appearances} == {row.key for row in imported.appearances}
+
+
+@given(extractions())
+def test_every_name_means_one_concept_whatever_the_order(found: list[Extraction]) -> None:
+    means = resolved("o", found, {})
+    assert means.keys() == names_of("o", found).keys()
+    assert resolved("o", found[::-1], {}).keys() == means.keys()
+    known = changed_texts("o", found, means, {})
+    assert changed_texts("o", found, means, known) == {}, "what is known already is no change"
+    assert known.keys() == {*means.values()}
+
+
+@given(st.text(), st.text(), st.lists(st.text(), max_size=40))
+def test_what_strangers_say_is_cleaned(label: str, description: str, terms: list[str]) -> None:
+    found = [Extraction("s1", "hash", (FoundConcept(label, (), description, tuple(terms)),))]
+    for one in all_named(found):
+        for text in (one.label, one.description, *one.terms):
+            text.encode()
+            assert text == text.strip()
+            assert not any(ord(letter) < ord(" ") or 0x7F <= ord(letter) < 0xA0 for letter in text)
+        assert concept_name(one.label)
+        assert (len(one.label) <= 200, len(one.description) <= 1000, len(one.terms) <= TERMS) == (True,) * 3
+
+
+def test_terms_are_added_while_there_is_room() -> None:
+    known = Text("a", "", tuple(f"t{n}" for n in range(TERMS - 1)))
+    more = known.with_more(Named("A!", "said", ("new", "newer")))
+    assert (more.description, more.terms[-1], len(more.terms)) == ("said", "new", TERMS)
+    assert known.text_hash != more.text_hash
+    assert more.with_more(Named("A!", "other", ("new", "newer"))) == more

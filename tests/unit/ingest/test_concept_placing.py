@@ -1,0 +1,96 @@
+"""Placing concepts: in the sources that say them, by a sentence that is there to the letter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.graph.due import SourceText
+from kg_api.ingest.concept_placing import Missing, Placed, place
+from kg_api.models.concept_import import ConceptRow
+from kg_api.models.identity import content_hash
+
+
+def placed(*texts: str) -> list[Placed]:
+    return [
+        Placed(SourceText(f"s{at}", "d", at, (), 0, text, content_hash(text)))
+        for at, text in enumerate(texts)
+    ]
+
+
+def row(*concepts: dict[str, Any], relations: Any = ()) -> ConceptRow:
+    return ConceptRow.model_validate({"document": "d", "concepts": concepts, "relations": relations})
+
+
+def told(sources: list[Placed]) -> list[dict[str, list[str]]]:
+    return [{each.label: [quote.text for quote in each.quotes] for each in one.concepts} for one in sources]
+
+
+def test_a_label_is_proved_by_its_sentence_wherever_it_stands() -> None:
+    sources = placed("Ships sail. The tide turns twice a day. Sailors wait.", "Nothing.", "Tide and wind.")
+    assert list(place(row({"label": "tide"}), sources)) == []
+    assert told(sources) == [{"tide": ["The tide turns twice a day."]}, {}, {"tide": ["Tide and wind."]}]
+
+
+def test_another_name_proves_it_as_well() -> None:
+    sources = placed("The EU met.", "It is the European Union.")
+    list(place(row({"label": "European Union", "search_terms": ["EU"]}), sources))
+    assert told(sources) == [
+        {"European Union": ["The EU met."]},
+        {"European Union": ["It is the European Union."]},
+    ]
+
+
+def test_a_part_of_a_word_is_no_proof() -> None:
+    sources = placed("The artist paints.", "An art is long.")
+    list(place(row({"label": "art"}), sources))
+    assert told(sources) == [{}, {"art": ["An art is long."]}]
+
+
+def test_what_stands_nowhere_is_carried_by_the_first_source_without_proof() -> None:
+    sources = placed("One.", "Two.")
+    list(place(row({"label": "three"}), sources))
+    assert told(sources) == [{"three": []}, {}]
+
+
+def test_a_quote_is_put_where_it_is_best_found_and_told_where_it_is_not() -> None:
+    sources = placed("the tide TURNS", "The tide turns.")
+    found = list(place(row({"label": "x", "quotes": ["tide turns", "no such words"]}), sources))
+    assert found == [Missing("x", "no such words")]
+    assert told(sources) == [{}, {"x": ["tide turns"]}]
+
+
+def test_relations_are_stated_where_both_stand() -> None:
+    sources = placed("Ada wrote notes.", "Ada met Charles.", "Charles built it.")
+    list(place(row(relations=[["Ada", "met", "Charles"], ["Charles", "liked", "tea"]]), sources))
+    assert [[(each.subject, each.type, each.object) for each in one.relations] for one in sources] == [
+        [],
+        [("Ada", "met", "Charles"), ("Charles", "liked", "tea")],
+        [],
+    ]
+    assert [sorted(each) for each in told(sources)] == [
+        ["Ada", "tea"],
+        ["Ada", "Charles", "tea"],
+        ["Charles"],
+    ]
+
+
+TEXT = st.lists(
+    st.sampled_from(
+        ["The tide", " turns", ". ", "\n\n", "tide ", "x" * 400, "潮汐。", "“Tide”", "TIDE", "е́"]
+    ),
+    max_size=12,
+).map("".join)
+
+
+@given(st.lists(TEXT, min_size=1, max_size=3), st.sampled_from(["tide", "the tide turns", "潮汐", "x", "е́"]))
+def test_every_quote_is_a_span(texts: list[str], label: str) -> None:
+    sources = placed(*texts)
+    list(place(row({"label": label}), sources))
+    assert sum(len(each.concepts) for each in sources) >= 1
+    for each in sources:
+        for quote in (quote for concept in each.concepts for quote in concept.quotes):
+            assert each.source.full_text[quote.start : quote.end] == quote.text
+            assert 0 < len(quote.text) <= 1000

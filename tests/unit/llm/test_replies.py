@@ -1,0 +1,80 @@
+"""Lists of objects in what a model writes, whole or piece by piece."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.llm.replies import MOST_CHARACTERS, line, objects
+
+TWO: list[dict[str, Any]] = [{"a": "one ] }"}, {"a": 'two "[{', "b": [{"c": 1}]}]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        json.dumps({"statements": TWO}),
+        json.dumps(TWO, indent=2),
+        f"Here it is [as asked]:\n```json\n{json.dumps({'x': TWO})}\n``` and [{{}}] more",
+        f'<think>[{{"a": "no"}}]</think>{json.dumps(TWO)}',
+        json.dumps(TWO)[:-1] + ', {"a": "broken o',
+    ],
+)
+def test_the_objects_of_the_first_list_are_found(answer: str) -> None:
+    assert list(objects([answer])) == TWO
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "no", "[]", "[1, 2]", '{"a": 1}', "<think>[{}]", "[{" * 50_000, "[{]"]
+)
+def test_where_there_is_no_list_there_is_nothing(answer: str) -> None:
+    assert list(objects([answer])) == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(st.dictionaries(st.text(), JSON), max_size=5), st.data())
+def test_however_it_is_cut_into_pieces_it_is_the_same(
+    items: list[dict[str, Any]], data: st.DataObject
+) -> None:
+    answer = json.dumps({"items": items}, indent=data.draw(st.sampled_from([None, 1])))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(answer)))))
+    pieces = [answer[a:b] for a, b in zip([0, *cuts], [*cuts, len(answer)], strict=True)]
+    assert list(objects(pieces)) == items
+
+
+def test_an_object_is_given_before_the_next_piece_is_asked_for() -> None:
+    asked: list[int] = []
+
+    def pieces() -> Any:
+        for number, piece in enumerate(('[{"a": 1}', ', {"a": 2}', "]")):
+            asked.append(number)
+            yield piece
+
+    found = objects(pieces())
+    assert next(found) == {"a": 1}
+    assert asked == [0]
+
+
+def test_an_endless_answer_is_left() -> None:
+    def endless() -> Any:
+        while True:
+            yield '[{"a": 1}, ' + "x" * 1000
+
+    assert len(list(objects(endless()))) == 1
+    assert MOST_CHARACTERS < 10**6
+
+
+def test_a_line_is_clean_and_short() -> None:
+    assert line(" a\x1b[2J\u202e b\nc ", 100) == "a [2J b c"
+    assert line("word " * 10, 9) == "word word"
+    assert line({"no": "text"}, 9) == ""

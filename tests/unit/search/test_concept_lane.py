@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.models.identity import concept_name
+from kg_api.models.search import CarriedConcept
+from kg_api.search.concept_lane import LONGEST_NAME, MOST_WORDS, SHORTEST_NAME, names_in
+from kg_api.search.lanes import CONCEPTS, Lanes
+from kg_api.search.ranking import fused, with_carried
+from tests.unit.search.found import found, measure
+
+BEE = CarriedConcept(concept_id="c", label="bee")
+
+
+def test_names_are_looked_for_in_all_words_of_the_question_in_a_row() -> None:
+    assert list(names_in("Who is Ada Lovelace?"))[:3] == [
+        "who is ada lovelace",
+        "who is ada",
+        "is ada lovelace",
+    ]
+    assert "ada lovelace" in set(names_in("Who is Ada Lovelace?"))
+    assert "is" not in set(names_in("Who is Ada Lovelace?"))
+
+
+@given(st.text(max_size=300))
+def test_names_are_parts_of_the_question(text: str) -> None:
+    whole = f" {concept_name(text)} "
+    for name in names_in(text):
+        assert f" {name} " in whole
+        assert len(name) >= SHORTEST_NAME
+        assert len(name.split()) <= LONGEST_NAME
+
+
+def test_a_very_long_question_has_bounded_names() -> None:
+    assert len(list(names_in("word " * 10_000))) <= LONGEST_NAME * MOST_WORDS
+
+
+def test_what_concepts_lead_to_is_joined_by_rank() -> None:
+    passages = fused(Lanes(text=[found("a", 3), found("b", 2), found("c", 1)]), measure())
+    carried = [found("x", 9, through=(BEE,)), found("b", 5, through=(BEE,))]
+    joined = with_carried(passages, carried)
+    assert [hit.identity for hit in joined] == ["b", "a", "x", "c"]
+    assert joined[0].score == 1 / 62 + 1 / 62
+    assert [hit.fused_rank for hit in joined] == [1, 2, 3, 4]
+    assert [hit.passage_rank for hit in joined] == [2, 1, None, 3]
+    assert [hit.ranks.concepts for hit in joined] == [2, None, 1, None]
+    assert joined[0].found.through == (BEE,)
+    assert joined[2].parts[-1].lane == CONCEPTS
+
+
+def test_without_concepts_the_order_stays() -> None:
+    passages = fused(Lanes(text=[found("a", 3), found("b", 2)]), measure())
+    assert [hit.identity for hit in with_carried(passages, [])] == ["a", "b"]
