@@ -10,20 +10,26 @@ from typing import Any
 
 import neo4j
 
+from kg_api.configure.extraction import ExtractionService
 from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
+from kg_api.graph import jobs
 from kg_api.graph.database import Graph
 from kg_api.graph.extraction_config import read_extractions, write_extraction
+from kg_api.graph.job_records import EXTRACTION
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.concept_extraction import ConceptExtraction
 from kg_api.jobs.runner import Runner
 from kg_api.models.extraction_config import ExtractionConfig
+from kg_api.models.jobs import Job
 from kg_api.sections import ConceptsSettings
 from kg_api.settings import Settings, WorkerSettings
 from tests.support.cypher import rows
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import asked, llm_settings
 
+NAMES = [f"Person{number}" for number in range(20)]
+PARAGRAPHS = [f"In the year {1900 + at} the engineer {name} met Ada." for at, name in enumerate(NAMES)]
 PRICES: dict[str, Any] = {"price_input": 2, "price_output": 8}
 
 
@@ -112,3 +118,13 @@ def spent(driver: neo4j.Driver, ontology: str = "notes") -> float:
     """What extraction has cost, in US dollars."""
     found = rows(driver, "MATCH (o:Ontology {name: $name}) RETURN o.extraction_spent AS spent", name=ontology)
     return found[0]["spent"] or 0.0
+
+
+def service_of(graph: Graph, settings: Settings) -> ExtractionService:
+    extractors = Extractors(graph, settings)
+    return ExtractionService(graph, extractors, ExtractionRequests(graph, extractors))
+
+
+def the_job(graph: Graph) -> Job:
+    """The last job that extracts."""
+    return jobs.page_of_jobs(graph, state=None, kind=EXTRACTION, ontology=None, offset=0, limit=1)[0][0]
