@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kg_api.errors import Unavailable
@@ -18,7 +18,7 @@ from kg_api.graph.concept_lanes import (
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext import CONCEPT_FIELDS, MAX_TERMS, lucene_queries, terms
 from kg_api.models.concepts import ConceptHit
-from kg_api.models.identity import name_id
+from kg_api.models.identity import concept_name, name_id
 from kg_api.models.search import Degradation
 
 RRF_K = 60
@@ -68,7 +68,8 @@ def find_concepts(
     elif not usable:
         raise Unavailable("the indexes of concepts are still being filled; try again in a moment")
     names = [name_id(ontology, query_text) for ontology in ontologies] if query_text.strip() else []
-    lanes.append(concepts_by_name(graph, names, usable, depth))
+    named = concepts_by_name(graph, names, usable, depth)
+    lanes.append([*named, *_also_called(query_text, [each for lane in lanes for each in lane], named)])
     hits = _fused(lanes, usable)[:limit]
     told = _told(meanings, words, lanes, populating)
     if not hits and ontologies and not has_concepts(graph, ontologies):
@@ -77,6 +78,18 @@ def find_concepts(
         )
         told = [*told, Degradation(part="concepts", effect=effect)]
     return FoundConcepts(hits, list(told))
+
+
+def _also_called(
+    query_text: str, found: Iterable[FoundConcept], named: Iterable[FoundConcept]
+) -> Iterator[FoundConcept]:
+    """Those of what was found that have the question among their search terms, each once."""
+    name = concept_name(query_text)
+    seen = {each.concept.concept_id for each in named}
+    for each in found:
+        if each.concept.concept_id not in seen and name in map(concept_name, each.concept.search_terms):
+            seen.add(each.concept.concept_id)
+            yield each
 
 
 def _fused(lanes: Sequence[Sequence[FoundConcept]], meanings: Sequence[Meaning]) -> list[ConceptHit]:

@@ -20,7 +20,6 @@ TERMS: Final = 20
 
 _UNSEEN = re.compile(r"[\x00-\x20\x7f-\xa0\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]+")
 """Blanks, control characters, what turns the direction of writing, and halves of characters."""
-_NUMBERS = re.compile(r"\d+")
 
 
 def cleaned(text: str, characters: int) -> str:
@@ -35,12 +34,6 @@ class Named:
     label: str
     description: str
     terms: tuple[str, ...]
-
-    @property
-    def names(self) -> list[str]:
-        """All that it is called. A term of other numbers means something else: "Python" is not "Python 3"."""
-        numbers = _numbers(self.label)
-        return [self.label, *(term for term in self.terms if _numbers(term) == numbers)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,26 +77,25 @@ def all_named(extractions: Iterable[Extraction]) -> Iterator[Named]:
 
 
 def names_of(ontology: str, extractions: Iterable[Extraction]) -> dict[str, str]:
-    """By id, in the order of the ids: all names of what was found."""
-    names = [name for one in all_named(extractions) for name in one.names]
-    return dict(sorted((name_id(ontology, name), concept_name(name)) for name in names))
+    """By id, in the order of the ids: all names of what was found.
+
+    Only labels are. A search term may be broader, "Python" for "CPython": whether a concept of that label is
+    the same is for merging to judge, by their vectors too.
+    """
+    labels = [one.label for one in all_named(extractions)]
+    return dict(sorted((name_id(ontology, label), concept_name(label)) for label in labels))
 
 
 def resolved(ontology: str, extractions: Sequence[Extraction], known: Mapping[str, str]) -> dict[str, str]:
-    """By the name's id, the concept that it means: what is known already, then labels, then other names.
+    """By the name's id, the concept that it means: what is known already, else one of that label.
 
     Args:
         ontology: whose.
         extractions: what was found.
         known: concepts by the id of their names, as they are stored.
     """
-    means = dict(known)
-    for one in all_named(extractions):
-        means.setdefault(name_id(ontology, one.label), concept_id(ontology, one.label))
-    for one in all_named(extractions):
-        for name in one.names:
-            means.setdefault(name_id(ontology, name), means[name_id(ontology, one.label)])
-    return means
+    new = {name_id(ontology, one.label): one.label for one in all_named(extractions)}
+    return {**{name: concept_id(ontology, label) for name, label in new.items()}, **known}
 
 
 def changed_texts(
@@ -115,7 +107,3 @@ def changed_texts(
         identity = means[name_id(ontology, found.label)]
         now[identity] = now.get(identity, Text(found.label)).with_more(found)
     return {identity: text for identity, text in sorted(now.items()) if known.get(identity) != text}
-
-
-def _numbers(text: str) -> list[str]:
-    return sorted(_NUMBERS.findall(text))

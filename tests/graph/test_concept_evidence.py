@@ -170,7 +170,7 @@ def test_writers_at_once_make_no_duplicates(graph: Graph, driver: neo4j.Driver) 
         assert sum(pool.map(run, range(8))) == 16
     check_invariants(driver)
     assert concepts(driver) == dict.fromkeys(names, 16)
-    assert count(driver, "(:ConceptName)") == 80
+    assert count(driver, "(:ConceptName)") == 40
     assert count(driver, "(:Instance)") == 16 * 40
     assert count(driver, "()-[:RELATED_TO]->()") == 16 * 39
 

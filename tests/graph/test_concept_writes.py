@@ -57,7 +57,7 @@ def test_what_was_found_is_there(graph: Graph, driver: neo4j.Driver, bees: Docum
     assert [tuple(row.values()) for row in seen] == [("Bees", True, 1.0), ("dance", False, 0.5)]
     told = rows(driver, "MATCH (a)-[r:RELATED_TO]->(b) RETURN a.label AS a, r.type AS r, b.label AS b")
     assert told == [{"a": "Bees", "r": "perform", "b": "dance"}]
-    assert count(driver, "(:ConceptName {name: 'honey bees'})-[:NAMES]->(:Concept {label: 'Bees'})") == 1
+    assert count(driver, "(:ConceptName {name: 'bees'})-[:NAMES]->(:Concept {label: 'Bees'})") == 1
 
 
 def test_twice_is_as_once(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
@@ -79,16 +79,13 @@ def test_one_name_is_one_concept(graph: Graph, driver: neo4j.Driver, bees: Docum
     write(graph, labelled(bees, 0, "flowers", "Bees"))
     write(graph, labelled(bees, 1, "Flowers", "bees"))
     assert concepts(driver) == {"flowers": 2, "Bees": 2}
-    write(graph, extraction(bees, 2, found("Wasps", search_terms=("paper wasps",))))
-    write(graph, extraction(bees, 0, found("PAPER-wasps")))
-    assert concepts(driver)["Wasps"] == 2
 
 
-def test_a_term_of_other_numbers_is_no_name(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
-    write(graph, extraction(bees, 0, found("Python 3", search_terms=("Python", "py3"))))
+def test_a_search_term_is_no_name(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
+    """A term may be broader than its concept; whether both are the same is for merging to judge."""
+    write(graph, extraction(bees, 0, found("CPython", search_terms=("Python",))))
     write(graph, extraction(bees, 1, found("Python")))
-    write(graph, extraction(bees, 2, found("py3")))
-    assert concepts(driver) == {"Python 3": 2, "Python": 1}
+    assert concepts(driver) == {"CPython": 1, "Python": 1}
 
 
 def test_what_is_not_found_any_more_goes(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
@@ -172,6 +169,6 @@ def test_a_long_quote_is_cut_to_what_is_still_verbatim(graph: Graph, driver: neo
 def test_more_is_learned_of_a_concept(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
     write(graph, labelled(bees, 0, "Bees"))
     write(graph, extraction(bees, 1, found("bees", description="Insects", search_terms=("Apis",))))
-    write(graph, extraction(bees, 2, found("Apis", description="Other", search_terms=("Bees",))))
+    write(graph, extraction(bees, 2, found("BEES", description="Other", search_terms=("Bees", "apis"))))
     (row,) = rows(driver, "MATCH (c:Concept) RETURN c.label AS l, c.description AS d, c.search_terms AS s")
     assert row == {"l": "Bees", "d": "Insects", "s": ["Apis"]}

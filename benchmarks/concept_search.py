@@ -1,0 +1,87 @@
+"""What the concept lane is worth on a question set: text, vector, hybrid, and hybrid with concepts.
+
+    M=../shared/data/musique_train100
+    python -m benchmarks.concept_search $M --openie $M/openie.jsonl
+    python -m benchmarks.concept_search ../shared/data/claude_docs    # by keyphrases, as kg finds them
+
+Everything goes through a running kg: `kg eval run`, `kg concept import` or the worker's extraction, `kg eval
+compare` (paired permutation tests). Prints one JSON object: metrics and latencies of each, and what concepts
+change against each of the others, with its significance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.stack import Stack, machine, stack
+from kg_api.models.jobs import FINISHED
+
+METRICS = ("recall@5", "recall@10", "ndcg@10")
+WITHOUT = ("text", "vector", "hybrid")
+QUIET_SECONDS = 3.0
+"""For so long no job of concepts may appear before they count as done."""
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("set", type=Path)
+    parser.add_argument("--openie", help="Import these concepts, and extract none.")
+    parser.add_argument("--tier", default="full")
+    chosen = parser.parse_args()
+    if chosen.openie:
+        os.environ["KG_CONCEPTS__EXTRACTOR"] = "none"
+    with stack() as running:
+        results = running.home.path / "results"
+        evaluate = ["eval", "run", "--set", str(chosen.set), "--tier", chosen.tier, "--json"]
+        told = {mode: ran(running, results / f"{mode}.json", [*evaluate, "--mode", mode]) for mode in WITHOUT}
+        (name,) = [each.ontology for each in running.client().ontologies().ontologies]
+        if chosen.openie:
+            running.kg("concept", "import", chosen.openie, "--format", "openie", "--ontology", name)
+        seconds = settled(running, name)
+        told["concepts"] = ran(running, results / "concepts.json", [*evaluate, "--option", "concepts=true"])
+        against = {mode: compared(running, results, mode) for mode in WITHOUT}
+        print(
+            json.dumps(
+                {**machine(), "settled_s": seconds, "runs": told, "concepts_against": against}, indent=1
+            )
+        )
+
+
+def ran(running: Stack, output: Path, arguments: list[str]) -> dict[str, Any]:
+    """Run an evaluation; its metrics and latencies."""
+    output.parent.mkdir(exist_ok=True)
+    result = json.loads(running.kg(*arguments, "--output", str(output)))
+    return {**{name: round(100 * result["metrics"][name], 1) for name in METRICS}, **result["latency_ms"]}
+
+
+def compared(running: Stack, results: Path, mode: str) -> dict[str, Any]:
+    """What concepts change, and how likely that is by chance."""
+    files = [str(results / f"{mode}.json"), str(results / "concepts.json")]
+    told: dict[str, Any] = {}
+    for metric in METRICS:
+        told[metric] = json.loads(running.kg("eval", "compare", *files, "--metric", metric, "--json"))[
+            "comparisons"
+        ]
+    return told
+
+
+def settled(running: Stack, ontology: str) -> float:
+    """Wait until concepts are extracted and embedded; how long it took."""
+    begun = last = time.monotonic()
+    while time.monotonic() - last < QUIET_SECONDS:
+        with running.client() as kg:
+            jobs = kg.jobs(ontology=ontology, limit=100).jobs
+        if any(job.state not in FINISHED for job in jobs):
+            last = time.monotonic()
+        time.sleep(0.5)
+    return round(last - begun, 1)
+
+
+if __name__ == "__main__":
+    main()
