@@ -121,7 +121,9 @@ def _chosen(ranked: Sequence[Ranked], source: int, text: str, most: int) -> Iter
         mentions = [mention for mention in each.mentions if mention.source == source]
         if mentions and not any(each.words < words for words in taken):
             taken.append(each.words)
-            yield FoundConcept(each.label, _quotes(mentions, text), "", each.others, _confidence(each.weight))
+            yield FoundConcept(
+                each.label, _quotes(mentions, text), confidence=_confidence(each.weight), forms=each.others
+            )
 
 
 def _confidence(weight: float) -> float:

@@ -34,6 +34,8 @@ class Named:
     label: str
     description: str
     terms: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """All that it is called: its label, and other forms of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,12 @@ def named(found: FoundConcept) -> Named | None:
     """A concept that was found, cleaned; None when nothing is left of its label."""
     label = cleaned(found.label, LABEL_CHARACTERS)
     own = concept_name(label)
-    cut = [cleaned(term, TERM_CHARACTERS) for term in found.search_terms]
+    forms = [cleaned(form, TERM_CHARACTERS) for form in found.forms[:TERMS]]
+    cut = [*forms, *(cleaned(term, TERM_CHARACTERS) for term in found.search_terms)]
     terms = {name: term for term in cut if (name := concept_name(term)) not in {"", own}}
-    known = Named(label, cleaned(found.description, DESCRIPTION_CHARACTERS), tuple(terms.values())[:TERMS])
-    return known if own else None
+    names = (label, *(form for form in forms if concept_name(form) in terms))
+    description = cleaned(found.description, DESCRIPTION_CHARACTERS)
+    return Named(label, description, tuple(terms.values())[:TERMS], names) if own else None
 
 
 def all_named(extractions: Iterable[Extraction]) -> Iterator[Named]:
@@ -79,23 +83,28 @@ def all_named(extractions: Iterable[Extraction]) -> Iterator[Named]:
 def names_of(ontology: str, extractions: Iterable[Extraction]) -> dict[str, str]:
     """By id, in the order of the ids: all names of what was found.
 
-    Only labels are. A search term may be broader, "Python" for "CPython": whether a concept of that label is
-    the same is for merging to judge, by their vectors too.
+    A search term is none. It may be broader, "Python" for "CPython": whether a concept of that label is the
+    same is for merging to judge, by their vectors too.
     """
-    labels = [one.label for one in all_named(extractions)]
-    return dict(sorted((name_id(ontology, label), concept_name(label)) for label in labels))
+    names = [name for one in all_named(extractions) for name in one.names]
+    return dict(sorted((name_id(ontology, name), concept_name(name)) for name in names))
 
 
 def resolved(ontology: str, extractions: Sequence[Extraction], known: Mapping[str, str]) -> dict[str, str]:
-    """By the name's id, the concept that it means: what is known already, else one of that label.
+    """By the name's id, the concept that it means: what is known already, then labels, then other forms.
 
     Args:
         ontology: whose.
         extractions: what was found.
         known: concepts by the id of their names, as they are stored.
     """
-    new = {name_id(ontology, one.label): one.label for one in all_named(extractions)}
-    return {**{name: concept_id(ontology, label) for name, label in new.items()}, **known}
+    means = dict(known)
+    for one in all_named(extractions):
+        means.setdefault(name_id(ontology, one.label), concept_id(ontology, one.label))
+    for one in all_named(extractions):
+        for name in one.names:
+            means.setdefault(name_id(ontology, name), means[name_id(ontology, one.label)])
+    return means
 
 
 def changed_texts(

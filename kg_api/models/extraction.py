@@ -36,6 +36,8 @@ class FoundConcept:
     search_terms: tuple[str, ...] = ()
     confidence: float = 1.0
     """0 to 1."""
+    forms: tuple[str, ...] = ()
+    """Other forms of the label, such as its plural: whatever is called so is the same concept."""
 
 
 @dataclass(frozen=True, slots=True)

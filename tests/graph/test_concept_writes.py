@@ -81,6 +81,16 @@ def test_one_name_is_one_concept(graph: Graph, driver: neo4j.Driver, bees: Docum
     assert concepts(driver) == {"flowers": 2, "Bees": 2}
 
 
+def test_another_form_of_a_label_is_the_same_concept(
+    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
+) -> None:
+    write(graph, extraction(bees, 0, found("lease", forms=("leases",))))
+    write(graph, extraction(bees, 1, found("Leases", forms=("leases", "lease"))))
+    assert concepts(driver) == {"lease": 2}
+    (row,) = rows(driver, "MATCH (c:Concept) RETURN c.search_terms AS terms")
+    assert row == {"terms": ["leases"]}
+
+
 def test_a_search_term_is_no_name(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
     """A term may be broader than its concept; whether both are the same is for merging to judge."""
     write(graph, extraction(bees, 0, found("CPython", search_terms=("Python",))))

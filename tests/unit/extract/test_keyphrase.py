@@ -197,7 +197,7 @@ def test_forms_of_a_word_are_one_concept_of_the_document() -> None:
     document = sources(first, "Weak references are of use, and they do not cost much.")
     found = extract(document)
     assert [[each.label for each in one.concepts] for one in found] == [["weak reference"]] * 2
-    assert found[0].concepts[0].search_terms == ("weak references",)
+    assert found[0].concepts[0].forms == ("weak references",)
     assert [quote.text for quote in found[0].concepts[0].quotes] == [
         "A weak reference may be of use to us.",
         "All weak references go with the thing that they are for.",
