@@ -65,9 +65,8 @@ def compared(running: Stack, results: Path, mode: str) -> dict[str, Any]:
     files = [str(results / f"{mode}.json"), str(results / "concepts.json")]
     told: dict[str, Any] = {}
     for metric in METRICS:
-        told[metric] = json.loads(running.kg("eval", "compare", *files, "--metric", metric, "--json"))[
-            "comparisons"
-        ]
+        found = json.loads(running.kg("eval", "compare", *files, "--metric", metric, "--json"))
+        told[metric] = found["tests"]
     return told
 
 

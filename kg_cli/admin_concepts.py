@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kg_api.models.extraction import MOST_PER_SOURCE
+
 if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.models.extraction_config import ExtractionCost, ExtractionStatus
@@ -26,7 +28,9 @@ class Extractor(StrEnum):
 Chosen = Annotated[
     Extractor | None, typer.Option(help="llm: by the language model, with relationships; keyphrase; none.")
 ]
-PerSource = Annotated[int | None, typer.Option(min=1, help="Most concepts of one source.")]
+PerSource = Annotated[
+    int | None, typer.Option(min=1, max=MOST_PER_SOURCE, help="Most concepts of one source.")
+]
 Budget = Annotated[
     float | None, typer.Option(min=0, help="US dollars that the language model may cost in all.")
 ]
@@ -45,10 +49,15 @@ def status(*, ontology: Name, as_json: AsJson = False) -> None:
 
     Example: kg admin concepts status --ontology notes
     """
+    from kg_cli.concepts_following import concepts_to_follow
     from kg_cli.connect import open_client
+    from kg_cli.console import say
 
     with open_client() as client:
-        _tell(client.extraction_config(ontology), as_json=as_json)
+        found = client.extraction_config(ontology)
+        _tell(found, as_json=as_json)
+        if not as_json and (told := concepts_to_follow(client, ontology, found)):
+            say(told)
 
 
 def config(
@@ -154,6 +163,8 @@ def _configured(
 
 
 def _tell(found: ExtractionStatus, *, as_json: bool) -> None:
+    from rich.markup import escape
+
     from kg_cli.console import print_json, print_table, say
 
     if as_json:
@@ -171,8 +182,16 @@ def _tell(found: ExtractionStatus, *, as_json: bool) -> None:
     ]
     title = found.ontology if found.applied else f"{found.ontology} (as it would be)"
     print_table(["setting", "value"], rows, title=title)
-    for note in found.notes:
-        say(f"note: {note}")
+    for word, told in _troubles(found):
+        say(f"{word}: {escape(told)}")
+
+
+def _troubles(found: ExtractionStatus) -> list[tuple[str, str]]:
+    told = [("problem", found.problem)] if found.problem else []
+    if found.last_error:
+        again = f"when that is mended: kg admin concepts extract --ontology {found.ontology!r}"
+        told.append(("last job", f"{found.last_error}; {again}"))
+    return [*told, *(("note", note) for note in found.notes)]
 
 
 def _set_or_usual(value: str, own: object) -> str:

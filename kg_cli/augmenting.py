@@ -13,8 +13,8 @@ from kg_cli.passages import SHOWN_CHARACTERS
 
 
 def print_context_block(answer: Augmented) -> None:
-    """Print the Markdown as it is; what there is to say besides goes to standard error."""
-    sys.stdout.write(answer.context)
+    """Print the Markdown, to a program as it is; what there is to say besides goes to standard error."""
+    sys.stdout.write(console.shown(answer.context) if sys.stdout.isatty() else answer.context)
     _say(answer)
 
 

@@ -11,6 +11,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
+SOME_FAILED = 3
+
 
 class Form(StrEnum):
     """What a line of the file is like."""
@@ -38,7 +40,8 @@ def import_file(
 
     A line names a document by its name or title, or a source by its id, and has concepts and relations:
     {"document": "notes/leases.md", "concepts": [{"label": "lease", "quotes": ["A worker renews its lease"]}],
-    "relations": [["worker", "renews", "lease"]]}. The same again changes nothing.
+    "relations": [["worker", "renews", "lease"]]}. The same again changes nothing. A row without its document
+    is told and the others go on; the exit code is 3 then.
 
     Example: kg concept import openie.jsonl --ontology musique --format openie
     """
@@ -50,8 +53,10 @@ def import_file(
         told = send(client, ontology, rows)
     if as_json:
         console.print_json(told)
-        return
-    _report(told)
+    else:
+        _report(told)
+    if told["rows"] < len(rows):
+        raise typer.Exit(SOME_FAILED)
 
 
 def read_rows(file: Path, form: Form) -> list[Any]:
@@ -92,10 +97,11 @@ def send(client: Any, ontology: str, rows: Sequence[Any]) -> dict[str, Any]:
     from kg_cli import console
     from kg_cli.waiting import patiently
 
-    total: dict[str, Any] = {"ontology": ontology}
+    total: dict[str, Any] = {"ontology": ontology, "concepts": 0, "concepts_are_at_most": False}
     with console.progress("rows") as bar:
         task = bar.add_task("importing", total=len(rows))
-        for portion in portions(rows):
+        for number, portion in enumerate(portions(rows)):
+            total["concepts_are_at_most"] = number > 0  # labels of several portions may be the same
             answer = patiently(partial(client.import_concepts, portion, ontology=ontology))
             _add(total, answer.model_dump(mode="json"))
             bar.advance(task, len(portion))
@@ -104,7 +110,7 @@ def send(client: Any, ontology: str, rows: Sequence[Any]) -> dict[str, Any]:
 
 def _add(total: dict[str, Any], answer: dict[str, Any]) -> None:
     for name, value in answer.items():
-        if isinstance(value, str) or name == "concepts":  # labels of several portions may be the same
+        if isinstance(value, str):
             continue
         if name == "problems":
             for problem in value:
@@ -124,9 +130,11 @@ def _report(told: dict[str, Any]) -> None:
 
     from kg_cli import console
 
+    at_most = "at most " if told["concepts_are_at_most"] else ""
     said = (
-        f"{told['rows']} rows: {told['appearances']} concepts in {told['sources']} sources, "
-        f"{told['unverified']} of them without a quote; {told['relations']} relationships"
+        f"{told['rows']} rows: {at_most}{told['concepts']} different concepts, {told['appearances']} times "
+        f"in {told['sources']} sources, {told['unverified']} of them without a quote; "
+        f"{told['relations']} relationships"
     )
     console.stdout().print(Text(f"{told['ontology']}: {said}"), soft_wrap=True)
     problems = told["problems"]

@@ -25,12 +25,16 @@ from kg_api.models.concepts import (
     PathStep,
     RelatedConcept,
     RelatedConcepts,
+    meant,
+    nearest_labels,
 )
-from kg_api.models.identity import ID_DIGITS, concept_name
+from kg_api.models.identity import ID_DIGITS
 from kg_api.models.search import Degradation
 from kg_cli import console
 
 T = TypeVar("T", bound=BaseModel)
+LOOKED_THROUGH = 20
+"""Hits among which one is looked for that fits."""
 ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 
 
@@ -50,12 +54,13 @@ def taken(client: KgClient, text: str, ontology: str | None) -> str:
     """
     if ID.fullmatch(text):
         return text
-    found = client.search_concepts(text, ontology=ontology, limit=1)
-    if not found.concepts:
+    found = client.search_concepts(text, ontology=ontology, limit=LOOKED_THROUGH)
+    best = meant(found.concepts)
+    if best is None:
         _notes(found.degraded)
-        raise NotFound(f"no concept fits {text!r}; `kg concept list ONTOLOGY` shows those there are")
-    best = found.concepts[0]
-    if concept_name(text) not in {concept_name(name) for name in (best.label, *best.search_terms)}:
+        nearest = nearest_labels(found.concepts)
+        raise NotFound(f"no concept fits {text!r}{nearest}; `kg concept list ONTOLOGY` shows those there are")
+    if best.fits != "name":
         console.say(f"No concept is called {escape(repr(text))}; taken: {escape(best.label)}")
     return best.concept_id
 
@@ -110,6 +115,8 @@ def print_related(answer: RelatedConcepts) -> None:
 def print_paths(answer: ConceptPaths) -> None:
     """Print each way as its statements."""
     _notes(answer.degraded)
+    if answer.start.concept_id == answer.end.concept_id:
+        return
     between = f"from {answer.start.label} to {answer.end.label}"
     if not answer.paths:
         console.say(escape(f"There is no way {between} within {_counted(answer.hops, 'hop', 'hops')}."))

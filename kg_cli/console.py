@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -11,22 +12,43 @@ from functools import cache
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+_COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal obeys instead of showing it, and what turns the direction of writing."""
+
+
+def shown(text: str) -> str:
+    """A stranger's text for a terminal: what it would obey stands as `�`."""
+    return _COMMANDS.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+class SafeConsole(Console):
+    """Prints all texts as `shown`; only its own styles command the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """See `Console`: all that is printed comes through here, cells of tables too."""
+        if isinstance(renderable, Text) and _COMMANDS.search(renderable.plain):
+            renderable = renderable.copy()
+            renderable.plain = _COMMANDS.sub("\ufffd", renderable.plain)  # as long as it was: styles stay
+        for each in super().render(renderable, options):
+            yield each if each.control else Segment(shown(each.text), each.style)
 
 
 @cache
 def stdout() -> Console:
     """Give the console for results."""
-    return Console(highlight=False)
+    return SafeConsole(highlight=False)
 
 
 @cache
 def stderr() -> Console:
     """Give the console for progress, hints and errors."""
-    return Console(stderr=True, highlight=False)
+    return SafeConsole(stderr=True, highlight=False)
 
 
 def say(message: str) -> None:

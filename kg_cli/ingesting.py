@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from rich.markup import escape
 from rich.text import Text
 
 from kg_api.client import KgClient
@@ -16,6 +17,7 @@ from kg_api.models.base import OntologyName
 from kg_api.models.documents import Ingested
 from kg_api.parse.files import Selection, shown
 from kg_cli import console
+from kg_cli.concepts_following import concepts_to_follow
 from kg_cli.upload import upload
 from kg_cli.waiting import unfinished_jobs, wait_until_embedded
 
@@ -59,6 +61,8 @@ def run(client: KgClient, selection: Selection, ontology: str, *, wait: bool, as
             console.print_json(_as_json(outcome, selection))
         else:
             _report(outcome, selection, ontology, waited=wait)
+    if wait and outcome.ingested and not as_json and (told := concepts_to_follow(client, ontology)):
+        console.say(f"{told} (kg admin concepts status --ontology {escape(repr(ontology))})")
     return bool(outcome.failed)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from kg_api.client import KgClient
@@ -48,9 +48,16 @@ class ClientLibrary:
         """Read around a source."""
         return self._ask(lambda kg: kg.source_context(source_id, window_size=window))
 
-    def concepts(self, query_text: str, limit: int) -> ConceptHits:
+    def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         """Find concepts."""
-        return self._ask(lambda kg: kg.search_concepts(query_text, limit=limit))
+        wanted = [None] if ontologies is None else [*dict.fromkeys(ontologies)]
+        found = [
+            self._ask(lambda kg, name=name: kg.search_concepts(query_text, ontology=name, limit=limit))
+            for name in wanted
+        ]
+        concepts = sorted((hit for each in found for hit in each.concepts), key=lambda hit: -hit.score)
+        told = [note for each in found for note in each.degraded]
+        return ConceptHits(query_text=query_text, concepts=concepts[:limit], degraded=told)
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
         """Read the sources that carry a concept among their neighbours."""

@@ -1,10 +1,10 @@
-// How far extraction from an ontology is by an extractor's mark, and what there is of all its concepts.
+// How far extraction from an ontology is by an extractor's mark, or by any where it is null, and what there is of all its concepts.
 CALL () {
   MATCH (s:Source)
   WHERE s.ontology = $ontology
   RETURN count(s) AS total,
-         sum(CASE WHEN s.extracted_with = $mark AND s.not_extracted_because IS NULL THEN 1 ELSE 0 END) AS extracted,
-         sum(CASE WHEN s.extracted_with = $mark AND s.not_extracted_because IS NOT NULL THEN 1 ELSE 0 END) AS refused
+         sum(CASE WHEN s.extracted_with = coalesce($mark, s.extracted_with) AND s.not_extracted_because IS NULL THEN 1 ELSE 0 END) AS extracted,
+         sum(CASE WHEN s.extracted_with = coalesce($mark, s.extracted_with) AND s.not_extracted_because IS NOT NULL THEN 1 ELSE 0 END) AS refused
 }
 CALL () {
   MATCH (c:Concept)

@@ -24,7 +24,12 @@ CALL (c, weight) {
 }
 WITH near, sum(share) AS weight, COUNT { (near)-[:APPEARS_IN]->() } AS carriers
 WHERE carriers <= $most_sources
-WITH near, weight / sqrt(carriers) AS weight ORDER BY weight DESC, near.concept_id LIMIT $most_concepts
+WITH near, weight / sqrt(carriers) AS weight, carriers ORDER BY weight DESC, near.concept_id LIMIT $most_concepts
+WITH collect({near: near, weight: weight, carriers: carriers}) AS ranked
+UNWIND range(0, size(ranked) - 1) AS at
+WITH ranked[at] AS each, reduce(sum = 0, one IN ranked[..at + 1] | sum + one.carriers) AS walked
+WHERE walked <= $most_appearances
+WITH each.near AS near, each.weight AS weight
 MATCH (near)-[:APPEARS_IN]->(s:Source)
 WHERE ($ontologies IS NULL OR s.ontology IN $ontologies)
   AND ($document_ids IS NULL OR s.document_id IN $document_ids)

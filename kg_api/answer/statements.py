@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from kg_api.answer.passages import Passage
-from kg_api.extract.quotes import find_quote
+from kg_api.extract.quotes import find_quote, says_enough
 from kg_api.llm.replies import line, objects
 from kg_api.models.answering import Citation, Statement
 
@@ -15,16 +15,11 @@ MOST_STATEMENTS = 50
 MOST_QUOTES = 20
 """Of a statement so many are looked at."""
 LONGEST_STATEMENT = 2000
-LEAST_QUOTE = 8
-"""Letters and digits of a quote, unless it is all of the passage: a word or two prove nothing."""
 LEAST_SCORE = 0.95
 """Likeness of a quote to the words of the passage: less lets "ten" pass for "twenty"."""
-LEAST_UNSPACED = 4
-"""Of a quote in a script that writes several characters a word as one."""
 _OF_PLACE = {"source_id", "ontology", "document", "document_id", "paragraph", "heading"}
 _MARK = re.compile(r"\s*\[[^\[\]\s]*#\d+-\d+\]|\s*\[\d{1,3}(?:-[0-9a-f]{4})?\]")
 """A citation that the model writes into its text: only those that were checked are to be seen."""
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 class Proving:
@@ -63,11 +58,7 @@ class Proving:
         if passage is None or not isinstance(quote, str):
             return None
         found = find_quote(passage.place.full_text, quote)
-        if (
-            found is None
-            or found.score < LEAST_SCORE
-            or not _says_enough(found.text, passage.place.full_text)
-        ):
+        if found is None or found.score < LEAST_SCORE or not says_enough(found.text, passage.place.full_text):
             return None
         start = passage.place.start + found.start
         end = passage.place.start + found.end
@@ -90,13 +81,6 @@ def as_text(statements: Sequence[Statement]) -> str:
     return " ".join(
         f"{each.text} {''.join(f'[{cited.citation}]' for cited in each.citations)}" for each in statements
     )
-
-
-def _says_enough(quote: str, passage: str) -> bool:
-    if quote.strip() == passage.strip():
-        return True
-    letters = sum(character.isalnum() for character in quote)
-    return letters >= (LEAST_UNSPACED if _UNSPACED.search(quote) else LEAST_QUOTE)
 
 
 def _listed(value: object) -> list[object]:

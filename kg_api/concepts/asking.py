@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kg_api.errors import InvalidInput
-from kg_api.graph.concept_lanes import Meaning
+from kg_api.graph.concept_lanes import Meaning, has_concepts
+from kg_api.graph.database import Graph
 from kg_api.graph.jobs import Progress
 from kg_api.graph.spaces import Space
 from kg_api.models.search import Degradation
@@ -62,6 +63,14 @@ def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], wha
     return [
         Degradation(part="concepts", effect=f"{name}: {at.done} of {at.total} {what}") for name, at in waiting
     ]
+
+
+def none_yet(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
+    """That there is no concept at all in some ontologies. Of none nothing is said: they are not there."""
+    if not ontologies or has_concepts(graph, ontologies):
+        return []
+    effect = "there are no concepts yet where it was searched: the status of their extraction says why"
+    return [Degradation(part="concepts", effect=effect)]
 
 
 def _unknown(names: Sequence[str]) -> list[Degradation]:

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from itertools import product
 
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.models.concepts import Concept, ConceptHit
-from kg_api.models.identity import ID_DIGITS, concept_name
+from kg_api.models.concepts import Concept, ConceptHit, nearest_labels
+from kg_api.models.identity import ID_DIGITS
 from kg_api.models.search import Degradation
 
 CANDIDATES = 50
 """Hits of each end among which two of one ontology are looked for."""
+MOST_TOLD = 3
 ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 
-Find = Callable[[str], Concept | None]
+Find = Callable[[str], Concept]
 Search = Callable[[str, Sequence[str] | None], Sequence[ConceptHit]]
 
 
@@ -33,56 +34,66 @@ class Ends:
 def both_ends(start: str, end: str, ontologies: Sequence[str] | None, find: Find, search: Search) -> Ends:
     """Work out which concepts are meant.
 
+    An id or a name means what it says, in whatever ontologies that is; a phrase is looked for beside it.
+
     Args:
         start: an id, a name or a phrase, as `end`.
         end: where the path ends.
         ontologies: where to look for names and phrases; None: everywhere.
-        find: gives the concept of an id, if there is one.
-        search: gives the concepts that fit a phrase, the best first.
+        find: gives the concept of an id, or raises NotFound.
+        search: gives the concepts that a phrase finds, the best first.
 
     Raises:
-        NotFound: no concept fits.
+        NotFound: no concept fits, or has the id.
         InvalidInput: they are of two ontologies, which have no concept in common.
     """
-    known = [find(text) if ID.fullmatch(text) else None for text in (start, end)]
-    within = next(([each.ontology] for each in known if each is not None), ontologies)
-    first, last = (
-        [concept] if concept is not None else _candidates(text, within, search)
-        for text, concept in zip((start, end), known, strict=True)
-    )
+    sure = [_sure(text, ontologies, find, search) for text in (start, end)]
+    first = sure[0] or _fitting(start, _ontologies_of(sure[1]) or ontologies, search)
+    last = sure[1] or _fitting(end, _ontologies_of(sure[0]) or ontologies, search)
     pairs = [(a, b) for a, b in product(first, last) if a.ontology == b.ontology]
     if not pairs:
         raise InvalidInput(
-            f"{start!r} was found in {first[0].ontology!r} and {end!r} in {last[0].ontology!r}: concepts of "
-            "two ontologies are not connected; name the ontology"
+            f"{_where(start, first)} and {_where(end, last)}: concepts of two ontologies are not connected; "
+            "both ends must be of one ontology"
         )
-    first_taken, last_taken = max(pairs, key=lambda pair: _fit((start, end), pair))
+    first_taken, last_taken = max(pairs, key=_score)
     return Ends(first_taken, last_taken, [*_told(start, first_taken), *_told(end, last_taken)])
 
 
-def _candidates(text: str, within: Sequence[str] | None, search: Search) -> list[Concept]:
+def _sure(text: str, ontologies: Sequence[str] | None, find: Find, search: Search) -> list[Concept]:
+    """What has the id, or goes by the very name."""
+    if ID.fullmatch(text):
+        return [find(text)]
+    return [each for each in search(text, ontologies) if each.fits == "name"]
+
+
+def _fitting(text: str, within: Sequence[str] | None, search: Search) -> list[Concept]:
     found = search(text, within)
-    if not found:
+    fitting: list[Concept] = [each for each in found if each.fits]
+    if not fitting:
         raise NotFound(
-            f"no concept fits {text!r}; `kg concept search` and `kg concept list` show those there are"
+            f"no concept fits {text!r}{nearest_labels(found)}; "
+            "`kg concept search` and `kg concept list` show those there are"
         )
-    return [*found]
+    return fitting
 
 
-def _fit(texts: tuple[str, str], pair: tuple[Concept, Concept]) -> tuple[int, float]:
-    """Being called so goes before all else."""
-    named = sum(_is_called(text, concept) for text, concept in zip(texts, pair, strict=True))
-    return named, sum(concept.score for concept in pair if isinstance(concept, ConceptHit))
+def _ontologies_of(concepts: Sequence[Concept]) -> list[str]:
+    return list(dict.fromkeys(each.ontology for each in concepts))
 
 
-def _is_called(text: str, concept: Concept) -> bool:
-    names = {concept_name(name) for name in (concept.label, *concept.search_terms)}
-    return text == concept.concept_id or concept_name(text) in names
+def _where(text: str, concepts: Sequence[Concept]) -> str:
+    label = text if not ID.fullmatch(text) else concepts[0].label
+    return f"{label!r} is in {', '.join(map(repr, _ontologies_of(concepts)[:MOST_TOLD]))}"
+
+
+def _score(pair: tuple[Concept, Concept]) -> float:
+    return sum(concept.score for concept in pair if isinstance(concept, ConceptHit))
 
 
 def _told(text: str, concept: Concept) -> list[Degradation]:
     """Nothing where it was called by its name or id."""
-    if _is_called(text, concept):
+    if not isinstance(concept, ConceptHit) or concept.fits == "name":
         return []
     effect = f"no concept is called {text!r}: {concept.label!r} was taken, which fits best"
     return [Degradation(part="concepts", effect=effect)]

@@ -39,12 +39,17 @@ class PathFinder:
         self._hubs: set[str] = set()
         self._narrowed = False
         self._late = False
+        self._same: str | None = None
 
     def paths(self, start: Concept, end: Concept) -> list[ConceptPath]:
-        """The shortest ways, those that most sources support first; what is stated goes before all else."""
+        """The shortest ways, those that most sources support first; what is stated goes before all else.
+
+        From a concept to itself there is none, and it is told.
+        """
         ends = (start.concept_id, end.concept_id)
         if ends[0] == ends[1]:
-            return [ConceptPath(concepts=[start], steps=[])]
+            self._same = start.label
+            return []
         ways = self._direct(ends) or self._shortest(ends, self._related)
         return self._told(ways or self._shortest(ends, self._either))
 
@@ -52,6 +57,8 @@ class PathFinder:
     def degraded(self) -> list[Degradation]:
         """What was not looked at."""
         told: list[str] = []
+        if self._same is not None:
+            told.append(f"both ends are the same concept, {self._same!r}: there is no way to look for")
         if self._hubs:
             told.append(
                 f"{len(self._hubs)} of the concepts have very many neighbours: only those with most sources, "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kg_api.concepts.asking import none_yet
+from kg_api.concepts.fitting import with_fits
 from kg_api.errors import Unavailable
 from kg_api.graph.concept_lanes import (
     WORDS_INDEX,
@@ -13,7 +15,6 @@ from kg_api.graph.concept_lanes import (
     concepts_by_name,
     concepts_by_text,
     concepts_by_vector,
-    has_concepts,
 )
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext import CONCEPT_FIELDS, MAX_TERMS, lucene_queries, terms
@@ -70,14 +71,11 @@ def find_concepts(
     names = [name_id(ontology, query_text) for ontology in ontologies] if query_text.strip() else []
     named = concepts_by_name(graph, names, usable, depth)
     lanes.append([*named, *_also_called(query_text, [each for lane in lanes for each in lane], named)])
-    hits = _fused(lanes, usable)[:limit]
-    told = _told(meanings, words, lanes, populating)
-    if not hits and ontologies and not has_concepts(graph, ontologies):
-        effect = (
-            "there are no concepts yet where it was searched; `kg admin concepts status` says how far it is"
-        )
-        told = [*told, Degradation(part="concepts", effect=effect)]
-    return FoundConcepts(hits, list(told))
+    called = {each.concept.concept_id for each in lanes[-1]}
+    asked = () if WORDS_INDEX in populating else words
+    hits = with_fits(graph, _fused(lanes, usable)[:limit], called, asked, usable)
+    told = list(_told(meanings, words, lanes, populating))
+    return FoundConcepts(hits, told if hits else [*told, *none_yet(graph, ontologies)])
 
 
 def _also_called(

@@ -13,7 +13,6 @@ from kg_api.concepts.surroundings import neighbourhood, related
 from kg_api.graph.concept_lanes import WORDS_INDEX
 from kg_api.graph.concept_reads import (
     appearances,
-    concepts_of,
     count_evidence,
     evidence_of,
     find_concept,
@@ -133,7 +132,7 @@ class ConceptService:
         """The shortest ways between two concepts, given by id, name or phrase; `start` and `end` say which.
 
         Raises:
-            NotFound: no concept fits one of them.
+            NotFound: no concept fits one of them, or has its id.
             InvalidInput: they are of two ontologies.
         """
         ends = both_ends(start, end, ontologies, self._find, self._candidates)
@@ -161,8 +160,8 @@ class ConceptService:
         extraction = under_way(self._extraction.read(), ontologies, EXTRACTION)
         return [*extraction, *under_way(self._embedding.read(), ontologies, EMBEDDING)]
 
-    def _find(self, concept_id: str) -> Concept | None:
-        return concepts_of(self._graph, [concept_id]).get(concept_id)
+    def _find(self, concept_id: str) -> Concept:
+        return find_concept(self._graph, concept_id)
 
     def _candidates(self, text: str, ontologies: Sequence[str] | None) -> Sequence[ConceptHit]:
         return self.search(text, ontologies, CANDIDATES).concepts

@@ -19,7 +19,7 @@ plural; "X of Y" and "Y X"; a hyphen; an acronym among other words, or alone."""
 
 _WORD = re.compile(r"[^\W_]+(?:[.,:/'-][^\W_]+)*[+#]*")
 _POINTS = re.compile(r"\b(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?")
-_QUIET = frozenset(" .,;:!?'\"()[]&/-")
+_QUIET = frozenset(" .,;:?'\"()[]&/-")
 _DIAERESIS: Final = "\u0308"
 """Tells words apart in German."""
 _ARTICLE: Final = "the"

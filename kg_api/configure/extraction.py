@@ -14,6 +14,8 @@ from kg_api.graph.extraction_config import (
     unread_sources,
     write_extraction,
 )
+from kg_api.graph.job_records import EXTRACTION
+from kg_api.graph.job_views import page_of_jobs
 from kg_api.models.extraction_config import (
     ExtractionConfig,
     ExtractionCost,
@@ -22,6 +24,7 @@ from kg_api.models.extraction_config import (
     UnreadSources,
     UsedExtraction,
 )
+from kg_api.models.jobs import JobState
 
 MOST_REFUSED = 1000
 
@@ -55,10 +58,7 @@ class ExtractionService:
         present = self._present(ontology)
         anew = StoredExtraction(ontology, config, present.spent, present.paused)
         used = self._extractors.used(config)
-        try:
-            self._extractors.open(ontology, used)
-        except ConfigurationError as error:
-            raise InvalidInput(str(error)) from error
+        self._check(ontology, used)
         if dry_run:
             told = self._told(anew, ["nothing was changed: this is a dry run"], with_cost=True)
             return told.model_copy(update={"applied": False})
@@ -71,14 +71,16 @@ class ExtractionService:
 
         Raises:
             NotFound: there is no such ontology.
-            InvalidInput: nothing is to be extracted from it.
+            InvalidInput: nothing is to be extracted from it, or it cannot be as the service is set up.
             TooBusy: too many jobs wait.
         """
-        if self._extractors.used(read_extraction(self._graph, ontology).config).extractor == "none":
+        used = self._extractors.used(read_extraction(self._graph, ontology).config)
+        if used.extractor == "none":
             raise InvalidInput(
                 f"no concepts are extracted from {ontology!r}; set an extractor by "
                 f"`kg admin concepts config --ontology {ontology!r} --extractor keyphrase`"
             )
+        self._check(ontology, used)
         due, job_id = self._requests.begin(ontology)
         return ExtractionStarted(ontology=ontology, due=due, job_id=job_id)
 
@@ -88,7 +90,7 @@ class ExtractionService:
         Raises:
             NotFound: there is no such ontology.
         """
-        mark = self._extractors.mark(self._extractors.used(read_extraction(self._graph, ontology).config))
+        mark = self._mark(self._extractors.used(read_extraction(self._graph, ontology).config))
         total = count_extraction(self._graph, ontology, mark)["refused"]
         found = unread_sources(self._graph, ontology, mark, limit=MOST_REFUSED)
         return UnreadSources(ontology=ontology, total=total, sources=found)
@@ -99,14 +101,37 @@ class ExtractionService:
         except NotFound:
             return StoredExtraction(ontology)
 
+    def _check(self, ontology: str, used: UsedExtraction) -> None:
+        if problem := self._problem(ontology, used):
+            raise InvalidInput(problem)
+
+    def _problem(self, ontology: str, used: UsedExtraction) -> str | None:
+        try:
+            self._extractors.open(ontology, used)
+        except ConfigurationError as error:
+            return str(error)
+        return None
+
+    def _mark(self, used: UsedExtraction) -> str | None:
+        """None when nobody knows which language model's: what any has read counts as read then."""
+        unknown = used.extractor == "llm" and self._extractors.settings.llm.model is None
+        return None if unknown else self._extractors.mark(used)
+
+    def _last_error(self, ontology: str) -> str | None:
+        last, _ = page_of_jobs(self._graph, state=None, kind=EXTRACTION, ontology=ontology, offset=0, limit=1)
+        dead = [job for job in last if job.state is JobState.DEAD]
+        return f"job {dead[0].job_id} is dead: {dead[0].error or 'no reason is recorded'}" if dead else None
+
     def _begun(self, ontology: str) -> list[str]:
         due, job_id = self._requests.begin(ontology)
         return [f"a worker reads {due} sources now: job {job_id}"] if job_id else []
 
     def _told(self, stored: StoredExtraction, notes: list[str], *, with_cost: bool) -> ExtractionStatus:
         used = self._extractors.used(stored.config)
-        counts = count_extraction(self._graph, stored.ontology, self._extractors.mark(used))
-        due = self._requests.due(stored)
+        mark = self._mark(used)
+        counts = count_extraction(self._graph, stored.ontology, mark)
+        unread = counts["total"] - counts["extracted"] - counts["refused"]
+        due = unread if mark is None else self._requests.due(stored)
         cost = self._cost(stored.ontology, used, due) if with_cost else None
         return ExtractionStatus(
             ontology=stored.ontology,
@@ -116,6 +141,8 @@ class ExtractionService:
             due=due,
             **counts,
             cost=cost,
+            problem=self._problem(stored.ontology, used),
+            last_error=self._last_error(stored.ontology),
             notes=[*notes, *_advice(stored, used, cost, counts["concepts"])],
         )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kg_api.extract.keyphrase_kinds import kinds_of
 from kg_api.extract.keyphrase_phrases import candidates
 from kg_api.extract.keyphrase_ranking import Mention, Ranked, rank
 from kg_api.extract.keyphrase_spaceless import spaceless
@@ -14,7 +16,7 @@ from kg_api.graph.due import DocumentAbout, SourceText
 from kg_api.models.extraction import Extraction, ExtractorName, FoundConcept, Quote
 from kg_api.models.identity import digest
 
-VERSION = "1"
+VERSION = "2"
 """Another one finds other concepts in the same text."""
 LONGEST_LABEL = 200
 LONGEST_QUOTE = 1000
@@ -75,18 +77,18 @@ def find(sources: Sequence[SourceText], per_source: int) -> dict[str, tuple[Foun
     """Find the concepts of sources that are ranked together, by source."""
     read = list(_read_sentences(sources))
     language = language_of(token.text for _, _, words in read for token in words if token.is_word)
+    lines = [words for _, _, words in read]
     mentions = [
         Mention(source, span, phrase)
-        for source, span, words in read
-        for phrase in candidates(words, language)
+        for (source, span, words), kinds in zip(read, kinds_of(lines, language), strict=True)
+        for phrase in candidates(words, kinds, language)
         if phrase.end - phrase.start <= LONGEST_LABEL
     ]
-    mentions += [Mention(*read[at][:2], phrase) for at, phrase in spaceless([words for _, _, words in read])]
-    lines = [words for _, _, words in read]
+    mentions += [Mention(*read[at][:2], phrase) for at, phrase in spaceless(lines)]
     count = sum(token.is_word for words in lines for token in words)
-    ranked = rank(mentions, weigh(lines, language), language, count)
+    by_source = _by_source(rank(mentions, weigh(lines, language), language, count))
     return {
-        each.source_id: tuple(_chosen(ranked, at, each.full_text, per_source))
+        each.source_id: tuple(_chosen(by_source.get(at, []), each.full_text, per_source))
         for at, each in enumerate(sources)
     }
 
@@ -112,14 +114,27 @@ def _read_sentences(
             yield at, (sentence.start, sentence.end), tokens(sentence)
 
 
-def _chosen(ranked: Sequence[Ranked], source: int, text: str, most: int) -> Iterator[FoundConcept]:
+def _by_source(ranked: Sequence[Ranked]) -> dict[int, list[tuple[Ranked, list[Mention]]]]:
+    """For each source its concepts, the best first, each with its mentions there."""
+    found: defaultdict[int, list[tuple[Ranked, list[Mention]]]] = defaultdict(list)
+    for each in ranked:
+        there: defaultdict[int, list[Mention]] = defaultdict(list)
+        for mention in each.mentions:
+            there[mention.source].append(mention)
+        for source, mentions in there.items():
+            found[source].append((each, mentions))
+    return found
+
+
+def _chosen(
+    ranked: Sequence[tuple[Ranked, Sequence[Mention]]], text: str, most: int
+) -> Iterator[FoundConcept]:
     """The best of those in a source; what another one says whole is left out."""
     taken: list[frozenset[str]] = []
-    for each in ranked:
+    for each, mentions in ranked:
         if len(taken) == most:
             return
-        mentions = [mention for mention in each.mentions if mention.source == source]
-        if mentions and not any(each.words < words for words in taken):
+        if not any(each.words < words for words in taken):
             taken.append(each.words)
             yield FoundConcept(
                 each.label, _quotes(mentions, text), confidence=_confidence(each.weight), forms=each.others

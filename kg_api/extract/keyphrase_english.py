@@ -8,6 +8,7 @@ from functools import cache
 from typing import Protocol, cast
 
 _NAMES = ("NNP", "NNPS")
+_PLAIN = ("VB", "VBP")
 
 
 class _Tagger(Protocol):
@@ -26,6 +27,16 @@ def tags(words: list[str]) -> list[str]:
 def is_common(word: str) -> bool:
     """Whether a word stands in the lexicon in small letters, as more than a name."""
     return _tagger().lexicon.get(word.lower(), _NAMES[0]) not in _NAMES
+
+
+def is_known(word: str) -> bool:
+    """Whether a folded word stands in the lexicon."""
+    return word in _tagger().lexicon
+
+
+def is_verb(word: str) -> bool:
+    """Whether a folded word is a verb in its plain form, first of all."""
+    return _tagger().lexicon.get(word, "") in _PLAIN
 
 
 @cache

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Literal
 
-from kg_api.extract.keyphrase_english import tags
+from kg_api.extract.keyphrase_english import is_known, tags
+from kg_api.extract.keyphrase_tags import Tagged, corrected
 from kg_api.extract.keyphrase_words import Token
 
 Kind = Literal["noun", "plural", "before", "verb", "unknown", "other"]
@@ -19,6 +20,8 @@ _BEHIND_NOUNS = frozenset({".", ",", ":", ")", "VBZ", "VBP", "VBD", "MD", "CC"})
 _WITHIN = frozenset({",", ";", "(", "'s", "’s", "/"})
 _GERMAN_ENDINGS = ("e", "er", "en", "es", "em")
 _LONG_WORD = 3
+_NAME = "NNP"
+_NOUNS = frozenset({"NN", "NNS"})
 
 
 def goes_on(before: Token) -> bool:
@@ -32,26 +35,47 @@ def is_title(sentence: Sequence[Token]) -> bool:
     return len(long) > 1 and all(token.is_capital for token in long)
 
 
-def kinds_of(sentence: Sequence[Token], language: str) -> list[Kind]:
-    """Tell what each word is."""
+def kinds_of(sentences: Sequence[Sequence[Token]], language: str) -> list[list[Kind]]:
+    """Tell what each word of a document's sentences is."""
     if language == "en":
-        return _english(sentence)
+        owns = [_own_capitals(each) for each in sentences]
+        tagged = corrected([_tagged(each, own) for each, own in zip(sentences, owns, strict=True)])
+        return [_english(*each) for each in zip(sentences, owns, tagged, strict=True)]
     if language == "de":
-        return [_german(token, after) for token, after in zip_longest(sentence, sentence[1:])]
-    return [_any(token) for token in sentence]
+        return [[_german(token, after) for token, after in zip_longest(each, each[1:])] for each in sentences]
+    return [[_any(token) for token in each] for each in sentences]
 
 
-def _english(sentence: Sequence[Token]) -> list[Kind]:
+def _own_capitals(sentence: Sequence[Token]) -> list[bool]:
     title = is_title(sentence)
-    own = [
+    return [
         not title and at > 0 and token.is_capital and goes_on(sentence[at - 1])
         for at, token in enumerate(sentence)
     ]
+
+
+def _tagged(sentence: Sequence[Token], own: Sequence[bool]) -> Tagged:
     said = [
         token.text if is_own or not token.text.istitle() else token.text.lower()
         for token, is_own in zip(sentence, own, strict=True)
     ]
-    tagged = ["", *tags(said), "."]
+    folded = [each.casefold() for each in said]
+    return Tagged(
+        folded,
+        [
+            _NAME if tag in _NOUNS and _is_name(token, word) else tag
+            for token, word, tag in zip(sentence, folded, tags(said), strict=True)
+        ],
+    )
+
+
+def _is_name(token: Token, folded: str) -> bool:
+    """Whether a word with a capital is no common one, wherever it stands."""
+    return token.is_capital and (token.text.isupper() or not is_known(folded))
+
+
+def _english(sentence: Sequence[Token], own: Sequence[bool], said: Sequence[str]) -> list[Kind]:
+    tagged = ["", *said, "."]
     return [
         _english_kind(token, is_own, tagged[at : at + 3])
         for at, (token, is_own) in enumerate(zip(sentence, own, strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kg_api.extract.keyphrase_english import is_common
-from kg_api.extract.keyphrase_kinds import Kind, goes_on, is_title, kinds_of
+from kg_api.extract.keyphrase_kinds import Kind, goes_on, is_title
 from kg_api.extract.keyphrase_lists import lists
 from kg_api.extract.keyphrase_words import Token, stop_words
 
@@ -18,6 +18,9 @@ _SHORTEST = 3
 """Letters of a single word."""
 _COMPOUND = 10
 """Letters from which a German noun is a compound, most of the time."""
+
+_REQUIREMENTS = frozenset("MUST SHALL SHOULD MAY CAN NOT REQUIRED RECOMMENDED OPTIONAL".split())  # noqa: SIM905
+"""Words of standards that no capitals make names (RFC 2119)."""
 
 Phrase = tuple[Token, ...]
 """At least one."""
@@ -66,7 +69,7 @@ class _Line:
     def joins(self, at: int) -> bool:
         """Whether a word may be part of a phrase."""
         token = self.tokens[at]
-        if not token.is_word or _is_link(token):
+        if not token.is_word or _is_link(token) or token.text in _REQUIREMENTS:
             return False
         if self.begins_name(at):
             return True
@@ -74,9 +77,9 @@ class _Line:
         return self.kinds[at] != "other" and (is_acronym or _folded(token) not in self.stops)
 
 
-def candidates(sentence: Sequence[Token], language: str) -> Iterator[Candidate]:
-    """Give the phrases of a sentence, none of them within another, in order."""
-    line = _Line(sentence, kinds_of(sentence, language), stop_words(language), is_title(sentence))
+def candidates(sentence: Sequence[Token], kinds: Sequence[Kind], language: str) -> Iterator[Candidate]:
+    """Give the phrases of a sentence whose words are of these kinds, none within another, in order."""
+    line = _Line(sentence, kinds, stop_words(language), is_title(sentence))
     for run in _runs(line):
         found = _trimmed(line, run)
         words = tuple(sentence[at] for at in found)

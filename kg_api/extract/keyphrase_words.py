@@ -38,7 +38,7 @@ _TOKEN = regex.compile(
     rf"|{_LETTER}{_INNER}*n['’]t\b"
     rf"|\bO['’]\p{{Lu}}{_INNER}+"
     r"|['’]s\b"
-    rf"|{_LETTER}{_INNER}*+(?:[\-‑–&]{_INNER}{_INNER}*+){{0,4}}(?:\+\+|\#(?!\w))?"
+    rf"|{_LETTER}{_INNER}*+(?:(?:[\-‑–&]|(?<=\p{{N}})\.(?=\p{{N}})){_INNER}{_INNER}*+){{0,6}}(?:\+\+|\#(?!\w))?"
     rf"|\p{{N}}{_INNER}*+(?:[.,]\p{{N}}+)*+"
     r"|\x01+|[^\s\p{L}\p{N}]|\p{L}",
     regex.V1,

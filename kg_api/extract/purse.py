@@ -10,6 +10,7 @@ from kg_api.errors import BudgetSpent, ConfigurationError
 from kg_api.graph.cache import write_contexts
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.extraction_config import add_spent, read_spent
+from kg_api.llm.missing import RESTART
 from kg_api.llm.money import Reply, price_of, tokens_of
 from kg_api.llm.prompts import Question
 from kg_api.sections import LlmSettings
@@ -31,7 +32,7 @@ class Purse:
         if budget is not None and price_of(settings, 0, 0) is None:
             raise ConfigurationError(
                 f"extraction from {ontology!r} has a budget, and the language model's price is not known; "
-                "set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT"
+                f"set KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT, {RESTART}"
             )
         self._graph = graph
         self._ontology = ontology

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 
 from rapidfuzz import fuzz
 
@@ -17,6 +19,8 @@ LEAST_SCORE = 0.85
 """Likeness from which a passage counts as what was quoted."""
 SHORTEST_LIKE = 16
 """Characters; something shorter must be there as it is: any word is like some other word."""
+LEAST_LETTERS, LEAST_UNSPACED = 8, 4
+"""Letters and digits of a quote that proves something; in a script that writes words together."""
 CASE_ONLY = 0.99
 """The score of what differs in case alone, and the most of what is found by likeness."""
 _MOST_TEXT = 50_000
@@ -32,7 +36,7 @@ _SAME = str.maketrans(
 )
 _ELISION = re.compile(r"\s*(?:\[?(?:\.\.\.|…)\]?)\s*")
 _WITHOUT_BLANKS = re.compile(
-    "[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
 )
 """Scripts that write words together: anything may begin and end within."""
@@ -51,7 +55,7 @@ class _Folded:
     """A text in which white space, quotation marks, dashes and case are all alike."""
 
     text: str
-    places: list[int]
+    places: array[int]
     """Of each character, where its origin is; and behind them the end of the text."""
 
 
@@ -68,13 +72,60 @@ def find_quote(text: str, quote: str) -> Quote | None:
     Returns:
         The span of `text`, verbatim; None when it is not there.
     """
-    wanted = quote.strip()[:LONGEST].strip()
-    if not any(character.isalnum() for character in wanted):
-        return None
-    if (at := _at_words(text, wanted, 0)) is not None:
-        return _quote(text, at, at + len(wanted), 1.0, quote)
-    folded, sought = _folded(text), _folded(wanted).text.strip()
-    return _but_for_form(text, folded, sought, quote) or _by_likeness(text, folded, sought, quote)
+    quoted, sought = Quoted(quote), Searched(text)
+    return sought.as_it_is(quoted) or sought.but_for_form(quoted) or sought.alike(quoted)
+
+
+def says_enough(quote: str, passage: str) -> bool:
+    """Whether a quote proves anything: a word or two are in any text. All of a passage always does."""
+    letters = sum(character.isalnum() for character in quote)
+    least = LEAST_UNSPACED if _WITHOUT_BLANKS.search(quote) else LEAST_LETTERS
+    return letters >= least or quote.strip() == passage.strip()
+
+
+class Quoted:
+    """A quote that is looked for in several texts."""
+
+    def __init__(self, said: str) -> None:
+        """`said`: what is said to be in a text."""
+        self.said = said
+        wanted = said.strip()[:LONGEST].strip()
+        self.wanted = wanted if any(character.isalnum() for character in wanted) else ""
+
+    @cached_property
+    def folded(self) -> str:
+        """But for its form."""
+        return _folded(self.wanted).text.strip()
+
+    @property
+    def may_be_alike(self) -> bool:
+        """Whether it is long enough to be found by likeness."""
+        return len(self.folded) >= SHORTEST_LIKE
+
+
+class Searched:
+    """A text in which several quotes are looked for, in three ways; see `find_quote`."""
+
+    def __init__(self, text: str) -> None:
+        """Nothing is read yet."""
+        self.text = text
+
+    @cached_property
+    def _folded(self) -> _Folded:
+        return _folded(self.text)
+
+    def as_it_is(self, quote: Quoted) -> Quote | None:
+        """To the letter. The cheapest way."""
+        at = _at_words(self.text, quote.wanted, 0) if quote.wanted else None
+        return None if at is None else _quote(self.text, at, at + len(quote.wanted), 1.0, quote.said)
+
+    def but_for_form(self, quote: Quoted) -> Quote | None:
+        """But for white space, quotation marks, dashes and case."""
+        return _but_for_form(self.text, self._folded, quote.folded, quote.said) if quote.folded else None
+
+    def alike(self, quote: Quoted) -> Quote | None:
+        """By likeness. It takes long."""
+        return _by_likeness(self.text, self._folded, quote.folded, quote.said) if quote.folded else None
 
 
 def _but_for_form(text: str, folded: _Folded, sought: str, said: str) -> Quote | None:
@@ -158,7 +209,7 @@ def _says(passage: str) -> tuple[Counter[str], int]:
 
 def _folded(text: str, *, case: bool = False) -> _Folded:
     letters: list[str] = []
-    places: list[int] = []
+    places = array("q")
     for at, character in enumerate(text):
         alike = " " if character.isspace() else _alike(character)
         if alike == " " and letters[-1:] == [" "]:
@@ -166,7 +217,8 @@ def _folded(text: str, *, case: bool = False) -> _Folded:
         for each in alike if case else alike.casefold():
             letters.append(each)
             places.append(at)
-    return _Folded("".join(letters), [*places, len(text)])
+    places.append(len(text))
+    return _Folded("".join(letters), places)
 
 
 def _alike(character: str) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from kg_api.extract.quotes import find_quote
+from kg_api.extract.quotes import find_quote, says_enough
 from kg_api.graph.due import SourceText
 from kg_api.llm.listed import listed
+from kg_api.models.cleaning import one_line
 from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
 from kg_api.models.identity import concept_name
 
@@ -21,8 +21,8 @@ MOST_TERMS, MOST_QUOTES = 20, 5
 RELATIONS_A_CONCEPT = 3
 LONGEST_ENTRY = 50_000
 """Characters of what is said of one passage."""
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+")
-"""Control characters, those that turn the direction of text, and halves of characters."""
+SHORT_LETTERS = 3
+"""Of a name in capitals that is nothing but its letters: "IT" is not "it"."""
 
 Entry = Mapping[str, object]
 
@@ -57,8 +57,9 @@ def kept(entry: Entry) -> str:
 def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extraction:
     """Believe of an entry what its passage bears out.
 
-    A concept counts when a quote is in the passage, or its label is; a relation when both its ends count.
-    What is no concept, or no relation, is passed over.
+    A concept counts when a quote is in the passage, or its label is; a relation when both its ends count. A
+    quote of a word or two is none, unless it names the concept. What is no concept, or no relation, is passed
+    over.
 
     Raises:
         Unusable: there is no list of concepts, or none of them counts.
@@ -82,25 +83,45 @@ def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extracti
 
 def clean(value: object, longest: int) -> str:
     """One line without unseen characters; empty when it is no text."""
-    return " ".join(_UNSEEN.sub(" ", value).split())[:longest].strip() if isinstance(value, str) else ""
+    return one_line(value)[:longest].strip() if isinstance(value, str) else ""
 
 
 def _concept(text: str, said: object) -> tuple[FoundConcept | None, int]:
-    """A concept if it counts, and how many quotes of it are not in the text."""
+    """A concept if it counts, and how many quotes of it are not in the text, or prove nothing."""
     if not isinstance(said, dict):
         return None, 0
     entry = cast("Entry", said)
     label, confidence = clean(entry.get("label"), LABEL), _confidence(entry.get("confidence"))
     quoted = [each for each in _list(entry.get("quotes")) if isinstance(each, str)][:MOST_QUOTES]
-    quotes = [quote for each in quoted if (quote := find_quote(text, each))]
+    terms = _terms(entry, label)
+    quotes = [quote for each in quoted if (quote := _proof(text, each, (label, *terms)))]
     lost = len(quoted) - len(quotes)
-    proof = quotes or [quote for quote in [find_quote(text, label)] if quote]
+    proof = quotes or [quote for quote in [_named(text, label)] if quote]
     if confidence is None or not concept_name(label) or not proof:
         return None, lost
+    description = clean(entry.get("description"), DESCRIPTION)
+    return FoundConcept(label, _distinct(proof), description, terms, confidence), lost
+
+
+def _terms(entry: Entry, label: str) -> tuple[str, ...]:
     terms = (clean(each, TERM) for each in _list(entry.get("search_terms")))
     known = dict.fromkeys(term for term in terms if term and concept_name(term) != concept_name(label))
-    description = clean(entry.get("description"), DESCRIPTION)
-    return FoundConcept(label, _distinct(proof), description, tuple(known)[:MOST_TERMS], confidence), lost
+    return tuple(known)[:MOST_TERMS]
+
+
+def _proof(text: str, quoted: str, names: Sequence[str]) -> Quote | None:
+    """What was quoted, if it says enough, or names the concept: any word is in some text."""
+    quote = find_quote(text, quoted)
+    if quote is None or says_enough(quote.text, text) or any(_named(quote.text, each) for each in names):
+        return quote
+    return None
+
+
+def _named(text: str, name: str) -> Quote | None:
+    """Where a text has a name in whole words; a short one in capitals, as it is written."""
+    found = find_quote(text, name)
+    short = name.isupper() and sum(each.isalpha() for each in name) <= SHORT_LETTERS
+    return None if found is not None and found.score < 1 and short else found
 
 
 def _relations(said: object, concepts: Sequence[FoundConcept]) -> list[FoundRelation]:

@@ -86,7 +86,11 @@ class ExtractionRequests:
             log.info("extraction enqueued", job_id=job_id, ontology=stored.ontology, due=due)
 
     def _is_wanted(self, stored: StoredExtraction) -> bool:
-        """Whether to begin by itself. After a fault a language model waits for a person: each try costs."""
+        """Whether to begin by itself.
+
+        After a fault that a person must mend a language model waits for one, whoever starts anew: each try
+        costs.
+        """
         used = self._extractors.used(stored.config)
         if stored.paused or used.extractor == "none":
             return False

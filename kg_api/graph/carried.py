@@ -16,6 +16,8 @@ MOST_RELATED: Final = 1000
 """A concept with more relationships hands no weight on: each would get less than a thirtieth."""
 MOST_SOURCES: Final = 1000
 """A concept in more sources leads to none: it says less than a thirtieth of each."""
+MOST_APPEARANCES: Final = 10_000
+"""So many appearances are followed in one search, those of the concepts of most weight."""
 MOST_TOLD: Final = 3
 MOST_CARRIED: Final = 10
 
@@ -61,6 +63,7 @@ def by_concepts(
         most_concepts=MOST_CONCEPTS,
         most_related=MOST_RELATED,
         most_sources=MOST_SOURCES,
+        most_appearances=MOST_APPEARANCES,
         most_told=MOST_TOLD,
         limit=limit,
         **asked.parameters(),

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kg_api.graph.concept_names import Named, Text
+from kg_api.graph.concept_names import TERMS, Named, Text
 from kg_api.graph.concept_rows import IMPORTED
+from kg_api.graph.concept_texts import text_of, write_texts
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.spaces import Space
-from kg_api.models.identity import scope_of_ontology
 
 Still = Callable[[Text, Text], bool]
 """Whether two concepts are one, by what is said of them now."""
@@ -117,13 +117,11 @@ def _hold(tx: Transaction, ontology: str, pair: tuple[str, str], gone: str) -> d
     held = tx.run("concepts/merge_hold_sources", ontology=ontology, gone=gone)
     related = [each for row in held for each in row["related"]]
     rows = tx.run("concepts/hold", ontology=ontology, ids=sorted({*pair, *related}))
-    return {
-        row["concept_id"]: Text(row["label"], row["description"], tuple(row["search_terms"])) for row in rows
-    }
+    return {row["concept_id"]: text_of(row) for row in rows}
 
 
 def _move(tx: Transaction, kept: str, gone: str) -> None:
-    tx.run("concepts/merge_appearances", kept=kept, gone=gone, imported=IMPORTED)
+    tx.run("concepts/merge_appearances", kept=kept, gone=gone, imported=IMPORTED, most_terms=TERMS)
     quotes = tx.run("concepts/merge_quotes", ids=[kept, gone])
     tx.run("concepts/forget_quotes", ids=doubles(quotes, kept))
     tx.run("concepts/merge_move_quotes", kept=kept, gone=gone)
@@ -134,14 +132,7 @@ def _move(tx: Transaction, kept: str, gone: str) -> None:
 def _call(tx: Transaction, kept: str, ontology: str, own: Text, other: Text) -> None:
     """Add the other's names and description."""
     text = own.with_more(Named(other.label, other.description, other.terms))
-    row = {
-        "concept_id": kept,
-        "label": text.label,
-        "description": text.description,
-        "search_terms": list(text.terms),
-        "text_hash": text.text_hash,
-    }
-    tx.run("concepts/write", rows=[row], ontology=ontology, scope=[scope_of_ontology(ontology)])
+    write_texts(tx, ontology, {kept: text})
 
 
 def _near(row: Row) -> NearConcepts:

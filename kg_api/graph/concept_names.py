@@ -5,11 +5,12 @@ All texts come from strangers: models, files, documents.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from itertools import chain
+from typing import Final, Protocol
 
+from kg_api.models.cleaning import one_line
 from kg_api.models.extraction import Extraction, FoundConcept
 from kg_api.models.identity import concept_id, concept_name, concept_text_hash, name_id
 
@@ -18,13 +19,10 @@ DESCRIPTION_CHARACTERS: Final = 1000
 TERM_CHARACTERS: Final = 200
 TERMS: Final = 20
 
-_UNSEEN = re.compile(r"[\x00-\x20\x7f-\xa0\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]+")
-"""Blanks, control characters, what turns the direction of writing, and halves of characters."""
-
 
 def cleaned(text: str, characters: int) -> str:
-    """A text of one line without control characters, no longer than that."""
-    return _UNSEEN.sub(" ", text).strip()[:characters].strip()
+    """A text of one line without unseen characters, no longer than that."""
+    return one_line(text)[:characters].strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +105,47 @@ def resolved(ontology: str, extractions: Sequence[Extraction], known: Mapping[st
     return means
 
 
-def changed_texts(
-    ontology: str, extractions: Iterable[Extraction], means: Mapping[str, str], known: Mapping[str, Text]
+def terms_of(*lists: Iterable[str]) -> tuple[str, ...]:
+    """Terms together, each name once, no more than allowed."""
+    known = dict[str, str]()
+    for each in chain(*lists):
+        known.setdefault(concept_name(each), each)
+    return tuple(known.values())[:TERMS]
+
+
+def first_texts(
+    ontology: str, extractions: Iterable[Extraction], means: Mapping[str, str]
 ) -> dict[str, Text]:
-    """By concept, in the order of the ids: what is to be said of those that are new, or better known now."""
-    now = dict(known)
+    """By concept, the label under which it was found first, and nothing more."""
+    first = dict[str, Text]()
     for found in all_named(extractions):
-        identity = means[name_id(ontology, found.label)]
-        now[identity] = now.get(identity, Text(found.label)).with_more(found)
+        first.setdefault(means[name_id(ontology, found.label)], Text(found.label))
+    return first
+
+
+class Said(Protocol):
+    """What a source says of a concept."""
+
+    @property
+    def concept_id(self) -> str: ...  # noqa: D102
+    @property
+    def description(self) -> str: ...  # noqa: D102
+    @property
+    def terms(self) -> tuple[str, ...]: ...  # noqa: D102
+
+
+def changed_texts(
+    before: Mapping[str, Text], known: Mapping[str, Text], said: Iterable[Said]
+) -> dict[str, Text]:
+    """By concept, in the order of the ids: what is to be said of those that are new, or better known now.
+
+    Args:
+        before: of each concept, what was said without this.
+        known: those that are stored.
+        said: what is said since.
+    """
+    now = dict(before)
+    for row in said:
+        text = now[row.concept_id]
+        now[row.concept_id] = text.with_more(Named(text.label, row.description, row.terms))
     return {identity: text for identity, text in sorted(now.items()) if known.get(identity) != text}

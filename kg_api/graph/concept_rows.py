@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeVar
 
-from kg_api.graph.concept_names import LABEL_CHARACTERS, cleaned, named
+from kg_api.graph.concept_names import LABEL_CHARACTERS, Named, cleaned, named, terms_of
 from kg_api.models.extraction import Extraction, FoundConcept, Quote
-from kg_api.models.identity import instance_id, name_id, relation_id
+from kg_api.models.identity import concept_id, instance_id, name_id, relation_id
 
 QUOTE_CHARACTERS: Final = 1000
 TYPE_CHARACTERS: Final = 100
@@ -26,11 +26,20 @@ class AppearanceRow:
     confidence: float
     verified: bool
     extracted_with: str
+    description: str = ""
+    """What the source says of it, as `terms`."""
+    terms: tuple[str, ...] = ()
+    """Its label first, where that is another name than the concept's."""
 
     @property
     def key(self) -> tuple[str, ...]:
         """Which it is."""
         return self.source_id, self.concept_id
+
+    @property
+    def says(self) -> tuple[str, tuple[str, ...]]:
+        """All that the source says of it."""
+        return self.description, self.terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +154,19 @@ class _Found:
             if one := named(found):
                 concept = self._means[name_id(self._ontology, one.label)]
                 here.add(concept)
-                self._add_concept(extraction.source_id, concept, found, text)
+                self._add_concept(extraction.source_id, concept, found, text, one)
         for row in self._relations(extraction, here):
             self.relations.setdefault(row.key, row)
 
-    def _add_concept(self, source: str, concept: str, found: FoundConcept, text: str) -> None:
+    def _add_concept(self, source: str, concept: str, found: FoundConcept, text: str, one: Named) -> None:
         rows = [self._quote(source, concept, quote) for each in found.quotes if (quote := _in(text, each))]
         for row in rows:
             self.quotes.setdefault(row.key, row)
-        new = AppearanceRow(source, concept, _share(found.confidence), bool(rows), self._with)
-        known = self.appearances.get(new.key, new)
-        confidence = max(new.confidence, known.confidence)
-        verified = new.verified or known.verified
-        self.appearances[new.key] = replace(new, confidence=confidence, verified=verified)
+        other = [one.label] if concept_id(self._ontology, one.label) != concept else []
+        says = one.description, terms_of(other, one.terms)
+        new = AppearanceRow(source, concept, _share(found.confidence), bool(rows), self._with, *says)
+        known = self.appearances.get(new.key)
+        self.appearances[new.key] = _together(known, new) if known else new
 
     def _quote(self, source: str, concept: str, quote: Quote) -> QuoteRow:
         identity = instance_id(concept, source, quote.start, quote.end)
@@ -190,7 +199,8 @@ def difference(wanted: Evidence, present: Evidence, *, imported: bool) -> Differ
     appearances = _joined(wanted.appearances, present.appearances, imported=imported)
     for row in present.appearances:
         if row.key in proven and row.key not in appearances:
-            appearances[row.key] = replace(row, extracted_with=proven[row.source_id, row.concept_id])
+            mark = proven[row.source_id, row.concept_id]
+            appearances[row.key] = replace(row, extracted_with=mark, description="", terms=())
     appearances = {key: replace(row, verified=key in proven) for key, row in appearances.items()}
     turned = [row for row in present.relations if _is_turned(row, relations.get(row.key))]
     return Difference(
@@ -204,6 +214,25 @@ def difference(wanted: Evidence, present: Evidence, *, imported: bool) -> Differ
             _gone(quotes, present.quotes),
             [*_gone(relations, present.relations), *turned],
         ),
+    )
+
+
+def unsaid(found: Difference, present: Evidence) -> set[str]:
+    """The concepts of which a source does not say any more what it said."""
+    after = {row.key: row.says for row in found.write.appearances}
+    changed = {row.concept_id for row in present.appearances if row.says != after.get(row.key, row.says)}
+    lost = changed.union(row.concept_id for row in found.gone.appearances)
+    return lost.intersection(row.concept_id for row in present.appearances if any(row.says))
+
+
+def _together(one: AppearanceRow, other: AppearanceRow) -> AppearanceRow:
+    """Of one concept in one source."""
+    return replace(
+        one,
+        confidence=max(one.confidence, other.confidence),
+        verified=one.verified or other.verified,
+        description=one.description or other.description,
+        terms=terms_of(one.terms, other.terms),
     )
 
 

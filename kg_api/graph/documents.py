@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from kg_api.graph.concept_writes import forget_evidence
+from kg_api.graph.concept_forgetting import forget_apart, forget_evidence
 from kg_api.graph.configuration import Configured, read_configuration
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.jobs import request_job
@@ -49,7 +49,15 @@ def store_document(graph: Graph, record: DocumentRecord) -> Stored:
     Raises:
         DatabaseUnavailable: Neo4j does not answer; nothing was stored.
     """
+    forget_evidence_of_gone(graph, record)
     return graph.transaction(storing(record))
+
+
+def forget_evidence_of_gone(graph: Graph, record: DocumentRecord) -> None:
+    """Before a document is stored that loses many sources: their evidence goes in parts."""
+    stored = graph.read("sources/ids_of_document", document_id=record.document_id)
+    kept = {source.source_id for source in record.sources}
+    forget_apart(graph, [row["source_id"] for row in stored if row["source_id"] not in kept])
 
 
 def storing(record: DocumentRecord) -> Callable[[Transaction], Stored]:

@@ -69,13 +69,13 @@ def add_spent(tx: Transaction, ontology: str, dollars: float, receipt: str) -> N
     tx.run("extraction/add_spent", ontology=ontology, cost=dollars, receipt=receipt)
 
 
-def count_extraction(graph: Graph, ontology: str, mark: str) -> ExtractionCounts:
-    """How far extraction is by a mark, and what there is."""
+def count_extraction(graph: Graph, ontology: str, mark: str | None) -> ExtractionCounts:
+    """How far extraction is by a mark, by any where it is none, and what there is."""
     rows = graph.read("extraction/status", ontology=ontology, mark=mark)
     return cast("ExtractionCounts", rows[0])
 
 
-def unread_sources(graph: Graph, ontology: str, mark: str, *, limit: int) -> list[RefusedSource]:
+def unread_sources(graph: Graph, ontology: str, mark: str | None, *, limit: int) -> list[RefusedSource]:
     """The sources that were set aside, with the reasons, in reading order."""
     rows = graph.read("extraction/refused", ontology=ontology, mark=mark, limit=limit)
     return [RefusedSource.model_validate({**row, "at": row["at"].to_native()}) for row in rows]

@@ -8,7 +8,7 @@ from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.idempotency import forget_old_answers
 from kg_api.graph.job_pauses import pause, unpause
-from kg_api.graph.job_records import PERIODIC_KINDS
+from kg_api.graph.job_records import EXTRACTION, PERIODIC_KINDS
 from kg_api.graph.job_views import find_job
 from kg_api.graph.workers import forget_lost_workers
 from kg_api.models.jobs import FINISHED, Job, JobState
@@ -87,7 +87,8 @@ def prune(graph: Graph, *, days: int) -> int:
     """Forget finished jobs older than that, at most 10,000 a call; lost workers and kept answers too."""
     forget_lost_workers(graph)
     forget_old_answers(graph)
-    return graph.write("jobs/prune", days=days, periodic=list(PERIODIC_KINDS))[0]["pruned"]
+    kinds = {"periodic": list(PERIODIC_KINDS), "asked_for": [EXTRACTION]}
+    return graph.write("jobs/prune", days=days, **kinds)[0]["pruned"]
 
 
 def _unknown(job_id: str) -> NotFound:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -68,7 +69,8 @@ def rests(
         kind: of the work.
         ontology: whose.
         at_most: seconds that this process runs: whoever started it anew has mended something.
-        after_fault: seconds after a death of what a person must mend.
+        after_fault: seconds after a death of what a person must mend; endless: until somebody asks for it,
+            whenever this process was started.
     """
     rows = graph.read("jobs/deaths", kind=kind, ontology=ontology)
     deaths = list(takewhile(lambda row: row["dead"], rows))
@@ -77,7 +79,7 @@ def rests(
     seconds = (
         after_fault if deaths[0]["permanent"] else min(LONGEST_REST, 15 * (2 ** (len(deaths) - 1) - 1) * 2)
     )
-    return deaths[0]["seconds"] < min(seconds, at_most)
+    return math.isinf(seconds) or deaths[0]["seconds"] < min(seconds, at_most)
 
 
 def job_of(row: Row) -> Job:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kg_api.errors import NotFound
-from kg_api.graph.concept_writes import forget_evidence
+from kg_api.graph.concept_forgetting import forget_apart, forget_evidence
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.due import Mark
 from kg_api.models.documents import (
@@ -116,7 +116,11 @@ def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list
 
 
 def delete_document(graph: Graph, document_id: str) -> Deleted:
-    """Delete a document with its sources and chunks; nothing when it is not there."""
+    """Delete a document with its sources and chunks; nothing when it is not there.
+
+    The evidence of a large one goes before, in parts. If it is interrupted, repeat it.
+    """
+    forget_evidence_of(graph, [document_id])
     return graph.transaction(lambda tx: delete_document_in(tx, document_id))
 
 
@@ -134,6 +138,12 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
             gone.sources += deleted.sources
     graph.write("ontologies/delete_empty", name=name)
     return gone
+
+
+def forget_evidence_of(graph: Graph, document_ids: Sequence[str]) -> None:
+    """Before documents are deleted in one transaction: where they are large, their evidence goes in parts."""
+    rows = [row for each in document_ids for row in graph.read("sources/ids_of_document", document_id=each)]
+    forget_apart(graph, [row["source_id"] for row in rows])
 
 
 def delete_document_in(tx: Transaction, document_id: str) -> Deleted:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from kg_api.graph.concept_import import Known, documents_called, sources_to_carry
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.database import Graph
-from kg_api.ingest.concept_placing import Placed, place
+from kg_api.graph.extraction_config import read_extraction
+from kg_api.ingest.concept_placing import Allowance, Missing, Placed, place
 from kg_api.models.concept_import import MAX_PROBLEMS, ConceptRow, ConceptsImported, ImportProblem
 from kg_api.models.extraction import Extraction
 from kg_api.models.identity import concept_name
@@ -27,6 +28,7 @@ class _Import:
     touched: dict[str, Placed] = field(default_factory=dict[str, Placed])
     problems: list[ImportProblem] = field(default_factory=list[ImportProblem])
     rows: int = 0
+    allowance: Allowance = field(default_factory=Allowance)
 
     def extractions(self) -> list[Extraction]:
         """Of all sources that rows name, those without a concept too: what was imported before goes."""
@@ -37,9 +39,11 @@ def import_concepts(graph: Graph, ontology: str, rows: Sequence[ConceptRow]) -> 
     """Tie concepts to the sources that say them; what was imported for these sources before is replaced.
 
     Raises:
+        NotFound: there is no such ontology.
         DatabaseUnavailable: nothing was stored.
         TooBusy: too many jobs wait; nothing was stored.
     """
+    read_extraction(graph, ontology)  # it must be there
     known = documents_called(graph, ontology, [name for row in rows for name in _names(row)])
     documents = [_document(row, known) for row in rows]
     stored = sources_to_carry(
@@ -86,9 +90,18 @@ def _take(found: _Import, at: int, row: ConceptRow, sources: Sequence[Placed], k
         return
     found.rows += 1
     found.touched.update((each.source.source_id, each) for each in sources)
-    for missing in place(row, sources):
-        reason = f"the quote is not in the text: {missing.quote[:_SHOWN]}"
+    for missing in place(row, sources, found.allowance):
+        reason = f"{_why_missing(missing)}: {missing.quote[:_SHOWN]}"
         found.problems.append(ImportProblem(row=at, place=where, label=missing.label, reason=reason))
+
+
+def _why_missing(missing: Missing) -> str:
+    if not missing.unsought:
+        return "the quote is not in the text"
+    return (
+        "the quote is not in the text to the letter, and the request has no time left to look for the like "
+        "of it; send fewer rows at a time, or name the paragraph"
+    )
 
 
 def _why_not(row: ConceptRow, known: Known) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from kg_api.extract.quotes import CASE_ONLY, find_quote
+from kg_api.extract.quotes import Quoted, Searched
 from kg_api.graph.due import SourceText
 from kg_api.models.concept_import import ConceptGiven, ConceptRow
 from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
@@ -14,7 +13,10 @@ from kg_api.models.identity import concept_name
 from kg_api.parse.sentences import sentence_borders
 
 _LONGEST_QUOTE = 1000
-_WORD = re.compile(r"\w+")
+ALIKE_SECONDS = 5.0
+"""So long one request may have texts compared by likeness, as it is foreseen: the clock decides nothing."""
+_A_TEXT, _A_CHARACTER, _A_CUBE = 5e-5, 1e-8, 4e-11
+"""Seconds, measured: for a text, by its length, and by the third power of the shorter length of both."""
 
 
 @dataclass(slots=True)
@@ -26,11 +28,11 @@ class Placed:
     relations: list[FoundRelation] = field(default_factory=list[FoundRelation])
     names: set[str] = field(default_factory=set[str])
     """Of its concepts."""
-    folded: str = ""
+    text: Searched = field(init=False)
 
     def __post_init__(self) -> None:
-        """Fold the text once: most concepts of a document stand in few of its sources."""
-        self.folded = self.source.full_text.casefold()
+        """All quotes are looked for in one text, which is folded once at most."""
+        self.text = Searched(self.source.full_text)
 
     def add(self, given: ConceptGiven, quotes: Sequence[Quote]) -> None:
         """Take a concept that this source carries."""
@@ -50,20 +52,44 @@ class Missing:
 
     label: str
     quote: str
+    unsought: bool = False
+    """By likeness nobody looked for it: that would have taken too long."""
 
 
-def place(row: ConceptRow, sources: Sequence[Placed]) -> Iterator[Missing]:
+@dataclass(slots=True)
+class Allowance:
+    """How long one request may still have texts compared by likeness."""
+
+    left: float = ALIKE_SECONDS
+    """Seconds, foreseen."""
+
+    def takes(self, quote: Quoted, sources: Sequence[Placed]) -> bool:
+        """Whether one more quote may be compared with all of these; it counts as done then."""
+        lengths = [len(each.source.full_text) for each in sources]
+        cubes = sum(min(len(quote.folded), length) ** 3 for length in lengths)
+        wanted = _A_TEXT * len(lengths) + _A_CHARACTER * sum(lengths) + _A_CUBE * cubes
+        if wanted > self.left:
+            return False
+        self.left -= wanted
+        return True
+
+
+def place(
+    row: ConceptRow, sources: Sequence[Placed], allowance: Allowance | None = None
+) -> Iterator[Missing]:
     """Put a row's concepts and relations where they stand; what stands nowhere goes to the first source.
 
     Args:
         row: what somebody brings.
         sources: those it may stand in, at least one, in reading order; they grow.
+        allowance: of the request; unset: this row has its own.
 
     Returns:
         Quotes that are in none of them.
     """
+    allowance = allowance or Allowance()
     for given in _all_concepts(row):
-        yield from _place(given, sources)
+        yield from _place(given, sources, allowance)
     for subject, kind, target in row.relations:
         _relate(FoundRelation(subject, kind, target), sources)
 
@@ -79,31 +105,48 @@ def _all_concepts(row: ConceptRow) -> Iterator[ConceptGiven]:
                 yield ConceptGiven(label=label)
 
 
-def _place(given: ConceptGiven, sources: Sequence[Placed]) -> Iterator[Missing]:
+def _place(given: ConceptGiven, sources: Sequence[Placed], allowance: Allowance) -> Iterator[Missing]:
     found: dict[int, list[Quote]] = {}
-    for quote in given.quotes:
-        places = [
-            (at, hit) for at, each in enumerate(sources) if (hit := find_quote(each.source.full_text, quote))
-        ]
-        if not places:
-            yield Missing(given.label, quote)
-        best = max(places, key=lambda each: each[1].score, default=None)
-        if best is not None:
+    for said in given.quotes:
+        quote = Quoted(said)
+        best = _exact(quote, sources)
+        unsought = best is None and quote.may_be_alike and not allowance.takes(quote, sources)
+        if best is None and quote.may_be_alike and not unsought:
+            best = _best((at, each.text.alike(quote)) for at, each in enumerate(sources))
+        if best is None:
+            yield Missing(given.label, said, unsought)
+        else:
             found.setdefault(best[0], []).append(best[1])
     if not found:
-        found = {at: [hit] for at, each in enumerate(sources) if (hit := _says(each, given))}
+        names = [Quoted(name) for name in (given.label, *given.search_terms)]
+        found = {at: [hit] for at, each in enumerate(sources) if (hit := _says(each, names))}
     for at in found or {0: []}:
         sources[at].add(given, found.get(at, []))
 
 
-def _says(placed: Placed, given: ConceptGiven) -> Quote | None:
+def _exact(quote: Quoted, sources: Sequence[Placed]) -> tuple[int, Quote] | None:
+    """Where a quote stands to the letter, or but for its form: quickly told, so all sources are looked at."""
+    as_it_is = ((at, each.text.as_it_is(quote)) for at, each in enumerate(sources))
+    return _best(as_it_is) or _best((at, each.text.but_for_form(quote)) for at, each in enumerate(sources))
+
+
+def _best(hits: Iterable[tuple[int, Quote | None]]) -> tuple[int, Quote] | None:
+    """The first hit of the highest score; behind one that is exact nobody looks."""
+    best: tuple[int, Quote] | None = None
+    for at, hit in hits:
+        if hit is not None and (best is None or hit.score > best[1].score):
+            best = at, hit
+            if hit.score >= 1:
+                break
+    return best
+
+
+def _says(placed: Placed, names: Iterable[Quoted]) -> Quote | None:
     """The sentence in which a source names a concept."""
-    text = placed.source.full_text
-    for name in (given.label, *given.search_terms):
-        first = _WORD.search(name.casefold())
-        hit = find_quote(text, name) if first and first[0] in placed.folded else None
-        if hit is not None and hit.score >= CASE_ONLY:
-            return _sentence(text, hit)
+    for name in names:
+        hit = placed.text.as_it_is(name) or placed.text.but_for_form(name)
+        if hit is not None:
+            return _sentence(placed.source.full_text, hit)
     return None
 
 

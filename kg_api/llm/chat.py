@@ -12,6 +12,7 @@ import structlog
 
 from kg_api.bounded_http import bounded_client
 from kg_api.errors import ConfigurationError, LlmFailed, LlmUnavailable
+from kg_api.llm.missing import RESTART, no_model
 from kg_api.llm.money import Reply
 from kg_api.llm.prompts import Question
 from kg_api.llm.refusals import Provider, Refusal, understood
@@ -50,14 +51,14 @@ def provider_of(settings: Settings) -> Provider:
     """
     own, openais = settings.llm, settings.openai
     if own.model is None:
-        raise ConfigurationError("KG_LLM__MODEL is not set; set it to the name of a language model")
+        raise no_model()
     address = own.base_url or openais.base_url
     shared = own.api_key is None and _origin(address) == _origin(openais.base_url)
     key = openais.api_key if shared else own.api_key
     key_variable = "OPENAI_API_KEY" if shared else "KG_LLM__API_KEY"
     if key is None and openais.model_copy(update={"base_url": address}).needs_key:
         raise ConfigurationError(
-            f"{key_variable} is not set; set it, or KG_LLM__BASE_URL to a server that wants none"
+            f"{key_variable} is not set; set it, or KG_LLM__BASE_URL to a server that wants none; {RESTART}"
         )
     return Provider(
         own.model,

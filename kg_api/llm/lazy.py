@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from kg_api.errors import ConfigurationError
+from kg_api.llm.missing import no_model
 from kg_api.llm.money import Reply
 from kg_api.llm.prompts import Question
 from kg_api.retrying import RetryPolicy
@@ -76,9 +76,7 @@ class LanguageModel:
         with self._opening:
             if self._chat is None:
                 if self._settings is None or self._settings.llm.model is None:
-                    raise ConfigurationError(
-                        "KG_LLM__MODEL is not set; set it to the name of a language model"
-                    )
+                    raise no_model()
                 from kg_api.llm.chat import open_chat  # noqa: PLC0415 - the SDK is an extra, and slow to import
 
                 self._chat = open_chat(self._settings, self._policy)

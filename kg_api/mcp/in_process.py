@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kg_api.bootstrap import Container, open_container
 from kg_api.graph import library
@@ -38,9 +38,9 @@ class ContainerLibrary:
         """See `Library`."""
         return self._container().search.context(source_id, window)
 
-    def concepts(self, query_text: str, limit: int) -> ConceptHits:
+    def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         """See `Library`."""
-        return self._container().concepts.search(query_text, None, limit)
+        return self._container().concepts.search(query_text, ontologies, limit)
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
         """See `Library`."""

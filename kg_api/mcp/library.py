@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from kg_api.models.concepts import ConceptContext, ConceptHits
@@ -26,7 +27,7 @@ class Library(Protocol):
         """Read around a source."""
         ...
 
-    def concepts(self, query_text: str, limit: int) -> ConceptHits:
+    def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         """Find concepts."""
         ...
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -33,6 +34,12 @@ class Concept(Answer):
     """How many carry it."""
 
 
+Fits = Literal["name", "words", "meaning"]
+"""It is called so; a word of the question is in its names; it is nearer than half way to related texts."""
+NEAREST = 3
+"""So many labels are named where nothing fits."""
+
+
 class ConceptHit(Concept):
     """A concept that was found."""
 
@@ -41,6 +48,20 @@ class ConceptHit(Concept):
     space: str | None = None
     score: float
     """What the hits are ordered by."""
+    fits: Fits | None = None
+    """Why it may be taken for what was asked; none: it is only the nearest there is."""
+
+
+def meant(hits: Sequence[ConceptHit]) -> ConceptHit | None:
+    """What was meant by a phrase that found some concepts: the one called so, else the first that fits."""
+    fitting = [each for each in hits if each.fits]
+    return next((each for each in fitting if each.fits == "name"), fitting[0] if fitting else None)
+
+
+def nearest_labels(hits: Iterable[Concept]) -> str:
+    """As a part of a sentence: what is nearest where nothing fits; empty where there is nothing at all."""
+    labels = list(dict.fromkeys(repr(each.label) for each in hits))[:NEAREST]
+    return f" (nearest: {', '.join(labels)})" if labels else ""
 
 
 class ConceptHits(Answer):

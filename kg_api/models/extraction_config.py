@@ -72,6 +72,10 @@ class ExtractionStatus(Answer):
     """What reading those that are due takes; of a preview and of a new configuration."""
     applied: bool = True
     """False for a dry run."""
+    problem: str | None = None
+    """Why nothing can be extracted as the service is set up, and what to do; none when it can be."""
+    last_error: str | None = None
+    """Why its last job died; none when it did not."""
     notes: list[str] = Field(default_factory=list[str])
 
 

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 ID_DIGITS = 32
-_BETWEEN_WORDS = re.compile(r"(?<![\w+#])[+#]+|[^\w+#]+|_+")
-"""A `+` or `#` behind a letter is kept: C, C++ and C# are three."""
+_BETWEEN_WORDS = re.compile(r"(?<![\w+#])[+#]+|!(?!=)|(?<=\w)-|-(?!\d)|[^\w+#=<>%$@!-]+|_+")
+"""What makes another meaning is kept: C, C++ and C#; P = NP and P != NP; -1 and 1; $5 and 5%."""
 
 
 def digest(*parts: str) -> str:

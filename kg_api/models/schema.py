@@ -9,7 +9,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("name", "created_at", "changed_at", "space", "chunking", "embed_on_ingest", "paused"),
             *("slot", "serving", "previous", "activates", "leftovers"),
-            *("extraction", "extraction_spent", "extraction_receipt", "extraction_paused"),
+            *("extraction", "extraction_spent", "extraction_receipts", "extraction_paused"),
         }
     ),
     "Document": frozenset(
@@ -104,7 +104,7 @@ RELATIONSHIPS: Final = frozenset(
     }
 )
 RELATIONSHIP_PROPERTIES: Final[dict[str, frozenset[str]]] = {
-    "APPEARS_IN": frozenset({"confidence", "verified", "extracted_with"}),
+    "APPEARS_IN": frozenset({"confidence", "verified", "extracted_with", "description", "terms"}),
     "RELATED_TO": frozenset({"relation_id", "type", "confidence", "source_id", "extracted_with"}),
 }
 """The properties of relationships that have any."""

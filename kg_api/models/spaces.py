@@ -52,6 +52,15 @@ class Contrast:
         """By how much it tells them apart."""
         return self.related - self.unrelated
 
+    @property
+    def middle(self) -> float:
+        """What is at least as near as this is rather related than not."""
+        return (self.related + self.unrelated) / 2
+
+
+USUAL = Contrast(related=0.65, unrelated=0.38)
+"""That of bge-small; for a space whose own is not known yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class SpaceIdentity:

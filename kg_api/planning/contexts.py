@@ -11,6 +11,7 @@ from kg_api.chunk.spans import SentenceVectors
 from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.due import DocumentAbout, SourceText, about_documents
+from kg_api.llm.missing import no_model
 from kg_api.models.chunking import Chunking
 from kg_api.planning.cost import Written
 from kg_api.planning.llm_contexts import LlmContexts, LlmQuote
@@ -106,7 +107,7 @@ class Contexts:
     def _opened_llm(self) -> LlmContexts:
         if self._llm is None:
             if self._settings is None:
-                raise ConfigurationError("KG_LLM__MODEL is not set")
+                raise no_model()
             from kg_api.llm.chat import open_chat  # noqa: PLC0415 - the SDK is an extra, and slow to import
 
             chat = open_chat(self._settings)

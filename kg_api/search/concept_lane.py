@@ -12,22 +12,21 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from kg_api.concepts.asking import EMBEDDING, EXTRACTION, none_yet, under_way
 from kg_api.graph.carried import Seed, SeedPassage, Seeds, by_concepts
 from kg_api.graph.concept_lanes import (
     FoundConcept,
     Meaning,
     concepts_by_name,
     concepts_by_vector,
-    has_concepts,
 )
 from kg_api.graph.database import Graph
 from kg_api.graph.passages import Filters, Found
-from kg_api.graph.readiness import IndexWatch
+from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.models.identity import concept_name, name_id
 from kg_api.models.search import Degradation
-from kg_api.models.spaces import Contrast
+from kg_api.models.spaces import USUAL, Contrast
 from kg_api.search.asking import Question
-from kg_api.search.fusion import USUAL
 
 NAMED = 1.0
 """Weight of a concept that the question names."""
@@ -70,6 +69,8 @@ class ConceptLane:
     def __init__(self, graph: Graph, indexes: IndexWatch) -> None:
         self._graph = graph
         self._indexes = indexes
+        self._extraction = EmbeddingWatch(graph, "concept_extraction")
+        self._embedding = EmbeddingWatch(graph, "concept_embedding")
 
     def run(self, question: Question, own: OwnConcepts, best: Sequence[Found], limit: int) -> Carried:
         """Find sources.
@@ -84,16 +85,18 @@ class ConceptLane:
             SeedPassage(found.place.source_id, PASSAGE / math.sqrt(rank))
             for rank, found in enumerate(best[:BEST_PASSAGES], start=1)
         ]
-        start, degraded = Seeds(own.seeds, passages), own.degraded
+        start = Seeds(own.seeds, passages)
         found = by_concepts(self._graph, start, _within(question), question.space_vectors, limit)
-        if not found and not has_concepts(self._graph, question.scope.names):
-            effect = "there are no concepts yet where it was searched; `kg admin concepts status` says why"
-            degraded = [*degraded, Degradation(part="concepts", effect=effect)]
-        return Carried(found, degraded)
+        untold = [] if found else none_yet(self._graph, question.scope.names)
+        return Carried(found, [*own.degraded, *untold])
 
     def own(self, question: Question) -> OwnConcepts:
         """The concepts that the question names or is near to; asked beside the other lanes."""
         meanings = meanings_of(question)
+        told = [
+            *under_way(self._extraction.read(), question.scope.names, EXTRACTION),
+            *under_way(self._embedding.read(), question.scope.names, EMBEDDING),
+        ]
         waiting = self._indexes.populating(*(each.space.concept_index_name for each in meanings))
         weights: dict[str, float] = {}
         for each in meanings:
@@ -102,7 +105,7 @@ class ConceptLane:
                     weights[near.concept.concept_id] = _weight(near, each.space.contrast or USUAL)
         for named in self._named(question):
             weights[named.concept.concept_id] = NAMED
-        told = [
+        told += [
             Degradation(part="concepts", effect=f"the index {name} is {state}: looked for by name only")
             for name, state in waiting.items()
         ]
@@ -123,8 +126,8 @@ class ConceptLane:
 def meanings_of(question: Question) -> list[Meaning]:
     """The question's vectors with the ontologies whose concepts they are compared with."""
     return [
-        Meaning(vector.space, vector.vector, question.scope.ontologies[slug])
-        for slug, vector in question.usable.items()
+        Meaning(vector.space, vector.vector, question.scope.ontologies[vector.space.slug])
+        for vector in question.vectors
         if vector.vector is not None
     ]
 
@@ -141,8 +144,7 @@ def names_in(text: str) -> Iterator[str]:
 
 def _weight(near: FoundConcept, contrast: Contrast) -> float:
     """From 0 for what is as far as unrelated texts are from related ones, half way; at most a named one's."""
-    middle = (contrast.related + contrast.unrelated) / 2
-    return min(max(((near.similarity or 0) - middle) / (2 * contrast.gap), 0), NAMED)
+    return min(max(((near.similarity or 0) - contrast.middle) / (2 * contrast.gap), 0), NAMED)
 
 
 def _within(question: Question) -> Filters:

@@ -43,6 +43,13 @@ def tell(
     ]
 
 
+def tell_of_concepts(scope: Scope, vectors: Sequence[QueryVector]) -> list[Degradation]:
+    """What could not be done where sources are found through the question's concepts only."""
+    faults = [vector.fault for vector in vectors if vector.fault is not None]
+    effects = [f"the question could not be embedded ({why}): looked for by name only" for why in faults]
+    return [*_unknown(scope), *(Degradation(part="embedding", effect=effect) for effect in effects)]
+
+
 def _unknown(scope: Scope) -> Iterator[Degradation]:
     if scope.unknown:
         names = ", ".join(map(repr, scope.unknown[:MOST_TOLD]))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kg_api.models.search import Fusion
-from kg_api.models.spaces import Contrast
+from kg_api.models.spaces import USUAL, Contrast
 
 RRF_K = 60
 """Cormack, Clarke, Büttcher: Reciprocal Rank Fusion outperforms Condorcet and individual rank learning
@@ -23,8 +23,6 @@ BEST = 50
 FULL_GAP = 0.53
 """At this share of the model's own gap the vectors' best hit weighs as much as a word lane's whose best score
 is twice its mean. Measured on bge-small, checked on two other models (ADR 0020)."""
-USUAL = Contrast(related=0.65, unrelated=0.38)
-"""That of bge-small; for a space whose own is not known yet."""
 LEAST_GAP = 0.04
 """A model that tells even less apart was not asked in a language it knows: its gap says nothing."""
 MOST_ADDED = BEST / math.sqrt(BEST - 1)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kg_api.errors import ConfigurationError, InvalidInput, LlmFailed, LlmUnavailable
 from kg_api.llm.hypothetical import hypothetical_answers
+from kg_api.llm.missing import no_model
 from kg_api.llm.situate import Ask
 from kg_api.models.search import Degradation, SourceSearch
 from kg_api.parse.size import words
@@ -25,7 +26,7 @@ AUTO_WORDS = 12
 AUTO_ANSWERS = 3
 LEFT_ALONE_SECONDS = 5.0
 """A language model that failed is not asked again for so long: searches go on without at once."""
-Fault = ConfigurationError | InvalidInput | LlmFailed | LlmUnavailable
+Fault = ConfigurationError | LlmUnavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class Hyde:
     def __init__(self, ask: Ask | None = None) -> None:
         """`ask`: a language model; None: there is none."""
         self._ask = ask
-        self._down: tuple[float, Fault] | None = None
+        self._down: tuple[float, type[Fault], str] | None = None
+        """Until when, and why; the error itself would be shared by threads, and grow with each raising."""
         self._telling = threading.Lock()
 
     def imagine(self, request: SourceSearch) -> Imagined:
@@ -61,10 +63,11 @@ class Hyde:
 
     def _imagined(self, question: str, count: int) -> list[str]:
         if self._ask is None:
-            raise ConfigurationError("there is no language model: KG_LLM__MODEL is not set")
+            raise no_model()
         with self._telling:
-            if self._down is not None and time.monotonic() < self._down[0]:
-                raise self._down[1]
+            down = self._down
+        if down is not None and time.monotonic() < down[0]:
+            raise down[1](down[2])
         try:
             return hypothetical_answers(self._ask, question, count)
         except (ConfigurationError, LlmUnavailable) as error:
@@ -74,7 +77,7 @@ class Hyde:
     def _left_alone(self, error: ConfigurationError | LlmUnavailable) -> None:
         asked = error.retry_after_seconds if isinstance(error, LlmUnavailable) else None
         with self._telling:
-            self._down = (time.monotonic() + max(LEFT_ALONE_SECONDS, asked or 0), error)
+            self._down = (time.monotonic() + max(LEFT_ALONE_SECONDS, asked or 0), type(error), str(error))
         log.warning("no hypothetical answers", error=type(error).__name__, reason=str(error))
 
 

@@ -30,6 +30,8 @@ class QueryVector:
     degraded: list[Degradation] = field(default_factory=list[Degradation])
     imagined: Sequence[str] = ()
     """The hypothetical answers that are in the vector."""
+    fault: str | None = None
+    """Why the question could not be embedded."""
 
 
 def query_vector(
@@ -71,7 +73,7 @@ def query_vector(
         return replace(ready, degraded=told, imagined=() if untold else imagined.texts)
     except (*FAULTS, InvalidInput) as error:  # a provider may refuse what is a fine question to full text
         told = _without_vector(request, error, "" if alone else f" in the space {space.slug!r}")
-        return QueryVector(space, None, usable=False, degraded=[told])
+        return QueryVector(space, None, usable=False, degraded=[told], fault=str(error))
 
 
 def require_space(request: SourceSearch, slugs: Sequence[str]) -> None:

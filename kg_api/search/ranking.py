@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from kg_api.graph.passages import Found
 from kg_api.models.search import GroupBy, Ranks, SourceSearch
-from kg_api.models.spaces import Contrast
+from kg_api.models.spaces import USUAL, Contrast
 from kg_api.search.diversity import marginal_relevance, most_of_each, similarities
 from kg_api.search.duplicates import near_duplicates
-from kg_api.search.fusion import RRF_K, USUAL, Fused, LaneScores, Part, fuse
+from kg_api.search.fusion import RRF_K, Fused, LaneScores, Part, fuse
 from kg_api.search.lanes import CONCEPTS, TEXT, VECTOR, Lanes, identity_of
 
 MOST_COMPARED = 500

@@ -116,6 +116,11 @@ class SearchService:
         request, watch = question.query.request, question.watch
         lanes, refined = self._refined(question, asked_for.measure, concepts_alone=concepts_alone)
         hits = self._told(refined.hits, lanes, question, spaces)
+        told = (
+            degraded.tell_of_concepts(question.scope, question.vectors)
+            if concepts_alone
+            else self._degraded(question, lanes)
+        )
         windows, unread = self._reader.windows(hits, question) if request.expand_context else ([], [])
         asked = [vector.space.slug for vector in question.vectors if vector.vector is not None]
         return SourceHits(
@@ -128,7 +133,7 @@ class SearchService:
             ),
             sources=hits,
             windows=windows,
-            degraded=[*self._degraded(question, lanes), *refined.degraded, *unread],
+            degraded=[*told, *refined.degraded, *unread],
             timings_ms=watch.milliseconds(),
         )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
 from kg_api.errors import InvalidInput, UnreadableDocument
-from kg_api.graph.documents import storing
+from kg_api.graph.documents import forget_evidence_of_gone, storing
 from kg_api.graph.folder_scans import FileMark
 from kg_api.graph.folders import Known
 from kg_api.ingest.records import Incoming, to_record
@@ -75,7 +76,8 @@ class Looking:
             log.exception("a file cannot be parsed", document=file.document)
             reason = f"kg failed on it ({type(error).__name__}): see the worker's log, and please report it"
             return refused(file.document, reason, content.stamp or "")
-        return Outcome(file.document, None, mark=mark, store=storing(record))
+        prepare = partial(forget_evidence_of_gone, record=record)
+        return Outcome(file.document, None, mark=mark, store=storing(record), prepare=prepare)
 
     def _record(self, document: str, content: Content, uri: str) -> DocumentRecord:
         _check_name(document, uri)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kg_api.graph.database import Transaction
+from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.documents import Stored
 from kg_api.graph.folder_scans import FileMark
 from kg_api.models.folders import MOST_REFUSALS_KEPT, RefusedFile, Tally
@@ -25,6 +25,8 @@ class Outcome:
     mark: FileMark | None = None
     """What shall be remembered of it, if that is new."""
     store: Callable[[Transaction], Stored] | None = None
+    prepare: Callable[[Graph], None] | None = None
+    """What comes before that, in transactions of its own."""
 
 
 def refused(document: str, reason: str, stamp: str = "") -> Outcome:

@@ -11,6 +11,7 @@ from kg_api.graph import folder_scans as store
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.folder_scans import FolderGone, NameTaken, ScannedFolder
 from kg_api.graph.folders import documents_of, known_documents
+from kg_api.graph.library import forget_evidence_of
 from kg_api.jobs.run import JobRun
 from kg_api.models.folders import RefusedFile, Tally
 from kg_api.models.identity import document_id
@@ -115,6 +116,8 @@ class Scan:
 
     def _write(self, batch: Sequence[Outcome]) -> None:
         refusals = [each.refusal for each in batch if each.refusal]
+        for prepare in (each.prepare for each in batch if each.prepare):
+            prepare(self._graph)
         tally = self._tally
 
         def work(tx: Transaction) -> None:
@@ -147,6 +150,8 @@ class Scan:
             )
         really = {name: self._listing.has_gone(name) for name in names}
         deleted = set[str]()
+        gone = [document_id(self._folder.ontology, name) for name, has_gone in really.items() if has_gone]
+        forget_evidence_of(self._graph, gone)
 
         def work(tx: Transaction) -> None:
             store.hold_folder(tx, self._folder.folder_id)

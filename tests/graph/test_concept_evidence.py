@@ -136,7 +136,8 @@ def test_evidence_of_a_merged_concept_keeps_its_ids(
         driver,
         "MATCH (a:Concept {concept_id: $bees}), (b:Concept {concept_id: $flowers}) "
         "MATCH (a)-[r:APPEARS_IN]->(s), (a)-[:EVIDENCED_BY]->(i), (n)-[:NAMES]->(a) "
-        "CREATE (b)-[q:APPEARS_IN]->(s) SET q = properties(r) CREATE (b)-[:EVIDENCED_BY]->(i) "
+        "CREATE (b)-[q:APPEARS_IN]->(s) SET q = properties(r), q.terms = ['Bees'] "
+        "CREATE (b)-[:EVIDENCED_BY]->(i) "
         "CREATE (n)-[:NAMES]->(b) SET b.search_terms = ['Bees'] DETACH DELETE a",
         **ids,
     )

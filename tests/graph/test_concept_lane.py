@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 import neo4j
 import pytest
 
+from kg_api.graph import carried as carried_module
 from kg_api.graph.carried import MOST_SOURCES
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import store_document
+from kg_api.graph.jobs import request_job
 from kg_api.models.documents import DocumentRecord
 from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
 from kg_api.models.hybrid import HybridHits, HybridSearch
@@ -175,3 +177,27 @@ def test_a_concept_that_is_everywhere_leads_nowhere(kg: Kg, driver: neo4j.Driver
     )
     through = {each.label for hit in search(kg, mode="text", concepts=True).sources for each in hit.through}
     assert "Guild of Keepers" not in through
+
+
+def test_concepts_that_are_being_extracted_are_told(kg: Kg) -> None:
+    kg.graph.transaction(lambda tx: request_job(tx, "concept_extraction", "notes", added=7))
+    for told in (
+        search(kg, concepts=True).degraded,
+        hybrid(kg).degraded,
+        hybrid(kg, mode="concept").degraded,
+    ):
+        assert [each.effect for each in told if "0 of 7" in each.effect] != []
+    assert all("0 of 7" not in each.effect for each in search(kg).degraded)
+
+
+def test_so_many_appearances_are_followed_and_no_more(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(carried_module, "MOST_APPEARANCES", 1)
+    few = hybrid(kg, "Guild of Keepers", mode="concept").sources
+    monkeypatch.undo()
+    assert len(few) < len(hybrid(kg, "Guild of Keepers", mode="concept").sources)
+
+
+def test_mode_concept_does_not_tell_of_lanes_that_it_does_not_ask(kg: Kg) -> None:
+    hits = hybrid(kg, "of the and", mode="concept")
+    assert all(each.part not in {"text_index", "vector_index"} for each in hits.degraded)
+    assert "full text: there is no word" not in str(hits.degraded)

@@ -43,7 +43,11 @@ def test_the_shortest_path_is_told_as_the_texts_state_it(
         (ids["London"], "lies on", ids["Thames"], 1),
     ]
     assert service.paths(ids["Ada Lovelace"], ids["Thames"], None, 2, 5).paths == []
-    assert told(service.paths("Thames", "Thames", None, 1, 5)) == [["Thames"]]
+    same = service.paths("Thames", ids["Thames"], None, 1, 5)
+    assert (same.paths, [each.effect for each in same.degraded]) == (
+        [],
+        ["both ends are the same concept, 'Thames': there is no way to look for"],
+    )
     backwards = service.paths("Thames", "London", None, 1, 5).paths[0].steps[0]
     assert (backwards.subject, backwards.object) == (ids["London"], ids["Thames"])
 
@@ -56,6 +60,10 @@ def test_a_phrase_is_taken_for_the_concept_that_fits_best_and_it_is_told(
     assert "'a mechanical computer'" in found.degraded[0].effect
     with pytest.raises(NotFound, match="no concept fits"):
         service.paths("Ada Lovelace", "anything", ["nowhere"], 2, 5)
+    with pytest.raises(NotFound, match=r"no concept fits 'qwertyzxcv' \(nearest: '"):
+        service.paths("Ada Lovelace", "qwertyzxcv", None, 2, 5)
+    with pytest.raises(NotFound, match="there is no concept '0000"):
+        service.paths("Ada Lovelace", "0" * 32, None, 2, 5)
 
 
 def test_sources_connect_what_no_text_states(kg: Kg, service: ConceptService, ids: dict[str, str]) -> None:
@@ -73,6 +81,8 @@ def test_ends_of_two_ontologies_are_not_connected(
     away = store_concepts(kg.graph, record("x", ["Mars is red"], "other"), {0: ["Mars"]})
     with pytest.raises(InvalidInput, match="two ontologies"):
         service.paths(ids["Thames"], away["Mars"], None, 4, 5)
+    with pytest.raises(InvalidInput, match="'Thames' is in 'notes' and 'Mars' is in 'other'"):
+        service.paths("Thames", "Mars", None, 4, 5)
     store_concepts(kg.graph, record("y", ["London"], "other"), {0: ["London"]})
     both = service.paths("London", "Mars", None, 1, 1)
     assert {both.start.ontology, both.end.ontology} == {"other"}, "London is in both"

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import neo4j
 import pytest
 
+from kg_api.graph import concept_forgetting
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.documents import store_document
 from kg_api.graph.folders import find_folder, request_scan
@@ -207,3 +208,27 @@ def test_lost_answers_count_nothing_twice(graph: Graph, folder: Path, followed: 
     assert counts(after) == {"added": 1, "changed": 1, "removed": 1, "refused": 1}
     assert (after.done, after.total) == (4, 4)
     assert sorted(documents(graph)) == ["one.md", "three.md"]
+
+
+def test_evidence_of_large_files_goes_in_parts(
+    graph: Graph, folder: Path, followed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(concept_forgetting, "SOURCES_A_TRANSACTION", 1)
+    put(folder, large="\n\n".join(f"Number {n}. " * 60 for n in range(3)))
+    scan(graph, followed)
+    at_once = list[int]()
+    real = concept_forgetting.forget_evidence
+
+    def counting(tx: Transaction, source_ids: list[str]) -> None:
+        at_once.append(len(source_ids))
+        real(tx, source_ids)
+
+    monkeypatch.setattr(concept_forgetting, "forget_evidence", counting)
+    put(folder, large="Number 1. " * 60)
+    scan(graph, followed)
+    assert at_once == [1, 1]
+    (folder / "large.md").unlink()
+    (folder / "one.md").unlink()
+    scan(graph, followed)
+    assert at_once == [1, 1, 1, 1], "the one source of each file in a transaction of its own"
+    assert documents(graph).keys() == {"below/two.md"}

@@ -118,8 +118,21 @@ def test_a_model_that_is_of_no_use_ends_the_job_before_it_costs_more(
     again.wake("notes")
     assert the_job(graph).state is JobState.DEAD, "a day later too: it would cost as much again"
     ExtractionRequests(graph, Extractors(graph, settings)).wake("notes")
-    assert the_job(graph).state is JobState.QUEUED, "somebody has started anew, and so mended something"
+    assert the_job(graph).state is JobState.DEAD, "a restart, of whatever reason, does not mend it"
+    rows(driver, "MATCH (j:Job) SET j.finished_at = datetime() - duration('P90D')")
+    jobs.prune(graph, days=7)
+    ExtractionRequests(graph, Extractors(graph, settings)).wake("notes")
+    assert the_job(graph).state is JobState.DEAD, "nor does time"
     assert rows(driver, "MATCH (s:Source) WHERE s.extracted_with IS NOT NULL RETURN s.paragraph") == []
+    assert service_of(graph, settings).extract("notes").due == 80
+    assert the_job(graph).state is JobState.QUEUED, "a person has asked for it"
+    jobs.prune(graph, days=7)
+    assert [
+        each.state
+        for each in jobs.page_of_jobs(
+            graph, state=None, kind="concept_extraction", ontology=None, offset=0, limit=9
+        )[0]
+    ] == [JobState.QUEUED], "the death is of the past now"
 
 
 def test_a_wrong_key_ends_the_job_and_names_its_variable(
@@ -218,9 +231,13 @@ def test_what_the_server_does_not_take_is_set_aside_alone(
 
 def test_an_answer_is_booked_once_for_each_receipt(graph: Graph, driver: neo4j.Driver) -> None:
     configure_extraction(graph)
-    for receipt in ("one", "one", "two"):
+    for receipt in ("one", "one", "two", "one"):
         graph.transaction(lambda tx, receipt=receipt: add_spent(tx, "notes", 0.25, receipt))
     assert spent(driver) == 0.5
+    for number in range(70):
+        graph.transaction(lambda tx, number=number: add_spent(tx, "notes", 0.25, f"later {number}"))
+    (kept,) = rows(driver, "MATCH (o:Ontology {name: 'notes'}) RETURN o.extraction_receipts AS all")
+    assert kept["all"] == [f"later {number}" for number in reversed(range(6, 70))]
 
 
 def test_a_question_waits_for_money_that_others_may_not_need(graph: Graph, writer: EmbeddingServer) -> None:

@@ -244,16 +244,37 @@ def test_the_command_reads_open_information_extraction(
     file = tmp_path / "openie.jsonl"
     file.write_text("\n".join(json.dumps(row) for row in OPENIE) + "\n\n", encoding="utf-8")
     done = command(service, str(file), "--ontology", "notes", "--format", "openie", "--json")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3, done.stderr
     told = json.loads(done.stdout)
+    assert (told["concepts"], told["concepts_are_at_most"]) == (2, False)
     assert (told["rows"], told["appearances"], told["relations"]) == (1, 2, 1)
     assert [each["place"] for each in told["problems"]] == ["9"]
     assert appearances(driver) == {"Lubefu River": [(0, True)], "Sankuru River": [(0, True)]}
     people = command(service, str(file), "--ontology", "notes", "--format", "openie")
-    assert (
-        "notes: 1 rows: 2 concepts in 1 sources, 0 of them without a quote; 1 relationships" in people.stdout
-    )
+    said = "2 different concepts, 2 times in 1 sources, 0 of them without a quote; 1 relationships"
+    assert f"notes: 1 rows: {said}" in people.stdout
     assert "not placed: 9: the ontology has no document of this name or title" in people.stdout
+
+
+def test_an_ontology_that_is_not_there_is_not_found(
+    http: httpx.Client, service: Service, tmp_path: Path
+) -> None:
+    response = http.post("/ontologies/nothing/concepts", json={"rows": [{"document": "a"}]})
+    assert "no ontology 'nothing'" in problem(response, 404)
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"document": "a"}\n', encoding="utf-8")
+    assert command(service, str(file), "--ontology", "nothing").returncode == 4
+
+
+def test_the_command_counts_different_concepts(kg: KgClient, service: Service, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        kg.ingest_text("Tides rise and fall.", ontology="notes", document=name)
+    row = {"concepts": [{"label": "tides"}]}
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(json.dumps({**row, "document": name}) for name in "ab"), encoding="utf-8")
+    done = command(service, str(file), "--ontology", "notes")
+    assert done.returncode == 0, done.stderr
+    assert "notes: 2 rows: 1 different concepts, 2 times in 2 sources" in done.stdout
 
 
 def test_the_command_names_a_line_that_is_wrong(service: Service, tmp_path: Path) -> None:

@@ -117,13 +117,11 @@ class MemoryLibrary:
                     return SourceContext(source_id=source_id, window_size=window, sources=around)
         raise NotFound(f"there is no source {source_id!r}; its document may have changed since you saw it")
 
-    def concepts(self, query_text: str, limit: int) -> ConceptHits:
-        """See `Library`: a concept for each paragraph that has a word of the question, called as it."""
+    def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
+        """See `Library`: a concept for each paragraph that has a word of the question; "far" fits nothing."""
         found = self.search(SourceSearch(query_text=query_text, limit=limit)).sources
-        hits = [
-            ConceptHit.model_validate({**self._concept(each).model_dump(), "similarity": None, "score": 1.0})
-            for each in found
-        ]
+        within = [each for each in found if ontologies is None or each.ontology in ontologies]
+        hits = [self._concept_hit(each, query_text) for each in within]
         return ConceptHits(query_text=query_text, concepts=hits, degraded=self.degraded)
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
@@ -213,6 +211,11 @@ class MemoryLibrary:
         label = place.full_text.split()[0]
         known = {"concept_id": place.source_id, "ontology": place.ontology, "label": label, "sources": 1}
         return Concept.model_validate({**known, "description": "", "search_terms": []})
+
+    def _concept_hit(self, place: Place, asked: str) -> ConceptHit:
+        concept = self._concept(place)
+        fits = "name" if concept.label == asked else None if asked == "far" else "words"
+        return ConceptHit(**concept.model_dump(), similarity=None, score=1.0, fits=fits)
 
     def _hit(self, place: Place) -> SourceHit:
         """It matched in the paragraph's first half, and its larger part is the whole document."""

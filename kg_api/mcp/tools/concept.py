@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -12,11 +14,23 @@ from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Walk
 from kg_api.mcp.tool import Tool
 from kg_api.models.base import Text
-from kg_api.models.concepts import MAX_PASSAGES, MAX_PHRASE, Concept, ConceptPassage
-from kg_api.models.identity import ID_DIGITS, concept_name
+from kg_api.models.concepts import (
+    MAX_PASSAGES,
+    MAX_PHRASE,
+    ConceptContext,
+    ConceptHit,
+    ConceptPassage,
+    meant,
+    nearest_labels,
+)
+from kg_api.models.identity import ID_DIGITS
 from kg_api.models.search import MAX_WINDOW, Degradation, Place
 
 NAME = "get_concept_context"
+LOOKED_THROUGH = 20
+"""Hits among which one is looked for that fits."""
+MOST_TOLD = 3
+ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 DESCRIPTION = """\
 Read the passages that carry a concept, among their neighbours, in all documents where it stands.
 
@@ -29,6 +43,8 @@ class ConceptArguments(Paged):
 
     concept: Annotated[Text, Field(min_length=1, max_length=MAX_PHRASE)]
     """A concept_id, or a name."""
+    ontologies: Annotated[list[str], Field(min_length=1, max_length=20)] | None = None
+    """Where to look for a name; unset: in all."""
     window: Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)] = 1
     """How many paragraphs before and after."""
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_PASSAGES)] = 10
@@ -61,16 +77,17 @@ class ConceptAnswer(ToolAnswer):
     sources: int
     """How many passages carry it, not only those in this answer."""
     paragraphs: list[ConceptParagraph]
-    """In reading order within each document."""
+    """Those with quotes first, then others that carry it, then their neighbours."""
 
 
 def read(library: Library, arguments: ConceptArguments) -> ConceptAnswer:
     """Read around a concept."""
     walk = Walk(NAME, arguments)
-    concept_id, told = _taken(library, arguments.concept)
-    found = library.concept_context(concept_id, arguments.window, arguments.limit)
+    concept_id, told = _taken(library, arguments.concept, arguments.ontologies)
+    found = _context(library, concept_id, arguments)
     concept = found.concept
     paragraphs = [each for passage in found.passages for each in _paragraphs(passage)]
+    paragraphs.sort(key=_what_proves_first)
     frame = ConceptAnswer(
         concept_id=concept.concept_id,
         label=concept.label,
@@ -86,23 +103,44 @@ def read(library: Library, arguments: ConceptArguments) -> ConceptAnswer:
     return frame
 
 
-def _taken(library: Library, text: str) -> tuple[str, list[Degradation]]:
+def _context(library: Library, concept_id: str, arguments: ConceptArguments) -> ConceptContext:
+    try:
+        return library.concept_context(concept_id, arguments.window, arguments.limit)
+    except NotFound as error:
+        raise NotFound(
+            f"there is no concept {concept_id!r}; it may have been merged, or its documents have changed: "
+            "give its name, or find it with hybrid_search"
+        ) from error
+
+
+def _taken(library: Library, text: str, ontologies: Sequence[str] | None) -> tuple[str, list[Degradation]]:
     """The id of the concept that is meant, and what was taken for a name that is none."""
-    if len(text) == ID_DIGITS and set(text) <= set("0123456789abcdef"):
+    if ID.fullmatch(text):
         return text, []
-    found = library.concepts(text, 1)
-    if not found.concepts:
+    found = library.concepts(text, ontologies, LOOKED_THROUGH)
+    best = meant(found.concepts)
+    if best is None:
         why = "".join(f"; {each.effect}" for each in found.degraded)
-        raise NotFound(f"no concept fits {text!r}{why}; search_sources finds passages by any words")
-    best = found.concepts[0]
-    if _is_called(text, best):
-        return best.concept_id, found.degraded
-    effect = f"no concept is called {text!r}: {best.label!r} was taken, which fits best"
-    return best.concept_id, [*found.degraded, Degradation(part="concepts", effect=effect)]
+        nearest = nearest_labels(found.concepts)
+        raise NotFound(f"no concept fits {text!r}{nearest}{why}; search_sources finds passages by any words")
+    return best.concept_id, [*found.degraded, *_doubts(text, best, found.concepts)]
 
 
-def _is_called(text: str, concept: Concept) -> bool:
-    return concept_name(text) in {concept_name(name) for name in (concept.label, *concept.search_terms)}
+def _doubts(text: str, best: ConceptHit, found: Sequence[ConceptHit]) -> Iterator[Degradation]:
+    if best.fits != "name":
+        effect = f"no concept is called {text!r}: {best.label!r} was taken, which fits best"
+        yield Degradation(part="concepts", effect=effect)
+        return
+    named = [each.ontology for each in found if each.fits == "name" and each.concept_id != best.concept_id]
+    if others := ", ".join(map(repr, list(dict.fromkeys(named))[:MOST_TOLD])):
+        effect = (
+            f"that of {best.ontology!r} was taken; there is another in {others}: say which by `ontologies`"
+        )
+        yield Degradation(part="concepts", effect=effect)
+
+
+def _what_proves_first(paragraph: ConceptParagraph) -> tuple[bool, bool]:
+    return not paragraph.quotes, not paragraph.carries
 
 
 def _paragraphs(passage: ConceptPassage) -> list[ConceptParagraph]:

@@ -42,12 +42,13 @@ def ids(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iterat
     [
         (["search", "the lease", "-n", "2"], ["lease", "notes, 2 sources"]),
         (["show", "lease"], ["“lease”", "jobs [1].md ¶0", "worker holds lease", "lease ends in retry"]),
-        (["show", "what is held by it"], ["No concept is called", "taken:"]),
+        (["show", "a lost lease"], ["No concept is called", "taken: lease"]),
         (["related", "worker", "--hops", "2"], ["worker holds lease", "lease ends in retry", "2 hops"]),
         (["path", "worker", "retry"], ["worker holds lease", "lease ends in retry", "1 way from worker"]),
         (["path", "worker", "retry", "--hops", "1"], ["There is no way from worker to retry within 1 hop"]),
         (["context", "lease", "--window", "0"], [TEXTS[0], TEXTS[2], "lease in 2 sources"]),
         (["neighbourhood", "lease"], ["worker holds lease", "2 concepts around lease, 2 connections"]),
+        (["path", "worker", "worker"], ["both ends are the same concept, 'worker'"]),
         (["list", "notes"], ["3 of 3 concepts", "worker"]),
     ],
 )
@@ -69,6 +70,21 @@ def test_programs_get_the_rest_answer(kg: Kg, ids: dict[str, str]) -> None:
 
 def test_what_is_not_there_ends_with_an_error(kg: Kg, ids: dict[str, str]) -> None:
     assert kg("concept", "show", "0" * 32).returncode == 4
-    assert "no concept fits" in kg("concept", "show", "lease", "-o", "nowhere").stderr
+    nowhere = kg("concept", "show", "lease", "-o", "nowhere").stderr
+    assert "no concept fits" in nowhere
+    assert "no concepts yet" not in nowhere
     assert kg("concept", "path", "lease", "retry", "--hops", "9").returncode == 2
     assert ids
+
+
+@pytest.mark.parametrize("command", ["show", "context", "related", "neighbourhood", "path"])
+def test_what_no_concept_is_called_like_is_not_taken_for_any(
+    kg: Kg, ids: dict[str, str], command: str
+) -> None:
+    other = ["lease"] if command == "path" else []
+    shown = kg("concept", command, "qwertyzxcv", *other)
+    assert (shown.returncode, shown.stdout) == (4, "")
+    said = " ".join(shown.stderr.split())
+    assert "no concept fits 'qwertyzxcv' (nearest: '" in said
+    assert "lease" in said
+    assert len(ids) == len(json.loads(kg("concept", "search", "qwertyzxcv", "--json").stdout)["concepts"])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces import ensure_space
 from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder
+from tests.support.embedding import run_jobs
 from tests.support.running import Service
 
 TEXT = "Marie Curie discovered polonium. Marie Curie received the Nobel Prize in Physics."
@@ -35,8 +37,28 @@ def test_extraction_is_configured_previewed_and_asked_for(kg: Kg, service: Servi
     assert json.loads(started.stdout)["due"] == 1
     status = kg(*admin, "status", "--ontology", "notes")
     assert "1: 0 read, 1 due" in status.stdout
+    assert "concepts follow: 1 sources are still to be read" in status.stderr
     assert "0 sources were set aside" in kg(*admin, "refused", "--ontology", "notes").stderr
     model = kg(*admin, "config", "--ontology", "notes", "--extractor", "llm")
     assert model.returncode == 2
     assert "KG_LLM__MODEL" in model.stderr
     assert kg(*admin, "status", "--ontology", "nothing").returncode == 4
+
+
+def test_the_service_bounds_the_concepts_of_a_source(kg: Kg) -> None:
+    done = kg("admin", "concepts", "config", "--ontology", "notes", "--per-source", "51")
+    assert (done.returncode, "less than or equal to 50" in done.stderr) == (2, True), done.stderr
+
+
+def test_who_has_waited_is_told_that_concepts_follow(
+    kg: Kg, service: Service, graph: Graph, tmp_path: Path
+) -> None:
+    with KgClient(service.url) as client:
+        client.set_extraction_config("notes", extractor="keyphrase")
+    (tmp_path / "a.md").write_text(TEXT)
+    ingest = ("ingest", str(tmp_path), "--ontology", "notes")
+    assert "concepts follow" not in kg(*ingest).stderr
+    run_jobs(graph)
+    waited = kg(*ingest, "--wait")
+    assert waited.returncode == 0, waited.stderr
+    assert "concepts follow: 1 sources are still to be read (kg admin concepts status" in waited.stderr

@@ -11,30 +11,10 @@ from hypothesis import strategies as st
 
 from kg_api.extract.keyphrase import LONGEST_LABEL, LONGEST_QUOTE, QUOTES, KeyphraseExtractor
 from kg_api.extract.keyphrase_lists import lists
-from kg_api.extract.keyphrase_words import language_of, stop_words
-from kg_api.graph.due import DocumentAbout, SourceText
+from kg_api.extract.keyphrase_words import stop_words
+from kg_api.graph.due import SourceText
 from kg_api.models.extraction import Extraction
-from kg_api.models.identity import content_hash
-
-ABOUT = DocumentAbout("", {})
-
-
-def sources(*texts: str) -> list[SourceText]:
-    found: list[SourceText] = []
-    start = 0
-    for at, text in enumerate(texts):
-        found.append(SourceText(f"s{at}", "d", at, (), start, text, content_hash(text)))
-        start += len(text)
-    return found
-
-
-def extract(document: Sequence[SourceText], per_source: int = 6) -> list[Extraction]:
-    return KeyphraseExtractor(per_source).extract(document, document, ABOUT)
-
-
-def labels(*texts: str, per_source: int = 20) -> list[str]:
-    found = extract(sources(*texts), per_source)
-    return [concept.label for each in found for concept in each.concepts]
+from tests.support.keyphrases import ABOUT, extract, labels, sources
 
 
 def check(document: Sequence[SourceText], found: Sequence[Extraction], per_source: int) -> None:
@@ -213,40 +193,6 @@ def test_a_common_word_counts_only_where_a_document_says_it_again_and_again() ->
     once = "They sold a lantern to him and went away."
     assert labels(once) == []
     assert labels(f"{once} He lit the lantern. She broke the lantern. They hid the lantern.") == ["lantern"]
-
-
-GERMAN = (
-    "Die Grammy-Gewinnerin Lady Gaga führte die Nationalhymne auf, und sie übersetzte in die "
-    "Amerikanische Gebärdensprache, die nicht jeder von uns kann."
-)
-SPANISH = (
-    "El mariscal de campo Peyton Manning se convirtió en el primero de la historia, y el récord estaba en "
-    "las manos de John Elway."
-)
-RUSSIAN = (
-    "Фридрих Вильгельм принял их в своих владениях. Их род вели многие, и в их числе был поэт Теодор "
-    "Фонтен, а не только они."
-)
-
-
-@pytest.mark.parametrize(
-    ("language", "text", "expected"),
-    [
-        ("de", GERMAN, {"Nationalhymne", "Amerikanische Gebärdensprache"}),
-        ("es", SPANISH, {"Peyton Manning", "John Elway"}),
-        ("ru", RUSSIAN, {"Фридрих Вильгельм", "Теодор Фонтен"}),
-    ],
-)
-def test_names_of_other_languages(language: str, text: str, expected: set[str]) -> None:
-    assert language_of(text.split()) == language
-    assert expected <= set(labels(text))
-
-
-def test_scripts_without_spaces() -> None:
-    text = "野马队在超级碗比赛中获胜。超级碗比赛在加州举行。球迷喜欢超级碗比赛。スーパーボウルの試合。"
-    assert {"超级碗比赛", "スーパーボウル"} <= set(labels(text))
-    thai = "เลดีกากาซึ่งชนะรางวัลแกรมมีหกรางวัลและได้เข้าชิงรางวัล LA Galaxy กับ LA Galaxy"
-    assert labels(thai) == ["LA Galaxy"]
 
 
 @pytest.mark.parametrize(

@@ -225,3 +225,43 @@ def test_a_question_keeps_texts_in_its_data() -> None:
     assert "$" not in asked.instruction
     data = json.loads(asked.data)
     assert data["passages"] == [{"id": names(passages)[0], "headings": "Top", "text": evil.full_text}]
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "quotes", "believed"),
+    [
+        ("In the morning it rains on us.", "Alien pyramids", ["the"], False),
+        ("In the morning it rains on us.", "Alien pyramids", ["it rains"], False),
+        ("In the morning it rains on us.", "Weather", ["the morning it rains"], True),
+        ("In the morning it rains on us.", "IT", ["it"], False),
+        ("In the morning it rains on us.", "IT", [], False),
+        ("In the morning it rains on us.", "US", ["us"], False),
+        ("In the morning it rains on us.", "it", [], True),
+        ("The IT of the US is ours.", "IT", ["IT of"], True),
+        ("The IT of the US is ours.", "US", [], True),
+        ("The IT of the US is ours.", "us", [], True),
+        ("An A.I. plays go.", "Artificial intelligence", ["A.I."], True),
+        ("An A.I. plays go.", "go", ["go."], True),
+        ("An A.I. plays go.", "Gold", ["go."], False),
+        ("NATO met.", "nato", [], True),
+        ("It is art.", "Painting", ["It is art."], True),
+        ("机器学习模型训练数据。", "Lernen", ["学习"], False),
+        ("机器学习模型训练数据。", "Lernen", ["机器学习"], True),
+    ],
+)
+def test_a_quote_says_enough_or_names_the_concept(
+    text: str, label: str, quotes: list[str], *, believed: bool
+) -> None:
+    source = SourceText("s", "d", 0, (), 0, text, "h")
+    said = {"concepts": [concept(label, quotes=quotes, search_terms=["A.I."])]}
+    if believed:
+        assert [each.label for each in extraction_of(source, said, 6).concepts] == [label]
+    else:
+        with pytest.raises(Unusable):
+            extraction_of(source, said, 6)
+
+
+def test_a_quote_that_proves_nothing_is_counted_as_left_out() -> None:
+    answer = read(concept(quotes=["the", "Ada Lovelace wrote"]))
+    assert [each.text for each in answer.concepts[0].quotes] == ["Ada Lovelace wrote"]
+    assert answer.unverified == 1

@@ -9,7 +9,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.concept_names import TERMS, Named, Text, all_named, changed_texts, names_of, resolved
+from kg_api.graph.concept_names import (
+    TERMS,
+    Named,
+    Text,
+    all_named,
+    changed_texts,
+    first_texts,
+    names_of,
+    resolved,
+)
 from kg_api.graph.concept_rows import IMPORTED, Difference, Evidence, difference, evidence
 from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
 from kg_api.models.identity import concept_name
@@ -117,8 +126,10 @@ def test_every_name_means_one_concept_whatever_the_order(found: list[Extraction]
     means = resolved("o", found, {})
     assert means.keys() == names_of("o", found).keys()
     assert resolved("o", found[::-1], {}).keys() == means.keys()
-    known = changed_texts("o", found, means, {})
-    assert changed_texts("o", found, means, known) == {}, "what is known already is no change"
+    first = first_texts("o", found, means)
+    said = rows(found, "m").appearances
+    known = changed_texts(first, {}, said)
+    assert changed_texts(first | known, known, said) == {}, "what is known already is no change"
     assert known.keys() == {*means.values()}
 
 

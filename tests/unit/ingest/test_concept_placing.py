@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg_api.extract import quotes
+from kg_api.extract.quotes import Quoted, Searched
 from kg_api.graph.due import SourceText
-from kg_api.ingest.concept_placing import Missing, Placed, place
+from kg_api.ingest.concept_placing import Allowance, Missing, Placed, place
 from kg_api.models.concept_import import ConceptRow
 from kg_api.models.identity import content_hash
 
@@ -94,3 +97,48 @@ def test_every_quote_is_a_span(texts: list[str], label: str) -> None:
         for quote in (quote for concept in each.concepts for quote in concept.quotes):
             assert each.source.full_text[quote.start : quote.end] == quote.text
             assert 0 < len(quote.text) <= 1000
+
+
+LONG = "the tide turns twice on every single day"
+
+
+def test_an_exact_quote_is_found_before_anything_like_it_is_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_: Searched, quote: Quoted) -> None:
+        raise AssertionError(quote.said)
+
+    monkeypatch.setattr(Searched, "alike", refuse)
+    sources = placed(LONG.replace("twice", "twjce"), LONG.upper(), f"So {LONG}.", LONG)
+    assert list(place(row({"label": "x", "quotes": [LONG]}), sources)) == []
+    assert told(sources) == [{}, {}, {"x": [LONG]}, {}]
+    sources = placed("Nothing.", LONG.upper())
+    assert list(place(row({"label": "x", "quotes": [LONG]}), sources)) == []
+    assert told(sources) == [{}, {"x": [LONG.upper()]}]
+
+
+def test_the_likest_passage_counts_where_none_is_exact() -> None:
+    sources = placed(LONG.replace("single day", "singel dai"), LONG.replace("twice", "twjce"))
+    assert list(place(row({"label": "x", "quotes": [LONG]}), sources)) == []
+    assert told(sources) == [{}, {"x": [LONG.replace("twice", "twjce")]}]
+
+
+def test_looking_for_likeness_has_an_end_that_is_told() -> None:
+    sources = placed(*[f"{LONG.replace('twice', 'twjce')} {at}" for at in range(100)])
+    allowance = Allowance(0.008)
+    wanted = [LONG.replace("every", word) for word in ("each", "evry", "overy")]
+    found = list(place(row({"label": "x", "quotes": [*wanted, "no such"]}), sources, allowance))
+    assert found == [
+        *(Missing("x", quote, unsought=True) for quote in wanted[1:]),
+        Missing("x", "no such"),
+    ], "two comparisons with all are too many; what is short is looked for to the letter anyway"
+    assert told(sources)[0] == {"x": [LONG.replace("twice", "twjce")]}
+
+
+def test_each_text_is_folded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    folded: list[str] = []
+    real = quotes._folded
+    monkeypatch.setattr(quotes, "_folded", lambda text, **how: folded.append(text) or real(text, **how))
+    sources = placed("One.", "Two.")
+    list(place(row(*({"label": f"label {n}", "quotes": [f"quote {n}"]} for n in range(9))), sources))
+    assert (folded.count("One."), folded.count("Two.")) == (1, 1)

@@ -26,6 +26,14 @@ def test_without_one_the_variable_is_named(*, given: bool) -> None:
     model.close()
 
 
+def test_all_steps_are_named_at_once() -> None:
+    with pytest.raises(ConfigurationError) as told:
+        LanguageModel(load_settings()).ask(QUESTION)
+    variables = ("KG_LLM__MODEL", "OPENAI_API_KEY", "KG_LLM__BASE_URL")
+    for step in (*variables, "'.[openai]'", "`kg down`", "`kg up`"):
+        assert step in str(told.value)
+
+
 def test_it_is_opened_once_and_closed(server: EmbeddingServer) -> None:
     server.chat = lambda _: "said"
     with contextlib.closing(LanguageModel(llm_settings(server))) as model:

@@ -226,12 +226,14 @@ def test_a_concept_is_read_where_it_stands(server: Server[Any], library: MemoryL
     own = places[1]
     read = answer(call(server, "get_concept_context", concept=own.source_id, window=1, token_budget=9000))
     assert (read["label"], read["concept_id"], read["sources"]) == ("They", own.source_id, 1)
-    assert [each["text"] for each in read["paragraphs"]] == PARAGRAPHS[:3]
-    carrying = read["paragraphs"][1]
+    assert [each["text"] for each in read["paragraphs"]] == [PARAGRAPHS[at] for at in (1, 0, 2)]
+    carrying = read["paragraphs"][0]
     assert carrying["carries"] is True
     assert carrying["quotes"] == [f"{own.source_id}#{own.start}-{own.start + 4}"]
-    assert "carries" not in read["paragraphs"][0]
+    assert "carries" not in read["paragraphs"][1]
     assert read["degraded"] == []
+    few = answer(call(server, "get_concept_context", concept=own.source_id, window=2, token_budget=300))
+    assert few["paragraphs"][0]["text"] == own.full_text, "what proves it has room before its neighbours"
 
 
 def test_a_concept_is_taken_by_its_name_and_what_was_taken_for_a_phrase_is_told(
@@ -244,3 +246,23 @@ def test_a_concept_is_taken_by_its_name_and_what_was_taken_for_a_phrase_is_told(
     assert "'Bees' was taken" in phrase["degraded"][0]["effect"]
     assert "no concept fits 'zebra'" in failure(call(server, "get_concept_context", concept="zebra"))
     assert library
+
+
+def test_a_concept_that_is_not_there_is_told_in_an_agents_words(
+    server: Server[Any], library: MemoryLibrary
+) -> None:
+    library.add("o", "far.txt", ["Lamps are far away."])
+    far = failure(call(server, "get_concept_context", concept="far"))
+    assert "no concept fits 'far' (nearest: 'Lamps'); search_sources" in far
+    gone = failure(call(server, "get_concept_context", concept="0" * 32))
+    assert "there is no concept" in gone
+    assert "hybrid_search" in gone
+    assert "kg " not in far + gone, "an agent has no command line"
+
+
+def test_ontologies_tell_equal_names_apart(server: Server[Any], library: MemoryLibrary) -> None:
+    library.add("another", "they.txt", ["They are others."])
+    either = answer(call(server, "get_concept_context", concept="They"))
+    assert "there is another in 'another': say which by `ontologies`" in either["degraded"][0]["effect"]
+    asked = answer(call(server, "get_concept_context", concept="They", ontologies=["another"]))
+    assert (asked["ontology"], asked["degraded"]) == ("another", [])

@@ -20,6 +20,15 @@ from kg_api.models.identity import concept_name, name_id
         ("Straße", "strasse"),
         ("ＷＩＤＥ", "wide"),
         ("???", "???"),
+        ("P = NP", "p = np"),
+        ("P != NP", "p != np"),
+        ("x > 5", "x > 5"),
+        ("-1", "-1"),
+        ("COVID-19", "covid 19"),
+        ("@property", "@property"),
+        ("$5", "$5"),
+        ("Yahoo!", "yahoo"),
+        ("AT&T", "at t"),
     ],
 )
 def test_a_name_is_what_is_left_without_case_and_punctuation(label: str, name: str) -> None:

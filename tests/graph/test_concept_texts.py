@@ -1,0 +1,186 @@
+"""What is said of a concept: by the sources that carry it now, and by nobody else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import neo4j
+import pytest
+
+from kg_api.graph import concept_texts
+from kg_api.graph.concept_merging import merge_concepts
+from kg_api.graph.concept_names import TERMS
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.graph.library import delete_document
+from kg_api.models.documents import DocumentRecord
+from kg_api.models.identity import concept_id, concept_text_hash
+from tests.support.concepts import check_invariants, extraction, found, picture, quote, write
+from tests.support.cypher import rows
+from tests.support.records import record
+
+TEXTS = ["Bees dance.", "Bees sting.", "Bees fly."]
+
+
+@pytest.fixture
+def bees(graph: Graph) -> DocumentRecord:
+    made = record("bees.md", TEXTS)
+    store_document(graph, made)
+    return made
+
+
+@pytest.fixture
+def more(graph: Graph) -> DocumentRecord:
+    made = record("more.md", ["Bees lie.", "Bees hum."])
+    store_document(graph, made)
+    return made
+
+
+def say(graph: Graph, of: DocumentRecord, paragraph: int, description: str, *terms: str, **more: Any) -> None:
+    """A source says something of the bees."""
+    label, quoted = more.pop("label", "Bees"), more.pop("quoted", True)
+    quotes = (quote(of.sources[paragraph].full_text, "Bees"),) if quoted else ()
+    one = found(label, *quotes, description=description, search_terms=terms, **more)
+    write(graph, extraction(of, paragraph, one))
+
+
+def said(driver: neo4j.Driver) -> tuple[str, str, list[str]]:
+    """Label, description and terms of the one concept; its hash is theirs."""
+    (row,) = rows(driver, "MATCH (c:Concept) RETURN properties(c) AS map")
+    label, description, terms = (row["map"][each] for each in ("label", "description", "search_terms"))
+    assert row["map"]["text_hash"] == concept_text_hash(label, description, terms)
+    return label, description, terms
+
+
+def wanted(driver: neo4j.Driver) -> int:
+    """How many texts were asked to be embedded."""
+    found = rows(driver, "MATCH (j:Job {kind: 'concept_embedding'}) RETURN sum(j.total) AS total")
+    return found[0]["total"]
+
+
+def test_what_a_document_said_goes_with_it(
+    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, more: DocumentRecord
+) -> None:
+    say(graph, more, 0, "Pirates.", "gold", "Reserve")
+    say(graph, bees, 0, "Insects.", "Apis", "gold")
+    assert said(driver) == ("Bees", "Pirates.", ["gold", "Reserve", "Apis"])
+    before = wanted(driver)
+    delete_document(graph, more.document_id)
+    assert said(driver) == ("Bees", "Insects.", ["Apis", "gold"])
+    assert wanted(driver) == before + 1
+    check_invariants(driver)
+
+
+def test_what_nobody_says_any_more_is_not_said(
+    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, more: DocumentRecord
+) -> None:
+    say(graph, bees, 0, "")
+    say(graph, more, 0, "Pirates.", "gold")
+    store_document(graph, record("more.md", ["Nothing."]))
+    assert said(driver) == ("Bees", "", [])
+
+
+def test_a_source_that_is_read_anew_says_what_it_says_now(
+    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
+) -> None:
+    say(graph, bees, 0, "A wrong one.", "junk", "rubbish")
+    say(graph, bees, 0, "Insects.", "Apis", "junk")
+    assert said(driver) == ("Bees", "Insects.", ["Apis", "junk"])
+    before, asked = picture(driver), wanted(driver)
+    say(graph, bees, 0, "Insects.", "Apis", "junk")
+    assert (picture(driver), wanted(driver)) == (before, asked)
+    say(graph, bees, 0, "")
+    assert said(driver) == ("Bees", "", [])
+
+
+def test_the_surest_is_said_whatever_the_order(
+    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, more: DocumentRecord
+) -> None:
+    last = max(bees.sources[:2], key=lambda source: source.source_id).paragraph
+    for paragraph in (last, 1 - last):
+        say(graph, bees, paragraph, f"Number {paragraph}.", f"t{paragraph}", confidence=0.8)
+    say(graph, bees, 2, "Not proven.", "t2", confidence=1.0, quoted=False)
+    say(graph, more, 0, "Gone.", "gone")
+    delete_document(graph, more.document_id)
+    assert said(driver) == ("Bees", f"Number {1 - last}.", [f"t{1 - last}", f"t{last}", "t2"])
+    say(graph, bees, 1 - last, "")
+    assert said(driver) == ("Bees", f"Number {last}.", [f"t{last}", "t2"])
+    say(graph, bees, last, "")
+    assert said(driver) == ("Bees", "Not proven.", ["t2"])
+
+
+def test_so_many_appearances_are_read_and_so_many_terms_kept(
+    graph: Graph,
+    driver: neo4j.Driver,
+    bees: DocumentRecord,
+    more: DocumentRecord,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(concept_texts, "APPEARANCES_READ", 1)
+    say(graph, bees, 0, "", *(f"a{n}" for n in range(30)), confidence=0.9)
+    say(graph, bees, 1, "Insects.", "b", confidence=0.1)
+    say(graph, more, 0, "Gone.", "gone")
+    delete_document(graph, more.document_id)
+    assert said(driver) == ("Bees", "Insects.", [f"a{n}" for n in range(TERMS)])
+
+
+def test_what_was_imported_is_said_until_the_import_goes(
+    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
+) -> None:
+    def bring(description: str, *labels: str) -> None:
+        one = (found(each, description=description) for each in labels)
+        write(graph, extraction(bees, 0, *one), mark="file", imported=True)
+
+    bring("Of a file.", "Bees")
+    say(graph, bees, 0, "Insects.", "Apis")
+    assert said(driver) == ("Bees", "Of a file.", []), "extraction does not touch what was imported"
+    bring("Of a better file.", "Bees")
+    assert said(driver) == ("Bees", "Of a better file.", [])
+    bring("")
+    assert said(driver) == ("Bees", "", [])
+    say(graph, bees, 0, "Insects.", "Apis")
+    assert said(driver) == ("Bees", "Insects.", ["Apis"])
+
+
+def test_merging_takes_along_what_was_said_and_what_it_was_called(
+    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, more: DocumentRecord
+) -> None:
+    say(graph, bees, 0, "Insects.", "Apis")
+    say(graph, bees, 1, "")
+    say(graph, more, 0, "They hum.", "hum", label="Honeybees")
+    say(graph, more, 1, "", label="Honeybees")
+    pair = concept_id("notes", "Bees"), concept_id("notes", "Honeybees")
+    rows(driver, "MATCH (c:Concept {label: 'Bees'}) SET c.created_at = datetime('2020-01-01T00:00:00Z')")
+    assert merge_concepts(graph, pair, lambda _one, _other: True) == pair[0]
+    assert said(driver) == ("Bees", "Insects.", ["Apis", "Honeybees", "hum"])
+    before = picture(driver)
+    say(graph, more, 0, "They hum.", "hum", label="Honeybees")
+    assert picture(driver) == before, "what is found again is what went over"
+    say(graph, bees, 0, "")
+    assert said(driver) == ("Bees", "They hum.", ["Honeybees", "hum"])
+    store_document(graph, record("more.md", ["Bees hum."]))
+    assert said(driver) == ("Bees", "", ["Honeybees"]), "a source calls it so"
+    delete_document(graph, more.document_id)
+    assert said(driver) == ("Bees", "", [])
+    check_invariants(driver)
+
+
+def test_two_that_one_source_carries_say_both_when_they_are_one(
+    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, more: DocumentRecord
+) -> None:
+    text = bees.sources[0].full_text
+    both = extraction(
+        bees,
+        0,
+        found("Bees", quote(text, "Bees"), search_terms=("Apis",)),
+        found("Honeybees", description="Insects.", search_terms=("hum", "Apis")),
+    )
+    write(graph, both)
+    say(graph, more, 0, "Pirates.", "gold")
+    pair = concept_id("notes", "Bees"), concept_id("notes", "Honeybees")
+    assert merge_concepts(graph, pair, lambda _one, _other: True) == pair[0]
+    delete_document(graph, more.document_id)
+    assert said(driver) == ("Bees", "Insects.", ["Apis", "Honeybees", "hum"])
+    before = picture(driver)
+    write(graph, both)
+    assert picture(driver) == before

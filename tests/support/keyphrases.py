@@ -1,0 +1,30 @@
+"""Texts as the keyphrase extractor reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kg_api.extract.keyphrase import KeyphraseExtractor
+from kg_api.graph.due import DocumentAbout, SourceText
+from kg_api.models.extraction import Extraction
+from kg_api.models.identity import content_hash
+
+ABOUT = DocumentAbout("", {})
+
+
+def sources(*texts: str) -> list[SourceText]:
+    found: list[SourceText] = []
+    start = 0
+    for at, text in enumerate(texts):
+        found.append(SourceText(f"s{at}", "d", at, (), start, text, content_hash(text)))
+        start += len(text)
+    return found
+
+
+def extract(document: Sequence[SourceText], per_source: int = 6) -> list[Extraction]:
+    return KeyphraseExtractor(per_source).extract(document, document, ABOUT)
+
+
+def labels(*texts: str, per_source: int = 20) -> list[str]:
+    found = extract(sources(*texts), per_source)
+    return [concept.label for each in found for concept in each.concepts]

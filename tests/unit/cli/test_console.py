@@ -1,0 +1,85 @@
+"""What a stranger's text can do to a terminal: nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rich.markup import escape
+from rich.text import Text
+
+from kg_api.models.answering import Statement
+from kg_api.models.concepts import ConceptList
+from kg_api.models.search import ContextWindow
+from kg_cli import answering, concepts, console, passages
+
+EVIL = "a\x1b]0;owned\x1b\\b\x1b[2Jc\x9b31md\u202ee\u2066f\x7fg\u200fh"
+SAFE = "a�]0;owned�\\b�[2Jc�31md�e�f�g�h"
+BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+COMMANDS = {*map(chr, range(32)), *map(chr, range(0x7F, 0xA0)), *BIDI} - {"\n", "\t"}
+
+
+@pytest.fixture(autouse=True)
+def own_consoles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("COLUMNS", "200")
+    console.stdout.cache_clear()
+    console.stderr.cache_clear()
+    yield
+    console.stdout.cache_clear()
+    console.stderr.cache_clear()
+
+
+def test_every_helper_shows_what_a_terminal_would_obey(capsys: pytest.CaptureFixture[str]) -> None:
+    console.say(f"[bold]said[/] {escape(EVIL)}")
+    console.complain(EVIL)
+    console.print_table([EVIL], [[EVIL], [Text(EVIL, style="bold")]], title=EVIL)
+    with console.waiting_line() as show:
+        show(EVIL)
+    told = capsys.readouterr()
+    assert not COMMANDS & {*told.out, *told.err}
+    assert SAFE in told.err
+    assert told.out.count("a�]0") == 4
+
+
+def test_documents_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    answering.print_statement(Statement(text=EVIL, citations=[]))
+    passages.print_windows(
+        [
+            ContextWindow.model_construct(
+                ontology="o", document=EVIL, heading=[EVIL], start=0, end=1, tokens=1, text=EVIL
+            )
+        ]
+    )
+    one = {"concept_id": "c", "ontology": "o", "label": EVIL, "description": EVIL, "search_terms": [EVIL]}
+    page = {"concepts": [{**one, "sources": 1}], "total": 1, "offset": 0, "limit": 9}
+    concepts.print_concepts(ConceptList.model_validate(page))
+    told = capsys.readouterr().out
+    assert not COMMANDS & {*told}
+    assert told.count("�]0;owned") == 7
+
+
+def test_styles_stay_where_they_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    console.stdout().print(Text.assemble("x\x1b[2J", ("y", "bold"), "z"))
+    assert capsys.readouterr().out == "x�[2J\x1b[1my\x1b[0mz\n"
+
+
+def test_programs_get_texts_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    console.print_json({"text": EVIL})
+    assert json.loads(capsys.readouterr().out) == {"text": EVIL}
+
+
+@given(st.text())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_shown_holds_no_command_and_all_else(text: str) -> None:
+    shown = console.shown(text)
+    assert not COMMANDS & {*shown}
+    kept = [each for each in text.replace("\r\n", "\n") if each not in COMMANDS]
+    assert [each for each in shown if each != "�"] == [each for each in kept if each != "�"]

@@ -1,0 +1,50 @@
+"""What nobody sees of a text."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.extract.reading import clean
+from kg_api.graph.concept_names import cleaned
+from kg_api.models.cleaning import one_line
+
+JOINERS = "\u200c\u200d"
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("Ada\u202e \x00Love\u200blace", "Ada Lovelace"),
+        ("a\x1bb\x85c\u2028d\u2029e", "a b c d e"),
+        ("co\u00adoperate\ufeff", "cooperate"),
+        ("x\U000e0041\U000e007fy\U000e0000", "xy"),
+        ("\ud83dx", "x"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("क\u094d\u200dष", "क\u094d\u200dष"),
+        ("a\u200d", "a"),
+        ("\u200ca 1\u200d2 b\u200c\u200cb", "a 12 bb"),
+        (" two\t\nlines ", "two lines"),
+    ],
+)
+def test_one_line_shows_all_it_says(text: str, seen: str) -> None:
+    assert one_line(text) == seen
+    assert clean(text, 100) == cleaned(text, 100) == seen, "there is one way to clean"
+
+
+def test_no_unseen_character_is_left() -> None:
+    kinds = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    unseen = [each for each in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(each) in kinds]
+    assert one_line("".join([*unseen, *map(chr, range(0xE0000, 0xE0080))])) == ""
+
+
+@given(st.text())
+def test_a_line_is_its_own_line(text: str) -> None:
+    once = one_line(text)
+    assert one_line(once) == once
+    assert not any(unicodedata.category(each) in {"Cc", "Cs", "Zl", "Zp"} for each in once)
+    assert all(each in JOINERS for each in once if unicodedata.category(each) == "Cf")

@@ -1,0 +1,34 @@
+"""A language model that failed is left alone; each search gets an error of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from kg_api.errors import BudgetSpent, ConfigurationError, KgError, LlmUnavailable
+from kg_api.llm.prompts import Question
+from kg_api.models.search import SourceSearch
+from kg_api.search.hyde import Hyde
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [LlmUnavailable("down", retry_after_seconds=60), ConfigurationError("no key"), BudgetSpent("spent")],
+)
+def test_an_error_is_raised_anew_each_time(fault: KgError) -> None:
+    asked: list[Question] = []
+
+    def fail(question: Question) -> str:
+        asked.append(question)
+        raise fault
+
+    hyde = Hyde(fail)
+    again: list[KgError] = []
+    for _ in range(4):
+        with pytest.raises(type(fault)) as raised:
+            hyde._imagined("why", 1)
+        again.append(raised.value)
+    assert len(asked) == 1
+    assert len({id(each) for each in again}) == 4, "none is shared by threads"
+    assert {(type(each), str(each)) for each in again} == {(type(fault), str(fault))}
+    told = hyde.imagine(SourceSearch(query_text="why", hyde=1)).degraded
+    assert str(fault) in told[0].effect
