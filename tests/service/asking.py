@@ -86,5 +86,5 @@ def unharmed(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> Generato
     answer = search(http, CANARY)
     assert texts(answer)[0] == CANARY
     assert answer["degraded"] == []
-    assert answer["sources"][0]["ranks"] == {"vector": 1, "text": 1}
+    assert answer["sources"][0]["ranks"] == {"vector": 1, "text": 1, "concepts": None}
     assert nodes(driver) == before

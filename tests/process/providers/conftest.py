@@ -35,7 +35,8 @@ def empty_graph(graph: Graph, driver: neo4j.Driver) -> Graph:
 def empty(driver: neo4j.Driver) -> None:
     """Empty the database; the first space's index, that other tests share, goes too."""
     wipe(driver)
-    rows(driver, "DROP INDEX passage_embedding IF EXISTS")
+    for name in ("passage_embedding", "concept_embedding"):
+        rows(driver, "DROP INDEX $name IF EXISTS", name=name)
 
 
 @pytest.fixture(autouse=True)
