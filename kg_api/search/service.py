@@ -97,7 +97,9 @@ class SearchService:
 
     def ask(self, request: SourceSearch) -> Asked:
         """Work out what to ask where; see `search`."""
-        known = self._plans.known(request.ontologies or (), fresh=request.documents is not None)
+        by_name = request.documents is not None or request.concepts  # of ontologies, so of a new one too
+        fresh = by_name and (request.ontologies is None or request.documents is not None)
+        known = self._plans.known(request.ontologies or (), fresh=fresh)
         question = self._question(request, known, Stopwatch())
         spaces = {name: standing.answering.space.slug for name, standing in known.standings.items()}
         return Asked(question, spaces, known.new.slug)

@@ -152,3 +152,11 @@ async def asked(service: Service, own: str) -> list[int]:
 
 def test_the_asynchronous_clients_methods(service: Service, ids: dict[str, str]) -> None:
     assert asyncio.run(asked(service, ids["waggle dance"])) == [1, 1, 1, 1, 1, 1, 3]
+
+
+def test_concepts_of_a_new_ontology_are_found_at_once(http: httpx.Client, graph: Graph) -> None:
+    """What the service remembers of the ontologies for a second does not hide one that has just come."""
+    assert http.get("/concepts/search", params={"query_text": "anything"}).json()["concepts"] == []
+    store_concepts(graph, record("new", [HOSTILE], ontology="brand-new"), {0: [HOSTILE]})
+    found: Json = http.get("/concepts/search", params={"query_text": HOSTILE}).json()
+    assert [each["ontology"] for each in found["concepts"]] == ["brand-new"]
