@@ -12,6 +12,7 @@ python3 tasks.py lock               write requirements/*.txt anew from pyproject
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 import venv
@@ -22,6 +23,8 @@ ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / "bin"
 QUESTIONS = ("what happens when a worker is killed in the middle of a batch?", "why is Neo4j the only store?")
 OWN_ONTOLOGY = "kg-docs"
+PROCESSES = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile")
+"""Tests wait more than they compute; each process has a Neo4j of its own."""
 
 
 def main(arguments: list[str]) -> int:
@@ -58,13 +61,13 @@ def run(folders: list[str]) -> None:
 def test(arguments: list[str]) -> None:
     """Run all checks and the usual tests."""
     check([])
-    _tool("pytest", *arguments)
+    _tool("pytest", *PROCESSES, *arguments)
 
 
 def full(arguments: list[str]) -> None:
     """Run the full-size suites too."""
     check([])
-    _tool("pytest", "-m", "full or not full", "--timeout", "5400", *arguments)
+    _tool("pytest", *PROCESSES, "-m", "full or not full", "--timeout", "5400", *arguments)
 
 
 def check(_: list[str]) -> None:
