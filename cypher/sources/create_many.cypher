@@ -2,5 +2,5 @@
 MATCH (d:Document {document_id: $document_id})
 UNWIND $rows AS row
 MERGE (s:Source {source_id: row.source_id})
-SET s += row, s.document_id = $document_id, s.ontology = d.ontology, s.document = d.document, s.scope = $scope, s.title = $title
+SET s += row, s.document_id = $document_id, s.ontology = d.ontology, s.document = d.document, s.title = $title
 MERGE (s)-[:PART_OF]->(d)

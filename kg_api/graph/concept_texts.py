@@ -10,7 +10,7 @@ from kg_api.graph.configuration import read_configuration
 from kg_api.graph.database import Row, Transaction
 from kg_api.graph.job_records import CONCEPT_EMBEDDING
 from kg_api.graph.jobs import request_job
-from kg_api.models.identity import scope_of_ontology
+from kg_api.graph.scopes import scope_of_concept
 
 T = TypeVar("T")
 
@@ -37,12 +37,12 @@ def write_texts(tx: Transaction, ontology: str, texts: Mapping[str, Text]) -> No
             "description": text.description,
             "search_terms": list(text.terms),
             "text_hash": text.text_hash,
+            "scope": scope_of_concept(ontology, text.label, text.terms),
         }
         for identity, text in texts.items()
     ]
-    scope = [scope_of_ontology(ontology)]
     for part in portions(rows):
-        tx.run("concepts/write", rows=part, ontology=ontology, scope=scope)
+        tx.run("concepts/write", rows=part, ontology=ontology)
 
 
 def retell(tx: Transaction, ontology: str, concept_ids: Collection[str], known: Mapping[str, Text]) -> int:

@@ -11,8 +11,8 @@ from kg_api.graph.concept_forgetting import forget_apart, forget_evidence
 from kg_api.graph.configuration import Configured, read_configuration
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.jobs import request_job
+from kg_api.graph.scopes import scope_of_source
 from kg_api.models.documents import DocumentRecord, SourceRecord, StoredChange
-from kg_api.models.identity import scope_of_document, scope_of_ontology
 
 T = TypeVar("T")
 
@@ -112,7 +112,7 @@ def _store(tx: Transaction, record: DocumentRecord, before: Row, mark: str) -> S
     stored = read_configuration(tx, record.ontology)
     bereft = _write(tx, record, difference)
     if before["title"] != record.title and difference.kept:
-        tx.run("sources/set_title", document_id=record.document_id, title=record.title)
+        _set_title(tx, record, difference)
     tx.run("documents/describe", document_id=record.document_id, properties=_properties(record, mark))
     due = len(bereft) + _look_again(tx, before, record, difference, stored)
     wanted = due and stored.embed_on_ingest and not stored.paused
@@ -174,21 +174,42 @@ def _source_row(source: SourceRecord) -> Row:
     }
 
 
+def _stored_row(record: DocumentRecord, source: SourceRecord) -> Row:
+    """A source with all that full text finds it by."""
+    return {**_source_row(source), "scope": _scope(record, source)}
+
+
+def _scope(record: DocumentRecord, source: SourceRecord) -> list[str]:
+    texts = (source.full_text, *source.heading, record.title, record.document)
+    return scope_of_source(record.ontology, record.document_id, texts)
+
+
+def _set_title(tx: Transaction, record: DocumentRecord, difference: _Difference) -> None:
+    """Give the new title to the sources that stay; new ones have it."""
+    new = {source.source_id for source in difference.new}
+    kept = sorted((each for each in record.sources if each.source_id not in new), key=_by_id)
+    for sources in _portions(kept):
+        rows = [{"source_id": each.source_id, "scope": _scope(record, each)} for each in sources]
+        tx.run("sources/set_title", rows=rows, title=record.title)
+
+
+def _by_id(source: SourceRecord) -> str:
+    return source.source_id
+
+
 def _write(tx: Transaction, record: DocumentRecord, difference: _Difference) -> set[str]:
     """Write the difference; give the sources that lost a chunk which they shared with one that has gone."""
     bereft: set[str] = set()
-    scope = [scope_of_ontology(record.ontology), scope_of_document(record.document_id)]
     forget_evidence(tx, difference.gone)
     for ids in _portions(difference.gone):
         bereft.update(tx.run("sources/delete_many", ids=ids)[0]["shared"])
     for rows in _portions(sorted(difference.moved, key=lambda source: source.source_id)):
-        tx.run("sources/move_many", rows=[_source_row(row) for row in rows])
+        tx.run("sources/move_many", rows=[_stored_row(record, row) for row in rows])
     for rows in _portions(sorted(difference.new, key=lambda source: source.source_id)):
         tx.run(
             "sources/create_many",
-            rows=[_source_row(row) for row in rows],
+            rows=[_stored_row(record, row) for row in rows],
             document_id=record.document_id,
-            scope=scope,
             title=record.title,
         )
     return bereft.difference(difference.gone)

@@ -3,50 +3,60 @@
 Lucene's own syntax would make errors of `foo/bar`, `AND` and `(`, match all with `*`, and let `title:x` read
 other fields (measured on Neo4j 2026.08.1: HARDENING section 4). A quoted word is one clause, whatever the
 index's analyzer makes of it, so the server's limit of 1,024 clauses is never met.
+
+What that analyzer does not tell apart is indexed beside the text, in the field `scope`, and asked for there
+(kg_api.graph.tokens).
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from kg_api.graph.tokens import EXTENDING, SINGLE, parts, runs
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
 MAX_TERMS = 64
-SCOPES_A_QUERY = 450
-"""64 words, in two forms each, in four fields, and 450 scopes: 962 clauses of the 1,024 that are allowed."""
+SCOPES_A_QUERY = 430
+"""64 words, in two forms in four fields and once in the scope, and 430 scopes: 1,006 of 1,024 clauses."""
 FIELDS = {"full_text": 1.0, "heading": 1.0, "title": 1.0, "document": 0.5}
 """The fields of sources that are searched and their weights."""
 CONCEPT_FIELDS = {"label": 2.0, "search_terms": 1.0, "description": 0.5}
 """Those of concepts: what a concept is called says more than what is said of it."""
+PARTS_WEIGHT = 1.0
+"""Of words that only their parts are found by."""
 
-
-def _extending() -> str:
-    """Marks and format characters: they belong to the character on their left and never end a word."""
-    planes = map(chr, [*range(0x80, 0x20000), *range(0xE0000, 0xE0200)])
-    return "".join(c for c in planes if unicodedata.category(c) in {"Mn", "Mc", "Me", "Cf"} and c != "\u200b")
-
-
-_EXTENDING = re.escape(_extending())
-_SINGLE = "\u3005\u3007\u3041-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""Scripts without spaces, which the index's analyzer takes apart character by character."""
-_WORD = rf"\w[\w{_EXTENDING}]*"
+_WORD = rf"\w[\w{EXTENDING}]*"
 _WORDS = re.compile(rf"{_WORD}(?:['’.]{_WORD})*")
-_PARTS = re.compile(rf"[{_SINGLE}][{_EXTENDING}]*|[^{_SINGLE}]+")
+_PARTS = re.compile(rf"[{SINGLE}][{EXTENDING}]*|[^{SINGLE}]+")
 _RESERVED = re.compile(r'(["\\])')
 
 
 def terms(text: str) -> list[str]:
     """The words of a text, each once whatever its case, in order; empty when there are none.
 
+    What the analyzer may have stored as one word goes before its parts: `title:secret`, `title`, `secret`.
     They keep their case: the analyzer folds it as it did for what is stored, which Python's rules would not.
     """
     composed = unicodedata.normalize("NFC", text)
+    at = sorted([*_joined(composed), *_separate(composed)], key=lambda each: each[0])
     first: dict[str, str] = {}
-    for part in (part for word in _WORDS.findall(composed) for part in _PARTS.findall(word)):
-        first.setdefault(part.lower(), part)
+    for _, word in at:
+        first.setdefault(word.lower(), word)
     return [*first.values()]
+
+
+def _joined(text: str) -> Iterator[tuple[int, str]]:
+    """Words that punctuation joins, which are more than one for a reader."""
+    for found in runs(text):
+        if parts(found[0]) and not _WORDS.fullmatch(found[0]):
+            yield found.start(), found[0]
+
+
+def _separate(text: str) -> Iterator[tuple[int, str]]:
+    for found in _WORDS.finditer(text):
+        yield from ((found.start(), part) for part in _PARTS.findall(found[0]))
 
 
 def lucene_queries(
@@ -72,7 +82,9 @@ def lucene_queries(
 
 def _asked(words: Sequence[str], fields: Mapping[str, float]) -> str:
     forms = " ".join(_quoted(form) for word in words for form in _forms(word))
-    return f"+({' '.join(f'{name}:({forms})^{weight}' for name, weight in fields.items())})"
+    visible = " ".join(_quoted(parts(word)) for word in words)
+    asked = [*((name, forms, weight) for name, weight in fields.items()), ("scope", visible, PARTS_WEIGHT)]
+    return f"+({' '.join(f'{name}:({each})^{weight}' for name, each, weight in asked)})"
 
 
 def _forms(word: str) -> list[str]:

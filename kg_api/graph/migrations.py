@@ -16,6 +16,7 @@ from kg_api import __version__
 from kg_api.errors import SchemaTooNew
 from kg_api.graph.database import Graph, while_schema_changes
 from kg_api.graph.indexes import index_states
+from kg_api.graph.scopes import FILL, fill
 from kg_api.graph.statements import names, statement
 
 log = structlog.get_logger()
@@ -52,6 +53,9 @@ def migrate(graph: Graph) -> list[str]:
 
 def _apply(graph: Graph, name: LiteralString) -> None:
     """Run a statement; one that walks from `$after` on is run until it comes to its end."""
+    if name in FILL:
+        fill(graph, name)
+        return
     text = statement(name)
     if "DROP INDEX" in text:
         _wait_for_indexes(graph)

@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.graph.fulltext import FIELDS, MAX_TERMS, SCOPES_A_QUERY, lucene_queries, terms
+from kg_api.graph.tokens import parts
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
 LUCENE_CLAUSES = 1024
 QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"')
 WITHOUT_WORDS = re.compile(
-    r"\+\((full_text:\( *\)\^1\.0 heading:\( *\)\^1\.0 title:\( *\)\^1\.0 document:\( *\)\^0\.5)\)"
+    r"\+\((full_text:\( *\)\^1\.0 heading:\( *\)\^1\.0 title:\( *\)\^1\.0 document:\( *\)\^0\.5"
+    r" scope:\( *\)\^1\.0)\)"
     r"( \+scope:\([a-z0-9 ]+\)\^0)?"
 )
 
@@ -35,6 +37,11 @@ WITHOUT_WORDS = re.compile(
         ("हिन्दी น้ำ می\u200cخواهم", ["हिन्दी", "น้ำ", "می\u200cخواهم"]),
         ("one\u200btwo", ["one", "two"]),
         ("👩‍👩‍👧 🦊", []),
+        ("title:secret x·y", ["title:secret", "title", "secret", "x·y", "x", "y"]),
+        ("1,000 3;4", ["1,000", "1", "000", "3;4", "3", "4"]),
+        ("12:30 a,b p:1 (x;y)", ["12", "30", "a", "b", "p", "1", "x", "y"]),
+        ("foo.bar:baz", ["foo.bar:baz", "foo.bar", "baz"]),
+        ('צה"ל', ['צה"ל', "צה", "ל"]),
     ],
 )
 def test_words_are_what_a_person_calls_words(text: str, expected: list[str]) -> None:
@@ -52,7 +59,8 @@ def test_composed_and_decomposed_text_have_the_same_words(text: str) -> None:
 
 @given(st.lists(st.from_regex(r"[a-z]{1,9}", fullmatch=True), min_size=1), st.sampled_from(" ,;:!?/()-+\n\t"))
 def test_no_plain_word_is_lost(words: list[str], between: str) -> None:
-    assert terms(between.join(words)) == [*dict.fromkeys(words)]
+    joined = [between.join(words)] if between == ":" and len(words) > 1 else []
+    assert terms(between.join(words)) == [*joined, *dict.fromkeys(words)]
 
 
 @given(st.text(), st.none() | st.just(["one", "two"]), st.none() | st.just(["d"]))
@@ -64,11 +72,12 @@ def test_nothing_of_the_text_stands_outside_of_quotes(
 
 
 @given(st.text())
-def test_each_field_is_asked_for_the_same_words(text: str) -> None:
+def test_each_field_is_asked_for_the_same_words_and_the_scope_for_their_parts(text: str) -> None:
     for query in lucene_queries(terms(text)):
-        words = QUOTED.findall(query)
-        third = len(words) // len(FIELDS)
-        assert words == words[:third] * len(FIELDS)
+        *fields, scope = re.split(r"\)\^[\d.]+ ?", query)[: len(FIELDS) + 1]
+        words = [QUOTED.findall(field) for field in fields]
+        assert words == words[:1] * len(FIELDS)
+        assert QUOTED.findall(scope) == [parts(word) for word in terms(text)[:MAX_TERMS]]
 
 
 def test_a_word_is_looked_for_in_both_of_its_forms() -> None:
@@ -80,7 +89,7 @@ def test_a_word_is_looked_for_in_both_of_its_forms() -> None:
 def test_a_query_never_has_too_many_clauses(words: int, documents: int) -> None:
     queries = lucene_queries([f"é{n}" for n in range(words)], None, [f"{n:032x}" for n in range(documents)])
     for query in queries:
-        assert len(QUOTED.findall(query)) <= MAX_TERMS * 2 * len(FIELDS)
+        assert len(QUOTED.findall(query)) <= MAX_TERMS * (2 * len(FIELDS) + 1)
         assert len(QUOTED.findall(query)) + query.count("kgd") + 10 < LUCENE_CLAUSES
     assert sum(query.count("kgd") for query in queries) == (documents if words else 0)
 

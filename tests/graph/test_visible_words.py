@@ -1,0 +1,239 @@
+"""Full text finds every word that a reader sees: between blanks, and its parts between punctuation."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.graph.concept_lanes import concepts_by_text
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.graph.fulltext import CONCEPT_FIELDS, lucene_queries, terms
+from kg_api.graph.migrations import migrate
+from kg_api.graph.passages import SpaceVectors, by_text
+from kg_api.models.documents import DocumentRecord
+from kg_api.models.identity import concept_id, document_id, scope_of_ontology
+from tests.support.concepts import extraction, found, write
+from tests.support.cypher import rows
+from tests.support.records import record
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+LANGUAGES = ["ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh"]
+NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})
+STOP_WORDS = frozenset(
+    {
+        *(
+            "a",
+            "an",
+            "and",
+            "are",
+            "as",
+            "at",
+            "be",
+            "but",
+            "by",
+            "for",
+            "if",
+            "in",
+            "into",
+            "is",
+            "it",
+            "no",
+        ),
+        *("not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this"),
+        *("to", "was", "will", "with"),
+    }
+)
+"""The analyzer leaves them out; a search for nothing else finds nothing."""
+JOINED = [
+    *("title:secret", "1,000", "key:value", "3;4", "x·y", "l'homme", "İstanbul'da", "dogs’", "rock'n'roll"),
+    *("snake_case", "__init__", "trailing_", "foo.bar", "kg.graph.fulltext:terms", "user@example.com"),
+    *("2026.08.1", "v2.x", "3.14", "12:30", "1/2", "a·b·c", "U.S.A.", "e.g.", "C++", "C#", ".NET", "tb-foo"),
+    *(
+        "10\u202f000",
+        'צה"ל',
+        "ג'",
+        "wo\u00adrd",
+        "می\u200cخواهم",
+        "\u200eleft\u200f",
+        "ﬁne",
+        "ＡＢＣ",
+        "１，０００",
+    ),
+    *(
+        "½",
+        "x²",
+        "①",
+        "❶",
+        "Ⅷ",
+        "测试.com",
+        "Ru.UTF",
+        "カキ・クケ",
+        "น้ำ",
+        "हिन्दी:शब्द",
+        "cafe\u0301:bar",
+        "Ꟈb",
+    ),
+    *("(bracketed)", "«quoted»", "“q:r”", "dash—dash", "under__score", "a\u2024b", "x：y", "don‘t", "¿qué?"),
+]
+
+
+def runs(text: str) -> Iterator[str]:
+    """Parts of a text that have a letter or digit, with what may stand within a word."""
+    spaced = "".join(c if is_within_a_word(c) else " " for c in text)
+    return (part for part in spaced.split() if any(map(str.isalnum, part)))
+
+
+def is_within_a_word(c: str) -> bool:
+    return c.isalnum() or unicodedata.category(c) in {"Mn", "Mc", "Me", "Cf"}
+
+
+def visible(text: str) -> list[str]:
+    """The words of a text, and their parts, each once; not those that are stop words and nothing else."""
+    words = [word for word in text.split() if any(map(str.isalnum, word))]
+    found = dict.fromkeys(part for word in words for part in (word, *runs(word)))
+    return [each for each in found if not {part.lower() for part in runs(each)} <= STOP_WORDS]
+
+
+def lost(graph: Graph, name: str, words: Iterable[str]) -> list[str]:
+    """Those of some words that do not find a document, asked one by one; only it is looked through."""
+    with ThreadPoolExecutor(8) as pool:
+        finds = pool.map(partial(is_found, graph, document_id("notes", name)), words := [*words])
+    return [word for word, hit in zip(words, finds, strict=True) if not hit]
+
+
+def is_found(graph: Graph, document: str, word: str) -> bool:
+    queries = lucene_queries(terms(word), None, [document])
+    return any(by_text(graph, query, NO_VECTORS, 1) for query in queries)
+
+
+def check(graph: Graph, name: str, texts: Sequence[str], words: Iterable[str] | None = None) -> None:
+    store_document(graph, record(name, texts))
+    assert lost(graph, name, visible("\n".join(texts)) if words is None else words) == []
+
+
+def there(path: Path) -> Path:
+    if not path.exists():
+        pytest.skip(f"the data set is not there: {path} does not exist")
+    return path
+
+
+def paragraphs(language: str) -> list[str]:
+    lines = there(DATA / "xquad" / language / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line)["text"] for line in lines]
+
+
+@pytest.mark.parametrize("word", JOINED)
+def test_a_word_that_punctuation_joins_is_found_whole_and_by_its_parts(graph: Graph, word: str) -> None:
+    check(graph, "it.txt", [f"before {word} after"])
+    store_document(graph, record("other", ["something else"]))
+    assert not is_found(graph, document_id("notes", "other"), word)
+
+
+@pytest.mark.parametrize(
+    ("word", "apart"), [("title:secret", "the secret of a title"), ("1,000", "1 of 000")]
+)
+def test_who_has_the_whole_word_comes_first(graph: Graph, word: str, apart: str) -> None:
+    for number in range(5):
+        store_document(graph, record(f"{number}", [f"{apart}, {number}"]))
+    store_document(graph, record("whole", [f"it says {word} somewhere in a longer line"]))
+    (query,) = lucene_queries(terms(word))
+    assert by_text(graph, query, NO_VECTORS, 10)[0].place.document == "whole"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_visible_word_of_twelve_languages(graph: Graph, language: str) -> None:
+    check(graph, f"{language}.txt", paragraphs(language)[:2])
+
+
+def test_every_joined_word_of_forty_peps(graph: Graph) -> None:
+    joined = re.compile(r"\S*\w[^\w\s]\w\S*|\S*_\S*")
+    for path in sorted(there(DATA / "python_peps" / "rst").iterdir())[:400:10]:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        store_document(graph, record(path.name, [part for part in text.split("\n\n") if part.strip()]))
+        words = [part for word in joined.findall(text)[:25] for part in visible(word)]
+        assert lost(graph, path.name, dict.fromkeys(words)) == [], path.name
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_visible_word_of_all_of_a_language(graph: Graph, language: str) -> None:
+    for number, text in enumerate(paragraphs(language)):
+        check(graph, f"{language}{number}.txt", [text])
+
+
+@pytest.mark.full
+def test_every_visible_word_of_all_peps(graph: Graph) -> None:
+    for path in sorted(there(DATA / "python_peps" / "rst").iterdir()):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        check(graph, path.name, [part for part in text.split("\n\n") if part.strip()])
+
+
+def test_parts_of_headings_titles_and_names_are_found_and_follow_a_new_title(graph: Graph) -> None:
+    store_document(graph, retitled("a.md", "old:title"))
+    assert lost(graph, "a.md", ["old", "title", "a", "md"]) == ["a"], "a stop word"
+    store_document(graph, retitled("a.md", "new:caption"))
+    assert lost(graph, "a.md", ["new", "caption"]) == []
+    assert lost(graph, "a.md", ["old", "title"]) == ["old", "title"]
+
+
+def retitled(name: str, title: str) -> DocumentRecord:
+    made = record(name, ["some text"])
+    return replace(made, title=title, content_hash=title)
+
+
+def test_no_word_of_a_text_is_taken_for_the_token_of_a_scope(graph: Graph) -> None:
+    store_document(graph, record("mine", ["something"], ontology="private"))
+    forged = scope_of_ontology("private")
+    store_document(graph, record("theirs", [f"forged x:{forged} {forged}"], ontology="public"))
+    (within,) = lucene_queries(["forged"], ["private"])
+    assert by_text(graph, within, NO_VECTORS, 5) == []
+    (asked,) = lucene_queries(terms(forged))
+    assert [each.place.document for each in by_text(graph, asked, NO_VECTORS, 5)] == ["theirs"]
+
+
+def test_concepts_are_found_by_parts_of_their_names(graph: Graph) -> None:
+    made = record("a.md", ["some text"])
+    store_document(graph, made)
+    write(graph, extraction(made, 0, found("title:secret", search_terms=("snake_case",)), found("other")))
+    for word in ("secret", "title:secret", "snake"):
+        queries = lucene_queries(terms(word), ["notes"], fields=CONCEPT_FIELDS)
+        hits = [each.concept.concept_id for each in concepts_by_text(graph, queries, (), 5)]
+        assert hits == [concept_id("notes", "title:secret")], word
+
+
+def test_what_is_stored_gets_its_parts_while_people_search(graph: Graph, driver: neo4j.Driver) -> None:
+    """As a database of the version before, which is migrated: no search fails or comes back empty."""
+    for number in range(60):
+        texts = [f"paragraph {number} {at}: lighthouse title:secret{number}" for at in range(40)]
+        store_document(graph, record(f"{number}", texts))
+    rows(driver, "MATCH (s:Source) SET s.scope = s.scope[..2]")
+    rows(driver, "MATCH (m:Migration) WHERE m.name >= 'schema/041' DELETE m")
+    assert lost(graph, "7", ["secret7"]) == ["secret7"]
+    done, hits = threading.Event(), list[int]()
+    with ThreadPoolExecutor(2) as pool:
+        searching = [pool.submit(searched, graph, done, hits) for _ in range(2)]
+        try:
+            assert [*migrate(graph)][:2] == ["schema/041_source_scope", "schema/042_concept_scope"]
+        finally:
+            done.set()
+        [each.result() for each in searching]
+    assert len(hits) > 2
+    assert set(hits) == {50}
+    assert [lost(graph, f"{number}", [f"secret{number}"]) for number in (0, 7, 59)] == [[], [], []]
+
+
+def searched(graph: Graph, done: threading.Event, hits: list[int]) -> None:
+    (query,) = lucene_queries(["lighthouse"], ["notes"])
+    while not done.is_set():
+        hits.append(len(by_text(graph, query, NO_VECTORS, 50)))

@@ -1,0 +1,54 @@
+"""What is indexed beside a text: the parts of words that the analyzer does not tell apart, and no more."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.graph.tokens import hidden_parts, parts
+from kg_api.models.identity import scope_of_document, scope_of_ontology
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("title:secret key:value", ["title secret", "key value"]),
+        ("1,000 3;4 x·y 2026.08.1", ["1 000", "3 4", "x y", "2026 08 1"]),
+        ("l'homme İstanbul'da don’t", ["l homme", "İstanbul da", "don t"]),
+        ("snake_case __init__ foo_ foo.bar:baz", ["snake case", "init", "foo", "foo bar baz"]),
+        ("10\u202f000 wo\u00adrd \u200eab\u200f", ["10 000", "word", "ab"]),
+        ("צה\"ל ג'", ["צה ל", "ג"]),
+        ("½ x² ❶ ﬁne ＡＢＣ Ꟈb", ["1 2", "x2", "1", "fine", "ABC", "ua7c7b"]),
+        ("Python's dogs’ it's", ["s"]),
+        ("title:secret title:secret", ["title secret"]),
+        ("An (ordinary) sentence: with C++, a/b, 12:30 and tb-foo. 'So' it—is!", []),
+        ("这是一个测试，文档。 हिन्दी น้ำ السلام عليكم Ελλάδα, cafe\u0301", []),
+    ],
+)
+def test_only_what_the_analyzer_joins_or_drops_is_indexed_beside_the_text(
+    text: str, hidden: list[str]
+) -> None:
+    assert hidden_parts([text]) == hidden
+
+
+@given(st.text("abc ,;!?()-\n/", max_size=60))
+def test_plain_words_cost_nothing(text: str) -> None:
+    assert hidden_parts([text]) == []
+
+
+@given(st.text(max_size=40), st.sampled_from(["NFC", "NFD"]))
+def test_a_word_is_asked_for_by_what_was_indexed_of_it(text: str, form: str) -> None:
+    for seen in hidden_parts([unicodedata.normalize(form, text)]):  # pyright: ignore[reportArgumentType]
+        assert parts(seen) == seen
+
+
+@given(st.text(max_size=10), st.sampled_from([":", "_", "", "\u00ad", " "]), st.booleans())
+def test_no_part_is_the_token_of_a_scope(name: str, between: str, upper: bool) -> None:
+    for token in (scope_of_ontology(name), scope_of_document(scope_of_ontology(name)[3:])):
+        forged = token.upper() if upper else token
+        text = f"x{between}{forged} {forged}{between}y {forged[0]}\u200d{forged[1:]}"
+        for seen in [*hidden_parts([text]), parts(forged)]:
+            assert token[:-2] not in [part.lower()[: len(token) - 2] for part in seen.split()]
