@@ -56,9 +56,9 @@ class FolderAccess:
         roots = ", ".join(map(str, self.roots)) or "it is not set, so there are none"
         return (
             f"{path}{leads} lies outside of the folders that may be followed (KG_SYNC__ROOTS: {roots}). "
-            "Set that for service and worker; or, for a folder of your own, run `kg folders add` on the machine "
-            "of the service with its KG_HOME (if it is registered already: `kg folders remove` first, which "
-            "keeps its documents)"
+            "Set that for service and worker; or, for a folder of your own, run `kg folders add` on the "
+            "machine of the service with its KG_HOME (one that is registered already: `kg folders remove` "
+            "first, which keeps its documents)"
         )
 
 

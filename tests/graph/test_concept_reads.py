@@ -107,12 +107,30 @@ def test_a_words_in_the_description_alone_does_not_make_it_fit(kg: Kg, ids: dict
     assert ids
 
 
-@pytest.mark.parametrize(("similarity", "fits"), [(0.52, "meaning"), (0.51, None), (None, None)])
-def test_meaning_fits_from_the_middle_of_the_contrast(
+@pytest.mark.parametrize(("similarity", "fits"), [(0.70, "meaning"), (0.68, None), (None, None)])
+def test_meaning_fits_from_half_way_to_equal_where_concepts_are_not_measured(
     kg: Kg, similarity: float | None, fits: str | None
 ) -> None:
+    """A5: the middle of related and unrelated passages, 0.52 here, is where any label is."""
     space = replace(kg.spaces.get().space, contrast=None)
     meaning = Meaning(space, small_embedder().embed_query("a"), ["notes"])
+    assert _fits(kg, meaning, similarity) == fits
+    near = replace(meaning, space=replace(space, contrast=Contrast(related=1, unrelated=0.9)))
+    assert _fits(kg, near, similarity) is None
+
+
+@pytest.mark.parametrize(("similarity", "fits"), [(0.45, "meaning"), (0.44, None)])
+def test_where_concepts_are_measured_they_say_what_is_near(
+    kg: Kg, similarity: float, fits: str | None
+) -> None:
+    space = replace(kg.spaces.get().space, labels=Contrast(related=1.0, unrelated=0.0))
+    meaning = Meaning(space, small_embedder().embed_query("a"), ["notes"])
+    assert _fits(kg, meaning, similarity) == fits
+    blind = replace(meaning, space=replace(space, labels=Contrast(0.42, 0.41), contrast=None))
+    assert _fits(kg, blind, similarity) is None, "a model that tells nothing apart is not believed"
+
+
+def _fits(kg: Kg, meaning: Meaning, similarity: float | None) -> str | None:
     hit = ConceptHit(
         concept_id="c",
         ontology="notes",
@@ -123,9 +141,23 @@ def test_meaning_fits_from_the_middle_of_the_contrast(
         similarity=similarity,
         score=1,
     )
-    assert [each.fits for each in with_fits(kg.graph, [hit], (), (), [meaning])] == [fits]
-    near = replace(meaning, space=replace(space, contrast=Contrast(related=1, unrelated=0.9)))
-    assert [each.fits for each in with_fits(kg.graph, [hit], (), (), [near])] == [None]
+    (told,) = with_fits(kg.graph, [hit], (), (), [meaning])
+    return told.fits
+
+
+def test_where_nothing_fits_the_answer_says_so_and_names_the_nearest(
+    service: ConceptService, ids: dict[str, str]
+) -> None:
+    """A5: nonsense came back as if it were an answer."""
+    answer = service.search("qwertyzxcv", None, 5)
+    assert {each.fits for each in answer.concepts} == {None}
+    assert [
+        each.effect for each in answer.degraded if "no concept fits 'qwertyzxcv' (nearest:" in each.effect
+    ]
+    with pytest.raises(NotFound, match="nearest"):
+        service.paths("qwertyzxcv", "Thames", None, 2, 1)
+    assert not [each for each in service.search("thames", None, 5).degraded if "fits" in each.effect]
+    assert ids
 
 
 def test_without_a_model_words_find_and_it_is_told(kg: Kg, ids: dict[str, str]) -> None:

@@ -128,9 +128,9 @@ def test_a_folder_that_is_replaced_in_the_middle_removes_nothing(
     """The way of a drive that is unmounted, or mounted, while it is scanned."""
     real = handler.list_folder
 
-    def replaced_after(*given: Any) -> Any:
+    def replaced_after(*given: Any, **more: Any) -> Any:
         (folder / "below" / "two.md").unlink()
-        listing = real(*given)
+        listing = real(*given, **more)
         folder.rename(folder.with_name("away"))
         put(folder, one="# One\n\nFirst.\n")
         return listing
