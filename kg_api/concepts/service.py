@@ -69,9 +69,13 @@ class ConceptService:
             limit,
             populating=self._indexes.populating(WORDS_INDEX, *names),
         )
-        unfit = none_fits(query_text, found.concepts)
-        degraded = [*asked.degraded, *unfit, *found.degraded, *self._under_way(asked.ontologies)]
-        return ConceptHits(query_text=query_text, concepts=found.concepts, degraded=degraded)
+        degraded = [*asked.degraded, *found.degraded, *self._under_way(asked.ontologies)]
+        return ConceptHits(
+            query_text=query_text,
+            concepts=found.concepts,
+            degraded=degraded,
+            note=none_fits(query_text, found.concepts),
+        )
 
     def details(self, concept_id: str, shown: int = SHOWN) -> ConceptDetails:
         """A concept with quotes that prove it and what it is related to.

@@ -67,13 +67,12 @@ def nearest_labels(hits: Iterable[Concept]) -> str:
     return f" (nearest: {', '.join(labels)})" if labels else ""
 
 
-def none_fits(query_text: str, hits: Sequence[ConceptHit]) -> list[Degradation]:
+def none_fits(query_text: str, hits: Sequence[ConceptHit]) -> str | None:
     """That what was found is only the nearest there is; nothing where one fits, or none was found."""
     if not hits or any(each.fits for each in hits):
-        return []
+        return None
     told = f"{query_text[:MAX_TOLD]!r}{nearest_labels(hits)}"
-    effect = f"no concept fits {told}: those found are only the nearest there are"
-    return [Degradation(part="concepts", effect=effect)]
+    return f"no concept fits {told}: those found are only the nearest there are"
 
 
 class ConceptHits(Answer):
@@ -82,6 +81,8 @@ class ConceptHits(Answer):
     query_text: str
     concepts: list[ConceptHit]
     degraded: list[Degradation]
+    note: str | None = None
+    """That none of them fits, where that is so."""
 
 
 class Evidence(Answer):

@@ -107,7 +107,7 @@ class Folder(Answer):
     ontology: str
     prefix: str
     every_seconds: int
-    right: Literal["roots", "owner"]
+    right: Literal["roots", "owner"] = "roots"
     """Why it may be read: it lies below KG_SYNC__ROOTS, or this home's own user asked for it."""
     created_at: datetime
     next_scan_at: datetime

@@ -34,28 +34,29 @@ class FolderAccess:
         Args:
             path: as it was registered.
             granted: whether this home's own user asked for it.
-            root: where it leads; unset: resolved here, as far as this machine has it.
+            root: where it leads; unset: resolved here, as far as this machine has it, and not said: whoever
+                asks may not know where links of this machine lead.
         """
+        leads = f" (it leads to {root})" if root not in {None, Path(path)} else ""
         root = root or _resolved(Path(path))
-        if hidden := _hidden(Path(path)) or _hidden(root):
-            return f"{path} is hidden ({hidden}), and hidden folders are never followed: take one that is not"
+        if _is_hidden(Path(path)) or _is_hidden(root):
+            return f"{path}{leads} is hidden, and hidden folders are never followed: take one that is not"
         if any(self.is_private(folder) for folder in (root, *root.parents)):
             return f"{path} lies in KG_HOME or KG_CACHE, which are never followed: take another folder"
         if granted and root == Path(path):
             return None
         if any(root.is_relative_to(_resolved(allowed)) for allowed in self.roots):
             return None
-        return self._outside(path, root)
+        return self._outside(path + leads)
 
     def is_private(self, folder: Path) -> bool:
         """Whether a folder is KG_HOME or KG_CACHE, under whatever name it is reached."""
         return any(folder == private or _same(folder, private) for private in self.private)
 
-    def _outside(self, path: str, root: Path) -> str:
-        leads = "" if root == Path(path) else f" (it leads to {root})"
+    def _outside(self, path: str) -> str:
         roots = ", ".join(map(str, self.roots)) or "it is not set, so there are none"
         return (
-            f"{path}{leads} lies outside of the folders that may be followed (KG_SYNC__ROOTS: {roots}). "
+            f"{path} lies outside of the folders that may be followed (KG_SYNC__ROOTS: {roots}). "
             "Set that for service and worker; or, for a folder of your own, run `kg folders add` on the "
             "machine of the service with its KG_HOME (one that is registered already: `kg folders remove` "
             "first, which keeps its documents)"
@@ -69,8 +70,8 @@ def _resolved(path: Path) -> Path:
         return path
 
 
-def _hidden(path: Path) -> str | None:
-    return next((part for part in path.parts if part.startswith(".")), None)
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def _same(folder: Path, other: Path) -> bool:

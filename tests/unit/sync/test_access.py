@@ -78,4 +78,7 @@ def test_a_granted_folder_that_became_a_link_is_another_one(tmp_path: Path) -> N
     (tmp_path / "private").mkdir()
     notes = tmp_path / "notes"
     notes.symlink_to("private")
-    assert "leads to" in (access().objection(str(notes), granted=True) or "")
+    told = access().objection(str(notes), granted=True, root=tmp_path / "private")
+    assert f"it leads to {tmp_path / 'private'}" in (told or ""), "of a worker"
+    asked = access().objection(str(notes), granted=True) or ""
+    assert ("KG_SYNC__ROOTS" in asked, "private" in asked) == (True, False), "links are not told to callers"
