@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NoReturn
 
 import neo4j
 import pytest
 
-from kg_api.concepts.fitting import with_fits
 from kg_api.concepts.search import find_concepts
 from kg_api.concepts.service import ConceptService
 from kg_api.errors import EmbeddingUnavailable, NotFound, Unavailable
 from kg_api.graph.concept_lanes import Meaning
 from kg_api.graph.database import Graph
-from kg_api.models.concepts import APPEARS_WITH, ConceptHit
-from kg_api.models.spaces import Contrast
+from kg_api.models.concepts import APPEARS_WITH
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.concept_graph import LIVES, store_concepts, store_lives
 from tests.support.embedders import small_embedder
@@ -104,59 +101,6 @@ def test_what_fits_is_told_of_each_that_is_found(service: ConceptService, ids: d
 def test_a_words_in_the_description_alone_does_not_make_it_fit(kg: Kg, ids: dict[str, str]) -> None:
     found = find_concepts(kg.graph, "mechanical", [], ["notes"], 5)
     assert [(each.label, each.fits) for each in found.concepts] == [("Analytical Engine", None)]
-    assert ids
-
-
-@pytest.mark.parametrize(("similarity", "fits"), [(0.70, "meaning"), (0.68, None), (None, None)])
-def test_meaning_fits_from_half_way_to_equal_where_concepts_are_not_measured(
-    kg: Kg, similarity: float | None, fits: str | None
-) -> None:
-    """A5: the middle of related and unrelated passages, 0.52 here, is where any label is."""
-    space = replace(kg.spaces.get().space, contrast=None)
-    meaning = Meaning(space, small_embedder().embed_query("a"), ["notes"])
-    assert _fits(kg, meaning, similarity) == fits
-    near = replace(meaning, space=replace(space, contrast=Contrast(related=1, unrelated=0.9)))
-    assert _fits(kg, near, similarity) is None
-
-
-@pytest.mark.parametrize(("similarity", "fits"), [(0.45, "meaning"), (0.44, None)])
-def test_where_concepts_are_measured_they_say_what_is_near(
-    kg: Kg, similarity: float, fits: str | None
-) -> None:
-    space = replace(kg.spaces.get().space, labels=Contrast(related=1.0, unrelated=0.0))
-    meaning = Meaning(space, small_embedder().embed_query("a"), ["notes"])
-    assert _fits(kg, meaning, similarity) == fits
-    blind = replace(meaning, space=replace(space, labels=Contrast(0.42, 0.41), contrast=None))
-    assert _fits(kg, blind, similarity) is None, "a model that tells nothing apart is not believed"
-
-
-def _fits(kg: Kg, meaning: Meaning, similarity: float | None) -> str | None:
-    hit = ConceptHit(
-        concept_id="c",
-        ontology="notes",
-        label="l",
-        description="",
-        search_terms=[],
-        sources=1,
-        similarity=similarity,
-        score=1,
-    )
-    (told,) = with_fits(kg.graph, [hit], (), (), [meaning])
-    return told.fits
-
-
-def test_where_nothing_fits_the_answer_says_so_and_names_the_nearest(
-    service: ConceptService, ids: dict[str, str]
-) -> None:
-    """A5: nonsense came back as if it were an answer."""
-    answer = service.search("qwertyzxcv", None, 5)
-    assert {each.fits for each in answer.concepts} == {None}
-    assert [
-        each.effect for each in answer.degraded if "no concept fits 'qwertyzxcv' (nearest:" in each.effect
-    ]
-    with pytest.raises(NotFound, match="nearest"):
-        service.paths("qwertyzxcv", "Thames", None, 2, 1)
-    assert not [each for each in service.search("thames", None, 5).degraded if "fits" in each.effect]
     assert ids
 
 
