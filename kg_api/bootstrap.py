@@ -60,6 +60,7 @@ from kg_api.settings import Settings
 from kg_api.similarity.service import SimilarityService
 from kg_api.spaces.cached import CachedPassages
 from kg_api.spaces.registry import SpaceRegistry, choice_of
+from kg_api.sync.access import FolderAccess
 from kg_api.sync.handler import FolderSync
 from kg_api.sync.service import FolderService
 
@@ -109,7 +110,7 @@ class Container:
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes
             wake = self.extraction_requests.wake
-            handlers.append(FolderSync(self.graph, self.settings.sync.allowed, largest, wake))
+            handlers.append(FolderSync(self.graph, _folder_access(self.settings), largest, wake))
         return handlers
 
     def close(self) -> None:
@@ -195,7 +196,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         spaces=spaces,
         contexts=contexts,
         ingest=IngestService(graph, extraction.wake),
-        folders=FolderService(graph, settings.sync.allowed),
+        folders=FolderService(graph, _folder_access(settings)),
         search=search,
         hybrid=HybridService(graph, search),
         reranker=reranker,
@@ -215,6 +216,12 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
             graph, spaces, price_of=partial(_price, settings), batch_size_of=partial(_batch_size, settings)
         ),
     )
+
+
+def _folder_access(settings: Settings) -> FolderAccess:
+    home = Home(settings.home)
+    private = (home.path, settings.cache.expanduser().absolute())
+    return FolderAccess(settings.sync.allowed, private, home.folder_key)
 
 
 def _open_model(settings: Settings, choice: ModelChoice | None) -> Embedder:

@@ -209,7 +209,8 @@ class SyncSettings(Section):
     )
     roots: str | None = Field(
         default=None,
-        description="Only folders in these may be followed, `:` between them; unset: all that can be read.",
+        description="Folders below these may be followed by whoever reaches the service, `:` between them; "
+        "unset: none but those that `kg folders add` names on the machine and in the home of the service.",
     )
 
     @field_validator("roots")
@@ -222,7 +223,7 @@ class SyncSettings(Section):
 
     @property
     def allowed(self) -> tuple[Path, ...]:
-        """The folders in which others may be followed; none: everywhere."""
+        """The folders in which others may be followed by whoever reaches the service."""
         return tuple(Path(os.path.normpath(root)) for root in (self.roots or "").split(os.pathsep) if root)
 
 

@@ -68,6 +68,8 @@ def taken(client: KgClient, text: str, ontology: str | None) -> str:
 def print_concept_hits(answer: ConceptHits) -> None:
     """Print what was found as a table, and what could not be done."""
     _notes(answer.degraded)
+    if answer.note:
+        console.say(f"[yellow]note:[/] {escape(answer.note)}")
     if not answer.concepts:
         console.say("No concept was found.")
         return

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from kg_api.client import KgClient
+from kg_api.client.connection import is_loopback
 from kg_api.errors import ServiceUnreachable
 from kg_api.managed.home import Home
+from kg_api.models.folders import folder_grant
 from kg_api.settings import load_settings
 
 
@@ -23,3 +27,22 @@ def open_client() -> KgClient:
             "KG_API_URL for a service elsewhere, KG_HOME for another home."
         )
     return KgClient(url, api_key=settings.api_key.get_secret_value() if settings.api_key else None)
+
+
+def grant_to_follow(path: str, ontology: str) -> str | None:
+    """Leave to follow a folder, made with this home's key; None for a service that is not this home's.
+
+    The key itself is never sent.
+    """
+    settings = load_settings()
+    home = Home(settings.home)
+    key = home.folder_key()
+    if key is None or not _is_of_home(settings.api_url or home.api_url() or "", home):
+        return None
+    return folder_grant(key, path, ontology)
+
+
+def _is_of_home(url: str, home: Home) -> bool:
+    """Whether an address is of the service that this home's key belongs to, on this machine."""
+    parts = urlsplit(url)
+    return is_loopback(parts.hostname or "") and (parts.port or 80) == home.service_port()

@@ -50,14 +50,7 @@ class ClientLibrary:
 
     def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         """Find concepts."""
-        wanted = [None] if ontologies is None else [*dict.fromkeys(ontologies)]
-        found = [
-            self._ask(lambda kg, name=name: kg.search_concepts(query_text, ontology=name, limit=limit))
-            for name in wanted
-        ]
-        concepts = sorted((hit for each in found for hit in each.concepts), key=lambda hit: -hit.score)
-        told = [note for each in found for note in each.degraded]
-        return ConceptHits(query_text=query_text, concepts=concepts[:limit], degraded=told)
+        return self._ask(lambda kg: kg.search_concepts(query_text, ontologies=ontologies, limit=limit))
 
     def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
         """Read the sources that carry a concept among their neighbours."""

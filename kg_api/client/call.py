@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
@@ -37,10 +37,13 @@ def path_of(*parts: str) -> str:
 
 def params_of(**params: Any) -> dict[str, Any]:
     """Query parameters; what is no Unicode is replaced and so not found, like any other name."""
-    return {
-        name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-        for name, value in given(params).items()
-    }
+    return {name: _unicode(value) for name, value in given(params).items()}
+
+
+def _unicode(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unicode(each) for each in cast("list[Any]", value)]
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[
         "base_url": url,
         "headers": {"Authorization": f"Bearer {api_key}"} if api_key else {},
         "timeout": timeout_seconds,
-        "trust_env": not _loopback(url.host),
+        "trust_env": not is_loopback(url.host),
     }
 
 
@@ -54,7 +54,8 @@ def shown(url: httpx.URL) -> str:
     return str(url.copy_with(username="", password="", query=None))
 
 
-def _loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine itself."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

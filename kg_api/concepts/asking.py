@@ -48,7 +48,9 @@ def question(text: str, wanted: Sequence[str] | None, known: Known, spaces: Spac
         by_space.setdefault(space.slug, (space, []))[1].append(name)
     for space, ontologies in by_space.values():
         try:
-            vector = spaces.of(space).embed_query(text)
+            opened = spaces.of(space)
+            vector = opened.embed_query(text)
+            opened.calibrate_labels_soon()
         except (*FAULTS, InvalidInput) as error:  # a provider may refuse what is a fine question to full text
             effect = f"the question could not be embedded ({error}): concepts were searched by words only"
             asked.degraded.append(Degradation(part="embedding", effect=effect))

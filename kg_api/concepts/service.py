@@ -31,6 +31,7 @@ from kg_api.models.concepts import (
     ConceptPaths,
     Neighbourhood,
     RelatedConcepts,
+    none_fits,
 )
 from kg_api.models.search import Degradation
 from kg_api.spaces.plans import PlanWatch, read_standing
@@ -69,7 +70,12 @@ class ConceptService:
             populating=self._indexes.populating(WORDS_INDEX, *names),
         )
         degraded = [*asked.degraded, *found.degraded, *self._under_way(asked.ontologies)]
-        return ConceptHits(query_text=query_text, concepts=found.concepts, degraded=degraded)
+        return ConceptHits(
+            query_text=query_text,
+            concepts=found.concepts,
+            degraded=degraded,
+            note=none_fits(query_text, found.concepts),
+        )
 
     def details(self, concept_id: str, shown: int = SHOWN) -> ConceptDetails:
         """A concept with quotes that prove it and what it is related to.

@@ -27,6 +27,8 @@ class ScannedFolder:
     path: str
     ontology: str
     prefix: str
+    grant: str | None
+    """By which its home's own user asked for it."""
     allow_empty: bool
     progress: Tally | None
     """Of a scan that was interrupted."""

@@ -25,17 +25,22 @@ from kg_api.models.folders import (
 DOCUMENTS_A_PORTION = 1000
 
 
-def register(graph: Graph, new: NewFolder) -> str:
+def register(graph: Graph, new: NewFolder, *, grant: str | None = None) -> str:
     """Register a folder and ask for its first scan; give its id.
+
+    Args:
+        graph: where it is registered.
+        new: the folder.
+        grant: kept with it: by this a worker knows that its home's own user asked for it.
 
     Raises:
         Conflict: it, a folder in it, or one that it is in, goes to the same ontology already.
     """
     mark = uuid.uuid4().hex
-    return graph.transaction(lambda tx: _register(tx, new, mark))
+    return graph.transaction(lambda tx: _register(tx, new, mark, grant))
 
 
-def _register(tx: Transaction, new: NewFolder, mark: str) -> str:
+def _register(tx: Transaction, new: NewFolder, mark: str, grant: str | None) -> str:
     """May run twice, when the answer to a commit is lost: then it finds its own mark."""
     identity = folder_id(new.path, new.ontology)
     tx.run("folders/hold_ontology", ontology=new.ontology)
@@ -44,7 +49,7 @@ def _register(tx: Transaction, new: NewFolder, mark: str) -> str:
         return identity
     for other in others:
         _refuse_overlap(new, other["path"])
-    properties = {**new.model_dump(), "registered_by": mark}
+    properties = {**new.model_dump(), "registered_by": mark, "grant": grant}
     tx.run("folders/register", folder_id=identity, properties=properties)
     _use_job(tx, identity, new.ontology, allow_empty=False)
     return identity

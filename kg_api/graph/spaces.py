@@ -46,6 +46,8 @@ class Space:
     slot: str = ""
     contrast: Contrast | None = None
     """What its model's cosines mean; none: not measured yet."""
+    labels: Contrast | None = None
+    """What they mean between a question and a concept; none: too few concepts to tell."""
 
     @property
     def fingerprint(self) -> str:
@@ -171,6 +173,26 @@ def remember_contrast(graph: Graph, space: Space, contrast: Contrast) -> None:
     graph.write("spaces/remember_contrast", slug=space.slug, **asdict(contrast))
 
 
+def remember_labels(graph: Graph, space: Space, contrast: Contrast) -> None:
+    """Keep what the model's cosines of questions and concepts mean, as it was measured last."""
+    graph.write("spaces/remember_labels", slug=space.slug, **asdict(contrast))
+
+
+def sample_of_concepts(
+    graph: Graph, space: Space, limit: int, hours: int
+) -> tuple[list[str], NDArray[np.float32]]:
+    """Labels and vectors of some concepts; none when they were measured less than so many hours ago."""
+    rows = graph.read(
+        "spaces/concept_sample",
+        slug=space.slug,
+        property=space.at("").vector_property,
+        limit=limit,
+        hours=hours,
+    )
+    vectors = np.array([np.asarray(row["vector"], dtype=np.float32) for row in rows], dtype=np.float32)
+    return [row["label"] for row in rows], vectors
+
+
 def index_config(identity: SpaceIdentity) -> dict[str, Any]:
     """The settings of a space's index; all that matters is set explicitly, for the defaults lose recall."""
     return {
@@ -191,8 +213,14 @@ def _space(row: Row) -> Space:
         dropping=bool(row.get("dropping")),
         for_new=bool(row.get("for_new")),
         created_at=row["created_at"],
-        contrast=None if row.get("related") is None else Contrast(row["related"], row["unrelated"]),
+        contrast=_contrast(row, ""),
+        labels=_contrast(row, "labels_"),
     )
+
+
+def _contrast(row: Row, prefix: str) -> Contrast | None:
+    related, unrelated = row.get(f"{prefix}related"), row.get(f"{prefix}unrelated")
+    return None if related is None or unrelated is None else Contrast(related, unrelated)
 
 
 def _check_index(graph: Graph, space: Space, name: str) -> None:

@@ -9,6 +9,7 @@ from kg_api.errors import ConfigurationError
 from kg_api.managed import files
 
 PASSWORD_BYTES = 24
+FOLDER_KEY_BYTES = 32
 
 
 class Home:
@@ -26,6 +27,8 @@ class Home:
         self.state_file = self.run / "state.json"
         self.ports_file = self.run / "ports.json"
         self.password_file = self.path / "neo4j-password"
+        self.folder_key_file = self.path / "folder-key"
+        self.service_file = self.run / "service.json"
 
     def create(self) -> Home:
         """Make the folders, readable by their owner alone.
@@ -77,6 +80,31 @@ class Home:
             )
         files.write_text(self.password_file, secrets.token_hex(PASSWORD_BYTES) + "\n")
         return self.ensure_password()
+
+    def folder_key(self) -> str | None:
+        """Give the key that grants are made with; None before a service ran here, or when it is not ours."""
+        try:
+            text = files.read_text(self.folder_key_file)
+        except OSError:
+            return None
+        return text.strip() if text and text.strip() else None
+
+    def announce_service(self, port: int) -> None:
+        """Let commands on this machine know that the service at this port is of this home.
+
+        Raises:
+            OSError: the home cannot be written.
+        """
+        for folder in (self.path, self.run):
+            files.make_folder(folder)
+        if self.folder_key() is None:
+            files.write_text(self.folder_key_file, secrets.token_hex(FOLDER_KEY_BYTES) + "\n")
+        files.write_json(self.service_file, {"port": port})
+
+    def service_port(self) -> int | None:
+        """Give the port at which this home's service listened last; None when it never ran."""
+        port = files.read_json(self.service_file).get("port")
+        return port if isinstance(port, int) else None
 
     def has_data(self) -> bool:
         """Whether a Neo4j has run here: its system database exists."""

@@ -15,6 +15,7 @@ MAX_RELATED = 200
 MAX_EVIDENCE = 200
 MAX_PASSAGES = 100
 MAX_PATHS = 20
+MAX_ONTOLOGIES = 20
 MAX_PHRASE = 2000
 """Characters of what is looked for."""
 APPEARS_WITH = "appears with"
@@ -35,7 +36,9 @@ class Concept(Answer):
 
 
 Fits = Literal["name", "words", "meaning"]
-"""It is called so; a word of the question is in its names; it is nearer than half way to related texts."""
+"""It is called so; a word of the question is in its names; it is near enough, by the space's own measure."""
+MAX_TOLD = 100
+"""Characters of a question that are repeated."""
 NEAREST = 3
 """So many labels are named where nothing fits."""
 
@@ -64,12 +67,22 @@ def nearest_labels(hits: Iterable[Concept]) -> str:
     return f" (nearest: {', '.join(labels)})" if labels else ""
 
 
+def none_fits(query_text: str, hits: Sequence[ConceptHit]) -> str | None:
+    """That what was found is only the nearest there is; nothing where one fits, or none was found."""
+    if not hits or any(each.fits for each in hits):
+        return None
+    told = f"{query_text[:MAX_TOLD]!r}{nearest_labels(hits)}"
+    return f"no concept fits {told}: those found are only the nearest there are"
+
+
 class ConceptHits(Answer):
     """The answer to a search for concepts."""
 
     query_text: str
     concepts: list[ConceptHit]
     degraded: list[Degradation]
+    note: str | None = None
+    """That none of them fits, where that is so."""
 
 
 class Evidence(Answer):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
 from datetime import datetime
 from pathlib import PurePath
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
@@ -106,6 +107,8 @@ class Folder(Answer):
     ontology: str
     prefix: str
     every_seconds: int
+    right: Literal["roots", "owner"] = "roots"
+    """Why it may be read: it lies below KG_SYNC__ROOTS, or this home's own user asked for it."""
     created_at: datetime
     next_scan_at: datetime
     documents: int
@@ -144,6 +147,15 @@ class FolderRemoved(Answer):
 def folder_id(path: str, ontology: str) -> str:
     """The id of a folder by where it is and where its files go."""
     return digest("folder", ontology, path)
+
+
+def folder_grant(key: str, path: str, ontology: str) -> str:
+    """What only somebody who can read a home's key can make: leave to follow this folder into this ontology.
+
+    It says nothing of the key, and is worth nothing for another folder.
+    """
+    said = f"follow\0{ontology}\0{path}"
+    return hmac.digest(key.encode(), said.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def overlap(path: str, other: str) -> bool:

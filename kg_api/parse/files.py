@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -40,11 +40,26 @@ class Selection:
     problems: list[Problem] = field(default_factory=list[Problem])
 
 
-def select(paths: Iterable[Path], suffixes: Collection[str], prefix: str = "") -> Selection:
+def _nothing(folder: Path) -> bool:  # noqa: ARG001 - no folder is passed over for itself
+    return False
+
+
+def select(
+    paths: Iterable[Path],
+    suffixes: Collection[str],
+    prefix: str = "",
+    passed_over: Callable[[Path], bool] = _nothing,
+) -> Selection:
     """Find the files under some paths: a file as it is, a folder with all below it that can be read.
 
     Hidden files and folders are passed over, and links to folders are not followed. Two files that would have
     the same name are a problem of the second: it would take the place of the first.
+
+    Args:
+        paths: files and folders.
+        suffixes: of the files that are taken from folders.
+        prefix: goes before each document's name.
+        passed_over: whether a folder is left out with all that is below it.
 
     Raises:
         InvalidInput: a path does not exist.
@@ -53,7 +68,7 @@ def select(paths: Iterable[Path], suffixes: Collection[str], prefix: str = "") -
     owners: dict[str, Path] = {}
     for path in paths:
         wanted = suffixes if path.is_dir() else None
-        for found in _below(path, prefix, selection):
+        for found in _below(path, prefix, selection, passed_over):
             if wanted is not None and found.suffix.lower() not in wanted:
                 selection.left_out[shown(found.suffix.lower()) or "no ending"] += 1
                 continue
@@ -67,7 +82,9 @@ def shown(path: str | Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _below(path: Path, prefix: str, selection: Selection) -> Iterator[Path]:
+def _below(
+    path: Path, prefix: str, selection: Selection, passed_over: Callable[[Path], bool]
+) -> Iterator[Path]:
     if not path.exists():
         raise InvalidInput(f"{shown(path)}: no such file or folder")
     if not path.is_dir():
@@ -82,6 +99,10 @@ def _below(path: Path, prefix: str, selection: Selection) -> Iterator[Path]:
 
     for folder, subfolders, files in os.walk(path, onerror=unlisted):
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        private = [name for name in subfolders if passed_over(Path(folder, name))]
+        if private:
+            selection.left_out["folder of kg itself"] += len(private)
+            subfolders[:] = [name for name in subfolders if name not in private]
         links = sum(Path(folder, name).is_symlink() for name in subfolders)
         if links:
             selection.left_out["link to a folder"] += links

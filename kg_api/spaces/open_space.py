@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -19,8 +20,16 @@ from kg_api.errors import (
     KgError,
 )
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import Space, find_space, named, remember_contrast, remember_probe
-from kg_api.spaces.calibration import contrast_of
+from kg_api.graph.spaces import (
+    Space,
+    find_space,
+    named,
+    remember_contrast,
+    remember_labels,
+    remember_probe,
+    sample_of_concepts,
+)
+from kg_api.spaces.calibration import contrast_of, label_contrast_of
 from kg_api.spaces.probe import PROBE_TEXT, check_probe
 
 log = structlog.get_logger()
@@ -29,6 +38,14 @@ LEFT_ALONE_SECONDS = 5.0
 """After a failure questions go to full text at once for so long, instead of waiting for it each time."""
 CHECKED_SECONDS = 300.0
 """How long a model is taken to be the one that it was."""
+LABELS_LOOKED_SECONDS = 60.0
+"""How often at most it is looked whether concepts are to be measured."""
+LABELS_HOURS = 24
+"""After so long they are measured anew: there may be others."""
+LABELS_SAMPLED = 200
+LABELS_ASKED = 32
+LABELS_NEEDED = 50
+"""Of fewer concepts a mean says too little."""
 Fault = EmbeddingUnavailable | EmbeddingFailed | ConfigurationError
 FAULTS = (EmbeddingUnavailable, EmbeddingFailed, ConfigurationError)
 
@@ -46,6 +63,7 @@ class OpenSpace:
         self._embedder: Embedder | None = None
         self._checked_at = time.monotonic() if checked else None
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="probe")
+        self._labels_looked_at = float("-inf")
         self._opening = threading.Lock()
         self._down: tuple[float, Fault] | None = None
 
@@ -88,6 +106,22 @@ class OpenSpace:
             self.space = find_space(self._graph, self.space.slug)
         except KgError as error:  # tried again when the model is checked next
             log.warning("model not calibrated", space=self.space.slug, reason=str(error))
+
+    def calibrate_labels_soon(self) -> None:
+        """Measure what cosines of questions and concepts mean, beside all else, where it is due."""
+        if time.monotonic() - self._labels_looked_at > LABELS_LOOKED_SECONDS:
+            self._labels_looked_at = time.monotonic()
+            with contextlib.suppress(RuntimeError):  # it is being closed
+                self._asking.submit(self._calibrate_labels)
+
+    def _calibrate_labels(self) -> None:
+        try:
+            labels, vectors = sample_of_concepts(self._graph, self.space, LABELS_SAMPLED, LABELS_HOURS)
+            if len(labels) >= LABELS_NEEDED:
+                measured = label_contrast_of(self.embedder(), labels, vectors, LABELS_ASKED)
+                remember_labels(self._graph, self.space, measured)
+        except KgError as error:  # tried again in a minute
+            log.warning("concepts not calibrated", space=self.space.slug, reason=str(error))
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a question; a model that just failed is not asked again for a few seconds.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 
 from kg_api.graph.database import Graph
 from kg_api.graph.folder_scans import FolderGone, folder_of_job
 from kg_api.jobs.run import JobRun
 from kg_api.models.folders import SCAN_KIND
+from kg_api.sync.access import FolderAccess
 from kg_api.sync.listing import list_folder
 from kg_api.sync.scan import Scan
 
@@ -22,7 +22,7 @@ class FolderSync:
     def __init__(
         self,
         graph: Graph,
-        roots: Sequence[Path],
+        access: FolderAccess,
         most_bytes: int,
         wake: Callable[[str], None] | None = None,
     ) -> None:
@@ -30,12 +30,12 @@ class FolderSync:
 
         Args:
             graph: where documents go.
-            roots: folders that a scanned one must lie in; none: it may lie anywhere.
+            access: what may be read.
             most_bytes: the largest file that is taken.
             wake: called with the ontology after a scan.
         """
         self._graph = graph
-        self._roots = roots
+        self._access = access
         self._most_bytes = most_bytes
         self._wake = wake
 
@@ -56,7 +56,8 @@ class FolderSync:
         folder = folder_of_job(self._graph, run.job.job_id)
         if folder is None:
             raise FolderGone
-        listing = list_folder(folder.path, folder.prefix, self._roots)
+        granted = self._access.is_granted(folder.path, folder.ontology, folder.grant)
+        listing = list_folder(folder.path, folder.prefix, self._access, granted=granted)
         done = Scan(self._graph, run, folder, listing, self._most_bytes).run(done)
         if self._wake is not None:
             self._wake(folder.ontology)

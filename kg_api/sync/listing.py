@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import socket
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kg_api.errors import FolderUnusable
 from kg_api.parse.documents import SUFFIXES
 from kg_api.parse.files import FileToIngest, Problem, select
+from kg_api.sync.access import FolderAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Listing:
     """In the order of their names' code points."""
     problems: Sequence[Problem]
     left_out: dict[str, int]
+    is_private: Callable[[Path], bool]
+    """Whether a folder is one of kg's own, which are never read."""
 
     def gone(self, names: Iterable[str]) -> list[str]:
         """Which of these names are of no file that is here, nor of one that cannot be seen."""
@@ -47,6 +50,8 @@ class Listing:
         if not name.startswith(self.prefix):
             return True  # it was followed with another prefix before
         path = self.root / name.removeprefix(self.prefix)
+        if any(self.is_private(folder) for folder in path.parents):
+            return True  # it was followed by a kg that read such folders
         try:
             if path.parent.resolve() != path.parent:
                 return True  # behind a link to a folder, which is not followed
@@ -58,24 +63,22 @@ class Listing:
         return False
 
 
-def list_folder(path: str, prefix: str, roots: Sequence[Path]) -> Listing:
+def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) -> Listing:
     """List a folder.
 
     Args:
         path: where it is.
         prefix: goes before each document's name.
-        roots: folders that it must lie in, links resolved; none: it may lie anywhere.
+        access: what may be read.
+        granted: whether this home's own user asked for the folder.
 
     Raises:
-        FolderUnusable: it is not there, is no folder, cannot be listed, or lies outside of the roots.
+        FolderUnusable: it is not there, is no folder, cannot be listed, or must not be read.
     """
     root, seen = _resolved(path)
-    if roots and not any(root.is_relative_to(allowed.resolve()) for allowed in roots):
-        raise FolderUnusable(
-            f"{path} lies outside of the folders that this worker may read (KG_SYNC__ROOTS); "
-            "nothing was removed"
-        )
-    selection = select([root], SUFFIXES, prefix)
+    if objection := access.objection(path, granted=granted, root=root):
+        raise FolderUnusable(f"{objection}; nothing was removed")
+    selection = select([root], SUFFIXES, prefix, passed_over=access.is_private)
     for problem in selection.problems:
         if problem.path == str(root):
             raise FolderUnusable(f"{path} {problem.reason}; nothing was removed")
@@ -86,6 +89,7 @@ def list_folder(path: str, prefix: str, roots: Sequence[Path]) -> Listing:
         files=sorted(selection.files, key=lambda file: file.document),
         problems=selection.problems,
         left_out=dict(selection.left_out),
+        is_private=access.is_private,
     )
 
 

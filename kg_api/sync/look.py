@@ -45,7 +45,7 @@ class Looking:
         if known and known.taken_by:
             return refused(file.document, name_taken(file.document, known.taken_by))
         try:
-            path = inside(file.path, self.listing.root)
+            path = inside(file.path, self.listing.root, self.listing.is_private)
             remembered = self._remembered(file, known, stamp_of(path.stat()))
             return remembered or self._read(file, known, path)
         except Unsettled:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import stat
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,15 +35,16 @@ class Content:
     file_hash: str
 
 
-def inside(path: Path, root: Path) -> Path:
+def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
     """The file behind a path, links resolved.
 
     Args:
         path: of a file in the folder.
         root: the folder, links resolved.
+        is_private: whether a folder is one of kg's own.
 
     Raises:
-        UnreadableDocument: a link leads out of the folder.
+        UnreadableDocument: a link leads out of the folder, or to what is passed over in it.
         Unsettled: the file has gone.
         OSError: it cannot be reached.
     """
@@ -52,6 +54,9 @@ def inside(path: Path, root: Path) -> Path:
         raise Unsettled from None
     if not resolved.is_relative_to(root):
         raise UnreadableDocument("it is a link that leads out of the folder; such links are not followed")
+    below = resolved.relative_to(root)
+    if any(part.startswith(".") for part in below.parts) or any(map(is_private, resolved.parents)):
+        raise UnreadableDocument("it is a link to what is hidden or kg's own, which is not followed")
     return resolved
 
 

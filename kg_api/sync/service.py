@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 from kg_api.errors import InvalidInput
 from kg_api.graph import folders
 from kg_api.graph.database import Graph
 from kg_api.graph.library import delete_document
 from kg_api.models.folders import Folder, FolderList, FolderRemoved, NewFolder
+from kg_api.sync.access import FolderAccess
 
 
 class FolderService:
     """Says which folders are followed. Workers read them; this never does."""
 
-    def __init__(self, graph: Graph, roots: Sequence[Path]) -> None:
+    def __init__(self, graph: Graph, access: FolderAccess) -> None:
         self._graph = graph
-        self._roots = roots
+        self._access = access
 
-    def add(self, new: NewFolder) -> Folder:
+    def add(self, new: NewFolder, grant: str | None = None) -> Folder:
         """Register a folder and ask for its first scan.
 
+        Args:
+            new: the folder.
+            grant: proof that this home's own user asks for it; what is none is as good as nothing.
+
         Raises:
-            InvalidInput: it lies outside of KG_SYNC__ROOTS.
+            InvalidInput: it lies outside of KG_SYNC__ROOTS and nothing is granted, or is never followed.
             Conflict: it overlaps with one that goes to the same ontology.
         """
-        if self._roots and not any(Path(new.path).is_relative_to(root) for root in self._roots):
-            raise InvalidInput(
-                f"{new.path} lies outside of the folders that this service allows (KG_SYNC__ROOTS): "
-                + ", ".join(map(str, self._roots))
-            )
-        return folders.find_folder(self._graph, folders.register(self._graph, new))
+        granted = self._access.is_granted(new.path, new.ontology, grant)
+        if objection := self._access.objection(new.path, granted=granted):
+            raise InvalidInput(objection)
+        kept = grant if granted else None
+        return folders.find_folder(self._graph, folders.register(self._graph, new, grant=kept))
 
     def all(self) -> FolderList:
         """Give all folders with what became of their last scans."""

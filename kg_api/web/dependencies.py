@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, get_args, get_origin
 
 from fastapi import Depends, Header, Path, Query, Request
 from fastapi.routing import APIRoute
@@ -30,8 +30,16 @@ async def check_parameters(request: Request) -> None:
     if unknown := sorted({name[:100] for name in given} - known):
         told = ", ".join(sorted(known)) or "none"
         raise InvalidInput(f"unknown query parameters: {', '.join(unknown[:10])}; those known here: {told}")
-    if len(given) > len(set(given)):
-        raise InvalidInput(f"a query parameter stands twice: {', '.join(sorted(given)[:10])}")
+    several = {
+        each.alias for each in route.dependant.query_params if _takes_several(each.field_info.annotation)
+    }
+    single = [name for name in given if name not in several]
+    if len(single) > len(set(single)):
+        raise InvalidInput(f"a query parameter stands twice: {', '.join(sorted(single)[:10])}")
+
+
+def _takes_several(annotation: object) -> bool:
+    return get_origin(annotation) is list or any(get_origin(each) is list for each in get_args(annotation))
 
 
 Open = Annotated[Container, Depends(_container)]

@@ -9,6 +9,7 @@ import uvicorn
 
 from kg_api.errors import ConfigurationError, KgError
 from kg_api.logs import configure_logs
+from kg_api.managed.home import Home
 from kg_api.settings import Settings
 from kg_api.web.app import create_app
 from kg_api.web.origin import is_loopback
@@ -35,6 +36,7 @@ def serve(settings: Settings) -> None:
     host, port = settings.api.host, settings.api.port or DEFAULT_PORT
     if not is_loopback(host):
         log.warning("listening beyond this machine, and anyone who reaches it may read and write", host=host)
+    _announce(settings, port)
     server = uvicorn.Server(
         uvicorn.Config(
             create_app(settings, give_up),
@@ -55,6 +57,18 @@ def serve(settings: Settings) -> None:
         ) from None
     if hopeless:
         raise hopeless[0]
+
+
+def _announce(settings: Settings, port: int) -> None:
+    """Without it, folders below KG_SYNC__ROOTS can be followed all the same."""
+    try:
+        Home(settings.home).announce_service(port)
+    except OSError as error:
+        log.warning(
+            "KG_HOME cannot be written: `kg folders add` can name folders below KG_SYNC__ROOTS only",
+            home=str(settings.home),
+            reason=error.strerror,
+        )
 
 
 def _end_on_signals(server: uvicorn.Server) -> None:

@@ -42,17 +42,22 @@ def add(
     """Follow a folder: what is added, changed or removed there is so in the ontology, too.
 
     The worker reads it, so it must run where the folder is. A folder that is not there, or suddenly empty,
-    removes nothing.
+    removes nothing. Hidden folders, and kg's own, are never followed. With a service elsewhere, the folder
+    must lie below its KG_SYNC__ROOTS.
 
     Example: kg folders add ~/notes --ontology notes --every 5m --wait
     """
-    from kg_cli.connect import open_client
+    from kg_cli.connect import grant_to_follow, open_client
     from kg_cli.following import absolute, seconds_of, tell, wait_for_scan
 
     where = absolute(path, elsewhere=elsewhere)
     with open_client() as client:
         folder = client.add_folder(
-            where, ontology=ontology, every_seconds=seconds_of(every), prefix=prefix or None
+            where,
+            ontology=ontology,
+            every_seconds=seconds_of(every),
+            prefix=prefix or None,
+            grant=grant_to_follow(where, ontology),
         )
         if wait:
             folder = wait_for_scan(client, folder)

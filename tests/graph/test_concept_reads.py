@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NoReturn
 
 import neo4j
 import pytest
 
-from kg_api.concepts.fitting import with_fits
 from kg_api.concepts.search import find_concepts
 from kg_api.concepts.service import ConceptService
 from kg_api.errors import EmbeddingUnavailable, NotFound, Unavailable
 from kg_api.graph.concept_lanes import Meaning
 from kg_api.graph.database import Graph
-from kg_api.models.concepts import APPEARS_WITH, ConceptHit
-from kg_api.models.spaces import Contrast
+from kg_api.models.concepts import APPEARS_WITH
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.concept_graph import LIVES, store_concepts, store_lives
 from tests.support.embedders import small_embedder
@@ -105,27 +102,6 @@ def test_a_words_in_the_description_alone_does_not_make_it_fit(kg: Kg, ids: dict
     found = find_concepts(kg.graph, "mechanical", [], ["notes"], 5)
     assert [(each.label, each.fits) for each in found.concepts] == [("Analytical Engine", None)]
     assert ids
-
-
-@pytest.mark.parametrize(("similarity", "fits"), [(0.52, "meaning"), (0.51, None), (None, None)])
-def test_meaning_fits_from_the_middle_of_the_contrast(
-    kg: Kg, similarity: float | None, fits: str | None
-) -> None:
-    space = replace(kg.spaces.get().space, contrast=None)
-    meaning = Meaning(space, small_embedder().embed_query("a"), ["notes"])
-    hit = ConceptHit(
-        concept_id="c",
-        ontology="notes",
-        label="l",
-        description="",
-        search_terms=[],
-        sources=1,
-        similarity=similarity,
-        score=1,
-    )
-    assert [each.fits for each in with_fits(kg.graph, [hit], (), (), [meaning])] == [fits]
-    near = replace(meaning, space=replace(space, contrast=Contrast(related=1, unrelated=0.9)))
-    assert [each.fits for each in with_fits(kg.graph, [hit], (), (), [near])] == [None]
 
 
 def test_without_a_model_words_find_and_it_is_told(kg: Kg, ids: dict[str, str]) -> None:

@@ -18,9 +18,21 @@ from kg_api.models.folders import Folder
 from kg_api.models.identity import document_id
 from kg_api.models.jobs import JobState
 from kg_api.sync import handler, look
+from kg_api.sync.access import FolderAccess
 from kg_api.sync.handler import FolderSync
 from tests.support.records import record
-from tests.support.sync import LARGEST, counts, documents, follow, put, scan, settle, work
+from tests.support.sync import (
+    EVERYWHERE,
+    LARGEST,
+    counts,
+    documents,
+    follow,
+    no_key,
+    put,
+    scan,
+    settle,
+    work,
+)
 
 T = TypeVar("T")
 
@@ -116,9 +128,9 @@ def test_a_folder_that_is_replaced_in_the_middle_removes_nothing(
     """The way of a drive that is unmounted, or mounted, while it is scanned."""
     real = handler.list_folder
 
-    def replaced_after(*given: Any) -> Any:
+    def replaced_after(*given: Any, **more: Any) -> Any:
         (folder / "below" / "two.md").unlink()
-        listing = real(*given)
+        listing = real(*given, **more)
         folder.rename(folder.with_name("away"))
         put(folder, one="# One\n\nFirst.\n")
         return listing
@@ -206,7 +218,7 @@ def test_a_file_that_the_database_cannot_take_is_set_aside_too(graph: Graph, fol
     followed = follow(graph, folder)
     narrow = Narrow.__new__(Narrow)
     narrow.__dict__.update(graph.__dict__)
-    work(narrow, handler=FolderSync(narrow, (), LARGEST))
+    work(narrow, handler=FolderSync(narrow, EVERYWHERE, LARGEST))
     after = find_folder(graph, followed)
     assert after.last_scan is not None
     assert (counts(after), after.last_scan.refusals[0].document) == ({"added": 2, "refused": 1}, "long.md")
@@ -251,8 +263,8 @@ def test_a_worker_reads_only_where_it_may(graph: Graph, folder: Path, tmp_path: 
     allowed.mkdir()
     (allowed / "link").symlink_to(folder, target_is_directory=True)
     followed = follow(graph, allowed / "link")
-    work(graph, roots=[allowed])
+    work(graph, access=FolderAccess([allowed], (), no_key))
     after = find_folder(graph, followed)
     assert "KG_SYNC__ROOTS" in (after.error or "")
     assert documents(graph) == {}
-    assert counts(scan(graph, followed, roots=[tmp_path])) == {"added": 2}
+    assert counts(scan(graph, followed, access=FolderAccess([tmp_path], (), no_key))) == {"added": 2}

@@ -20,7 +20,7 @@ from kg_api.models.identity import document_id
 from kg_api.models.jobs import JobState
 from kg_api.sync.handler import FolderSync
 from kg_api.sync.service import FolderService
-from tests.support.sync import LARGEST, counts, documents, follow, put, scan, work
+from tests.support.sync import EVERYWHERE, LARGEST, counts, documents, follow, put, scan, work
 
 FILES = 12
 
@@ -148,7 +148,7 @@ def test_a_scan_that_is_asked_for_while_one_runs_follows_it(graph: Graph, folder
                 asked.append(request_scan(graph, followed))
             return after
 
-    assert work(graph, handler=Asking(graph, (), LARGEST)) == 1
+    assert work(graph, handler=Asking(graph, EVERYWHERE, LARGEST)) == 1
     after = find_folder(graph, followed)
     assert asked == [after.job_id]
     assert counts(after) == {"added": 1, "unchanged": FILES}
@@ -180,7 +180,7 @@ def interrupting(graph: Graph, at: int, meanwhile: Callable[[], object] = interr
             run.commit = commit  # pyright: ignore[reportAttributeAccessIssue]
             super().run(run)
 
-    return Interrupting(graph, (), LARGEST)
+    return Interrupting(graph, EVERYWHERE, LARGEST)
 
 
 @pytest.mark.parametrize("at", [1, 2, 7, FILES, FILES + 1, FILES + 2])
@@ -215,7 +215,7 @@ def test_only_its_own_documents_are_a_folders_to_delete(graph: Graph, folder: Pa
 
 def test_a_folder_that_is_removed_in_the_middle_gets_nothing_more(graph: Graph, folder: Path) -> None:
     followed = follow(graph, folder)
-    service = FolderService(graph, ())
+    service = FolderService(graph, EVERYWHERE)
 
     def remove() -> None:
         assert service.remove(followed, delete_documents=True).deleted_documents == 5
@@ -233,14 +233,14 @@ def test_a_running_scan_writes_nothing_for_a_folder_that_is_being_removed(graph:
             graph.write("folders/begin_removal", folder_id=followed)
             return super()._scan(run, done)
 
-    assert work(graph, handler=Removing(graph, (), LARGEST)) == 1
+    assert work(graph, handler=Removing(graph, EVERYWHERE, LARGEST)) == 1
     assert documents(graph) == {}
 
 
 def test_removing_keeps_the_documents_and_following_again_goes_on(graph: Graph, folder: Path) -> None:
     followed = follow(graph, folder)
     work(graph)
-    removed = FolderService(graph, ()).remove(followed, delete_documents=False)
+    removed = FolderService(graph, EVERYWHERE).remove(followed, delete_documents=False)
     assert (removed.kept_documents, removed.deleted_documents) == (FILES, 0)
     assert len(documents(graph)) == FILES
     assert follow(graph, folder) == followed
@@ -253,7 +253,7 @@ def test_a_name_is_free_when_the_folder_that_had_it_is_followed_no_more(
 ) -> None:
     followed = follow(graph, folder)
     work(graph)
-    FolderService(graph, ()).remove(followed, delete_documents=False)
+    FolderService(graph, EVERYWHERE).remove(followed, delete_documents=False)
     put(tmp_path / "other", note00="Another.\n")
     other = follow(graph, tmp_path / "other")
     work(graph)
@@ -274,4 +274,4 @@ def test_a_folder_that_is_not_there_is_not_found(graph: Graph) -> None:
     with pytest.raises(NotFound, match="kg folders list"):
         request_scan(graph, "nosuch")
     with pytest.raises(NotFound, match="kg folders list"):
-        FolderService(graph, ()).remove("nosuch", delete_documents=True)
+        FolderService(graph, EVERYWHERE).remove("nosuch", delete_documents=True)

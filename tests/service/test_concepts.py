@@ -10,8 +10,9 @@ import neo4j
 import pytest
 
 from kg_api.client import AsyncKgClient, KgClient
-from kg_api.errors import NotFound
+from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph
+from kg_cli.mcp_library import ClientLibrary
 from tests.service.asking import Json, problem
 from tests.support.concept_graph import embed_concepts, store_concepts
 from tests.support.embedding import run_jobs
@@ -49,6 +50,31 @@ def test_concepts_are_found_and_shown(http: httpx.Client, ids: dict[str, str]) -
     assert place["full_text"][begin : begin + len(quote["quote"])] == quote["quote"] == "Karl von Frisch"
     assert [each["type"] for each in shown["related"]] == ["saw"]
     assert "embedding" not in str(shown)
+
+
+def test_several_ontologies_are_searched_as_one_over_rest_and_by_both_mcps(
+    http: httpx.Client, kg: KgClient, graph: Graph, ids: dict[str, str]
+) -> None:
+    """A10: kg mcp asked once for each ontology and sorted scores of separate searches."""
+    other = record("other.md", ["Bees of the other one."], ontology="other")
+    store_concepts(graph, other, {0: ["Bees", "Bees of the other one"]})
+    third = record("third.md", ["Bees again."], ontology="third")
+    store_concepts(graph, third, {0: ["Bees"]})
+    wanted = ["notes", "other"]
+    both = http.get("/concepts/search", params={"query_text": "bees", "ontologies": wanted}).json()
+    assert {each["ontology"] for each in both["concepts"]} == set(wanted)
+    mixed = {"query_text": "bees", "ontology": "notes", "ontologies": ["other"]}
+    assert http.get("/concepts/search", params=mixed).json()["concepts"] == both["concepts"]
+    library = ClientLibrary(lambda: kg)
+    of_mcp = library.concepts("bees", wanted, 10)
+    assert [each.model_dump(mode="json") for each in of_mcp.concepts] == both["concepts"]
+    everywhere = {each.ontology for each in library.concepts("bees", None, 10).concepts}
+    assert everywhere == {"notes", "other", "third"}
+    with pytest.raises(InvalidInput, match="leave it out"):
+        kg.search_concepts("bees", ontologies=[])
+    twice = "/concepts/search?query_text=bees&ontology=a&ontology=b"
+    assert "twice" in problem(http.get(twice), 422)
+    assert ids
 
 
 def test_the_context_of_a_concept(http: httpx.Client, ids: dict[str, str]) -> None:

@@ -59,6 +59,7 @@ def environment(server: Neo4jServer, **more: str) -> dict[str, str]:
         "KG_EMBEDDING__PROVIDER": "deterministic",
         "KG_RERANK__PROVIDER": "none",
         "KG_CONCEPTS__EXTRACTOR": "none",
+        "KG_SYNC__ROOTS": "/",
         **more,
     }
 
@@ -95,7 +96,8 @@ def serve(server: Neo4jServer, folder: Path, **more: str) -> Service:
     """Start the REST service and wait until it is ready."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    env = environment(server, KG_API__PORT=str(port), **more)
+    home = str(folder / "home")
+    env = environment(server, **{"KG_API__PORT": str(port), "KG_HOME": home, **more})
     running = start(["serve"], env, folder / f"serve-{port}.log")
     service = Service(running.process, running.log, url)
     wait_until(lambda: ready(url), START_SECONDS, lambda: f"not ready: {service.output()}")

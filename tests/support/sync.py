@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from kg_api.graph.database import Graph
@@ -14,9 +13,18 @@ from kg_api.jobs.run import Handler
 from kg_api.jobs.runner import Runner
 from kg_api.models.folders import Folder, FolderScan, NewFolder
 from kg_api.settings import WorkerSettings
+from kg_api.sync.access import FolderAccess
 from kg_api.sync.handler import FolderSync
 
 LARGEST = 100_000
+
+
+def no_key() -> None:
+    """Of a home in which no service ever ran."""
+
+
+EVERYWHERE = FolderAccess((Path("/"),), (), no_key)
+"""The bounds of a test that is about something else."""
 
 
 def put(folder: Path, **files: str) -> None:
@@ -32,16 +40,18 @@ def follow(graph: Graph, path: Path, ontology: str = "notes", prefix: str = "") 
     return register(graph, NewFolder(path=str(path), ontology=ontology, prefix=prefix))
 
 
-def scan(graph: Graph, folder_id: str, *, allow_empty: bool = False, roots: Sequence[Path] = ()) -> Folder:
+def scan(
+    graph: Graph, folder_id: str, *, allow_empty: bool = False, access: FolderAccess = EVERYWHERE
+) -> Folder:
     """Ask for a scan and do it as a worker does; give the folder after it."""
     request_scan(graph, folder_id, allow_empty=allow_empty)
-    work(graph, roots=roots)
+    work(graph, access=access)
     return find_folder(graph, folder_id)
 
 
-def work(graph: Graph, *, roots: Sequence[Path] = (), handler: Handler | None = None) -> int:
+def work(graph: Graph, *, access: FolderAccess = EVERYWHERE, handler: Handler | None = None) -> int:
     """Run the scans that wait; give how many."""
-    handlers = [handler or FolderSync(graph, roots, LARGEST)]
+    handlers = [handler or FolderSync(graph, access, LARGEST)]
     runner = Runner(graph, handlers, WorkerSettings(), worker="test", stopping=threading.Event())
     ran = 0
     while runner.run_one():

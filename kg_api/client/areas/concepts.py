@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kg_api.client.call import Call, params_of, path_of
 from kg_api.client.sending import AsyncSending, Sending
+from kg_api.errors import InvalidInput
 from kg_api.models.concepts import (
     ConceptContext,
     ConceptDetails,
@@ -15,9 +18,21 @@ from kg_api.models.concepts import (
 )
 
 
-def search_concepts(query_text: str, ontology: str | None = None, limit: int = 10) -> Call[ConceptHits]:
-    """Find concepts."""
-    params = params_of(query_text=query_text, ontology=ontology, limit=limit)
+def search_concepts(
+    query_text: str,
+    ontology: str | None = None,
+    limit: int = 10,
+    ontologies: Sequence[str] | None = None,
+) -> Call[ConceptHits]:
+    """Find concepts.
+
+    Raises:
+        InvalidInput: no ontology is left to search in.
+    """
+    several = None if ontologies is None else list(ontologies)
+    if several == []:
+        raise InvalidInput("ontologies is empty: leave it out to search in all")
+    params = params_of(query_text=query_text, ontology=ontology, ontologies=several, limit=limit)
     return Call("GET", "/concepts/search", ConceptHits, params=params)
 
 
@@ -62,10 +77,15 @@ class ConceptMethods(Sending):
     """Methods of the synchronous client."""
 
     def search_concepts(
-        self, query_text: str, *, ontology: str | None = None, limit: int = 10
+        self,
+        query_text: str,
+        *,
+        ontology: str | None = None,
+        ontologies: Sequence[str] | None = None,
+        limit: int = 10,
     ) -> ConceptHits:
-        """Find concepts by meaning, by words and by name."""
-        return self._send(search_concepts(query_text, ontology, limit))
+        """Find concepts by meaning, by words and by name; one without `fits` is only the nearest there is."""
+        return self._send(search_concepts(query_text, ontology, limit, ontologies))
 
     def concept(self, concept_id: str, *, limit: int = 20) -> ConceptDetails:
         """Read a concept with so many of the quotes that prove it, and of what it is related to."""
@@ -100,10 +120,15 @@ class AsyncConceptMethods(AsyncSending):
     """Methods of the asynchronous client."""
 
     async def search_concepts(
-        self, query_text: str, *, ontology: str | None = None, limit: int = 10
+        self,
+        query_text: str,
+        *,
+        ontology: str | None = None,
+        ontologies: Sequence[str] | None = None,
+        limit: int = 10,
     ) -> ConceptHits:
-        """Find concepts by meaning, by words and by name."""
-        return await self._send(search_concepts(query_text, ontology, limit))
+        """Find concepts by meaning, by words and by name; one without `fits` is only the nearest there is."""
+        return await self._send(search_concepts(query_text, ontology, limit, ontologies))
 
     async def concept(self, concept_id: str, *, limit: int = 20) -> ConceptDetails:
         """Read a concept with so many of the quotes that prove it, and of what it is related to."""

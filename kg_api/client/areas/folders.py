@@ -19,10 +19,11 @@ def folder(folder_id: str) -> Call[Folder]:
     return Call("GET", path_of("folders", folder_id), Folder)
 
 
-def add_folder(**new: Any) -> Call[Folder]:
+def add_folder(*, grant: str | None = None, **new: Any) -> Call[Folder]:
     """Follow a folder; `new` are the fields of NewFolder, None for unset."""
     body = valid(NewFolder, given(new)).model_dump(exclude_unset=True)
-    return Call("POST", "/folders", Folder, json=body)
+    headers = {"KG-Folder-Grant": grant} if grant else {}
+    return Call("POST", "/folders", Folder, json=body, headers=headers)
 
 
 def scan_folder(folder_id: str, *, allow_empty: bool) -> Call[Folder]:
@@ -49,10 +50,21 @@ class FoldersMethods(Sending):
         return self._send(folder(folder_id))
 
     def add_folder(
-        self, path: str, *, ontology: str, every_seconds: int | None = None, prefix: str | None = None
+        self,
+        path: str,
+        *,
+        ontology: str,
+        every_seconds: int | None = None,
+        prefix: str | None = None,
+        grant: str | None = None,
     ) -> Folder:
-        """Follow a folder on the worker's machine; its first scan is asked for."""
-        call = add_folder(path=path, ontology=ontology, every_seconds=every_seconds, prefix=prefix)
+        """Follow a folder on the worker's machine; its first scan is asked for.
+
+        It must lie below KG_SYNC__ROOTS; `grant` is what `kg folders add` sends for others.
+        """
+        call = add_folder(
+            grant=grant, path=path, ontology=ontology, every_seconds=every_seconds, prefix=prefix
+        )
         return self._send(call)
 
     def scan_folder(self, folder_id: str, *, allow_empty: bool = False) -> Folder:
@@ -76,10 +88,21 @@ class AsyncFoldersMethods(AsyncSending):
         return await self._send(folder(folder_id))
 
     async def add_folder(
-        self, path: str, *, ontology: str, every_seconds: int | None = None, prefix: str | None = None
+        self,
+        path: str,
+        *,
+        ontology: str,
+        every_seconds: int | None = None,
+        prefix: str | None = None,
+        grant: str | None = None,
     ) -> Folder:
-        """Follow a folder on the worker's machine; its first scan is asked for."""
-        call = add_folder(path=path, ontology=ontology, every_seconds=every_seconds, prefix=prefix)
+        """Follow a folder on the worker's machine; its first scan is asked for.
+
+        It must lie below KG_SYNC__ROOTS; `grant` is what `kg folders add` sends for others.
+        """
+        call = add_folder(
+            grant=grant, path=path, ontology=ontology, every_seconds=every_seconds, prefix=prefix
+        )
         return await self._send(call)
 
     async def scan_folder(self, folder_id: str, *, allow_empty: bool = False) -> Folder:

@@ -15,6 +15,7 @@ from kg_api.mcp.paging import Listing, Paged, Walk
 from kg_api.mcp.tool import Tool
 from kg_api.models.base import Text
 from kg_api.models.concepts import (
+    MAX_ONTOLOGIES,
     MAX_PASSAGES,
     MAX_PHRASE,
     ConceptContext,
@@ -43,7 +44,7 @@ class ConceptArguments(Paged):
 
     concept: Annotated[Text, Field(min_length=1, max_length=MAX_PHRASE)]
     """A concept_id, or a name."""
-    ontologies: Annotated[list[str], Field(min_length=1, max_length=20)] | None = None
+    ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_ONTOLOGIES)] | None = None
     """Where to look for a name; unset: in all."""
     window: Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)] = 1
     """How many paragraphs before and after."""

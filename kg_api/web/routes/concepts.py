@@ -6,9 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from kg_api.models.base import Text
 from kg_api.models.concepts import (
     MAX_EVIDENCE,
     MAX_HOPS,
+    MAX_ONTOLOGIES,
     MAX_PASSAGES,
     MAX_PATHS,
     MAX_RELATED,
@@ -29,6 +31,10 @@ router = APIRouter(tags=["concepts"])
 
 PATH_END = "A concept's id or name, or a phrase for it."
 Steps = Annotated[Hops, Query(description="How many steps away at most.")]
+Ontologies = Annotated[
+    list[Text] | None,
+    Query(min_length=1, max_length=MAX_ONTOLOGIES, description="Only these too; say it once for each."),
+]
 Related = Annotated[int, Query(ge=1, le=MAX_RELATED, description="How many concepts.")]
 
 
@@ -37,10 +43,15 @@ def search_concepts(
     container: Open,
     query_text: Annotated[Phrase, Query(description="In plain words; no query language.")],
     ontology: OntologyFilter = None,
+    ontologies: Ontologies = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many.")] = 10,
 ) -> ConceptHits:
-    """Give the concepts that fit best; `degraded` says what could not be done."""
-    return container.concepts.search(query_text, _only(ontology), limit)
+    """Give the concepts that fit best; `degraded` says what could not be done.
+
+    A hit without `fits` is only the nearest there is. Several ontologies are searched as one.
+    """
+    wanted = [*(_only(ontology) or ()), *(ontologies or ())]
+    return container.concepts.search(query_text, wanted or None, limit)
 
 
 @router.get("/concepts/paths", summary="The shortest ways between two concepts")

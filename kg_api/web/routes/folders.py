@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Query
+from fastapi import APIRouter, Body, Header, Path, Query
 from fastapi.openapi.models import Example
 
 from kg_api.models.base import NodeId
@@ -15,6 +15,15 @@ from kg_api.web.strict_json import StrictRoute
 router = APIRouter(tags=["folders"], route_class=StrictRoute)
 
 FolderId = Annotated[NodeId, Path(description="Id of a folder.")]
+Grant = Annotated[
+    str | None,
+    Header(
+        alias="KG-Folder-Grant",
+        pattern="^[0-9a-f]{64}$",
+        description="Sent by `kg folders add` on the machine and in the home of the service: it can make one "
+        "for a folder that lies outside of KG_SYNC__ROOTS, as nobody else can.",
+    ),
+]
 FOLDERS: dict[str, Example] = {
     "every five minutes": {"value": {"path": "/home/me/notes", "ontology": "notes"}},
     "every hour": {
@@ -34,13 +43,18 @@ def list_folders(container: Open) -> FolderList:
 
 
 @router.post("/folders", status_code=202, summary="Follow a folder")
-def add_folder(container: Open, folder: Annotated[NewFolder, Body(openapi_examples=FOLDERS)]) -> Folder:
+def add_folder(
+    container: Open,
+    folder: Annotated[NewFolder, Body(openapi_examples=FOLDERS)],
+    grant: Grant = None,
+) -> Folder:
     """Register a folder on the worker's machine; its first scan is asked for.
 
     Adds, changes and removals follow it from now on. A folder that goes to the ontology already, lies in one
-    that does, or holds one, is a conflict.
+    that does, or holds one, is a conflict. It must lie below KG_SYNC__ROOTS; hidden folders, KG_HOME and
+    KG_CACHE are never followed.
     """
-    return container.folders.add(folder)
+    return container.folders.add(folder, grant)
 
 
 @router.get("/folders/{folder_id}", summary="One folder")

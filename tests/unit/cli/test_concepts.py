@@ -62,6 +62,13 @@ def test_found_concepts_are_a_table(printed: Printed) -> None:
         assert told in printed()
 
 
+def test_that_no_concept_fits_is_said(printed: Printed) -> None:
+    hit = {**LEASE.model_dump(), "similarity": 0.5, "score": 0.1}
+    found = {"query_text": "q", "concepts": [hit], "degraded": [], "note": "no concept fits [b]q[/b]"}
+    concepts.print_concept_hits(ConceptHits.model_validate(found))
+    assert "no concept fits [b]q[/b]" in printed()
+
+
 def test_nothing_found_is_said(printed: Printed) -> None:
     concepts.print_concept_hits(ConceptHits(query_text="q", concepts=[], degraded=[]))
     assert "No concept was found." in printed()

@@ -14,6 +14,11 @@ from kg_api.sync import reading
 from kg_api.sync.reading import Unsettled, inside, read_settled, stamp_of
 
 
+def nowhere(folder: Path) -> bool:  # noqa: ARG001
+    """No folder is kg's own."""
+    return False
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     file = tmp_path / "a.md"
@@ -73,7 +78,7 @@ def test_a_file_that_has_gone_is_left(file: Path) -> None:
     with pytest.raises(Unsettled):
         read_settled(file, 100)
     with pytest.raises(Unsettled):
-        inside(file, file.parent)
+        inside(file, file.parent, nowhere)
 
 
 def test_a_file_that_is_too_large_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,8 +108,8 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path, target: str) -> Non
     (root / "link.md").symlink_to(target)
     (root / "own.md").symlink_to("a.md")
     with pytest.raises(UnreadableDocument, match="out of the folder"):
-        inside(root / "link.md", root)
-    assert inside(root / "own.md", root) == root / "a.md"
+        inside(root / "link.md", root, nowhere)
+    assert inside(root / "own.md", root, nowhere) == root / "a.md"
 
 
 def test_a_touch_a_rename_and_a_change_are_all_seen(file: Path) -> None:

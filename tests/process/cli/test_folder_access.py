@@ -1,0 +1,155 @@
+"""Folders over REST: below KG_SYNC__ROOTS alone; more only for who can read the home of the service."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.folders import find_folder
+from kg_api.graph.spaces import ensure_space
+from kg_api.models.folders import folder_grant
+from tests.neo4j_server import Neo4jServer
+from tests.process.cli.conftest import Kg
+from tests.support.embedders import small_embedder
+from tests.support.running import Service, environment, serve, started, wait_until
+from tests.support.sync import documents, follow, put
+
+CLOSED = {"KG_SYNC__ROOTS": ""}
+"""As it is by default."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("place")
+
+
+@pytest.fixture(scope="module")
+def closed(server: Neo4jServer, place: Path) -> Iterator[Service]:
+    """A service and a worker of one home, without roots."""
+    service = serve(server, place, **CLOSED)
+    env = environment(server, **CLOSED, KG_HOME=str(place / "home"), KG_WORKER__TICK_SECONDS="1")
+    with started(["worker"], env, place / "worker.log"):
+        yield service
+    assert service.stop() == 0, service.output()
+
+
+@pytest.fixture
+def rest(closed: Service, graph: Graph) -> Iterator[httpx.Client]:
+    ensure_space(graph, small_embedder().identity)
+    with httpx.Client(base_url=closed.url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def own(kg: Kg, closed: Service, place: Path) -> Callable[..., Any]:
+    """`kg` on the machine and with the home of the service."""
+    env = {"KG_API_URL": closed.url, "KG_HOME": str(place / "home")}
+    return lambda *arguments: kg(*arguments, env=env)
+
+
+def refusal(rest: httpx.Client, path: Path, **headers: str) -> str:
+    answer = rest.post("/folders", json={"path": str(path), "ontology": "notes"}, headers=headers)
+    assert answer.status_code == 422, answer.text
+    assert rest.get("/folders").json() == {"folders": []}
+    return answer.json()["detail"]
+
+
+def test_rest_follows_no_folder_unless_a_root_is_set(rest: httpx.Client, place: Path, tmp_path: Path) -> None:
+    """B1: tokens of files that nobody else may read came out by GET /documents."""
+    put(tmp_path, notes__a="1", **{".aws__credentials": "AKIA", "home__.config__token": "secret"})
+    for path in (tmp_path / "notes", tmp_path, Path("/"), Path("/etc")):
+        assert "KG_SYNC__ROOTS" in refusal(rest, path)
+    assert "hidden" in refusal(rest, tmp_path / ".aws")
+    assert "KG_HOME" in refusal(rest, place / "home")
+    assert "KG_SYNC__ROOTS" in refusal(rest, tmp_path / "notes", **{"KG-Folder-Grant": "0" * 64})
+
+
+def test_the_command_line_of_the_same_home_follows_its_users_folder(
+    rest: httpx.Client, own: Kg, place: Path, tmp_path: Path, graph: Graph
+) -> None:
+    put(tmp_path, notes__a="The canary sings.\n", **{"notes__.private__key": "secret"})
+    added = own("folders", "add", str(tmp_path / "notes"), "--ontology", "notes", "--wait", "--json")
+    assert added.returncode == 0, added.stderr
+    assert (json.loads(added.stdout)["right"], list(documents(graph))) == ("owner", ["a.md"])
+    key = place / "home" / "folder-key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    grant = folder_grant(key.read_text().strip(), str(tmp_path / "notes"), "notes")
+    logs = [each.read_text() for each in place.glob("*.log")]
+    for output in (rest.get("/folders").text, *logs):
+        assert key.read_text().strip() not in output
+        assert grant not in output
+
+
+def test_not_even_the_command_line_follows_what_is_hidden_or_kgs_own(
+    rest: httpx.Client, own: Kg, place: Path, tmp_path: Path
+) -> None:
+    put(tmp_path, **{".secret__a": "1"})
+    (tmp_path / "link").symlink_to(".secret", target_is_directory=True)
+    (tmp_path / "kg").symlink_to(place / "home", target_is_directory=True)
+    for path, told in ((".secret", "hidden"), ("link", "hidden"), ("kg", "KG_HOME")):
+        for more in ((), ("--elsewhere",)):
+            added = own("folders", "add", str(tmp_path / path), "--ontology", "notes", *more)
+            assert (added.returncode, told in added.stderr) == (2, True), added.stderr
+    assert rest.get("/folders").json() == {"folders": []}
+
+
+def test_a_folder_that_was_registered_before_says_why_it_is_read_no_more(
+    rest: httpx.Client, own: Kg, tmp_path: Path, graph: Graph
+) -> None:
+    put(tmp_path, notes__a="1")
+    followed = follow(graph, tmp_path / "notes")
+    wait_until(lambda: find_folder(graph, followed).error is not None, 30)
+    listed = " ".join(own("folders", "list").stdout.split())
+    assert all(word in listed for word in ("failed:", "KG_SYNC__ROOTS", "kg folders remove"))
+    assert (documents(graph), rest.get(f"/folders/{followed}").json()["right"]) == ({}, "roots")
+    assert own("folders", "remove", str(tmp_path / "notes")).returncode == 0
+    assert own("folders", "add", str(tmp_path / "notes"), "--ontology", "notes", "--wait").returncode == 0
+    assert list(documents(graph)) == ["a.md"]
+
+
+@pytest.mark.usefixtures("rest")
+def test_a_worker_believes_no_grant_that_its_own_home_did_not_make(
+    own: Kg, tmp_path: Path, graph: Graph, driver: neo4j.Driver
+) -> None:
+    """Who writes to the database alone, or registers at another home, reads no file of this machine."""
+    put(tmp_path, notes__a="1")
+    followed = follow(graph, tmp_path / "notes")
+    driver.execute_query("MATCH (f:Folder) SET f.grant = $grant", grant=folder_grant("guess", "/", "notes"))
+    wait_until(lambda: find_folder(graph, followed).error is not None, 30)
+    assert documents(graph) == {}
+    assert "failed:" in own("folders", "list").stdout
+
+
+def test_nothing_of_the_key_goes_to_a_service_of_another_home(
+    kg: Kg, closed: Service, place: Path, tmp_path: Path
+) -> None:
+    seen = list[dict[str, str]]()
+
+    class Stranger(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            seen.append({name.lower(): value for name, value in self.headers.items()})
+            self.send_response(503)
+            self.end_headers()
+
+        def log_message(self, *_: object, **__: object) -> None:
+            """Say nothing."""
+
+    (tmp_path / "notes").mkdir()
+    with HTTPServer(("127.0.0.1", 0), Stranger) as stranger:
+        Thread(target=stranger.serve_forever, daemon=True).start()
+        env = {"KG_API_URL": f"http://127.0.0.1:{stranger.server_port}", "KG_HOME": str(place / "home")}
+        kg("folders", "add", str(tmp_path / "notes"), "--ontology", "notes", env=env)
+        stranger.shutdown()
+    assert seen
+    assert all("kg-folder-grant" not in headers for headers in seen)
+    assert closed.process.poll() is None
