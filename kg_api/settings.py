@@ -55,6 +55,12 @@ class Neo4jSettings(Section):
     port: int | None = Field(default=None, ge=1, le=65535, description="Bolt port of the managed Neo4j.")
     heap_mb: int | None = Field(default=None, ge=256, description="Heap of the managed Neo4j, MiB.")
     pagecache_mb: int | None = Field(default=None, ge=64, description="Page cache of the managed Neo4j, MiB.")
+    disk_reserve_mb: int = Field(
+        default=64,
+        ge=0,
+        le=1_000_000,
+        description="Nothing is written when the disk of the managed Neo4j has less room than this, MiB.",
+    )
     start_timeout_seconds: Seconds = Field(
         default=300, description="How long a start may take before it counts as failed."
     )

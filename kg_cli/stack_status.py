@@ -10,7 +10,7 @@ from kg_api.client import KgClient
 from kg_api.errors import KgError
 from kg_api.managed import probes, roles, state
 from kg_api.managed.home import Home
-from kg_api.managed.supervisor import RoleStatus
+from kg_api.managed.watch import RoleStatus
 from kg_api.models.queue import QueueStatus
 from kg_api.settings import Settings
 from kg_cli.stack import neo4j_uri

@@ -13,11 +13,13 @@ import filelock
 
 from kg_api import __version__
 from kg_api.errors import Conflict, ManagedProcessError
+from kg_api.logs import configure_logs
 from kg_api.managed import logfiles, probes, processes, roles, state
 from kg_api.managed.home import Home
 from kg_api.managed.roles import OnWait
 from kg_api.managed.state import State
-from kg_api.managed.supervisor import RoleStatus, Supervisor
+from kg_api.managed.supervisor import Supervisor
+from kg_api.managed.watch import RoleStatus
 from kg_api.settings import Settings
 from kg_cli.stack import ALREADY, neo4j_uri
 from kg_cli.stack_roles import stack_roles, supervisor_role
@@ -83,6 +85,7 @@ def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, t
 
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
+    configure_logs(settings.log)
     address = neo4j_uri(home, settings) or ""
 
     def publish(statuses: dict[str, RoleStatus]) -> None:

@@ -39,6 +39,16 @@ def write_text(path: Path, text: str) -> None:
         raise
 
 
+def keep_text(path: Path, text: str) -> None:
+    """Write a file unless it holds that text already: so a full disk is no hindrance when nothing changed.
+
+    Raises:
+        OSError: as in `write_text`.
+    """
+    if read_text(path) != text:
+        write_text(path, text)
+
+
 def read_text(path: Path) -> str | None:
     """Give the file's text; None when there is no such file."""
     try:

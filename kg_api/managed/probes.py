@@ -56,4 +56,9 @@ def _lacks_workers_alone(said: dict[str, Any]) -> bool:
         missing = {check["name"] for check in said["checks"] if not check["ok"]}
     except (KeyError, TypeError):
         return False
-    return "worker" in missing and missing <= {"worker", "model"}
+    return not missing.isdisjoint({"worker", "processes"}) and missing <= {
+        "worker",
+        "model",
+        "disk",
+        "processes",
+    }
