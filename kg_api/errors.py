@@ -122,7 +122,7 @@ class StorageFull(DatabaseUnavailable):
 
 
 class SchemaChanging(DatabaseUnavailable):
-    """Another process is changing the schema at this moment; try again."""
+    """The schema is being made by another process of kg; this one goes on by itself when it is there."""
 
 
 class ModelUnavailable(Unavailable):

@@ -1,4 +1,4 @@
-"""A stream for logs that never fails: on a full disk lines are lost and counted, and nobody is hindered."""
+"""A stream for logs that never fails: on a full disk lines are kept for later, the oldest are lost and counted."""
 
 from __future__ import annotations
 
@@ -6,30 +6,35 @@ import io
 import json
 import sys
 import threading
+from collections import deque
 from typing import TextIO
 
 LOST = "log lines were lost, for they could not be written"
+MOST_KEPT = 200
 
 
 class ForgivingStream(io.TextIOBase):
-    """Writes to another stream; what cannot be written is counted, and told when writing works again."""
+    """Writes to another stream; what cannot be written now is written when that works again."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
         self._stream = stream
         self._lock = threading.Lock()
+        self._kept: deque[str] = deque()
         self.lost = 0
-        """Writes that failed since the last one that worked."""
+        """Lines that are gone for good."""
 
     def write(self, text: str, /) -> int:
         """Write and flush; it always seems to work."""
         with self._lock:
-            try:
-                self._tell_of_lost()
-                self._stream.write(text)
-                self._stream.flush()
-            except (OSError, ValueError):  # ValueError: the stream is closed, at the end of the process
+            self._kept.append(text)
+            if len(self._kept) > MOST_KEPT:
+                self._kept.popleft()
                 self.lost += 1
+            try:
+                self._write_kept()
+            except (OSError, ValueError):  # ValueError: the stream is closed, at the end of the process
+                pass
         return len(text)
 
     def flush(self) -> None:
@@ -39,12 +44,17 @@ class ForgivingStream(io.TextIOBase):
         """Whether a person reads it."""
         return self._stream.isatty()
 
-    def _tell_of_lost(self) -> None:
-        if not self.lost:
-            return
-        self._stream.write(json.dumps({"event": LOST, "lost": self.lost, "level": "warning"}) + "\n")
+    def _write_kept(self) -> None:
+        if self.lost:
+            self._put(json.dumps({"event": LOST, "lost": self.lost, "level": "warning"}) + "\n")
+            self.lost = 0
+        while self._kept:
+            self._put(self._kept[0])
+            self._kept.popleft()
+
+    def _put(self, text: str) -> None:
+        self._stream.write(text)
         self._stream.flush()
-        self.lost = 0
 
 
 def standard_error() -> TextIO:

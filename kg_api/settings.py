@@ -21,6 +21,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from kg_api import misspelt
 from kg_api.errors import ConfigurationError
 from kg_api.models.spaces import Provider
 from kg_api.sections import (
@@ -270,6 +271,10 @@ def load_settings(**overrides: object) -> Settings:
     Raises:
         ConfigurationError: naming each variable that is wrong, and why.
     """
+    environment = EnvSettingsSource(Settings).env_vars
+    unknown = [*misspelt.complaints(environment, (name for name, _ in variables()))]
+    if unknown:
+        raise ConfigurationError("these settings are wrong:\n  " + "\n  ".join(unknown))
     try:
         given = {name: value for name, value in overrides.items() if value is not None}
         return Settings(**given)  # pyright: ignore[reportArgumentType]

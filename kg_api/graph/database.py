@@ -42,10 +42,13 @@ RETRY_SECONDS = 5.0
 _SCHEMA_RACE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 """What IF NOT EXISTS gives all the same when two processes make one index at once (seen on 2026.08.1)."""
 
+SCHEMA_SECONDS = 300
+"""Two processes of kg that start on an empty database make its schema once; the other waits so long for that."""
+
 while_schema_changes = retry(
     retry=retry_if_exception_type(SchemaChanging),
     wait=wait_random(0.1, 1.0),
-    stop=stop_after_delay(60),
+    stop=stop_after_delay(SCHEMA_SECONDS),
     reraise=True,
 )
 """Decorates what makes constraints and indexes: done again when another process was at it."""

@@ -10,7 +10,7 @@ _NO_ROOM = "no space left on device"
 _PANIC = ("needs to be restarted", "database has panicked")
 """What a server says that keeps answering Bolt, but no query (GQL status 50N00, seen on 2026.08.1)."""
 _OF_THE_SERVER = ("Neo.DatabaseError.Transaction.", "Neo.DatabaseError.Database.")
-"""Seen with a full disk: TransactionLogError at the commit that meets it, TransactionStartFailed ever after."""
+"""Seen with a full disk: TransactionLogError at the commit that meets it, then TransactionStartFailed."""
 _LOCKED_OUT = "Neo.ClientError.Security.AuthenticationRateLimit"
 """After wrong passwords, whoever sent them; it passes within seconds."""
 

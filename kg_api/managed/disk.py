@@ -21,7 +21,7 @@ class DiskRoom:
 
     folder: Path
     reserve_bytes: int
-    """Nothing is written when less is left: it is for what Neo4j writes by itself, checkpoints and indexes."""
+    """Nothing is written when less is left: it is for what Neo4j writes by itself, such as checkpoints."""
 
     def free_bytes(self) -> int | None:
         """Give what is left; None when that cannot be told."""

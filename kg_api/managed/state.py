@@ -8,7 +8,6 @@ from kg_api.managed import files
 from kg_api.managed.home import Home
 from kg_api.managed.watch import RoleStatus
 
-
 MANY_DEATHS = 4
 """In a row, after which a person is told rather than kept waiting; the supervisor goes on all the same."""
 
