@@ -1,7 +1,8 @@
-"""A stream for logs that never fails: on a full disk lines are kept for later, the oldest are lost and counted."""
+"""A stream for logs that never fails: a full disk's lines are kept for later, the oldest lost and counted."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import sys
@@ -31,10 +32,8 @@ class ForgivingStream(io.TextIOBase):
             if len(self._kept) > MOST_KEPT:
                 self._kept.popleft()
                 self.lost += 1
-            try:
+            with contextlib.suppress(OSError, ValueError):  # ValueError: it is closed, as the process ends
                 self._write_kept()
-            except (OSError, ValueError):  # ValueError: the stream is closed, at the end of the process
-                pass
         return len(text)
 
     def flush(self) -> None:

@@ -43,7 +43,7 @@ _SCHEMA_RACE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 """What IF NOT EXISTS gives all the same when two processes make one index at once (seen on 2026.08.1)."""
 
 SCHEMA_SECONDS = 300
-"""Two processes of kg that start on an empty database make its schema once; the other waits so long for that."""
+"""When two processes start on an empty database, one makes its schema; the other waits so long for it."""
 
 while_schema_changes = retry(
     retry=retry_if_exception_type(SchemaChanging),

@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -69,7 +70,7 @@ print("alive")
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has /dev/full")
 def test_logging_to_a_full_disk_fails_no_request() -> None:
-    with open("/dev/full", "w", encoding="utf-8") as full:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
         ended = subprocess.run(
             [sys.executable, "-c", LOGS_A_LOT], stdout=subprocess.PIPE, stderr=full, check=False
         )
