@@ -80,7 +80,7 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     starting = known.waiting_for() if supervisor and not remote else None
     gone = f"`kg up`: {missing[0]} does not run" if missing and not remote else None
     answer = probes.ask_ready(url, timeout=READY_SECONDS) if url else None
-    reason = gone or starting or (answer.waiting_for if answer else "`kg up`")
+    reason = starting or gone or (answer.waiting_for if answer else "`kg up`")
     return StackStatus(
         api_url=url,
         neo4j_uri=neo4j_uri(home, settings),

@@ -55,7 +55,7 @@ def times(count: int) -> str:
 
 def write(home: Home, state: State) -> None:
     """Publish."""
-    files.write_json(home.state_file, asdict(state))
+    files.rewrite_json(home.state_file, asdict(state))
 
 
 def read(home: Home) -> State:
