@@ -42,7 +42,7 @@ RETRY_SECONDS = 5.0
 _SCHEMA_RACE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 """What IF NOT EXISTS gives all the same when two processes make one index at once (seen on 2026.08.1)."""
 
-SCHEMA_SECONDS = 300
+SCHEMA_SECONDS = 120
 """When two processes start on an empty database, one makes its schema; the other waits so long for it."""
 
 while_schema_changes = retry(

@@ -93,10 +93,8 @@ class Watch:
         """
         try:
             self._attend(working)
-        except KgError as error:
-            self._died(str(error), permanent=isinstance(error, ConfigurationError))
-        except OSError as error:  # a full disk, for one
-            self._died(f"{self.role.name} cannot be looked after: {error}", permanent=False)
+        except Exception as error:  # noqa: BLE001 - one role's trouble, such as a full disk, must not end the watch
+            self._failed(error)
 
     def status(self) -> RoleStatus:
         """Tell what is known."""
@@ -109,6 +107,13 @@ class Watch:
             self._next_start,
             self._last_exit,
         )
+
+    def _failed(self, error: Exception) -> None:
+        told = str(error) if isinstance(error, KgError) else f"{type(error).__name__}: {error}"
+        if self.process is None:
+            self._died(told, permanent=isinstance(error, ConfigurationError))
+        else:
+            log.error("process cannot be looked after", role=self.role.name, reason=told[:LOGGED_CHARACTERS])
 
     def _attend(self, working: set[str]) -> None:
         if self.process is not None and not self.process.alive():
