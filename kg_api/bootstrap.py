@@ -47,6 +47,7 @@ from kg_api.jobs.source_embedding import SourceEmbedding
 from kg_api.jobs.space_cleanup import SpaceCleanup
 from kg_api.llm.lazy import LanguageModel
 from kg_api.managed.home import Home
+from kg_api.managed.neo4j_role import disk_room
 from kg_api.models.spaces import ModelChoice
 from kg_api.planning.contexts import Contexts
 from kg_api.rerank.open import open_reranker
@@ -152,7 +153,7 @@ def open_graph(settings: Settings) -> Graph:
             f"there is no Neo4j yet: start the managed one with `kg up` (home {settings.home}), "
             "or set KG_NEO4J__URI and KG_NEO4J__PASSWORD"
         )
-    return Graph(uri, "neo4j", password, most_queued=most)
+    return Graph(uri, "neo4j", password, most_queued=most, require_room=disk_room(home, settings).require)
 
 
 def open_container(settings: Settings, *, needs_embedder: bool) -> Container:

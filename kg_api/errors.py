@@ -12,6 +12,8 @@
     │   └── FolderUnusable         500   exit 78   a followed folder is not there, or looks as if it were not
     ├── Unavailable                503   exit 69   a part that should answer does not; try again
     │   ├── DatabaseUnavailable    503   exit 69
+    │   │   ├── DatabasePanicked   503   exit 69   Neo4j runs, and answers nothing until it is started again
+    │   │   ├── StorageFull        507   exit 69   the disk is full: reads are answered, writes are not
     │   │   └── SchemaChanging     503   exit 69   two processes start at once on an empty database
     │   ├── ModelUnavailable       503   exit 69   with how long it asks to be left alone
     │   │   ├── EmbeddingUnavailable  503   exit 69
@@ -109,8 +111,18 @@ class DatabaseUnavailable(Unavailable):
     """Neo4j does not answer; `kg doctor` says why."""
 
 
+class DatabasePanicked(DatabaseUnavailable):
+    """Neo4j has met an error after which it answers nothing until it is started again."""
+
+
+class StorageFull(DatabaseUnavailable):
+    """The disk of the database is full: nothing can be written until there is room."""
+
+    status = 507
+
+
 class SchemaChanging(DatabaseUnavailable):
-    """Another process is changing the schema at this moment; try again."""
+    """The schema is being made by another process of kg; this one goes on by itself when it is there."""
 
 
 class ModelUnavailable(Unavailable):

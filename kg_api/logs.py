@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import TextIO
 
 import structlog
 
+from kg_api.log_stream import standard_error
 from kg_api.settings import LogSettings
 
 _TRACEBACKS = structlog.processors.ExceptionRenderer(
@@ -18,6 +20,7 @@ _TRACEBACKS = structlog.processors.ExceptionRenderer(
 def configure_logs(settings: LogSettings) -> None:
     """Set up logging for this process; the libraries' own warnings go the same way."""
     level = logging.getLevelNamesMapping()[settings.level.upper()]
+    stream = standard_error()
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -35,16 +38,19 @@ def configure_logs(settings: LogSettings) -> None:
     structlog.configure(
         processors=[*shared, *renderers],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(stream),
         cache_logger_on_first_use=True,
     )
-    _route_libraries(level, shared, renderers)
+    _route_libraries(stream, level, shared, renderers)
 
 
 def _route_libraries(
-    level: int, shared: list[structlog.typing.Processor], renderers: list[structlog.typing.Processor]
+    stream: TextIO,
+    level: int,
+    shared: list[structlog.typing.Processor],
+    renderers: list[structlog.typing.Processor],
 ) -> None:
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],

@@ -21,6 +21,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from kg_api import misspelt
 from kg_api.errors import ConfigurationError
 from kg_api.models.spaces import Provider
 from kg_api.sections import (
@@ -55,6 +56,12 @@ class Neo4jSettings(Section):
     port: int | None = Field(default=None, ge=1, le=65535, description="Bolt port of the managed Neo4j.")
     heap_mb: int | None = Field(default=None, ge=256, description="Heap of the managed Neo4j, MiB.")
     pagecache_mb: int | None = Field(default=None, ge=64, description="Page cache of the managed Neo4j, MiB.")
+    disk_reserve_mb: int = Field(
+        default=64,
+        ge=0,
+        le=1_000_000,
+        description="Nothing is written when the disk of the managed Neo4j has less room than this, MiB.",
+    )
     start_timeout_seconds: Seconds = Field(
         default=300, description="How long a start may take before it counts as failed."
     )
@@ -264,6 +271,10 @@ def load_settings(**overrides: object) -> Settings:
     Raises:
         ConfigurationError: naming each variable that is wrong, and why.
     """
+    environment = EnvSettingsSource(Settings).env_vars
+    unknown = [*misspelt.complaints(environment, (name for name, _ in variables()))]
+    if unknown:
+        raise ConfigurationError("these settings are wrong:\n  " + "\n  ".join(unknown))
     try:
         given = {name: value for name, value in overrides.items() if value is not None}
         return Settings(**given)  # pyright: ignore[reportArgumentType]

@@ -16,10 +16,13 @@ from kg_api import __version__
 from kg_api.errors import ConfigurationError, KgError
 from kg_api.managed import bolt, neo4j_jars, neo4j_java, neo4j_role, ports, probes, roles, state
 from kg_api.managed.home import Home
+from kg_api.managed.neo4j_role import disk_room
+from kg_api.managed.processes import ProcessId
+from kg_api.managed.watch import RoleStatus
 from kg_api.settings import Settings, load_settings
 from kg_cli.doctor_jobs import examine_jobs
 from kg_cli.findings import Finding
-from kg_cli.stack_roles import stack_roles, supervisor_role
+from kg_cli.stack_roles import database_trouble, stack_roles, supervisor_role
 
 GIB = 1024**3
 DISK_FAIL_GIB = 0.5
@@ -53,7 +56,7 @@ def _versions() -> Finding:
     )
 
 
-def _home(home: Home, _: Settings) -> Iterator[Finding]:
+def _home(home: Home, settings: Settings) -> Iterator[Finding]:
     folder = next(path for path in (home.path, *home.path.parents) if path.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         yield Finding("home", "fail", f"{folder} cannot be written", "set KG_HOME to a folder of yours")
@@ -63,9 +66,9 @@ def _home(home: Home, _: Settings) -> Iterator[Finding]:
     detail = f"{free:.1f} GiB free"
     if free < DISK_WARN_GIB:
         grade = "fail" if free < DISK_FAIL_GIB else "warn"
-        yield Finding(
-            "disk", grade, f"{detail} at {folder}", "free some space, or set KG_HOME to another disk"
-        )
+        refused = disk_room(home, settings).shortage() if settings.neo4j.uri is None else None
+        told = refused or f"{detail} at {folder}"
+        yield Finding("disk", grade, told, "free some space, or set KG_HOME to another disk")
     else:
         yield Finding("disk", "ok", detail)
 
@@ -115,22 +118,27 @@ def _bolt(home: Home, settings: Settings) -> Iterator[Finding]:
             )
             yield Finding("Bolt port", grade, f"port {port} is taken by {ports.holder(port)}", fix)
         return
-    known = home.bolt_port()
-    if known is not None and bolt.answers(ports.LOOPBACK, known):
-        yield Finding("Bolt", "ok", f"Neo4j (pid {running.pid}) answers on port {known}")
+    reason = database_trouble(home, settings)
+    if reason is None:
+        yield Finding("Bolt", "ok", f"Neo4j (pid {running.pid}) answers a query on port {home.bolt_port()}")
     else:
-        fix = f"wait a little; else look into {home.neo4j_logs / 'neo4j.log'}, then kg down and kg up"
-        yield Finding("Bolt", "fail", f"Neo4j (pid {running.pid}) does not answer on port {known}", fix)
+        fix = (
+            "wait a little: the supervisor of `kg up` starts a broken one again; "
+            f"else look into {home.neo4j_logs / 'neo4j.log'}, then kg down and kg up"
+        )
+        yield Finding("Bolt", "fail", f"Neo4j (pid {running.pid}) does not work: {reason}", fix)
 
 
-def _own_database(_: Home, settings: Settings) -> Iterator[Finding]:
+def _own_database(home: Home, settings: Settings) -> Iterator[Finding]:
     uri = settings.neo4j.uri or ""
-    if bolt.uri_answers(uri):
-        yield Finding("KG_NEO4J__URI", "ok", f"{uri} answers")
-    else:
+    if not bolt.uri_answers(uri):
         yield Finding(
             "KG_NEO4J__URI", "fail", f"{uri} does not answer", "start that Neo4j, or correct the address"
         )
+    elif reason := database_trouble(home, settings):
+        yield Finding("KG_NEO4J__URI", "fail", reason, "look into its log, and start it again")
+    else:
+        yield Finding("KG_NEO4J__URI", "ok", f"{uri} answers")
 
 
 def _processes(home: Home, settings: Settings) -> Iterator[Finding]:
@@ -148,19 +156,27 @@ def _processes(home: Home, settings: Settings) -> Iterator[Finding]:
             "version", "warn", f"kg {said.version} runs here, this is {__version__}", "kg down, kg up"
         )
     for name, process in alive.items():
-        if process:
-            yield Finding(name, "ok", f"runs (pid {process.pid})")
-        else:
-            why = known[name].message if name in known else ""
-            yield Finding(
-                name, "fail", f"does not run. {why}".strip(), f"kg up; its log is {home.log_file(name)}"
-            )
+        yield _of_process(home, name, process, known.get(name))
     if roles.running(supervisor_role(home, settings)) is None:
         yield Finding("supervisor", "warn", "does not run: what dies stays dead", "kg up")
     if alive["api"]:
         fix = f"look into {home.log_file('api')}"
         patience = WORKER_STARTS_SECONDS if alive["worker"] else 0.0
         yield from _service(home.api_url() or "", settings, fix=fix, start="kg up", patience=patience)
+
+
+def _of_process(home: Home, name: str, process: ProcessId | None, known: RoleStatus | None) -> Finding:
+    log = f"its log is {home.log_file(name)}"
+    if process and known and known.deaths:
+        told = f"runs (pid {process.pid}), but died {state.times(known.deaths)} in a row ({known.last_exit})"
+        return Finding(name, "warn", told, log)
+    if process:
+        again = f", started again {state.times(known.restarts)}" if known and known.restarts else ""
+        return Finding(name, "ok", f"runs (pid {process.pid}){again}")
+    when = state.trouble_of(name, known) if known else None
+    why = known.message if known else ""
+    told = f"does not run{f', waits for {when}' if when else ''}. {why}".strip()
+    return Finding(name, "fail", told, f"kg up starts it at once; {log}")
 
 
 def _elsewhere(url: str, settings: Settings) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ def neo4j_uri(home: Home, settings: Settings) -> str | None:
 
 
 def launch(home: Home, settings: Settings) -> None:
-    """Choose the ports and see to it that a supervisor runs; one that has given a role up is replaced.
+    """Choose the ports and see to it that a supervisor runs; one whose role keeps dying is replaced.
 
     Raises:
         ConfigurationError: a port that the settings ask for is taken.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from rich.markup import escape
 from rich.text import Text
 
 from kg_api import __version__
 from kg_api.managed import state
+from kg_api.managed.watch import RoleStatus
 from kg_api.models.queue import QueueStatus
 from kg_cli import console
 from kg_cli.findings import Finding
@@ -20,6 +22,8 @@ COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 def print_up(status: StackStatus) -> None:
     """Say that kg runs, where, and what to do next."""
     console.stdout().print(Text.assemble(("kg is up", "bold green"), f" at {status.api_url}"), soft_wrap=True)
+    if not status.ready:
+        console.say(escape(f"It answers, but waits for {status.waiting_for}"))
     lines = [
         f"  Neo4j    {status.neo4j_uri}",
         f"  REST     {status.api_url}/openapi.json",
@@ -41,20 +45,16 @@ def warn_of_other_version(status: StackStatus) -> None:
 
 def print_status(status: StackStatus) -> None:
     """Print where things are and which processes run."""
-    word = (
-        Text("ready", "green")
-        if status.ready
-        else Text(f"not ready: waits for {status.waiting_for}", "yellow")
-    )
-    console.stdout().print(Text.assemble(f"kg {status.version}: ", word), soft_wrap=True)
+    console.stdout().print(Text.assemble(f"kg {status.version}: ", _readiness(status)), soft_wrap=True)
     for name, value in (("service", status.api_url), ("Neo4j", status.neo4j_uri), ("home", status.home)):
         console.stdout().print(Text(f"  {name:8} {value or '-'}"), soft_wrap=True)
     if status.jobs:
         console.stdout().print(Text(f"  {'jobs':8} {_counted(status.jobs)}"), soft_wrap=True)
         tell_dead(status.jobs.dead)
-    told = {process.role: _told(status, process.role) for process in status.processes}
-    if told:
-        rows = [(process.role, str(process.pid), told[process.role]) for process in status.processes]
+    pids = {process.role: str(process.pid) for process in status.processes}
+    if pids:
+        away = [name for name in status.roles if name not in pids]
+        rows = [(name, pids.get(name, "-"), _told(status, name)) for name in [*pids, *away]]
         console.print_table(("process", "pid", "state"), rows)
 
 
@@ -77,5 +77,23 @@ def _told(status: StackStatus, role: str) -> str:
     known = status.roles.get(role)
     if known is None or status.supervisor_pid is None:
         return "not watched over; `kg up` changes that"
-    deaths = f", died {state.times(known.deaths)}" if known.deaths else ""
-    return f"{known.state}{deaths}"
+    return ", ".join([known.state, *_deaths(known)])
+
+
+def _deaths(known: RoleStatus) -> Iterator[str]:
+    """What a process has been through, if anything."""
+    last = f" (the last time by {known.last_exit})" if known.last_exit else ""
+    if known.deaths:
+        yield f"died {state.times(known.deaths)}{last}"
+    if known.restarts:
+        yield f"started again {state.times(known.restarts)}"
+    if (seconds := known.next_start_seconds()) is not None:
+        yield f"next start in {seconds:.0f} s"
+
+
+def _readiness(status: StackStatus) -> Text:
+    if status.ready:
+        return Text("ready", "green")
+    if status.slow:
+        return Text(f"perhaps ready: everything runs; {status.waiting_for}", "yellow")
+    return Text(f"not ready: waits for {status.waiting_for}", "yellow")

@@ -5,13 +5,20 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kg_api.managed import probes, processes
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j_role import neo4j_role
 from kg_api.managed.roles import Role
 from kg_api.settings import Settings
+
+if TYPE_CHECKING:
+    from kg_api.graph.database import Graph
+    from kg_api.graph.probe import DatabaseProbe
 
 SUPERVISOR = "supervisor"
 WORKER_PROVES_ITSELF_SECONDS = 2.0
@@ -24,8 +31,44 @@ def stack_roles(home: Home, settings: Settings) -> list[Role]:
     """Give the roles in the order of their start; without a managed Neo4j when the settings name another."""
     if settings.neo4j.uri is not None:
         return [api_role(home, settings), _worker_role(home, settings)]
-    neo4j = neo4j_role(home, settings)
+    neo4j = _probed(neo4j_role(home, settings), home, settings)
     return [neo4j, api_role(home, settings, neo4j.name), _worker_role(home, settings, neo4j.name)]
+
+
+def _probed(neo4j: Role, home: Home, settings: Settings) -> Role:
+    """Let the managed Neo4j count as ready when it answers a query, and as broken when it has panicked."""
+    probe = cache(partial(_probe, home, settings))  # the driver is loaded by the supervisor alone
+
+    def reason() -> str | None:
+        return neo4j.waiting_for() or probe().trouble()
+
+    return replace(neo4j, waiting_for=reason, broken=lambda: probe().panic())
+
+
+def database_trouble(home: Home, settings: Settings) -> str | None:
+    """Ask the database in use by a query; say why it does not answer, None when it does."""
+    from kg_api.graph.probe import DatabaseProbe
+
+    reason = neo4j_role(home, settings).waiting_for() if settings.neo4j.uri is None else None
+    if reason is not None:
+        return reason
+    with _graph(home, settings) as graph:
+        return DatabaseProbe(graph).trouble()
+
+
+def _probe(home: Home, settings: Settings) -> DatabaseProbe:
+    from kg_api.graph.probe import DatabaseProbe
+
+    return DatabaseProbe(_graph(home, settings))
+
+
+def _graph(home: Home, settings: Settings) -> Graph:
+    from kg_api.graph.database import Graph
+
+    own, key = settings.neo4j, settings.neo4j.password
+    if own.uri is not None and key is not None:
+        return Graph(own.uri, own.user, key.get_secret_value(), own.database)
+    return Graph(home.bolt_uri() or "", "neo4j", home.password() or "")
 
 
 def supervisor_role(home: Home, settings: Settings) -> Role:

@@ -10,12 +10,14 @@ from kg_api.client import KgClient
 from kg_api.errors import KgError
 from kg_api.managed import probes, roles, state
 from kg_api.managed.home import Home
-from kg_api.managed.supervisor import RoleStatus
+from kg_api.managed.watch import RoleStatus
 from kg_api.models.queue import QueueStatus
 from kg_api.settings import Settings
 from kg_cli.stack import neo4j_uri
 from kg_cli.stack_roles import stack_roles, supervisor_role
 
+READY_SECONDS = 10.0
+"""How long the service may take to say whether it is ready: under load that takes seconds."""
 QUEUE_SECONDS = 5.0
 """How long the queue may take to be told."""
 
@@ -45,6 +47,10 @@ class StackStatus:
     """What the supervisor last said of each."""
     jobs: QueueStatus | None = None
     """The queue, when the service tells."""
+    slow: bool = False
+    """Whether all runs and the service did not answer in time: then nobody knows whether it is ready."""
+    serves: bool = False
+    """Whether it answers; it may not be ready all the same, for jobs wait that no worker takes."""
 
     @property
     def complete(self) -> bool:
@@ -53,10 +59,15 @@ class StackStatus:
 
     def as_json(self) -> dict[str, Any]:
         """Give it as JSON values."""
-        return {**asdict(self), "jobs": self.jobs and self.jobs.model_dump(mode="json")}
+        told = {
+            name: {**asdict(status), "next_start_seconds": status.next_start_seconds()}
+            for name, status in self.roles.items()
+        }
+        jobs = self.jobs and self.jobs.model_dump(mode="json")
+        return {**asdict(self), "roles": told, "jobs": jobs}
 
 
-def look(settings: Settings) -> StackStatus:
+def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     """Look at the processes of the home and ask the service how it is; with none here, that of KG_API_URL."""
     home = Home(settings.home)
     found = [(role.name, roles.running(role)) for role in stack_roles(home, settings)]
@@ -68,8 +79,8 @@ def look(settings: Settings) -> StackStatus:
     known = state.read(home)
     starting = known.waiting_for() if supervisor and not remote else None
     gone = f"`kg up`: {missing[0]} does not run" if missing and not remote else None
-    answer = probes.ask_ready(url) if url else None
-    reason = gone or starting or (answer.waiting_for if answer else "`kg up`")
+    answer = probes.ask_ready(url, timeout=READY_SECONDS) if url else None
+    reason = starting or gone or (answer.waiting_for if answer else "`kg up`")
     return StackStatus(
         api_url=url,
         neo4j_uri=neo4j_uri(home, settings),
@@ -80,7 +91,9 @@ def look(settings: Settings) -> StackStatus:
         home=str(home.path),
         supervisor_pid=supervisor.pid if supervisor else None,
         roles=known.roles,
-        jobs=_queue(settings, url) if url and answer and answer.serves else None,
+        jobs=_queue(settings, url) if with_jobs and url and answer and answer.serves else None,
+        slow=answer is not None and answer.slow and not (gone or starting),
+        serves=answer is not None and answer.serves and not (gone or starting),
     )
 
 

@@ -13,12 +13,15 @@ import filelock
 
 from kg_api import __version__
 from kg_api.errors import Conflict, ManagedProcessError
-from kg_api.managed import logfiles, probes, processes, roles, state
+from kg_api.logs import configure_logs
+from kg_api.managed import logfiles, roles, state
 from kg_api.managed.home import Home
 from kg_api.managed.roles import OnWait
 from kg_api.managed.state import State
-from kg_api.managed.supervisor import RoleStatus, Supervisor
+from kg_api.managed.supervisor import Supervisor
+from kg_api.managed.watch import RoleStatus
 from kg_api.settings import Settings
+from kg_cli import stack_status
 from kg_cli.stack import ALREADY, neo4j_uri
 from kg_cli.stack_roles import stack_roles, supervisor_role
 
@@ -47,14 +50,14 @@ def wait_until_ready(
 
 
 def waiting_for(home: Home, settings: Settings) -> str | None:
-    """Say what is being waited for; None when everything works. Jobs that wait are the worker's business."""
-    if reason := state.read(home).waiting_for():
-        return reason
-    for role in stack_roles(home, settings):
-        if processes.load(role.pid_file) is None:
-            return f"{role.name} to start"
-    answer = probes.ask_ready(home.api_url() or "")
-    return None if answer.serves else answer.waiting_for
+    """Say what is being waited for, as `kg status` does; None when everything works.
+
+    Jobs that wait are the worker's business.
+    """
+    if not home.state_file.exists():
+        return "the supervisor to start"
+    found = stack_status.look(settings, with_jobs=False)
+    return None if found.serves else found.waiting_for
 
 
 def supervise(settings: Settings) -> None:
@@ -83,6 +86,7 @@ def supervising(home: Home, settings: Settings) -> Generator[tuple[Supervisor, t
 
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
+    configure_logs(settings.log)
     address = neo4j_uri(home, settings) or ""
 
     def publish(statuses: dict[str, RoleStatus]) -> None:

@@ -26,6 +26,7 @@ from tenacity import (
 )
 
 from kg_api.errors import ConfigurationError, DatabaseUnavailable, KgError, SchemaChanging, Unavailable
+from kg_api.graph.faults import fault_of
 from kg_api.graph.statements import statement
 from kg_api.models.spaces import FIRST_SLUG
 
@@ -41,10 +42,13 @@ RETRY_SECONDS = 5.0
 _SCHEMA_RACE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 """What IF NOT EXISTS gives all the same when two processes make one index at once (seen on 2026.08.1)."""
 
+SCHEMA_SECONDS = 120
+"""When two processes start on an empty database, one makes its schema; the other waits so long for it."""
+
 while_schema_changes = retry(
     retry=retry_if_exception_type(SchemaChanging),
     wait=wait_random(0.1, 1.0),
-    stop=stop_after_delay(60),
+    stop=stop_after_delay(SCHEMA_SECONDS),
     reraise=True,
 )
 """Decorates what makes constraints and indexes: done again when another process was at it."""
@@ -100,8 +104,17 @@ class Graph:
         database: str = "neo4j",
         *,
         most_queued: int = MOST_QUEUED,
+        require_room: Callable[[], None] = lambda: None,
     ) -> None:
         """Connects when first used.
+
+        Args:
+            uri: where it is.
+            user: who asks.
+            password: of the user.
+            database: which of the server's.
+            most_queued: so many jobs may wait.
+            require_room: called before each write; raises StorageFull when the database's disk is full.
 
         Raises:
             ConfigurationError: the address cannot be one.
@@ -109,6 +122,7 @@ class Graph:
         self._uri = uri
         self._database = database
         self._most_queued = most_queued
+        self._require_room = require_room
         try:
             self._driver = neo4j.GraphDatabase.driver(
                 uri,
@@ -160,9 +174,15 @@ class Graph:
 
         Raises:
             DatabaseUnavailable: Neo4j does not answer.
+            StorageFull: there is no room on its disk.
         """
-        with _translated(self._uri):
-            return self._commit(work)
+        self._require_room()
+        try:
+            with _translated(self._uri):
+                return self._commit(work)
+        except DatabaseUnavailable:
+            self._require_room()  # the better reason, where the disk has just become full
+            raise
 
     @_repeated
     def _read(self, work: Callable[[Transaction], T]) -> T:
@@ -202,6 +222,8 @@ def _translated(uri: str) -> Generator[None]:
             raise KgError(
                 f"that was too much for one transaction of Neo4j ({code}): do it in parts"
             ) from error
+        if isinstance(error, Neo4jError) and (fault := fault_of(error, uri)):
+            raise fault from error
         if isinstance(error, DriverError) or error.is_retryable():
             raise DatabaseUnavailable(
                 f"Neo4j at {uri} does not answer ({type(error).__name__}); `kg doctor` says why"

@@ -6,6 +6,8 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
+
 from kg_api.models.jobs import JobState, Selection
 
 PERIODIC_KINDS = ("backfill",)
@@ -40,6 +42,8 @@ class ClaimedJob:
     done: int = 0
     total: int = 0
     """How much was thought to be done when it was claimed."""
+    request_id: str | None = None
+    """The request that it was first made for, as the service's log names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,4 +81,5 @@ def fresh_job(
             ("done", "total", "done_at_claim", "wanted", "attempts", "stumbles", "waits", "fence"), 0
         ),
         "set_aside": 0,
+        "request_id": structlog.contextvars.get_contextvars().get("request_id"),
     }

@@ -86,7 +86,9 @@ class Runner:
         if job is None:
             return False
         if job.state == "running":
-            self._run(job)
+            caused_by = {"request_id": job.request_id} if job.request_id else {}
+            with structlog.contextvars.bound_contextvars(job_id=job.job_id, kind=job.kind, **caused_by):
+                self._run(job)
         else:
             log.error("job is dead", job_id=job.job_id, kind=job.kind, stumbles=job.stumbles)
         return True

@@ -39,6 +39,30 @@ def write_text(path: Path, text: str) -> None:
         raise
 
 
+def keep_text(path: Path, text: str) -> None:
+    """Write a file unless it holds that text already: so a full disk is no hindrance when nothing changed.
+
+    Raises:
+        OSError: as in `write_text`.
+    """
+    if read_text(path) != text:
+        write_text(path, text)
+
+
+def rewrite_json(path: Path, value: object) -> None:
+    """Write JSON; on a full disk over what the file holds already, which needs no room.
+
+    Raises:
+        OSError: that cannot be done either.
+    """
+    try:
+        write_json(path, value)
+    except OSError:
+        with path.open("r+", encoding="utf-8") as file:
+            file.write(json.dumps(value, indent=1) + "\n")
+            file.truncate()
+
+
 def read_text(path: Path) -> str | None:
     """Give the file's text; None when there is no such file."""
     try:

@@ -21,7 +21,7 @@ def limit(path: Path, max_bytes: int = MAX_BYTES) -> bool:
         shutil.copyfile(path, path.with_name(f"{path.name}.1"))
         with path.open("r+b") as file:
             file.truncate(0)
-    except FileNotFoundError:
+    except OSError:  # there is none, or no room for the copy
         return False
     return True
 

@@ -43,6 +43,8 @@ def render(port: int, memory: Memory) -> str:
         # a hanging transaction would hold its locks for ever; local files are no import source
         "db.transaction.timeout": "120s",
         "dbms.security.allow_csv_import_from_file_urls": "false",
+        # a stranger's wrong passwords would lock kg out, too; ours has 192 random bits and loopback alone
+        "dbms.security.auth_max_failed_attempts": "0",
         "server.config.strict_validation.enabled": "true",
         "server.memory.heap.initial_size": f"{min(memory.heap_mb, HEAP_MB[0])}m",
         "server.memory.heap.max_size": f"{memory.heap_mb}m",

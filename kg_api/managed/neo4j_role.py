@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import psutil
 
-from kg_api.managed import bolt, files, neo4j_conf, neo4j_jars, neo4j_java, ports, roles
+from kg_api.managed import bolt, files, logfiles, neo4j_conf, neo4j_jars, neo4j_java, ports, roles
+from kg_api.managed.disk import MIB, DiskRoom
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j_conf import Memory
 from kg_api.managed.roles import Role
 from kg_api.settings import Neo4jSettings, Settings
 
 NAME = "neo4j"
+LACK_OF_HEAP = "java.lang.OutOfMemoryError"
+RECOVERY_HEAP_MB = 6144
 
 
 def neo4j_role(home: Home, settings: Settings) -> Role:
@@ -34,6 +39,7 @@ def neo4j_role(home: Home, settings: Settings) -> Role:
         more_logs=(home.neo4j_logs / "neo4j.log",),
         markers=("ERROR", "Exception", "Caused by", "Error:"),
         grace_seconds=60,
+        blocked=disk_room(home, settings).too_little_to_start,
     )
 
 
@@ -62,11 +68,11 @@ def prepare(home: Home, settings: Settings) -> None:
         ConfigurationError: the password of an existing database is gone, or no port was chosen.
     """
     jars = neo4j_jars.checked(settings.cache)
-    memory = machine_memory(settings.neo4j)
+    memory = _memory_for_start(home, settings.neo4j)
     port = home.bolt_port() or choose_bolt_port(home, settings)
-    files.write_text(home.neo4j_conf / "neo4j.conf", neo4j_conf.render(port, memory))
+    files.keep_text(home.neo4j_conf / "neo4j.conf", neo4j_conf.render(port, memory))
     flags = neo4j_java.server_flags(jars, memory)
-    files.write_text(home.neo4j_conf / "java.args", neo4j_java.argument_file_text(flags))
+    files.keep_text(home.neo4j_conf / "java.args", neo4j_java.argument_file_text(flags))
     password = home.ensure_password()
     if not home.has_data():
         neo4j_java.set_initial_password(home.neo4j, jars, password)
@@ -76,6 +82,24 @@ def machine_memory(settings: Neo4jSettings) -> Memory:
     """Size the managed Neo4j for this machine, as far as the settings leave it open."""
     total = psutil.virtual_memory().total
     return neo4j_conf.size_memory(total, heap_mb=settings.heap_mb, pagecache_mb=settings.pagecache_mb)
+
+
+def disk_room(home: Home, settings: Settings) -> DiskRoom:
+    """Give the room on the disk of the managed Neo4j."""
+    return DiskRoom(home.neo4j_data, settings.neo4j.disk_reserve_mb * MIB)
+
+
+def _memory_for_start(home: Home, settings: Neo4jSettings) -> Memory:
+    """Give more heap to a start after a lack of it.
+
+    A transaction log that a full disk has torn makes recovery ask for up to 2 GB at once, whatever the log's
+    size; without them the database would never start again.
+    """
+    memory = machine_memory(settings)
+    if not any(LACK_OF_HEAP in line for line in logfiles.tail(home.log_file(NAME), 3)):
+        return memory
+    half = psutil.virtual_memory().total // MIB // 2
+    return replace(memory, heap_mb=max(memory.heap_mb, min(half, RECOVERY_HEAP_MB)))
 
 
 def _waiting_for(home: Home) -> str | None:

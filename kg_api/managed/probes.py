@@ -19,6 +19,8 @@ class ApiAnswer:
     waiting_for: str | None = None
     serves: bool = False
     """Whether it can do its own work; it may still not be ready, for jobs wait that no worker takes."""
+    slow: bool = False
+    """Whether it was there and did not answer in time: it may be busy, and nothing is known."""
 
 
 def ask_ready(url: str, *, timeout: float = 3.0) -> ApiAnswer:
@@ -30,6 +32,12 @@ def ask_ready(url: str, *, timeout: float = 3.0) -> ApiAnswer:
         connection.request("GET", f"{parts.path.rstrip('/')}/ready", headers={"Accept": "application/json"})
         response = connection.getresponse()
         return _understand(response.status, response.read(1_000_000))
+    except TimeoutError:
+        return ApiAnswer(
+            reached=False,
+            waiting_for=f"the service at {url}, which did not answer within {timeout:g} s; it may be busy",
+            slow=True,
+        )
     except (OSError, http.client.HTTPException):
         return ApiAnswer(reached=False, waiting_for=f"the service to answer at {url}")
     finally:
@@ -56,4 +64,9 @@ def _lacks_workers_alone(said: dict[str, Any]) -> bool:
         missing = {check["name"] for check in said["checks"] if not check["ok"]}
     except (KeyError, TypeError):
         return False
-    return "worker" in missing and missing <= {"worker", "model"}
+    return not missing.isdisjoint({"worker", "processes"}) and missing <= {
+        "worker",
+        "model",
+        "disk",
+        "processes",
+    }

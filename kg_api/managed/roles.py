@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,10 @@ OnWait = Callable[[str], None]
 
 def nothing() -> None:
     """Prepare nothing."""
+
+
+def fine() -> None:
+    """Find nothing wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +51,10 @@ class Role:
     markers: tuple[str, ...] = ()
     """Words that mark the telling lines of its logs; without any, the last lines tell."""
     grace_seconds: float = 30
+    blocked: Callable[[], str | None] = fine
+    """What it waits for before it can be started, in words for a person; None when it can."""
+    broken: Callable[[], str | None] = fine
+    """Why a process that runs must be ended and started again; None while it does its work."""
 
     def last_words(self) -> str:
         """Give the lines of its logs that say why it died."""
@@ -56,7 +65,7 @@ def running(role: Role) -> ProcessId | None:
     """Give the role's live process, found by its pid file or, when that is lost, by its arguments."""
     known = processes.load(role.pid_file)
     if known is None and (known := processes.find(role.marks, role.marks_env)) and role.cwd.exists():
-        processes.save(role.pid_file, known)
+        _remember(role, known)
     return known
 
 
@@ -78,8 +87,14 @@ def start(role: Role) -> ProcessId:
         raise ManagedProcessError(
             f"{role.name} cannot be started: {role.argv[0]}: {error.strerror}"
         ) from error
-    processes.save(role.pid_file, process)
+    _remember(role, process)
     return process
+
+
+def _remember(role: Role, process: ProcessId) -> None:
+    """Write the pid file; on a full disk there is none, and the process is found by its arguments."""
+    with contextlib.suppress(OSError):
+        processes.save(role.pid_file, process)
 
 
 def wait(role: Role, process: ProcessId, *, timeout: float, on_wait: OnWait | None = None) -> None:
@@ -101,15 +116,21 @@ def wait(role: Role, process: ProcessId, *, timeout: float, on_wait: OnWait | No
         time.sleep(POLL_SECONDS)
 
 
-def stop(role: Role) -> bool:
-    """End the role's process, gracefully if it can; whether one ran."""
+def stop(role: Role, *, grace_seconds: float | None = None) -> bool:
+    """End the role's process, gracefully if it can; whether one ran.
+
+    Args:
+        role: whose process.
+        grace_seconds: how long it may take for its end, if not as long as usual.
+    """
     process = running(role)
     if process is not None:
-        process.end(role.grace_seconds)
+        process.end(role.grace_seconds if grace_seconds is None else grace_seconds)
     role.pid_file.unlink(missing_ok=True)
     return process is not None
 
 
-def died(role: Role) -> str:
+def died(role: Role, how: str = "") -> str:
     """Say that a role's process died, and why as far as its logs tell."""
-    return f"{role.name} died. Its log {role.log} ends with:\n{role.last_words() or '(nothing)'}"
+    ended = f" ({how})" if how else ""
+    return f"{role.name} died{ended}. Its log {role.log} ends with:\n{role.last_words() or '(nothing)'}"

@@ -6,7 +6,10 @@ from dataclasses import asdict, dataclass, field
 
 from kg_api.managed import files
 from kg_api.managed.home import Home
-from kg_api.managed.supervisor import RoleStatus
+from kg_api.managed.watch import RoleStatus
+
+MANY_DEATHS = 4
+"""In a row, after which a person is told rather than kept waiting; the supervisor goes on all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,17 +21,31 @@ class State:
     roles: dict[str, RoleStatus] = field(default_factory=dict[str, RoleStatus])
 
     def failed(self) -> str | None:
-        """Say why a role was given up; None when none was."""
-        return next((status.message for status in self.roles.values() if status.state == "failed"), None)
+        """Say why a role does not come up by itself any more, as far as one can tell; None when all may."""
+        return next((status.message for status in self.roles.values() if _seems_hopeless(status)), None)
 
     def waiting_for(self) -> str | None:
         """Say what the first role that does not work waits for; None when all work."""
         for name, status in self.roles.items():
-            if status.state == "pausing":
-                return f"{name} to start again; it died {times(status.deaths)}"
+            if trouble := trouble_of(name, status):
+                return trouble
             if status.state != "ready":
                 return status.message or f"{name} to start"
         return None if self.roles else "the supervisor to start"
+
+
+def _seems_hopeless(status: RoleStatus) -> bool:
+    return status.state == "failed" or (status.state == "pausing" and status.deaths >= MANY_DEATHS)
+
+
+def trouble_of(name: str, status: RoleStatus) -> str | None:
+    """Say when a role that died is started again, and how often and how it died; None for others."""
+    seconds = status.next_start_seconds()
+    if seconds is None:
+        return None
+    last = f" ({status.last_exit})" if status.last_exit else ""
+    person = "; a person has to change its settings" if status.state == "failed" else ""
+    return f"{name} to start again in {seconds:.0f} s; it died {times(status.deaths)}{last}{person}"
 
 
 def times(count: int) -> str:
@@ -38,7 +55,7 @@ def times(count: int) -> str:
 
 def write(home: Home, state: State) -> None:
     """Publish."""
-    files.write_json(home.state_file, asdict(state))
+    files.rewrite_json(home.state_file, asdict(state))
 
 
 def read(home: Home) -> State:

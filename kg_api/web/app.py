@@ -37,6 +37,7 @@ from kg_api.web.routes import (
     switching,
 )
 from kg_api.web.streams import Streams
+from kg_api.web.surroundings import Surroundings
 
 DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
@@ -72,6 +73,7 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     )
     app.state.opening = opening
     app.state.queue = QueueWatch(opening)
+    app.state.surroundings = Surroundings(settings)
     app.state.streams = Streams(settings.api.event_streams)
     reading = (search, similarity, concepts, concept_import, augment, answer)
     for module in (*reading, ingest, library, folders, embedding, extraction, switching, jobs):

@@ -11,13 +11,14 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from kg_api.errors import InvalidInput, KgError, TooBusy, Unavailable
+from kg_api.errors import InvalidInput, KgError, StorageFull, TooBusy, Unavailable
 from kg_api.models.problems import field_problems
 from kg_api.web.openapi import MEDIA_TYPE
 
 log = structlog.get_logger()
 
 RETRY_AFTER_SECONDS = 2
+FULL_RETRY_AFTER_SECONDS = 30
 MAX_DETAIL_CHARACTERS = 2000
 
 
@@ -34,7 +35,11 @@ class ProblemResponse(JSONResponse):
 def problem(status: int, kind: str, title: str, detail: str, **more: Any) -> Response:
     """A problem document as an answer."""
     body = {"type": f"urn:kg:{kind}", "title": title, "status": status, "detail": detail, **more}
-    wait = {Unavailable.status: RETRY_AFTER_SECONDS, TooBusy.status: TooBusy.retry_after_seconds}.get(status)
+    wait = {
+        Unavailable.status: RETRY_AFTER_SECONDS,
+        StorageFull.status: FULL_RETRY_AFTER_SECONDS,
+        TooBusy.status: TooBusy.retry_after_seconds,
+    }.get(status)
     headers = None if wait is None else {"Retry-After": str(wait)}
     return ProblemResponse(body, status_code=status, headers=headers)
 

@@ -12,7 +12,7 @@ from types import FrameType
 import structlog
 
 from kg_api.bootstrap import Container, open_container
-from kg_api.errors import Unavailable
+from kg_api.errors import ConfigurationError, Unavailable
 from kg_api.jobs.presence import Presence
 from kg_api.jobs.runner import Runner
 from kg_api.jobs.schedule import ticking
@@ -35,13 +35,13 @@ def work(settings: Settings) -> None:
     goes on elsewhere when its lease has run out.
 
     Raises:
-        ConfigurationError: settings, schema or model do not fit.
+        ConfigurationError: settings, schema or model do not fit, or the port of the metrics is taken.
     """
     configure_logs(settings.log)
     stopping = _stop_on_signals(settings.worker.grace_seconds)
     os.nice(settings.worker.niceness)
     if settings.worker.metrics_port is not None:
-        serve_metrics(settings.worker.metrics_port)
+        _show_metrics(settings.worker.metrics_port)
     container = _open(settings, stopping)
     if container is None:
         return
@@ -50,6 +50,16 @@ def work(settings: Settings) -> None:
     with container:
         _run(container, worker, stopping)
     log.info("worker ends", worker=worker)
+
+
+def _show_metrics(port: int) -> None:
+    try:
+        serve_metrics(port)
+    except OSError as error:
+        raise ConfigurationError(
+            f"port {port}, which KG_WORKER__METRICS_PORT asks for, cannot be used ({error.strerror}): each "
+            "worker of a machine needs one of its own; set another, or unset it"
+        ) from error
 
 
 def _run(container: Container, worker: str, stopping: threading.Event) -> None:

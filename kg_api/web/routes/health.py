@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fastapi import APIRouter, Request, Response
 
 from kg_api import __version__
@@ -16,37 +18,45 @@ from kg_api.spaces.plans import read_standings, space_of_new
 from kg_api.web.opening import Opening
 from kg_api.web.queue_watch import QueueWatch
 
+DEGRADING = frozenset({"model", "disk"})
+"""Checks that may fail while searches are answered all the same."""
+
 router = APIRouter(tags=["health"])
 
 
 @router.get("/health", summary="Is the process alive?")
-async def health() -> Health:
-    """Answer as long as the process does."""
-    return Health(version=__version__)
+async def health(request: Request) -> Health:
+    """Answer as long as the process does; what is wrong around it is told in `notes`."""
+    return Health(version=__version__, notes=request.app.state.surroundings.notes())
 
 
 @router.get("/ready", summary="Can it do its work?", responses={503: {"model": Readiness}})
 def ready(request: Request, response: Response) -> Readiness:
-    """Check database, schema, indexes, model and worker.
+    """Check database, schema, indexes, model and worker, the processes beside this one, and the disk.
 
-    503 until all that searches need is there, and when work waits that no worker takes.
+    503 until all that searches need is there, when work waits that no worker takes, and while a process dies
+    again and again.
     """
-    readiness = readiness_of(request.app.state.opening, request.app.state.queue)
+    around = request.app.state.surroundings.checks()
+    readiness = readiness_of(request.app.state.opening, request.app.state.queue, around)
     if not readiness.ready:
         response.status_code = 503
     return readiness
 
 
-def readiness_of(opening: Opening, queue: QueueWatch) -> Readiness:
-    """Check all parts; a missing model alone leaves the service ready, for it searches by full text then."""
+def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = ()) -> Readiness:
+    """Check all parts.
+
+    A missing model leaves the service ready, for it searches by full text then; so does a full disk.
+    """
     if reason := opening.waiting_for():
-        return Readiness(ready=False, waiting_for=reason)
+        return Readiness(ready=False, waiting_for=reason, checks=[*around])
     try:
         container = opening.container()
-        checks = [*_index_checks(container.graph), _model_check(container), queue.check()]
+        checks = [*_index_checks(container.graph), _model_check(container), queue.check(), *around]
     except KgError as error:
-        return Readiness(ready=False, waiting_for=str(error), checks=[])
-    blocking = [check for check in checks if not check.ok and check.name != "model"]
+        return Readiness(ready=False, waiting_for=str(error), checks=[*around])
+    blocking = [check for check in checks if not check.ok and check.name not in DEGRADING]
     waiting_for = blocking[0].detail if blocking else None
     return Readiness(ready=not blocking, waiting_for=waiting_for, checks=checks)
 

@@ -12,12 +12,12 @@ from kg_api.managed import ports, processes, state
 from kg_api.managed.home import Home
 from kg_api.managed.roles import Role
 from kg_api.managed.state import State
-from kg_api.managed.supervisor import Policy, Supervisor
+from kg_api.managed.supervisor import Supervisor
+from kg_api.managed.watch import Policy
 
 FAST = Policy(
     first_pause=0.05,
     max_pause=0.2,
-    give_up_after=3,
     healthy_after=3600,
     watch_seconds=0.05,
     start_watch_seconds=0.05,

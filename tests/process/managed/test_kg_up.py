@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +35,12 @@ class Machine:
 
     home: Path
     env: dict[str, str]
+    prefix: tuple[str, ...] = ()
+    """A command that runs the others, elsewhere."""
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-m", "kg_cli.main", *arguments],
+            [*self.prefix, sys.executable, "-m", "kg_cli.main", *arguments],
             env=self.env,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -59,7 +61,7 @@ class Machine:
         return {process["role"]: process["pid"] for process in self.status()["processes"]}
 
     def with_variables(self, **more: str) -> Machine:
-        return Machine(self.home, self.env | more)
+        return replace(self, env=self.env | more)
 
 
 def alive(pid: int) -> bool:

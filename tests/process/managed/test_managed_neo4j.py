@@ -91,10 +91,18 @@ def test_only_the_password_of_the_file_opens_it(own_server: Neo4jServer, home: H
         query(own_server, "RETURN 1", password="neo4j")
 
 
+def test_wrong_passwords_of_a_stranger_lock_nobody_out(own_server: Neo4jServer) -> None:
+    for _ in range(10):
+        with pytest.raises(AuthError):
+            query(own_server, "RETURN 1", password="guess")
+        assert query(own_server, "RETURN 1") == [[1]]
+
+
 def test_its_settings_are_in_force(own_server: Neo4jServer) -> None:
     wanted = {
         "db.transaction.timeout": "2m",
         "db.checkpoint.interval.time": "1m",
+        "dbms.security.auth_max_failed_attempts": "0",
         "dbms.usage_report.enabled": "false",
         "dbms.security.allow_csv_import_from_file_urls": "false",
         "server.fleet_discovery.enabled": "false",

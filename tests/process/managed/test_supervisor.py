@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -16,7 +17,8 @@ from kg_api.managed import ports, processes, roles, state
 from kg_api.managed.home import Home
 from kg_api.managed.processes import ProcessId
 from kg_api.managed.roles import Role
-from kg_api.managed.supervisor import Policy, RoleStatus, Supervisor
+from kg_api.managed.supervisor import Supervisor
+from kg_api.managed.watch import Policy, RoleStatus
 from tests.process.managed.dummy import FAST, publisher, script_role, until, web_role
 
 
@@ -83,22 +85,86 @@ def test_a_killed_process_is_started_again(home: Home, port: int) -> None:
     assert not killed.alive()
 
 
-def test_a_process_that_keeps_dying_is_given_up_with_its_last_words(home: Home) -> None:
+def test_a_process_that_keeps_dying_is_started_again_for_ever_with_its_last_words(home: Home) -> None:
     role = script_role(home, "sick", ("-c", "print('no licence today'); raise SystemExit(3)"))
     with Running(home, role):
-        until(lambda: state.read(home).failed(), "giving up")
+        until(lambda: state.read(home).failed(), "that a person is told")
+        told = state.read(home).failed() or ""
+        until(lambda: state.read(home).roles["sick"].deaths >= 8, "the eighth death")
         status = state.read(home).roles["sick"]
-    assert (status.deaths, status.pid) == (FAST.give_up_after, None)
-    assert "no licence today" in status.message
-    assert str(role.log) in status.message
-    assert role.log.read_text().count("no licence") == FAST.give_up_after
+    assert (status.restarts, status.last_exit) == (status.deaths - 1, "exit code 3")
+    assert "no licence today" in told
+    assert str(role.log) in told
+    assert role.log.read_text().count("no licence") >= 8
 
 
-def test_wrong_settings_are_not_tried_twice(home: Home) -> None:
+def test_twenty_kills_in_a_row_end_with_a_process_that_runs(home: Home, port: int) -> None:
+    with Running(home, web_role(home, "web", port)):
+        for kill in range(1, 21):
+            until(lambda: working(home, "web"), f"the start before kill {kill}")
+            os.kill(process_of(home, "web").pid, signal.SIGKILL)
+            until(lambda n=kill: state.read(home).roles["web"].deaths == n, f"death {kill}")
+        until(lambda: (status := working(home, "web")) and status.restarts == 20, "the last start")
+        assert working(home, "web") == RoleStatus(
+            "ready", process_of(home, "web").pid, 20, "", 20, None, "SIGKILL"
+        )
+
+
+def test_wrong_settings_wait_the_longest_at_once_and_say_that_a_person_is_needed(home: Home) -> None:
+    script = f"raise SystemExit({ConfigurationError.exit_code})"
+    with Running(home, script_role(home, "wrong", ("-c", script)), policy=replace(FAST, max_pause=60)):
+        until(lambda: state.read(home).failed(), "the end")
+        status, told = state.read(home).roles["wrong"], state.read(home).waiting_for()
+    assert (status.state, status.deaths, status.last_exit) == ("failed", 1, "exit code 78")
+    assert 50 < (status.next_start_seconds() or 0) <= 60
+    assert "a person has to change its settings" in (told or "")
+
+
+def test_wrong_settings_are_tried_again_all_the_same(home: Home) -> None:
     script = f"raise SystemExit({ConfigurationError.exit_code})"
     with Running(home, script_role(home, "wrong", ("-c", script))):
-        until(lambda: state.read(home).failed(), "giving up")
-        assert state.read(home).roles["wrong"].deaths == 1
+        until(lambda: state.read(home).failed(), "the first end")
+        until(lambda: state.read(home).roles["wrong"].deaths >= 3, "the third try")
+
+
+def test_a_process_that_runs_but_is_broken_is_ended_and_started_again(home: Home, port: int) -> None:
+    broken = home.path / "broken"
+    role = replace(web_role(home, "web", port), broken=lambda: "it panicked" if broken.exists() else None)
+    with Running(home, role, policy=replace(FAST, check_seconds=0.1)):
+        until(lambda: working(home, "web"), "the start")
+        first = process_of(home, "web")
+        broken.touch()
+        until(lambda: state.read(home).roles["web"].deaths, "its end")
+        assert "it panicked" in state.read(home).roles["web"].message
+        broken.unlink()
+        until(lambda: working(home, "web"), "the next start")
+    assert process_of(home, "web") != first
+
+
+def test_a_supervisor_that_cannot_write_goes_on(home: Home, port: int) -> None:
+    """What a full disk does to it: neither the state file nor a pid file can be written."""
+    full = threading.Event()
+
+    def publish(statuses: dict[str, RoleStatus]) -> None:
+        if full.is_set():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        publisher(home)(statuses)
+
+    stop = threading.Event()
+    thread = threading.Thread(
+        target=Supervisor([web_role(home, "web", port)], publish, FAST).run, args=(stop,)
+    )
+    thread.start()
+    try:
+        until(lambda: working(home, "web"), "the start")
+        full.set()
+        os.kill(process_of(home, "web").pid, signal.SIGKILL)
+        until(lambda: not ports.is_free(port), "the next start")
+        full.clear()
+        until(lambda: (status := working(home, "web")) and status.restarts, "the state to be told again")
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_a_program_that_is_missing_is_given_up_in_words(home: Home) -> None:
@@ -109,7 +175,7 @@ def test_a_program_that_is_missing_is_given_up_in_words(home: Home) -> None:
 
 
 def test_long_health_forgives_earlier_deaths(home: Home, port: int) -> None:
-    forgiving = replace(FAST, give_up_after=2, healthy_after=0.2)
+    forgiving = replace(FAST, healthy_after=0.2)
     with Running(home, web_role(home, "web", port), policy=forgiving):
         for _ in range(3):
             until(lambda: (status := working(home, "web")) and status.deaths == 0, "health")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
 
+from kg_api.managed.watch import RoleStatus
 from kg_api.models.queue import QueueStatus
 from kg_cli import stack_report
-from kg_cli.stack_status import StackStatus
+from kg_cli.stack_status import RunningProcess, StackStatus
 
 QUEUE = QueueStatus(
     queued=2,
@@ -60,3 +62,32 @@ def test_a_service_that_does_not_tell_of_jobs_is_no_trouble(capsys: pytest.Captu
 def test_status_as_json_has_the_queue() -> None:
     assert DIED.as_json()["jobs"]["dead"] == 3
     assert replace(STATUS, jobs=None).as_json()["jobs"] is None
+
+
+def test_a_service_that_does_not_answer_in_time_is_not_called_not_ready(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    waits = "the service at http://127.0.0.1:1, which did not answer within 10 s; it may be busy"
+    stack_report.print_status(replace(STATUS, ready=False, slow=True, waiting_for=waits, jobs=None))
+    told = capsys.readouterr().out
+    assert "did not answer within 10 s" in told
+    assert "not ready" not in told
+
+
+def test_status_tells_of_deaths_and_the_next_start(capsys: pytest.CaptureFixture[str]) -> None:
+    worker = RoleStatus("pausing", None, 7, "log", 6, time.time() + 59.9, "SIGKILL")
+    troubled = replace(
+        STATUS, supervisor_pid=1, roles={"worker": worker}, processes=[RunningProcess("api", 2)]
+    )
+    stack_report.print_status(troubled)
+    told = " ".join(capsys.readouterr().out.split())
+    for words in ("died 7 times", "SIGKILL", "started again 6 times", "next start in 60 s"):
+        assert words in told
+    assert 50 < troubled.as_json()["roles"]["worker"]["next_start_seconds"] <= 60
+
+
+def test_up_says_what_a_stack_waits_for_that_answers_and_is_not_ready(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stack_report.print_up(replace(STATUS, ready=False, serves=True, waiting_for="a worker"))
+    assert "waits for a worker" in capsys.readouterr().err

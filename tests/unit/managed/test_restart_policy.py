@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-import itertools
-
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.managed.supervisor import Policy
+from kg_api.managed.state import MANY_DEATHS
+from kg_api.managed.watch import Policy, end_of
 
-POLICIES = st.builds(
-    Policy, first_pause=st.floats(0.01, 10), max_pause=st.floats(0.01, 100), give_up_after=st.integers(1, 9)
-)
+POLICIES = st.builds(Policy, first_pause=st.floats(0.01, 10), max_pause=st.floats(0.01, 100))
 
 
 @given(POLICIES, st.integers(1, 10_000))
@@ -18,9 +16,17 @@ def test_pauses_grow_to_their_limit_and_never_overflow(policy: Policy, deaths: i
 
 
 def test_the_usual_pauses() -> None:
-    assert [Policy().pause(deaths) for deaths in range(1, 9)] == [0.5, 1, 2, 4, 8, 16, 30, 30]
+    assert [Policy().pause(deaths) for deaths in range(1, 10)] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert Policy().pause(1_000_000) == 60
 
 
-def test_a_process_that_never_works_is_given_up_within_seconds_of_pauses() -> None:
-    policy = Policy()
-    assert sum(itertools.islice(map(policy.pause, itertools.count(1)), policy.give_up_after - 1)) < 5
+def test_a_process_that_never_works_is_told_of_within_seconds_of_pauses() -> None:
+    assert sum(map(Policy().pause, range(1, MANY_DEATHS))) < 10
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [(0, "exit code 0"), (78, "exit code 78"), (-9, "SIGKILL"), (-200, "signal 200")]
+)
+def test_how_a_process_ended_is_told(code: int, told: str) -> None:
+    assert end_of(code) == told
+    assert "unknown" in end_of(None)

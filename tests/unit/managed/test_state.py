@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from kg_api.managed import state
 from kg_api.managed.home import Home
 from kg_api.managed.state import State
-from kg_api.managed.supervisor import RoleStatus
+from kg_api.managed.watch import RoleStatus
 
 READY = RoleStatus("ready", 1, 0, "")
 
@@ -41,14 +42,22 @@ def test_a_file_of_another_version_is_an_empty_state(home: Home, text: str) -> N
         ({"neo4j": READY}, None),
         ({"neo4j": READY, "api": RoleStatus("waiting", None, 0, "neo4j to work")}, "neo4j to work"),
         ({"api": RoleStatus("waiting", None, 0, "")}, "api to start"),
-        ({"api": RoleStatus("pausing", None, 1, "log")}, "api to start again; it died once"),
-        ({"api": RoleStatus("pausing", None, 2, "log")}, "api to start again; it died 2 times"),
     ],
 )
 def test_it_says_what_is_waited_for(roles: dict[str, RoleStatus], expected: str | None) -> None:
     assert State(roles=roles).waiting_for() == expected
 
 
-def test_it_says_why_a_role_was_given_up() -> None:
+def test_it_says_when_a_dead_role_is_started_again_and_how_it_died() -> None:
+    once = RoleStatus("pausing", None, 1, "log", 0, time.time() + 1, "SIGKILL")
+    often = RoleStatus("pausing", None, 7, "log", 6, time.time() + 60, "exit code 1")
+    assert State(roles={"api": once}).waiting_for() == "api to start again in 1 s; it died once (SIGKILL)"
+    told = State(roles={"api": often}).waiting_for()
+    assert told == "api to start again in 60 s; it died 7 times (exit code 1)"
+    assert State(roles={"api": once}).failed() is None
+    assert State(roles={"api": often}).failed() == "log"
+
+
+def test_it_says_why_a_role_cannot_come_up_by_itself() -> None:
     assert State(roles={"a": READY, "b": RoleStatus("failed", None, 4, "why")}).failed() == "why"
     assert State(roles={"a": READY}).failed() is None

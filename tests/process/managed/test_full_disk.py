@@ -1,0 +1,128 @@
+"""A whole stack on a small file system that is filled while it works, then freed: nobody does anything."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Generator
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.managed.home import Home
+from tests.process.managed.dummy import until
+from tests.process.managed.test_kg_up import Machine, machine_in
+from tests.support.small_disk import SmallDisk, small_disk
+
+HEALS_SECONDS = 60
+
+
+class Stack:
+    """A running kg on a small disk."""
+
+    def __init__(self, disk: SmallDisk, machine: Machine) -> None:
+        self.disk = disk
+        self.machine = machine
+        self.home = Home(disk.seen / "kg")
+        self.http = httpx.Client(base_url=self.home.api_url() or "", timeout=30)
+
+    def add(self, name: str) -> httpx.Response:
+        body = {"ontology": "notes", "document": name, "text": f"The word of {name} is {name}."}
+        return self.http.post("/documents", json=body)
+
+    def found(self, name: str, mode: str = "text") -> bool:
+        response = self.http.post("/queries/sources/search", json={"query_text": name, "mode": mode})
+        if not response.is_success:
+            return False
+        return any(name in hit["full_text"] for hit in response.json()["sources"])
+
+    def embedded(self) -> bool:
+        status = self.http.get("/embedding-status")
+        return status.is_success and status.json()["missing"] == 0
+
+    def check(self, name: str) -> dict[str, Any]:
+        checks = self.http.get("/ready").json()["checks"]
+        return next(check for check in checks if check["name"] == name)
+
+    def log(self, name: str) -> str:
+        return self.home.log_file(name).read_text(encoding="utf-8")
+
+    def panic(self) -> None:
+        """Write behind the product's back, which would refuse it, until the database cannot any more."""
+        auth = ("neo4j", self.home.password() or "")
+        with neo4j.GraphDatabase.driver(self.home.bolt_uri() or "", auth=auth) as driver:
+            for _ in range(50):
+                try:
+                    driver.execute_query(
+                        "UNWIND range(1, 200) AS i CREATE (:Ballast {text: $text})", text="x" * 5000
+                    )
+                except neo4j.exceptions.DatabaseError:
+                    return
+        raise AssertionError("the database did not mind the full disk")
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stack]:
+    folder = tmp_path_factory.mktemp("small")
+    with small_disk(folder / "disk", "400m") as disk:
+        machine = machine_in(folder / "disk" / "kg", KG_CONCEPTS__EXTRACTOR="none", KG_LOG__LEVEL="debug")
+        machine = Machine(machine.home, machine.env, disk.prefix)
+        try:
+            machine.kg("up")
+            started = Stack(disk, machine)
+            yield started
+            started.http.close()
+        finally:
+            machine.kg("down")
+
+
+def test_on_a_full_disk_searches_are_answered_and_writes_refused_with_the_reason(stack: Stack) -> None:
+    assert stack.add("before").status_code == 202
+    until(stack.embedded, "embedding", seconds=60)
+    stack.disk.fill()
+    try:
+        refused = stack.add("refused")
+        assert refused.status_code == 507
+        assert refused.json()["type"] == "urn:kg:storage-full"
+        assert "the disk is full" in refused.json()["detail"]
+        assert refused.headers["Retry-After"]
+        for mode in ("text", "vector", "hybrid"):
+            assert stack.found("before", mode), mode
+        assert stack.http.get("/ready").status_code == 200
+        assert not stack.check("disk")["ok"]
+        assert "the disk is full" in stack.http.get("/health").json()["notes"][0]
+        findings = json.loads(stack.machine.kg("doctor", "--json", code=1)[0])
+        assert [each["name"] for each in findings if each["state"] == "fail"] == ["disk"]
+    finally:
+        stack.disk.free()
+    until(lambda: stack.add("after").status_code == 202, "writing again", seconds=10)
+    until(stack.embedded, "embedding", seconds=60)
+    assert stack.found("after")
+    assert not stack.found("refused")
+
+
+def test_a_panicked_database_heals_by_itself_and_what_was_acknowledged_is_there(stack: Stack) -> None:
+    acknowledged = [name for number in range(20) if stack.add(name := f"kept{number}").status_code == 202]
+    assert len(acknowledged) == 20
+    stack.disk.fill()
+    stack.panic()
+    assert stack.add("late").status_code in {503, 507}, "no bare 500"
+    response = stack.http.post("/queries/sources/search", json={"query_text": "kept1", "mode": "text"})
+    assert response.status_code == 503, "no bare 500"
+    assert response.json()["type"] in {"urn:kg:database-panicked", "urn:kg:database-unavailable"}
+    until(lambda: stack.http.get("/ready").status_code == 503, "that it is told")
+    until(lambda: "room" in str(stack.machine.status()["waiting_for"]), "what it waits for", seconds=60)
+    findings = json.loads(stack.machine.kg("doctor", "--json", code=1)[0])
+    assert {"disk", "neo4j"} <= {each["name"] for each in findings if each["state"] == "fail"}
+    stack.disk.free()
+    freed = time.monotonic()
+    until(lambda: stack.add("healed").status_code == 202, "writing again", seconds=HEALS_SECONDS)
+    until(stack.embedded, "embedding", seconds=HEALS_SECONDS)
+    until(lambda: stack.http.get("/ready").status_code == 200, "readiness", seconds=HEALS_SECONDS)
+    assert time.monotonic() - freed < HEALS_SECONDS
+    assert [name for name in [*acknowledged, "healed"] if not stack.found(name)] == []
+    until(lambda: stack.machine.status()["ready"], "that it is told", seconds=10)
+    assert stack.machine.status()["roles"]["neo4j"]["restarts"] >= 1
+    assert "process is broken and is ended" in stack.log("supervisor")

@@ -1,0 +1,101 @@
+"""Workers killed again and again under a real supervisor: embedding goes on, and all is told (G30)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from kg_api.managed import processes
+from kg_api.managed.home import Home
+from tests.process.managed.dummy import until
+from tests.process.managed.test_kg_up import Machine, machine_in
+
+GOES_ON_SECONDS = 60
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Generator[Machine]:
+    started = machine_in(tmp_path / "kg", KG_CONCEPTS__EXTRACTOR="none")
+    try:
+        started.kg("up")
+        yield started
+    finally:
+        started.kg("down")
+
+
+def add(machine: Machine, count: int) -> None:
+    with httpx.Client(base_url=Home(machine.home).api_url() or "", timeout=30) as http:
+        for number in range(count):
+            body = {"ontology": "notes", "document": f"d{number}", "text": f"Short document number {number}."}
+            http.post("/documents", json=body).raise_for_status()
+
+
+def missing(machine: Machine) -> int:
+    response = httpx.get(f"{Home(machine.home).api_url()}/embedding-status", timeout=30)
+    return response.json()["missing"] if response.is_success else -1
+
+
+def kill_worker(machine: Machine, seconds: float) -> int:
+    """Kill the worker as soon as there is one; give how many were killed, 0 when none came in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if worker := processes.load(Home(machine.home).pid_file("worker")):
+            os.kill(worker.pid, signal.SIGKILL)
+            worker.wait(5)
+            return 1
+        time.sleep(0.01)
+    return 0
+
+
+def test_a_worker_that_dies_again_and_again_is_started_again_and_all_is_told(machine: Machine) -> None:
+    """The pauses of 1, 2, 4, 8 s are waited for; the fifth death is told while its pause of 16 s lasts."""
+    assert sum(kill_worker(machine, 40) for _ in range(5)) == 5
+    until(lambda: machine.status()["roles"]["worker"]["next_start_seconds"], "the pause", seconds=10)
+    status = machine.status()
+    told = status["roles"]["worker"]
+    assert (told["deaths"], told["last_exit"], told["restarts"]) == (5, "SIGKILL", 4)
+    assert 0 < told["next_start_seconds"] <= 16
+    assert "died 5 times (SIGKILL)" in status["waiting_for"]
+    assert "next start in" in machine.kg("status")[0]
+    ready = httpx.get(f"{status['api_url']}/ready", timeout=10)
+    assert ready.status_code == 503
+    assert "worker to start again in" in ready.json()["waiting_for"]
+    add(machine, 3)
+    begun = time.monotonic()
+    until(lambda: missing(machine) == 0, "embedding", seconds=GOES_ON_SECONDS)
+    assert time.monotonic() - begun < GOES_ON_SECONDS
+    findings = {each["name"]: each["detail"] for each in json.loads(machine.kg("doctor", "--json")[0])}
+    assert "died 5 times in a row" in findings["worker"] or "started again 5 times" in findings["worker"]
+    lines = Home(machine.home).log_file("supervisor").read_text(encoding="utf-8").splitlines()
+    deaths = [line for line in map(json.loads, lines) if line["event"] == "process died"]
+    assert [(each["role"], each["last_exit"], each["next_start_seconds"]) for each in deaths] == [
+        ("worker", "SIGKILL", pause) for pause in (1, 2, 4, 8, 16)
+    ]
+
+
+@pytest.mark.full
+@pytest.mark.timeout(900)
+def test_20_kills_within_40_seconds_while_1400_documents_are_embedded(machine: Machine) -> None:
+    """Whoever works is killed: the supervisor's worker, and further ones that are started to be killed."""
+    add(machine, 1400)
+    begun, killed = time.monotonic(), 0
+    while killed < 20 and time.monotonic() - begun < 40:
+        if kill_worker(machine, 0.2):
+            killed += 1
+            continue
+        with machine.start("worker") as further:
+            time.sleep(1.2)
+            further.kill()
+            further.communicate()
+        killed += 1
+    assert killed == 20
+    before = missing(machine)
+    until(lambda: missing(machine) < before or before == 0, "embedding", seconds=GOES_ON_SECONDS)
+    until(lambda: missing(machine) == 0, "all embedded", seconds=300)

@@ -1,0 +1,69 @@
+"""A small file system that a test can fill, in a mount namespace of its own, for which no root is needed."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+UNSHARE = ("unshare", "--user", "--map-root-user", "--mount")
+HOLD = 'mount -t tmpfs -o size="$2" tmpfs "$1" && echo mounted && exec cat'
+"""Lives until its standard input is closed."""
+
+
+@dataclass(frozen=True)
+class SmallDisk:
+    """The file system: processes see it that are started with `prefix`, this one through `seen`."""
+
+    folder: Path
+    holder: int
+
+    @property
+    def prefix(self) -> tuple[str, ...]:
+        """What to put before a command so that it runs where the file system is mounted."""
+        place = ("--target", str(self.holder), "--user", "--mount", "--preserve-credentials")
+        return ("nsenter", *place, f"--wd={Path.cwd()}")
+
+    @property
+    def seen(self) -> Path:
+        """The folder as this process can open it."""
+        return Path(f"/proc/{self.holder}/root{self.folder}")
+
+    def fill(self) -> None:
+        """Leave no byte."""
+        with (self.seen / "ballast").open("ab", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(b"\0" * (1 << 20))
+        with (self.seen / "ballast").open("ab", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(b"\0")
+
+    def free(self) -> None:
+        """Give the room back."""
+        (self.seen / "ballast").unlink()
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, size: str) -> Generator[SmallDisk]:
+    """Mount a file system of that size, such as 300m; skips with the reason where that is not allowed."""
+    folder.mkdir()
+    with subprocess.Popen(
+        [*UNSHARE, "sh", "-c", HOLD, "sh", str(folder), size],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdin
+        assert holder.stdout
+        assert holder.stderr
+        if holder.stdout.readline() != "mounted\n":
+            pytest.skip(f"no file system can be mounted in a user namespace here: {holder.stderr.read()}")
+        try:
+            yield SmallDisk(folder, holder.pid)
+        finally:
+            holder.stdin.close()

@@ -1,0 +1,38 @@
+"""Room on the disk: what is refused, and what is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kg_api.errors import StorageFull
+from kg_api.managed import logfiles
+from kg_api.managed.disk import DiskRoom
+from kg_api.managed.home import Home
+from kg_api.managed.neo4j_role import LACK_OF_HEAP, NAME, _memory_for_start, machine_memory
+from kg_api.settings import Neo4jSettings
+
+EVERYTHING = 1 << 60
+"""More than any disk has."""
+
+
+def test_writing_is_refused_when_less_is_left_than_the_reserve(tmp_path: Path) -> None:
+    full = DiskRoom(tmp_path / "not" / "there" / "yet", EVERYTHING)
+    with pytest.raises(StorageFull, match="KG_NEO4J__DISK_RESERVE_MB"):
+        full.require()
+    assert full.is_little()
+
+
+def test_without_a_reserve_writing_is_never_refused(tmp_path: Path) -> None:
+    DiskRoom(tmp_path, 0).require()
+
+
+def test_a_start_after_a_lack_of_heap_gets_more(tmp_path: Path) -> None:
+    home, settings = Home(tmp_path).create(), Neo4jSettings(heap_mb=512)
+    assert _memory_for_start(home, settings) == machine_memory(settings)
+    home.log_file(NAME).write_text(f"INFO started\nTerminating due to {LACK_OF_HEAP}: Java heap space\n")
+    assert _memory_for_start(home, settings).heap_mb > 512
+    home.log_file(NAME).write_text(f"Terminating due to {LACK_OF_HEAP}: Java heap space\n" + "INFO ok\n" * 9)
+    assert _memory_for_start(home, settings).heap_mb == 512
+    assert logfiles.tail(home.log_file(NAME), 1) == ["INFO ok"]

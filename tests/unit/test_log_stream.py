@@ -1,0 +1,77 @@
+"""Logging on a full disk: /dev/full is one."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kg_api.log_stream import LOST, MOST_KEPT, ForgivingStream
+
+
+class Disk(io.StringIO):
+    """Refuses what is written while it is full."""
+
+    full = False
+
+    def write(self, text: str, /) -> int:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        return super().write(text)
+
+
+def test_what_a_full_disk_refuses_is_written_when_there_is_room() -> None:
+    disk = Disk()
+    stream = ForgivingStream(disk)
+    stream.write("first\n")
+    disk.full = True
+    stream.write("second\n")
+    disk.full = False
+    stream.write("third\n")
+    assert disk.getvalue() == "first\nsecond\nthird\n"
+
+
+def test_the_oldest_lines_are_lost_and_counted() -> None:
+    disk = Disk()
+    stream = ForgivingStream(disk)
+    disk.full = True
+    for number in range(MOST_KEPT + 5):
+        stream.write(f"{number}\n")
+    assert stream.lost == 5
+    disk.full = False
+    stream.write("last\n")
+    first, *others = disk.getvalue().splitlines()
+    assert json.loads(first) == {"event": LOST, "lost": 6, "level": "warning"}
+    assert others == [*map(str, range(6, MOST_KEPT + 5)), "last"]
+
+
+def test_a_stream_that_is_closed_is_no_trouble() -> None:
+    disk = Disk()
+    stream = ForgivingStream(disk)
+    disk.close()
+    assert stream.write("late\n") == 5
+
+
+LOGS_A_LOT = """
+import logging, structlog
+from kg_api.logs import configure_logs
+from kg_api.settings import LogSettings
+configure_logs(LogSettings())
+for number in range(500):
+    structlog.get_logger().info("a line", number=number)
+    logging.getLogger("a library").warning("a line %s", number)
+print("alive")
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has /dev/full")
+def test_logging_to_a_full_disk_fails_no_request() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", LOGS_A_LOT], stdout=subprocess.PIPE, stderr=full, check=False
+        )
+    assert ended.stdout == b"alive\n"

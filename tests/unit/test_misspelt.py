@@ -1,0 +1,41 @@
+"""Variables that look like settings of kg and are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from kg_api.errors import ConfigurationError
+from kg_api.settings import load_settings
+
+MISSPELT = {
+    "KG_EMBEDING__PROVIDER": "KG_EMBEDDING__PROVIDER",
+    "KG_NEO4__PORT": "KG_NEO4J__PORT",
+    "KG_API_PORT": "KG_API__PORT",
+    "KG_HOMES": "KG_HOME",
+    "KG_SOMETHING__ELSE": None,
+}
+
+
+@pytest.mark.parametrize(("name", "meant"), MISSPELT.items())
+def test_a_misspelt_group_is_refused_with_the_nearest_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, meant: str | None
+) -> None:
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(ConfigurationError, match=f"{name}: there is no such setting") as raised:
+        load_settings()
+    assert ("did you mean" in str(raised.value)) == (meant is not None)
+    assert f"did you mean {meant}?" in str(raised.value) or meant is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("KG_SERVICE_HOST", "10.0.0.1"),
+        ("KG_API_PORT", "tcp://10.0.0.1:80"),
+        ("KG_TEST_X__Y", "1"),
+        ("KGX", "1"),
+    ],
+)
+def test_variables_of_others_are_left_alone(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    load_settings()
