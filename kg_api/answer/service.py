@@ -128,7 +128,8 @@ class AnswerService:
             InvalidInput: there is no language model, or see `SearchService.search`.
             TooBusy: so many answers are being written that no more are begun.
             Unavailable: no lane of the search can answer, or the language model cannot.
-            LlmFailed, ConfigurationError: the language model cannot be used.
+            LlmFailed: what the language model writes cannot be read.
+            ConfigurationError: the language model cannot be used.
         """
         with closing(self.begin(request)) as writing:
             for event in writing:
@@ -212,6 +213,8 @@ class AnswerService:
                 for statement in proving.statements(pieces):
                     statements.append(statement)
                     yield statement
+            if proving.fault is not None:
+                raise LlmFailed(_unreadable(proving.fault))
         yield _answered(retrieved, proving, statements)
 
     def _pieces(self, retrieved: Retrieved) -> Generator[str]:
@@ -247,8 +250,21 @@ def _answered(retrieved: Retrieved, proving: Proving, statements: list[Statement
         thresholds=retrieved.thresholds,
         counts=counts,
         model=retrieved.model,
-        degraded=retrieved.degraded,
+        degraded=[*retrieved.degraded, *_notes(proving)],
         timings_ms=timings,
+    )
+
+
+def _notes(proving: Proving) -> list[Degradation]:
+    return [
+        Degradation(part="answer", effect=f"the language model's answer: {note}") for note in proving.notes
+    ]
+
+
+def _unreadable(fault: str) -> str:
+    return (
+        f"the language model's answer cannot be read: {fault}. That says nothing about your documents; ask "
+        "again, and if it stays so choose another model by KG_LLM__MODEL"
     )
 
 

@@ -213,7 +213,16 @@ class Degradation(Answer):
     """Something that could not be done, and what was done instead."""
 
     part: Literal[
-        "embedding", "vector_index", "text_index", "query", "vectors", "rerank", "windows", "concepts", "hyde"
+        "embedding",
+        "vector_index",
+        "text_index",
+        "query",
+        "vectors",
+        "rerank",
+        "windows",
+        "concepts",
+        "hyde",
+        "answer",
     ]
     effect: str
 
