@@ -12,6 +12,7 @@ import structlog
 
 from kg_api.answer.passages import Passage, shown, threshold_of, told
 from kg_api.answer.prompt import asked
+from kg_api.answer.refusals import notes_of, reason_of, unproved, unreadable
 from kg_api.answer.statements import Proving, as_text
 from kg_api.errors import ConfigurationError, InvalidInput, LlmFailed, TooBusy
 from kg_api.graph.database import Graph
@@ -38,14 +39,6 @@ log = structlog.get_logger()
 
 MOST_AT_ONCE = 12
 """Answers that are written at the same time in one process: each holds a thread for as long."""
-REASONS: dict[Refusal, str] = {
-    "nothing_found": "no passage was found",
-    "nothing_similar": "no passage is similar enough to the question; a lower min_similarity takes more",
-    "not_measured": "the question could not be embedded, so min_similarity cannot be applied to what words "
-    "found; ask again later, or without min_similarity",
-    "not_in_passages": "the passages that were found do not answer the question",
-    "no_valid_citation": "the language model proved none of its statements by a quote from the passages",
-}
 
 
 class Model(Protocol):
@@ -214,7 +207,7 @@ class AnswerService:
                     statements.append(statement)
                     yield statement
             if proving.fault is not None:
-                raise LlmFailed(_unreadable(proving.fault))
+                raise LlmFailed(unreadable(proving.fault))
         yield _answered(retrieved, proving, statements)
 
     def _pieces(self, retrieved: Retrieved) -> Generator[str]:
@@ -235,7 +228,7 @@ def _answered(retrieved: Retrieved, proving: Proving, statements: list[Statement
             "refused_citations": proving.refused_citations,
         }
     )
-    refusal = None if statements else retrieved.refusal or _unproved(proving)
+    refusal = None if statements else retrieved.refusal or unproved(proving)
     timings = retrieved.watch.milliseconds()
     log.info("answered", refusal=refusal, model=retrieved.model, **counts.model_dump(), ms=timings["total"])
     return Answered(
@@ -243,44 +236,16 @@ def _answered(retrieved: Retrieved, proving: Proving, statements: list[Statement
         answered=refusal is None,
         text=as_text(statements),
         refusal=refusal,
-        reason=_reason(refusal, retrieved),
+        reason=reason_of(refusal, retrieved.counts),
         statements=statements,
         citations=proving.citations,
         sources=told(retrieved.passages, retrieved.hits),
         thresholds=retrieved.thresholds,
         counts=counts,
         model=retrieved.model,
-        degraded=[*retrieved.degraded, *_notes(proving)],
+        degraded=[*retrieved.degraded, *notes_of(proving)],
         timings_ms=timings,
     )
-
-
-def _notes(proving: Proving) -> list[Degradation]:
-    return [
-        Degradation(part="answer", effect=f"the language model's answer: {note}") for note in proving.notes
-    ]
-
-
-def _unreadable(fault: str) -> str:
-    return (
-        f"the language model's answer cannot be read: {fault}. That says nothing about your documents; ask "
-        "again, and if it stays so choose another model by KG_LLM__MODEL"
-    )
-
-
-def _unproved(proving: Proving) -> Refusal:
-    return "no_valid_citation" if proving.without_citation else "not_in_passages"
-
-
-def _reason(refusal: Refusal | None, retrieved: Retrieved) -> str | None:
-    if refusal is None:
-        return None
-    counts = retrieved.counts
-    if refusal == "nothing_similar" and counts.beyond_budget:
-        return "the best passage alone is longer than token_budget; raise it"
-    if refusal == "nothing_similar" and not counts.below_similarity:
-        return "the passages that were found are not embedded yet; ask again when they are, or by mode text"
-    return REASONS[refusal]
 
 
 def _search(request: AnswerRequest) -> SourceSearch:

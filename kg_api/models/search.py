@@ -146,6 +146,8 @@ class CarriedConcept(Answer):
 
     concept_id: str
     label: str
+    verified: bool = True
+    """Whether a quote of the source proves it."""
 
 
 class LanePart(Answer):
