@@ -100,13 +100,15 @@ class BoundFilter:
 
         They do not where a lane of vectors reaches below the least similarity: it is ordered by that.
         """
-        return any(self._may_hide(slug, lanes.vectors.get(slug, ())) for slug in spaces)
+        return any(self._may_hide(slug, lanes.vectors.get(slug)) for slug in spaces)
 
-    def _may_hide(self, slug: str, lane: Sequence[Found]) -> bool:
+    def _may_hide(self, slug: str, lane: Sequence[Found] | None) -> bool:
         least = self.similar.least.get(slug)
         if least is None:
             return True
         if slug in self.blind:
             return self.similar.keep_unmeasured
-        furthest = lane[-1].similarity if lane else None
+        if not lane:
+            return lane is None  # an empty one was asked: nothing has a vector yet
+        furthest = lane[-1].similarity
         return furthest is None or furthest >= least

@@ -72,6 +72,7 @@ def test_deeper_lanes_are_asked_only_where_they_may_hold_more() -> None:
     assert not similar.may_hide(Lanes(vectors={"default": [near, reached]}), ["default"])
     assert similar.may_hide(Lanes(text=[near, reached]), ["default"]), "words are ordered by something else"
     assert similar.may_hide(Lanes(vectors={"default": [near, reached]}), ["default", "large"])
+    assert not similar.may_hide(Lanes(vectors={"default": []}, text=[near]), ["default"])
     blind = bound(replace(HALF, keep_unmeasured=False), ["default"])
     assert not blind.may_hide(Lanes(text=[near]), ["default"]), "none of them will be taken"
 
