@@ -177,6 +177,7 @@ def _tell(found: ExtractionStatus, *, as_json: bool) -> None:
         ("concepts a source", _set_or_usual(f"at most {used.per_source}", found.config.per_source)),
         ("sources", f"{found.total}: {found.extracted} read, {found.due} due{refused}"),
         ("found", f"{found.concepts} concepts, {found.quotes} quotes, {found.relations} relationships"),
+        *_unverified(found),
         *_money(found),
         *(_cost(found.cost) if found.cost else ()),
     ]
@@ -196,6 +197,13 @@ def _troubles(found: ExtractionStatus) -> list[tuple[str, str]]:
 
 def _set_or_usual(value: str, own: object) -> str:
     return value if own is not None else f"{value} (the service's setting)"
+
+
+def _unverified(found: ExtractionStatus) -> list[tuple[str, str]]:
+    if not found.unverified_quotes and not found.unverified_concepts:
+        return []
+    quotes, concepts = found.unverified_quotes, found.unverified_concepts
+    return [("not proved", f"{quotes} quotes that are not in their sources, {concepts} concepts without one")]
 
 
 def _money(found: ExtractionStatus) -> list[tuple[str, str]]:

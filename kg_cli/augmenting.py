@@ -32,8 +32,10 @@ def _say(answer: Augmented) -> None:
     counts = answer.counts
     if not answer.records:
         console.say("No passage goes with the text.")
+    far = f" ({counts.below_similarity} not similar enough)" if counts.below_similarity else ""
+    unknown = f" ({counts.without_vector} of unknown similarity)" if counts.without_vector else ""
     console.say(
-        f"{counts.tokens} tokens in {counts.pieces} pieces: {counts.candidates} hits, "
+        f"{counts.tokens} tokens in {counts.pieces} pieces: {counts.candidates} hits{far}{unknown}, "
         f"{counts.records} passages of {answer.context_tokens} tokens, {answer.timings_ms['total']:.0f} ms"
     )
 

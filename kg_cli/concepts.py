@@ -25,6 +25,7 @@ from kg_api.models.concepts import (
     PathStep,
     RelatedConcept,
     RelatedConcepts,
+    UnverifiedQuote,
     meant,
     nearest_labels,
 )
@@ -94,11 +95,14 @@ def print_concept(answer: ConceptDetails) -> None:
     out.print(_concept(answer))
     for quote in answer.evidence:
         out.print(_quote(quote))
+    for said in answer.unverified:
+        out.print(_unverified(said))
     if answer.related:
         out.print(_related_lines(answer.label, answer.related))
+    unverified = f", {answer.more_unverified} unverified" if answer.more_unverified else ""
     console.say(
         f"carried by {_counted(answer.sources, 'source', 'sources')}; not shown: "
-        f"{_counted(answer.more_evidence, 'quote', 'quotes')}, {answer.more_related} related. "
+        f"{_counted(answer.more_evidence, 'quote', 'quotes')}, {answer.more_related} related{unverified}. "
         "Read it in its places: kg concept context ID"
     )
 
@@ -163,7 +167,10 @@ def _notes(degraded: Sequence[Degradation]) -> None:
 def _concept(each: Concept) -> Text:
     also = f"  also {', '.join(each.search_terms)}" if each.search_terms else ""
     sources = _counted(each.sources, "source", "sources")
-    lines = Text.assemble((each.label, "bold"), (also, "cyan"), f"  ({each.ontology}, {sources})\n")
+    lines = Text.assemble((each.label, "bold"), (also, "cyan"), f"  ({each.ontology}, {sources})")
+    if not each.verified:
+        lines.append("  unverified: no quote proves it", style="yellow")
+    lines.append("\n")
     if each.description:
         lines.append(f"{each.description}\n")
     return lines.append(each.concept_id, style="dim")
@@ -173,6 +180,13 @@ def _quote(each: Evidence) -> Text:
     place = f"{each.source.document} ¶{each.source.paragraph} {each.start}-{each.end}"
     doubt = "" if each.score == 1 else f", likeness {each.score:.2f}"
     return Text.assemble(f"“{each.quote}”\n", (f"  {place}{doubt}  {each.source.source_id}", "dim"))
+
+
+def _unverified(each: UnverifiedQuote) -> Text:
+    place = f"not the words of {each.document} ¶{each.paragraph}, or its name alone"
+    return Text.assemble(
+        (f"“{each.quote}”\n", "dim"), ("  unverified: ", "yellow"), (f"{place}  {each.source_id}", "dim")
+    )
 
 
 def _related_lines(label: str, related: Sequence[RelatedConcept]) -> Text:
@@ -197,10 +211,13 @@ def _step(step: PathStep, names: Mapping[str, str]) -> Text:
 
 
 def _passage(passage: ConceptPassage) -> Text:
-    lines = Text()
+    lines, proved = Text(), {each.source.source_id for each in passage.quotes}
     for place in passage.sources:
         carries = place.source_id in passage.carried_by
-        lines.append(f"¶{place.paragraph} {place.source_id}\n", style="dim")
+        lines.append(f"¶{place.paragraph} {place.source_id}", style="dim")
+        if carries and place.source_id not in proved:
+            lines.append("  unverified: no quote of it proves the concept", style="yellow")
+        lines.append("\n")
         lines.append(place.full_text.strip() + "\n", style="" if carries else "dim")
     return lines
 

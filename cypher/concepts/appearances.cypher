@@ -7,5 +7,6 @@ RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
        COLLECT {
          MATCH (s)<-[:FROM_SOURCE]-(i:Instance)<-[:EVIDENCED_BY]-(c)
          RETURN i {.instance_id, .quote, .start, .end, .score} ORDER BY i.start, i.instance_id
-       } AS quotes
+       } AS quotes,
+       coalesce(a.unverified, []) AS unverified
 ORDER BY coalesce(a.verified, false) DESC, a.confidence DESC, document, document_id, paragraph

@@ -13,5 +13,6 @@ CALL (c) {
 }
 RETURN shared[..$most_sources] AS stated, size(shared) AS support, o.concept_id AS concept_id, o.ontology AS ontology,
        o.label AS label, o.description AS description, o.search_terms AS search_terms,
-       COUNT { (o)-[:APPEARS_IN]->() } AS sources
+       COUNT { (o)-[:APPEARS_IN]->() } AS sources,
+       EXISTS { (o)-[:EVIDENCED_BY]->() } AS verified
 ORDER BY support DESC, concept_id

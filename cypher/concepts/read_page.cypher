@@ -4,5 +4,5 @@ WITH c, COUNT { (c)-[:APPEARS_IN]->() } AS sources
 ORDER BY sources DESC, c.label, c.concept_id
 SKIP $offset LIMIT $limit
 RETURN c.concept_id AS concept_id, c.ontology AS ontology, c.label AS label, c.description AS description,
-       c.search_terms AS search_terms, sources
+       c.search_terms AS search_terms, sources, EXISTS { (c)-[:EVIDENCED_BY]->() } AS verified
 ORDER BY sources DESC, label, concept_id

@@ -14,5 +14,6 @@ CALL (c) {
 }
 RETURN concept_id AS of, outgoing, type, confidence, stated[..$most_sources] AS stated, size(stated) AS support,
        o.concept_id AS concept_id, o.ontology AS ontology, o.label AS label, o.description AS description,
-       o.search_terms AS search_terms, COUNT { (o)-[:APPEARS_IN]->() } AS sources
+       o.search_terms AS search_terms, COUNT { (o)-[:APPEARS_IN]->() } AS sources,
+       EXISTS { (o)-[:EVIDENCED_BY]->() } AS verified
 ORDER BY support DESC, confidence DESC, concept_id, type, outgoing DESC, of

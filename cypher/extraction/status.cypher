@@ -4,12 +4,13 @@ CALL () {
   WHERE s.ontology = $ontology
   RETURN count(s) AS total,
          sum(CASE WHEN s.extracted_with = coalesce($mark, s.extracted_with) AND s.not_extracted_because IS NULL THEN 1 ELSE 0 END) AS extracted,
-         sum(CASE WHEN s.extracted_with = coalesce($mark, s.extracted_with) AND s.not_extracted_because IS NOT NULL THEN 1 ELSE 0 END) AS refused
+         sum(CASE WHEN s.extracted_with = coalesce($mark, s.extracted_with) AND s.not_extracted_because IS NOT NULL THEN 1 ELSE 0 END) AS refused,
+         sum(CASE WHEN s.extracted_with = coalesce($mark, s.extracted_with) THEN coalesce(s.unverified_quotes, 0) ELSE 0 END) AS unverified_quotes
 }
 CALL () {
   MATCH (c:Concept)
   WHERE c.ontology = $ontology
-  RETURN count(c) AS concepts
+  RETURN count(c) AS concepts, sum(CASE WHEN EXISTS { (c)-[:EVIDENCED_BY]->() } THEN 0 ELSE 1 END) AS unverified_concepts
 }
 CALL () {
   MATCH (c:Concept)-[:EVIDENCED_BY]->(i:Instance)
@@ -21,4 +22,4 @@ CALL () {
   WHERE c.ontology = $ontology
   RETURN count(r) AS relations
 }
-RETURN total, extracted, refused, concepts, quotes, relations
+RETURN total, extracted, refused, concepts, quotes, relations, unverified_quotes, unverified_concepts

@@ -1,7 +1,8 @@
 // The sources that concepts lead to. Concepts are given, each with a weight, and sources whose concepts share the
 // source's weight among them; a concept hands its weight on to those it is related to. One in many sources says less
 // of each, so its weight is divided by the root of their number; one with very many relationships hands nothing on,
-// and one in very many sources leads nowhere, so that no search walks the whole graph.
+// and one in very many sources leads nowhere, so that no search walks the whole graph. An appearance that no quote
+// proves leads nowhere either, unless somebody imported it.
 CALL () {
   UNWIND $seeds AS seed
   MATCH (c:Concept {concept_id: seed.concept_id})
@@ -9,8 +10,11 @@ CALL () {
   UNION ALL
   UNWIND $passages AS passage
   MATCH (s:Source {source_id: passage.source_id})
-  MATCH (s)<-[:APPEARS_IN]-(c:Concept)
-  RETURN c, passage.weight / sqrt(COUNT { (s)<-[:APPEARS_IN]-() }) AS weight
+  WITH passage, COLLECT {
+    MATCH (s)<-[a:APPEARS_IN]-(c:Concept) WHERE a.verified OR a.extracted_with STARTS WITH $imported RETURN c
+  } AS carried
+  UNWIND carried AS c
+  RETURN c, passage.weight / sqrt(size(carried)) AS weight
 }
 WITH c, sum(weight) AS weight ORDER BY weight DESC, c.concept_id LIMIT $most_concepts
 CALL (c, weight) {
@@ -30,11 +34,12 @@ UNWIND range(0, size(ranked) - 1) AS at
 WITH ranked[at] AS each, reduce(sum = 0, one IN ranked[..at + 1] | sum + one.carriers) AS walked
 WHERE walked <= $most_appearances
 WITH each.near AS near, each.weight AS weight
-MATCH (near)-[:APPEARS_IN]->(s:Source)
-WHERE ($ontologies IS NULL OR s.ontology IN $ontologies)
+MATCH (near)-[a:APPEARS_IN]->(s:Source)
+WHERE (a.verified OR a.extracted_with STARTS WITH $imported)
+  AND ($ontologies IS NULL OR s.ontology IN $ontologies)
   AND ($document_ids IS NULL OR s.document_id IN $document_ids)
-WITH s, near, weight ORDER BY weight DESC, near.concept_id
-WITH s, sum(weight) AS score, collect({concept_id: near.concept_id, label: near.label})[..$most_told] AS through
+WITH s, near, a, weight ORDER BY weight DESC, near.concept_id
+WITH s, sum(weight) AS score, collect({concept_id: near.concept_id, label: near.label, verified: a.verified})[..$most_told] AS through
 ORDER BY score DESC, s.source_id LIMIT $limit
 WITH s, score, through, coalesce($spaces[s.ontology], 'default') AS space
 WITH s, score, through, space, $vectors[space] AS asked, $properties[space] AS property

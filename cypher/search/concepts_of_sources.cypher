@@ -4,5 +4,5 @@ MATCH (s:Source {source_id: id})
 RETURN s.source_id AS source_id, COLLECT {
   MATCH (s)<-[a:APPEARS_IN]-(c:Concept)
   WITH c, a ORDER BY a.verified DESC, a.confidence DESC, COUNT { (c)-[:APPEARS_IN]->() }, c.concept_id LIMIT $limit
-  RETURN {concept_id: c.concept_id, label: c.label}
+  RETURN {concept_id: c.concept_id, label: c.label, verified: a.verified}
 } AS concepts

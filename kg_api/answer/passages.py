@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kg_api.graph.spaces import Space
 from kg_api.models.answering import AnswerRequest, Shown
 from kg_api.models.augment import Threshold
 from kg_api.models.identity import digest
-from kg_api.models.search import ContextWindow, Place, SourceHit, SourceHits
+from kg_api.models.search import ContextWindow, Place, SourceHit
 from kg_api.search.fusion import LEAST_GAP, USUAL
 
 SHARE = 0.6
@@ -19,15 +19,6 @@ Measured with 180 questions on three corpora (XQuAD, MuSiQue, product documentat
 answer passes for 99 % (bge-small, MiniLM) and 94 % (e5-small); of questions put to a corpus about something
 else 64, 77 and 94 % find nothing.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Passing:
-    """Hits that are near enough, and how many are not."""
-
-    hits: list[SourceHit]
-    below_similarity: int
-    without_vector: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +40,6 @@ def threshold_of(space: Space, request: AnswerRequest) -> Threshold:
     contrast = known or USUAL
     least = round(contrast.unrelated + SHARE * contrast.gap, 4)
     return Threshold(space=space.slug, min_similarity=least, source="model" if known else "default")
-
-
-def passing(hits: SourceHits, thresholds: Mapping[str, Threshold], slug_of: Mapping[str, str]) -> Passing:
-    """Keep the hits that are near enough. Where the question has no vector, all are: it is told as degraded.
-
-    What concepts brought is kept beside them, whatever its own similarity.
-
-    Args:
-        hits: the best first.
-        thresholds: by space.
-        slug_of: the space of each ontology.
-    """
-
-    def is_near(hit: SourceHit) -> bool:
-        slug = hit.space or slug_of.get(hit.ontology, "")
-        least = thresholds[slug].min_similarity if slug in thresholds and slug in hits.spaces else None
-        return least is None or (hit.similarity is not None and hit.similarity >= least)
-
-    near = [is_near(hit) for hit in hits.sources]
-    kept = [hit for hit, own in zip(hits.sources, near, strict=True) if own or (any(near) and hit.through)]
-    left = [hit for hit in hits.sources if hit not in kept]
-    without = sum(hit.similarity is None for hit in left)
-    return Passing(kept, len(left) - without, without)
 
 
 def shown(windows: Sequence[ContextWindow], hits: Sequence[SourceHit]) -> list[Passage]:

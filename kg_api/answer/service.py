@@ -10,13 +10,13 @@ from typing import Protocol
 
 import structlog
 
-from kg_api.answer.passages import Passage, passing, shown, threshold_of, told
+from kg_api.answer.passages import Passage, shown, threshold_of, told
 from kg_api.answer.prompt import asked
+from kg_api.answer.refusals import notes_of, reason_of, unproved, unreadable
 from kg_api.answer.statements import Proving, as_text
 from kg_api.errors import ConfigurationError, InvalidInput, LlmFailed, TooBusy
 from kg_api.graph.database import Graph
 from kg_api.graph.library import neighbours
-from kg_api.graph.spaces import Space
 from kg_api.llm.prompts import Question
 from kg_api.models.answering import (
     AnswerCounts,
@@ -26,8 +26,9 @@ from kg_api.models.answering import (
     Statement,
 )
 from kg_api.models.augment import Threshold
-from kg_api.models.search import ContextWindow, Degradation, Place, SourceHit, SourceHits, SourceSearch
+from kg_api.models.search import ContextWindow, Degradation, Place, SourceHit, SourceSearch
 from kg_api.search.service import SearchService
+from kg_api.search.similarity_filter import filter_by
 from kg_api.search.timing import Stopwatch
 from kg_api.search.windows import merged_windows
 from kg_api.spaces.counting import token_counter
@@ -38,12 +39,6 @@ log = structlog.get_logger()
 
 MOST_AT_ONCE = 12
 """Answers that are written at the same time in one process: each holds a thread for as long."""
-REASONS: dict[Refusal, str] = {
-    "nothing_found": "no passage was found",
-    "nothing_similar": "no passage is similar enough to the question; a lower min_similarity takes more",
-    "not_in_passages": "the passages that were found do not answer the question",
-    "no_valid_citation": "the language model proved none of its statements by a quote from the passages",
-}
 
 
 class Model(Protocol):
@@ -71,13 +66,17 @@ class Retrieved:
     counts: AnswerCounts
     degraded: list[Degradation]
     watch: Stopwatch
+    unmeasured: bool
+    """A least similarity was asked for, and the question has no vector to measure by."""
 
     @property
     def refusal(self) -> Refusal | None:
         """Why nobody is asked."""
         if self.passages:
             return None
-        return "nothing_similar" if self.counts.found else "nothing_found"
+        if not self.counts.found:
+            return "nothing_found"
+        return "not_measured" if self.unmeasured else "nothing_similar"
 
 
 class Writing:
@@ -122,7 +121,8 @@ class AnswerService:
             InvalidInput: there is no language model, or see `SearchService.search`.
             TooBusy: so many answers are being written that no more are begun.
             Unavailable: no lane of the search can answer, or the language model cannot.
-            LlmFailed, ConfigurationError: the language model cannot be used.
+            LlmFailed: what the language model writes cannot be read.
+            ConfigurationError: the language model cannot be used.
         """
         with closing(self.begin(request)) as writing:
             for event in writing:
@@ -148,26 +148,29 @@ class AnswerService:
         watch = Stopwatch()
         name = self._model_name()
         known = self._plans.known(request.ontologies or ())
+        thresholds = _thresholds(request, known)
         with watch.stage("search"):
-            found = self._search.search(_search(request))
-        slugs, thresholds = _thresholds(request, known)
-        near = passing(found, thresholds, slugs)
+            found = self._search.search(_search(request), filter_by(thresholds, keep_carried=True))
         asked_in = [thresholds[slug] for slug in found.spaces if slug in thresholds]
         with watch.stage("context"):
-            windows, tokens, beyond, notes = self._windows(near.hits, request, known)
-        passages = shown(windows, near.hits)
+            windows, tokens, beyond, notes = self._windows(found.sources, request, known)
+        passages = shown(windows, found.sources)
+        left_out = found.left_out
         counts = AnswerCounts(
-            found=len(found.sources),
-            below_similarity=near.below_similarity,
-            without_vector=near.without_vector,
+            found=len(found.sources) + left_out.below_similarity + left_out.without_vector,
+            below_similarity=left_out.below_similarity,
+            without_vector=left_out.without_vector,
             beyond_budget=beyond,
-            passages=len(near.hits) - beyond,
+            passages=len(found.sources) - beyond,
             shown=len(passages),
             tokens=tokens,
             statements=0,
         )
-        degraded = [*found.degraded, *_unmeasured(request, found), *notes]
-        return Retrieved(request, name, near.hits, passages, asked_in, counts, degraded, watch)
+        blind = request.min_similarity is not None and not found.spaces
+        degraded = [*found.degraded, *notes]
+        return Retrieved(
+            request, name, found.sources, passages, asked_in, counts, degraded, watch, unmeasured=blind
+        )
 
     def _model_name(self) -> str:
         try:
@@ -203,6 +206,8 @@ class AnswerService:
                 for statement in proving.statements(pieces):
                     statements.append(statement)
                     yield statement
+            if proving.fault is not None:
+                raise LlmFailed(unreadable(proving.fault))
         yield _answered(retrieved, proving, statements)
 
     def _pieces(self, retrieved: Retrieved) -> Generator[str]:
@@ -223,7 +228,7 @@ def _answered(retrieved: Retrieved, proving: Proving, statements: list[Statement
             "refused_citations": proving.refused_citations,
         }
     )
-    refusal = None if statements else retrieved.refusal or _unproved(proving)
+    refusal = None if statements else retrieved.refusal or unproved(proving)
     timings = retrieved.watch.milliseconds()
     log.info("answered", refusal=refusal, model=retrieved.model, **counts.model_dump(), ms=timings["total"])
     return Answered(
@@ -231,31 +236,16 @@ def _answered(retrieved: Retrieved, proving: Proving, statements: list[Statement
         answered=refusal is None,
         text=as_text(statements),
         refusal=refusal,
-        reason=_reason(refusal, retrieved),
+        reason=reason_of(refusal, retrieved.counts),
         statements=statements,
         citations=proving.citations,
         sources=told(retrieved.passages, retrieved.hits),
         thresholds=retrieved.thresholds,
         counts=counts,
         model=retrieved.model,
-        degraded=retrieved.degraded,
+        degraded=[*retrieved.degraded, *notes_of(proving)],
         timings_ms=timings,
     )
-
-
-def _unproved(proving: Proving) -> Refusal:
-    return "no_valid_citation" if proving.without_citation else "not_in_passages"
-
-
-def _reason(refusal: Refusal | None, retrieved: Retrieved) -> str | None:
-    if refusal is None:
-        return None
-    counts = retrieved.counts
-    if refusal == "nothing_similar" and counts.beyond_budget:
-        return "the best passage alone is longer than token_budget; raise it"
-    if refusal == "nothing_similar" and not counts.below_similarity:
-        return "the passages that were found are not embedded yet; ask again when they are, or by mode text"
-    return REASONS[refusal]
 
 
 def _search(request: AnswerRequest) -> SourceSearch:
@@ -271,17 +261,7 @@ def _search(request: AnswerRequest) -> SourceSearch:
     )
 
 
-def _thresholds(request: AnswerRequest, known: Known) -> tuple[dict[str, str], dict[str, Threshold]]:
-    """The space of each ontology, and what is similar enough in each space."""
-    spaces: dict[str, Space] = {name: each.answering.space for name, each in known.standings.items()}
-    slugs = {name: space.slug for name, space in spaces.items()}
-    every = {space.slug: space for space in (*spaces.values(), known.new)}
-    return slugs, {slug: threshold_of(space, request) for slug, space in every.items()}
-
-
-def _unmeasured(request: AnswerRequest, found: SourceHits) -> list[Degradation]:
-    """Say that there was no threshold where the question could not be embedded."""
-    if request.mode == "text" or found.spaces or not found.sources:
-        return []
-    effect = "the question has no vector: no least similarity was applied to what words found"
-    return [Degradation(part="vectors", effect=effect)]
+def _thresholds(request: AnswerRequest, known: Known) -> dict[str, Threshold]:
+    """What is similar enough in each space."""
+    spaces = [*(each.answering.space for each in known.standings.values()), known.new]
+    return {space.slug: threshold_of(space, request) for space in spaces}

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from kg_api.answer.passages import Passage
 from kg_api.extract.quotes import find_quote, says_enough
-from kg_api.llm.replies import line, objects
+from kg_api.llm.replies import ObjectReader, line
 from kg_api.models.answering import Citation, Statement
 
 MOST_STATEMENTS = 50
@@ -31,18 +31,52 @@ class Proving:
         """All so far, by number."""
         self.without_citation = 0
         self.refused_citations = 0
+        self._reader = ObjectReader()
+        self._read = self._unreadable = 0
+
+    @property
+    def fault(self) -> str | None:
+        """Why the answer is none that can be read, once it is at its end; None when it is one.
+
+        Only an answer that can be read and has no statement says that the passages do not answer.
+        """
+        if self._read > self._unreadable or self._reader.says_none("statements"):
+            return None
+        if self._reader.is_blank:
+            return "it is empty"
+        if self._read:
+            return "what it lists are no statements with quotes"
+        if self._reader.found and not self._reader.complete:
+            return "it breaks off before its first statement ends"
+        return "it holds no list of statements"
+
+    @property
+    def notes(self) -> list[str]:
+        """What of an answer that can be read was left out, once it is at its end."""
+        told: list[str] = []
+        if self._unreadable:
+            told.append(
+                f"{self._unreadable} of {self._read} entries are no statements with quotes, and were left out"
+            )
+        if self._read > MOST_STATEMENTS:
+            told.append(f"the first {MOST_STATEMENTS} statements were read, the others left out")
+        elif self._reader.found and not self._reader.complete:
+            told.append(f"it breaks off, or is no JSON, behind {self._read} entries: what is before was read")
+        return told
 
     def statements(self, pieces: Iterable[str]) -> Iterator[Statement]:
         """Give each statement as soon as it is whole and proved."""
-        for number, item in enumerate(objects(pieces)):
-            if number == MOST_STATEMENTS:
+        for item in self._reader.objects(pieces):
+            self._read += 1
+            if self._read > MOST_STATEMENTS:
                 return
             if (proved := self._proved(item)) is not None:
                 yield proved
 
     def _proved(self, item: dict[str, Any]) -> Statement | None:
         text = line(_MARK.sub("", line(item.get("text"), LONGEST_STATEMENT)), LONGEST_STATEMENT)
-        if not text:
+        if not text or not isinstance(item.get("quotes"), list):
+            self._unreadable += 1
             return None
         found = [self._citation(quote) for quote in _listed(item.get("quotes"))[:MOST_QUOTES]]
         self.refused_citations += sum(each is None for each in found)

@@ -12,13 +12,14 @@ from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.spaces import Space
 from kg_api.models.augment import AugmentRequest
 from kg_api.models.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, Degradation, SourceHits, SourceSearch
+from kg_api.search.similarity_filter import SimilarityFilter
 from kg_api.spaces.open_space import FAULTS
 from kg_api.spaces.registry import SpaceRegistry
 
 SPARE = 4
-"""So many times the hits that are kept are asked for: some are not similar enough, and are to be counted."""
+"""So many times the hits that are kept are asked for, so that it is told how many are beyond them."""
 
-Search = Callable[[SourceSearch], SourceHits]
+Search = Callable[[SourceSearch, SimilarityFilter], SourceHits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Asking:
             Unavailable: no lane that was asked for can answer.
         """
         if len(piece.text) <= MAX_QUERY_CHARACTERS or self.request.mode == "text":
-            return Asked(piece, [self.search(self._search(piece, ontology=self.request.ontology))])
+            return Asked(piece, [self._found(piece, ontology=self.request.ontology)])
         told = [self._by_vector(piece, space) for space in self.where.spaces]
         return Asked(
             piece,
@@ -66,14 +67,14 @@ class Asking:
         try:
             vector = [float(value) for value in self.spaces.of(space).embed_query(piece.text)]
             names = self.request.ontology if len(self.where.spaces) == 1 else self.where.ontologies(space)
-            return self.search(self._search(piece, ontology=names, query_vector=vector, space=space.slug))
+            return self._found(piece, ontology=names, query_vector=vector, space=space.slug)
         except (*FAULTS, InvalidInput, Conflict) as error:  # Conflict: another space answers since a moment
             effect = f"the whole text could not be searched for by meaning ({error}): only its pieces were"
             return Degradation(part="embedding", effect=effect)
 
-    def _search(self, piece: Piece, **more: Any) -> SourceSearch:
+    def _found(self, piece: Piece, **more: Any) -> SourceHits:
         request = self.request
-        return SourceSearch(
+        search = SourceSearch(
             query_text=piece.text[:MAX_QUERY_CHARACTERS],
             documents=request.documents,
             mode=request.mode,
@@ -83,3 +84,4 @@ class Asking:
             exact=request.exact,
             **more,
         )
+        return self.search(search, self.where.similar)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,8 +22,6 @@ class Found:
     rank: int
     """Among the piece's hits, from 1."""
     hit: SourceHit
-    measured: bool = True
-    """Whether the piece has a vector in the hit's space, so that a similarity is to be expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +63,20 @@ class Selection:
     left_out: Counter[str]
 
 
-def select(found: Sequence[Found], least: Callable[[SourceHit], float | None], choices: Choices) -> Selection:
-    """Choose passages.
+def select(found: Sequence[Found], choices: Choices) -> Selection:
+    """Choose passages; the searches left out already what is not similar enough.
 
-    The steps: what is not similar enough goes, of each piece the best remain, a passage that several pieces
-    found is one, near-duplicates are one, each document gives its best, and then there is the limit. What the
-    best is by is the same for all: the similarity where all have one of the same space, else the rank.
+    The steps: of each piece the best remain, a passage that several pieces found is one, near-duplicates are
+    one, each document gives its best, and then there is the limit. What the best is by is the same for all:
+    the similarity where all have one of the same space, else the rank.
 
     Args:
         found: the hits of all pieces.
-        least: the least similarity that a hit must have; None: any.
         choices: what is kept.
     """
     left_out: Counter[str] = Counter()
-    near = [each for each in found if not _refused(each, least, left_out)]
-    best = _best_of_each_piece(near, choices.per_piece)
-    left_out["beyond_per_piece"] = len(near) - len(best)
+    best = _best_of_each_piece(found, choices.per_piece)
+    left_out["beyond_per_piece"] = len(found) - len(best)
     order = _order(best, by_rank=choices.by_rank)
     passages = _merged(best, order)
     left_out["found_again"] = len(best) - len(passages)
@@ -91,16 +87,6 @@ def select(found: Sequence[Found], least: Callable[[SourceHit], float | None], c
         left_out["beyond_per_document"], passages = _shorter(passages, kept)
     left_out["beyond_limit"], passages = _shorter(passages, passages[: choices.limit])
     return Selection(passages, order, left_out)
-
-
-def _refused(each: Found, least: Callable[[SourceHit], float | None], left_out: Counter[str]) -> bool:
-    bound, similarity = least(each.hit), each.hit.similarity
-    if bound is None or not each.measured:
-        return False
-    if similarity is not None and similarity >= bound:
-        return False
-    left_out["without_vector" if similarity is None else "below_similarity"] += 1
-    return True
 
 
 def _best_of_each_piece(found: Iterable[Found], most: int) -> list[Found]:

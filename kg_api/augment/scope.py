@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kg_api.augment.thresholds import threshold
 from kg_api.graph.spaces import Space
 from kg_api.models.augment import AugmentRequest, Threshold
-from kg_api.models.search import SourceHit
+from kg_api.search.similarity_filter import SimilarityFilter, filter_by
 from kg_api.spaces.plans import Known
 
 
@@ -31,14 +31,10 @@ class Searched:
         """Those that a space answers."""
         return [name for name, own in self.of_ontology.items() if own.slug == space.slug]
 
-    def slug(self, hit: SourceHit) -> str:
-        """The space that a hit is in."""
-        return hit.space or self.of_ontology.get(hit.ontology, self.new).slug
-
-    def least(self, hit: SourceHit) -> float | None:
-        """The least similarity that a hit must have."""
-        found = self.thresholds.get(self.slug(hit))
-        return found.min_similarity if found else None
+    @property
+    def similar(self) -> SimilarityFilter:
+        """What is similar enough: of a number that somebody asks for, nothing passes unmeasured."""
+        return filter_by(self.thresholds)
 
     def _none(self) -> list[Space]:
         return [] if self.of_ontology else [self.new]

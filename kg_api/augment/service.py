@@ -12,7 +12,7 @@ from kg_api.augment.context import Context, context_of
 from kg_api.augment.degraded import together
 from kg_api.augment.merge import Choices, Found, Selection, select
 from kg_api.augment.plan import MAX_PIECES, Pieces, consolidated, pieces_of
-from kg_api.augment.scope import Searched, searched
+from kg_api.augment.scope import searched
 from kg_api.augment.tokens import TokenCounter, counter_of
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces import Space
@@ -65,8 +65,7 @@ class AugmentService:
             asking = Asking(request, where, self._spaces, self._search.search)
             asked = self._ask(asking, pieces)
         with watch.stage("select"):
-            found = _found(asked, where)
-            selection = select(found, where.least, _choices(request))
+            selection = select(_found(asked), _choices(request))
             context = context_of(selection.passages, counter.count, request.token_budget)
         counts = _counts(text, pieces, asked, selection, context)
         log.info("augmented", **counts.model_dump(), ms=watch.milliseconds()["total"])
@@ -79,7 +78,7 @@ class AugmentService:
             thresholds=[where.thresholds[space.slug] for space in where.spaces],
             pieces=_told(asked),
             counts=counts,
-            notes=[*notes, *_nothing_near(found, selection)],
+            notes=[*notes, *_nothing_near(asked, selection)],
             degraded=[*_left_out(pieces), *together(told for each in asked for told in each.told)],
             timings_ms=watch.milliseconds(),
         )
@@ -110,9 +109,9 @@ def _choices(request: AugmentRequest) -> Choices:
     )
 
 
-def _found(asked: Sequence[Asked], where: Searched) -> list[Found]:
+def _found(asked: Sequence[Asked]) -> list[Found]:
     return [
-        Found(each.piece.number, rank, hit, measured=where.slug(hit) in answer.spaces)
+        Found(each.piece.number, rank, hit)
         for each in asked
         for answer in each.answers
         for rank, hit in enumerate(answer.sources, start=1)
@@ -137,15 +136,18 @@ def _counts(
     text: str, pieces: Pieces, asked: Sequence[Asked], selection: Selection, context: Context
 ) -> AugmentCounts:
     left_out = selection.left_out
+    answers = [answer for each in asked for answer in each.answers]
+    below = sum(answer.left_out.below_similarity for answer in answers)
+    without = sum(answer.left_out.without_vector for answer in answers)
     return AugmentCounts(
         characters=len(text),
         tokens=pieces.tokens,
         pieces=len(pieces.pieces),
         pieces_left_out=pieces.left_out,
-        searches=sum(len(each.answers) for each in asked),
-        candidates=sum(len(answer.sources) for each in asked for answer in each.answers),
-        below_similarity=left_out["below_similarity"],
-        without_vector=left_out["without_vector"],
+        searches=len(answers),
+        candidates=sum(len(answer.sources) for answer in answers) + below + without,
+        below_similarity=below,
+        without_vector=without,
         beyond_per_piece=left_out["beyond_per_piece"],
         found_again=left_out["found_again"],
         duplicates=left_out["duplicates"],
@@ -156,11 +158,11 @@ def _counts(
     )
 
 
-def _nothing_near(found: Sequence[Found], selection: Selection) -> list[str]:
-    similarities = [each.hit.similarity for each in found if each.hit.similarity is not None]
-    if selection.passages or not selection.left_out["below_similarity"] or not similarities:
+def _nothing_near(asked: Sequence[Asked], selection: Selection) -> list[str]:
+    left_out = (answer.left_out.nearest for each in asked for answer in each.answers)
+    nearest = max((each for each in left_out if each is not None), default=None)
+    if selection.passages or nearest is None:
         return []
-    nearest = max(similarities)
     return [
         f"nothing is similar enough; the nearest passage has {nearest:.2f}: a lower min_similarity takes it"
     ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kg_api.graph.concept_reads import Appearance
-from kg_api.models.concepts import ConceptPassage
+from kg_api.models.concepts import ConceptPassage, UnverifiedQuote
 from kg_api.models.search import Place
 
 
@@ -59,5 +59,16 @@ def _passage(window: _Window) -> ConceptPassage:
         source_id=best.place.source_id,
         carried_by=[each.place.source_id for _, each in window.carrying],
         quotes=[quote for _, each in window.carrying for quote in each.quotes],
+        unverified=[quote for _, each in window.carrying for quote in _unverified(each)],
         sources=window.places,
     )
+
+
+def _unverified(each: Appearance) -> list[UnverifiedQuote]:
+    place = each.place
+    return [
+        UnverifiedQuote(
+            quote=quote, source_id=place.source_id, document=place.document, paragraph=place.paragraph
+        )
+        for quote in each.unverified
+    ]

@@ -17,6 +17,7 @@ from kg_api.graph.concept_reads import (
     evidence_of,
     find_concept,
     page_of_concepts,
+    unverified_of,
 )
 from kg_api.graph.database import Graph
 from kg_api.graph.library import neighbours
@@ -87,10 +88,13 @@ class ConceptService:
         evidence = evidence_of(self._graph, concept_id, shown)
         around = related(self._graph, concept, 1, shown)
         quotes = count_evidence(self._graph, concept_id)
+        unverified, total = unverified_of(self._graph, concept_id, shown)
         return ConceptDetails(
             **concept.model_dump(),
             evidence=evidence,
             more_evidence=max(0, quotes - len(evidence)),
+            unverified=unverified,
+            more_unverified=max(0, total - len(unverified)),
             related=around.related,
             more_related=around.more_related,
         )

@@ -8,6 +8,7 @@ from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.database import Graph
 from kg_api.graph.extraction_config import (
+    ExtractionCounts,
     StoredExtraction,
     count_extraction,
     read_extraction,
@@ -143,7 +144,7 @@ class ExtractionService:
             cost=cost,
             problem=self._problem(stored.ontology, used),
             last_error=self._last_error(stored.ontology),
-            notes=[*notes, *_advice(stored, used, cost, counts["concepts"])],
+            notes=[*notes, *_advice(stored, used, cost, counts["concepts"]), *_doubts(counts)],
         )
 
     def _cost(self, ontology: str, used: UsedExtraction, due: int) -> ExtractionCost:
@@ -168,3 +169,14 @@ def _advice(
             "used up, and goes on when the budget is raised"
         )
     return notes
+
+
+def _doubts(counts: ExtractionCounts) -> list[str]:
+    """Advice where most of what a language model quoted is not in the texts."""
+    if counts["unverified_quotes"] <= counts["quotes"]:
+        return []
+    told = (
+        f"{counts['unverified_quotes']} of what was quoted is not in its source or proves nothing, more than "
+    )
+    told += f"the {counts['quotes']} quotes that do: choose another language model by KG_LLM__MODEL; "
+    return [f"{told}`kg concept show` marks what is not proved"]

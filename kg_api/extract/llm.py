@@ -20,7 +20,7 @@ from kg_api.extract.asking import (
     question,
 )
 from kg_api.extract.purse import Purse
-from kg_api.extract.reading import Entry, Unusable, entries, extraction_of, kept
+from kg_api.extract.reading import READING, Entry, Unusable, entries, extraction_of, kept
 from kg_api.graph.cache import read_contexts
 from kg_api.graph.database import Graph
 from kg_api.graph.due import DocumentAbout, SourceText
@@ -145,7 +145,7 @@ class LlmExtractor:
 
 def mark_of(model: str, per_source: int) -> str:
     """See `Extractor.mark`."""
-    return digest("llm", VERSION, model, instruction(per_source))[:16]
+    return digest("llm", VERSION, READING, model, instruction(per_source))[:16]
 
 
 def _result(passage: Passage, found: Extraction | str) -> Extraction:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from kg_api.extract.quotes import find_quote, says_enough
+from kg_api.extract.quotes import LONGEST, find_quote, says_enough
 from kg_api.graph.due import SourceText
 from kg_api.llm.listed import listed
 from kg_api.models.cleaning import one_line
@@ -21,6 +21,8 @@ MOST_TERMS, MOST_QUOTES = 20, 5
 RELATIONS_A_CONCEPT = 3
 LONGEST_ENTRY = 50_000
 """Characters of what is said of one passage."""
+READING = "2"
+"""Of how answers are believed; another one makes all sources due again. What was answered before is kept."""
 SHORT_LETTERS = 3
 """Of a name in capitals that is nothing but its letters: "IT" is not "it"."""
 
@@ -57,8 +59,10 @@ def kept(entry: Entry) -> str:
 def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extraction:
     """Believe of an entry what its passage bears out.
 
-    A concept counts when a quote is in the passage, or its label is; a relation when both its ends count. A
-    quote of a word or two is none, unless it names the concept. What is no concept, or no relation, is passed
+    A quote proves a concept when it is in the passage and says more than a word or two; one that only repeats
+    a name of the concept proves nothing, unless the passage is no more than that. A concept counts when a
+    quote proves it, or a name of it is in the passage: then nothing proves it, and what was quoted is kept as
+    unverified. A relation counts when both its ends are proved. What is no concept, or no relation, is passed
     over.
 
     Raises:
@@ -76,7 +80,7 @@ def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extracti
         source.source_id,
         source.content_hash,
         tuple(chosen),
-        tuple(_relations(entry.get("relations"), chosen)),
+        tuple(_relations(entry.get("relations"), [each for each in chosen if each.quotes])),
         unverified=sum(lost for _, lost in found),
     )
 
@@ -94,13 +98,16 @@ def _concept(text: str, said: object) -> tuple[FoundConcept | None, int]:
     label, confidence = clean(entry.get("label"), LABEL), _confidence(entry.get("confidence"))
     quoted = [each for each in _list(entry.get("quotes")) if isinstance(each, str)][:MOST_QUOTES]
     terms = _terms(entry, label)
-    quotes = [quote for each in quoted if (quote := _proof(text, each, (label, *terms)))]
-    lost = len(quoted) - len(quotes)
-    proof = quotes or [quote for quote in [_named(text, label)] if quote]
-    if confidence is None or not concept_name(label) or not proof:
+    found = [_proof(text, each, (label, *terms)) for each in quoted]
+    proof = [quote for quote in found if quote and not _is_name(quote, text, (label, *terms))]
+    known = any(found) or _named(text, label) is not None
+    lost = len(quoted) - len(proof)
+    if confidence is None or not concept_name(label) or not known:
         return None, lost
+    others = (clean(each, LONGEST) for each, quote in zip(quoted, found, strict=True) if quote not in proof)
+    unverified = tuple(dict.fromkeys(each for each in others if each))
     description = clean(entry.get("description"), DESCRIPTION)
-    return FoundConcept(label, _distinct(proof), description, terms, confidence), lost
+    return FoundConcept(label, _distinct(proof), description, terms, confidence, unverified), lost
 
 
 def _terms(entry: Entry, label: str) -> tuple[str, ...]:
@@ -115,6 +122,12 @@ def _proof(text: str, quoted: str, names: Sequence[str]) -> Quote | None:
     if quote is None or says_enough(quote.text, text) or any(_named(quote.text, each) for each in names):
         return quote
     return None
+
+
+def _is_name(quote: Quote, text: str, names: Sequence[str]) -> bool:
+    """Whether a quote is a name alone: it is in the text, but says nothing of what it names."""
+    alone = concept_name(quote.text) in {concept_name(each) for each in names}
+    return alone and quote.text.strip() != text.strip()
 
 
 def _named(text: str, name: str) -> Quote | None:
@@ -166,6 +179,7 @@ def _joined(one: FoundConcept, other: FoundConcept) -> FoundConcept:
     return replace(
         one,
         quotes=_distinct((*one.quotes, *other.quotes)),
+        unverified=tuple(dict.fromkeys((*one.unverified, *other.unverified))),
         description=one.description or other.description,
         search_terms=terms,
         confidence=max(one.confidence, other.confidence),
@@ -178,8 +192,8 @@ def _distinct(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
 
 
 def _most_sure(concepts: Sequence[FoundConcept], most: int) -> list[FoundConcept]:
-    """In their order."""
-    chosen = sorted(concepts, key=lambda each: -each.confidence)[:most]
+    """In their order; those that a quote proves come before others."""
+    chosen = sorted(concepts, key=lambda each: (not each.quotes, -each.confidence))[:most]
     return [each for each in concepts if each in chosen]
 
 

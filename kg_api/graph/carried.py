@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
+from kg_api.graph.concept_rows import IMPORTED
 from kg_api.graph.database import Graph
 from kg_api.graph.passages import Filters, Found, SpaceVectors, found_of
 from kg_api.models.search import CarriedConcept
@@ -61,6 +62,7 @@ def by_concepts(
         ontologies=None if filters.ontologies is None else list(filters.ontologies),
         document_ids=None if filters.document_ids is None else list(filters.document_ids),
         most_concepts=MOST_CONCEPTS,
+        imported=IMPORTED,
         most_related=MOST_RELATED,
         most_sources=MOST_SOURCES,
         most_appearances=MOST_APPEARANCES,

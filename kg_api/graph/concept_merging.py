@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kg_api.graph.concept_names import TERMS, Named, Text
-from kg_api.graph.concept_rows import IMPORTED
+from kg_api.graph.concept_rows import IMPORTED, UNVERIFIED
 from kg_api.graph.concept_texts import text_of, write_texts
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.spaces import Space
@@ -121,7 +121,14 @@ def _hold(tx: Transaction, ontology: str, pair: tuple[str, str], gone: str) -> d
 
 
 def _move(tx: Transaction, kept: str, gone: str) -> None:
-    tx.run("concepts/merge_appearances", kept=kept, gone=gone, imported=IMPORTED, most_terms=TERMS)
+    tx.run(
+        "concepts/merge_appearances",
+        kept=kept,
+        gone=gone,
+        imported=IMPORTED,
+        most_terms=TERMS,
+        most_unverified=UNVERIFIED,
+    )
     quotes = tx.run("concepts/merge_quotes", ids=[kept, gone])
     tx.run("concepts/forget_quotes", ids=doubles(quotes, kept))
     tx.run("concepts/merge_move_quotes", kept=kept, gone=gone)

@@ -7,12 +7,12 @@ relationships of a concept at most, and takes so many neighbours, and says so wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Row
-from kg_api.models.concepts import Concept, Evidence
+from kg_api.models.concepts import Concept, Evidence, UnverifiedQuote
 from kg_api.models.search import Place
 
 SCANNED = 10_000
@@ -31,6 +31,8 @@ class Appearance:
 
     place: Place
     quotes: list[Evidence]
+    unverified: list[str] = field(default_factory=list[str])
+    """What was quoted and proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,12 @@ def count_evidence(graph: Graph, concept_id: str) -> int:
     """How many quotes prove a concept."""
     rows = graph.read("concepts/count_evidence", concept_id=concept_id)
     return rows[0]["quotes"] if rows else 0
+
+
+def unverified_of(graph: Graph, concept_id: str, limit: int) -> tuple[list[UnverifiedQuote], int]:
+    """What was quoted for a concept and proves nothing, in reading order; and how much there is in all."""
+    rows = graph.read("concepts/read_unverified", concept_id=concept_id, limit=limit)
+    return [UnverifiedQuote.model_validate(row) for row in rows], rows[0]["total"] if rows else 0
 
 
 def appearances(graph: Graph, concept_id: str, limit: int) -> list[Appearance]:
@@ -192,7 +200,8 @@ def _share(concept_ids: Sequence[str]) -> int:
 
 def _appearance(row: Row) -> Appearance:
     place = Place.model_validate(row)
-    return Appearance(place, [_evidence(place, each, each["start"], each["end"]) for each in row["quotes"]])
+    quotes = [_evidence(place, each, each["start"], each["end"]) for each in row["quotes"]]
+    return Appearance(place, quotes, row["unverified"])
 
 
 def _evidence(place: Place, quote: Mapping[str, Any], start: int, end: int) -> Evidence:

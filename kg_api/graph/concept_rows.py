@@ -13,6 +13,8 @@ from kg_api.models.identity import concept_id, instance_id, name_id, relation_id
 
 QUOTE_CHARACTERS: Final = 1000
 TYPE_CHARACTERS: Final = 100
+UNVERIFIED: Final = 20
+"""Most unverified quotes that are kept of a concept in a source."""
 IMPORTED: Final = "imported:"
 """Stands before the mark of what was imported."""
 
@@ -30,6 +32,8 @@ class AppearanceRow:
     """What the source says of it, as `terms`."""
     terms: tuple[str, ...] = ()
     """Its label first, where that is another name than the concept's."""
+    unverified: tuple[str, ...] = ()
+    """What was quoted for it and proves nothing."""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -164,7 +168,8 @@ class _Found:
             self.quotes.setdefault(row.key, row)
         other = [one.label] if concept_id(self._ontology, one.label) != concept else []
         says = one.description, terms_of(other, one.terms)
-        new = AppearanceRow(source, concept, _share(found.confidence), bool(rows), self._with, *says)
+        kept = _unverified(found.unverified)
+        new = AppearanceRow(source, concept, _share(found.confidence), bool(rows), self._with, *says, kept)
         known = self.appearances.get(new.key)
         self.appearances[new.key] = _together(known, new) if known else new
 
@@ -200,7 +205,7 @@ def difference(wanted: Evidence, present: Evidence, *, imported: bool) -> Differ
     for row in present.appearances:
         if row.key in proven and row.key not in appearances:
             mark = proven[row.source_id, row.concept_id]
-            appearances[row.key] = replace(row, extracted_with=mark, description="", terms=())
+            appearances[row.key] = replace(row, extracted_with=mark, description="", terms=(), unverified=())
     appearances = {key: replace(row, verified=key in proven) for key, row in appearances.items()}
     turned = [row for row in present.relations if _is_turned(row, relations.get(row.key))]
     return Difference(
@@ -233,6 +238,7 @@ def _together(one: AppearanceRow, other: AppearanceRow) -> AppearanceRow:
         verified=one.verified or other.verified,
         description=one.description or other.description,
         terms=terms_of(one.terms, other.terms),
+        unverified=_unverified((*one.unverified, *other.unverified)),
     )
 
 
@@ -262,6 +268,11 @@ def _in(text: str, quote: Quote) -> Quote | None:
     if not kept or quote.start < 0 or text[quote.start : quote.end] != quote.text:
         return None
     return replace(quote, text=kept, end=quote.start + len(kept))
+
+
+def _unverified(said: Iterable[str]) -> tuple[str, ...]:
+    cleaned_up = (cleaned(each, QUOTE_CHARACTERS) for each in said)
+    return tuple(dict.fromkeys(each for each in cleaned_up if each))[:UNVERIFIED]
 
 
 def _share(number: float) -> float:

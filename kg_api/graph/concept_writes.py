@@ -155,7 +155,7 @@ def _present(tx: Transaction, source_ids: Sequence[str]) -> Evidence:
     """The evidence that some sources give, as it is stored."""
     appearances = tx.run("concepts/present_appearances", source_ids=source_ids)
     for row in appearances:
-        row["terms"] = tuple(row["terms"])
+        row["terms"], row["unverified"] = tuple(row["terms"]), tuple(row["unverified"])
     quotes = tx.run("concepts/present_quotes", source_ids=source_ids)
     relations = tx.run("concepts/present_relations", source_ids=source_ids)
     return Evidence(
@@ -186,7 +186,14 @@ def _mark(
     if imported:
         tx.run("concepts/unmark_sources", source_ids=found.gone.source_ids)
         return
-    rows = [{"source_id": each.source_id, "refused": _reason(each.refused)} for each in held]
+    rows = [
+        {
+            "source_id": each.source_id,
+            "refused": _reason(each.refused),
+            "unverified": each.unverified or None,
+        }
+        for each in held
+    ]
     tx.run("concepts/mark_sources", rows=rows, mark=mark)
 
 

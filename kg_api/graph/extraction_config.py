@@ -33,6 +33,8 @@ class ExtractionCounts(TypedDict):
     concepts: int
     quotes: int
     relations: int
+    unverified_quotes: int
+    unverified_concepts: int
 
 
 def read_extraction(graph: Graph, ontology: str) -> StoredExtraction:

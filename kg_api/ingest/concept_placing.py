@@ -34,11 +34,13 @@ class Placed:
         """All quotes are looked for in one text, which is folded once at most."""
         self.text = Searched(self.source.full_text)
 
-    def add(self, given: ConceptGiven, quotes: Sequence[Quote]) -> None:
-        """Take a concept that this source carries."""
+    def add(self, given: ConceptGiven, quotes: Sequence[Quote], unverified: Sequence[str] = ()) -> None:
+        """Take a concept that this source carries, with quotes of it and what is in no source."""
         self.names.add(concept_name(given.label))
         terms = tuple(given.search_terms)
-        self.concepts.append(FoundConcept(given.label, tuple(quotes), given.description, terms))
+        self.concepts.append(
+            FoundConcept(given.label, tuple(quotes), given.description, terms, unverified=tuple(unverified))
+        )
 
     def extraction(self) -> Extraction:
         """As it is written."""
@@ -107,6 +109,7 @@ def _all_concepts(row: ConceptRow) -> Iterator[ConceptGiven]:
 
 def _place(given: ConceptGiven, sources: Sequence[Placed], allowance: Allowance) -> Iterator[Missing]:
     found: dict[int, list[Quote]] = {}
+    lost: list[str] = []
     for said in given.quotes:
         quote = Quoted(said)
         best = _exact(quote, sources)
@@ -114,14 +117,16 @@ def _place(given: ConceptGiven, sources: Sequence[Placed], allowance: Allowance)
         if best is None and quote.may_be_alike and not unsought:
             best = _best((at, each.text.alike(quote)) for at, each in enumerate(sources))
         if best is None:
+            lost.append(said)
             yield Missing(given.label, said, unsought)
         else:
             found.setdefault(best[0], []).append(best[1])
     if not found:
         names = [Quoted(name) for name in (given.label, *given.search_terms)]
-        found = {at: [hit] for at, each in enumerate(sources) if (hit := _says(each, names))}
-    for at in found or {0: []}:
-        sources[at].add(given, found.get(at, []))
+        named = {at: hit for at, each in enumerate(sources) if (hit := _says(each, names))}
+        found = {at: [] if lost else [hit] for at, hit in named.items()}  # a name makes up for no lost quote
+    for number, at in enumerate(found or {0: []}):
+        sources[at].add(given, found.get(at, []), () if number else lost)
 
 
 def _exact(quote: Quoted, sources: Sequence[Placed]) -> tuple[int, Quote] | None:

@@ -163,6 +163,8 @@ class Walk:
         self._run.commit(write, after=after, done=len(found), set_aside=len(refused))
         self.written += sum(done)
         self.passed_over += len(found) - sum(done)
+        if unverified := sum(each.unverified for each in found):
+            log.warning("quotes are not in their sources", ontology=self._ontology, quotes=unverified)
         for each in refused:
             log.warning("source not extracted", source_id=each.source_id, reason=each.refused)
 

@@ -13,7 +13,7 @@ from kg_api.models.search import MAX_HYPOTHETICAL, MAX_WINDOW, Degradation, Mode
 MAX_QUESTION_CHARACTERS = 4000
 MAX_PASSAGES = 50
 
-Refusal = Literal["nothing_found", "nothing_similar", "not_in_passages", "no_valid_citation"]
+Refusal = Literal["nothing_found", "nothing_similar", "not_measured", "not_in_passages", "no_valid_citation"]
 
 
 class AnswerRequest(Body):
@@ -30,7 +30,9 @@ class AnswerRequest(Body):
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_PASSAGES)] = 8
     """The best so many passages are shown to the language model, with what is around them."""
     min_similarity: Annotated[Number, Field(ge=-1, le=1)] | None = None
-    """Passages that are less similar are not shown. Unset: what was measured for the space's model."""
+    """Passages that are less similar are not shown. Unset: what was measured for the space's model. While the
+    question cannot be embedded nothing passes a number that is given here, and there is no answer; without
+    one, what words find is answered from, and `degraded` says so."""
     rerank: Annotated[bool, Field(strict=True)] = False
     """Let a cross-encoder read the passages again before the best are taken."""
     hyde: Annotated[int, Field(strict=True, ge=0, le=MAX_HYPOTHETICAL)] | Literal["auto"] = 0
@@ -112,9 +114,11 @@ class AnswerCounts(Answer):
     """
 
     found: int
+    """All that the search looked at; what is not similar enough was left out before it took the best."""
     below_similarity: int
     without_vector: int
-    """Found by words only, for they are not embedded yet: whether they are similar enough is not known."""
+    """Found by words only, for they are not embedded yet, or the question could not be: whether they are
+    similar enough is not known."""
     beyond_budget: int
     passages: int
     """Shown, without what is around them."""
@@ -136,7 +140,8 @@ class Answered(Answer):
     text: str
     """The statements, each with its citations as `[source_id#start-end]`; empty when there are none."""
     refusal: Refusal | None
-    """`nothing_found`, `nothing_similar`: the language model was not asked. `not_in_passages`: it finds no
+    """`nothing_found`, `nothing_similar`, `not_measured` (a `min_similarity` was asked for and the question
+    could not be embedded): the language model was not asked. `not_in_passages`: it says that there is no
     answer in what was shown. `no_valid_citation`: it wrote statements, and proved none."""
     reason: str | None
     """The refusal in words."""

@@ -43,8 +43,9 @@ class AugmentRequest(Body):
     per_piece: Annotated[int, Field(strict=True, ge=1, le=MAX_PER_PIECE)] = 5
     """The best so many of each piece are looked at."""
     min_similarity: Annotated[Number, Field(ge=-1, le=1)] | None = None
-    """Leave out what is less similar to its piece. Unset: what was measured for the space's model, 0.7 where
-    nothing was; the answer says which. Not for mode `text`."""
+    """Leave out what is less similar to its piece, before the best are taken. Unset: what was measured for
+    the space's model, 0.7 where nothing was; the answer says which. While the text cannot be embedded nothing
+    passes a number that is given here; without one, what words find is given. Not for mode `text`."""
     per_document: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] | None = 1
     """At most so many passages of one document; null: any number."""
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] = 5
@@ -86,7 +87,7 @@ class AugmentPiece(Answer):
     end: int
     tokens: int
     hits: int
-    """Passages that its search gave."""
+    """Passages that its search gave, similar enough ones only."""
 
 
 class AugmentRecord(Place):
@@ -127,10 +128,12 @@ class AugmentCounts(Answer):
     """Pieces of a very long text that were not searched for."""
     searches: int
     candidates: int
-    """Hits of all searches."""
+    """All that the searches looked at."""
     below_similarity: int
+    """Left out by the searches before they took their best, as what has no vector."""
     without_vector: int
-    """Found by words only, for they are not embedded yet: whether they are similar enough is not known."""
+    """Found by words only, for they are not embedded yet, or the piece could not be while `min_similarity`
+    was asked for: whether they are similar enough is not known."""
     beyond_per_piece: int
     found_again: int
     """Hits of a passage that another piece found too."""

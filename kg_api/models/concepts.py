@@ -33,6 +33,9 @@ class Concept(Answer):
     """Other names for it."""
     sources: int
     """How many carry it."""
+    verified: bool = True
+    """Whether a quote proves it. False: all that was quoted for it is not in its sources, or says nothing but
+    its name; or nothing was quoted."""
 
 
 Fits = Literal["name", "words", "meaning"]
@@ -98,6 +101,18 @@ class Evidence(Answer):
     source: Place
 
 
+class UnverifiedQuote(Answer):
+    """What a language model quoted for a concept and is not in the source, or says nothing but its name.
+
+    It is no evidence, and not the source's words.
+    """
+
+    quote: str
+    source_id: str
+    document: str
+    paragraph: int
+
+
 class RelatedConcept(Answer):
     """A concept that is related to another."""
 
@@ -121,6 +136,9 @@ class ConceptDetails(Concept):
     evidence: list[Evidence]
     more_evidence: int
     """How many quotes there are beyond those given."""
+    unverified: list[UnverifiedQuote] = Field(default_factory=list[UnverifiedQuote])
+    """What was quoted for it and proves nothing; as many as there may be of `evidence`."""
+    more_unverified: int = 0
     related: list[RelatedConcept]
     more_related: int
 
@@ -144,6 +162,8 @@ class ConceptPassage(Answer):
     carried_by: list[str] = Field(default_factory=list[str])
     """All sources among these that carry the concept, in reading order: windows that touch are one."""
     quotes: list[Evidence]
+    unverified: list[UnverifiedQuote] = Field(default_factory=list[UnverifiedQuote])
+    """What was quoted and proves nothing. Nothing proves that a source without a quote carries it."""
     sources: list[Place]
     """The neighbours and the source itself, in reading order, of the same document."""
 

@@ -36,6 +36,8 @@ class FoundConcept:
     search_terms: tuple[str, ...] = ()
     confidence: float = 1.0
     """0 to 1."""
+    unverified: tuple[str, ...] = ()
+    """Quotes that a language model gave and that prove nothing: kept, so that they can be looked at."""
     forms: tuple[str, ...] = ()
     """Other forms of the label, such as its plural: whatever is called so is the same concept."""
 
@@ -62,6 +64,6 @@ class Extraction:
     concepts: tuple[FoundConcept, ...] = ()
     relations: tuple[FoundRelation, ...] = ()
     unverified: int = 0
-    """Quotes that are not in the source, and were left out."""
+    """How many quotes are not in the source or prove nothing, those of concepts that were left out too."""
     refused: str | None = None
     """Why nothing could be extracted; the source is set aside with it."""

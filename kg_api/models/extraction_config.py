@@ -68,6 +68,10 @@ class ExtractionStatus(Answer):
     concepts: int
     quotes: int
     relations: int
+    unverified_quotes: int = 0
+    """That a language model gave and that are not in their sources, or prove nothing: kept and marked."""
+    unverified_concepts: int = 0
+    """That no quote proves, whoever found them."""
     cost: ExtractionCost | None = None
     """What reading those that are due takes; of a preview and of a new configuration."""
     applied: bool = True

@@ -24,7 +24,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("source_id", "ontology", "document", "document_id", "paragraph", "heading", "full_text"),
             *("content_hash", "start", "end", "scope", "embedding", "embedded_with", "embedded_at"),
             *("held_at", "refused_because", "title"),
-            *("extracted_with", "extracted_at", "not_extracted_because"),
+            *("extracted_with", "extracted_at", "not_extracted_because", "unverified_quotes"),
         }
     ),
     "Concept": frozenset(
@@ -104,7 +104,9 @@ RELATIONSHIPS: Final = frozenset(
     }
 )
 RELATIONSHIP_PROPERTIES: Final[dict[str, frozenset[str]]] = {
-    "APPEARS_IN": frozenset({"confidence", "verified", "extracted_with", "description", "terms"}),
+    "APPEARS_IN": frozenset(
+        {"confidence", "verified", "extracted_with", "description", "terms", "unverified"}
+    ),
     "RELATED_TO": frozenset({"relation_id", "type", "confidence", "source_id", "extracted_with"}),
 }
 """The properties of relationships that have any."""

@@ -40,7 +40,9 @@ class SourceSearch(Body):
     """`vector`: by meaning; `text`: by words; `hybrid`: both, fused."""
     limit: Limit = 10
     min_similarity: Annotated[Number, Field(ge=-1, le=1)] | None = None
-    """Leave out sources whose cosine similarity is lower, or that have no vector yet. Not for mode `text`."""
+    """Leave out sources whose cosine similarity is lower, or that have no vector yet, before the best are
+    taken. Where the question cannot be embedded, what words find is given with `similarity` null, and
+    `degraded` says that this was not applied. Not for mode `text`."""
     fusion: Fusion = "adaptive"
     """How `hybrid` joins its lanes. `adaptive`: by scores, a lane weighing as much as it sets its best hits
     apart; `rrf`: by ranks alone; `weighted`: by scores with fixed weights."""
@@ -144,6 +146,8 @@ class CarriedConcept(Answer):
 
     concept_id: str
     label: str
+    verified: bool = True
+    """Whether a quote of the source proves it."""
 
 
 class LanePart(Answer):
@@ -211,7 +215,16 @@ class Degradation(Answer):
     """Something that could not be done, and what was done instead."""
 
     part: Literal[
-        "embedding", "vector_index", "text_index", "query", "vectors", "rerank", "windows", "concepts", "hyde"
+        "embedding",
+        "vector_index",
+        "text_index",
+        "query",
+        "vectors",
+        "rerank",
+        "windows",
+        "concepts",
+        "hyde",
+        "answer",
     ]
     effect: str
 
@@ -236,6 +249,17 @@ class ContextWindow(Answer):
     """By the tokenizer of the space's model, or estimated where that is not at hand."""
 
 
+class LeftOut(Answer):
+    """What the lanes found and a least similarity left out."""
+
+    below_similarity: int = 0
+    """Less similar than that."""
+    without_vector: int = 0
+    """Their similarity is not known: they are not embedded yet, or the question could not be."""
+    nearest: float | None = None
+    """The similarity of the nearest one."""
+
+
 class SourceHits(Answer):
     """The answer to a search."""
 
@@ -249,6 +273,8 @@ class SourceHits(Answer):
     hypothetical: list[str] = Field(default_factory=list[str])
     """The hypothetical answers that were searched by besides the question; with `hyde`."""
     sources: list[SourceHit]
+    left_out: LeftOut = Field(default_factory=LeftOut)
+    """What `min_similarity` left out of what was looked at."""
     windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])
     """What to read: neighbours of all hits, merged and within the budget; with `expand_context`."""
     degraded: list[Degradation]

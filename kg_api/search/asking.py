@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
 from kg_api.errors import Unavailable
@@ -15,6 +15,7 @@ from kg_api.search.lanes import CONCEPTS, TEXT, VECTOR, Lanes, of_models
 from kg_api.search.query import Query
 from kg_api.search.query_vector import QueryVector
 from kg_api.search.scope import Scope, SpaceScope
+from kg_api.search.similarity_filter import SimilarityFilter
 from kg_api.search.timing import Stopwatch
 
 TEXT_INDEX = "source_words"
@@ -34,6 +35,8 @@ class Question:
     populating: dict[str, str]
     """Indexes that are not online, and their state."""
     watch: Stopwatch
+    similar: SimilarityFilter = field(default_factory=SimilarityFilter)
+    """What is similar enough."""
 
     @property
     def usable(self) -> dict[str, QueryVector]:

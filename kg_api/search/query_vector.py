@@ -15,6 +15,7 @@ from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.spaces import Space
 from kg_api.models.search import Degradation, SourceSearch
 from kg_api.search.hyde import NOTHING, Imagined, joined
+from kg_api.search.similarity_filter import SimilarityFilter
 from kg_api.spaces.open_space import FAULTS, OpenSpace
 
 
@@ -42,6 +43,7 @@ def query_vector(
     *,
     alone: bool,
     imagined: Imagined = NOTHING,
+    similar: SimilarityFilter | None = None,
 ) -> QueryVector:
     """Get the vector of a request in one space.
 
@@ -52,6 +54,7 @@ def query_vector(
         indexes: those that are to be asked with the vector.
         alone: whether this is the only space that is searched.
         imagined: hypothetical answers to be searched by besides the question.
+        similar: what is similar enough; None: everything.
 
     Raises:
         InvalidInput: the client's vector has another size than the space's vectors.
@@ -72,7 +75,8 @@ def query_vector(
         told = [*ready.degraded, *imagined.degraded, *untold]
         return replace(ready, degraded=told, imagined=() if untold else imagined.texts)
     except (*FAULTS, InvalidInput) as error:  # a provider may refuse what is a fine question to full text
-        told = _without_vector(request, error, "" if alone else f" in the space {space.slug!r}")
+        unmeasured = _unmeasured(similar, space.slug, request)
+        told = _without_vector(error, "" if alone else f" in the space {space.slug!r}", unmeasured)
         return QueryVector(space, None, usable=False, degraded=[told], fault=str(error))
 
 
@@ -89,12 +93,23 @@ def require_space(request: SourceSearch, slugs: Sequence[str]) -> None:
         )
 
 
-def _without_vector(request: SourceSearch, error: Exception, where: str) -> Degradation:
+def _without_vector(error: Exception, where: str, unmeasured: str) -> Degradation:
     searched = "its ontologies were searched" if where else "searched"
-    effect = f"the question could not be embedded{where} ({error}): {searched} by full text only"
-    if request.min_similarity is not None:
-        effect += ", and min_similarity was not applied" + (" there" if where else "")
+    effect = f"the question could not be embedded{where} ({error}): {searched} by full text only{unmeasured}"
     return Degradation(part="embedding", effect=effect)
+
+
+def _unmeasured(similar: SimilarityFilter | None, slug: str, request: SourceSearch) -> str:
+    """What becomes of a least similarity without a vector, as the end of a sentence."""
+    if similar is None or slug not in similar.least:
+        return ""
+    if not similar.keep_unmeasured:
+        return (
+            ", and what that found was left out, for min_similarity cannot be applied without a vector; "
+            "try again later, or leave min_similarity out"
+        )
+    asked_for = request.min_similarity is not None
+    return f", and {'min_similarity was not' if asked_for else 'no least similarity was'} applied"
 
 
 def _ready(

@@ -95,25 +95,6 @@ def _joined(hit: Hit, led: Mapping[str, tuple[int, Found]]) -> Hit:
     return replace(hit, found=told, score=own + part.value, parts=(*hit.parts, part))
 
 
-def similar_enough(
-    hits: Iterable[Hit], least: float | None, unmeasured: Callable[[str], bool] = lambda _: False
-) -> list[Hit]:
-    """Those that are at least so similar.
-
-    Args:
-        hits: in their order.
-        least: what is less similar, or has no vector, is left out.
-        unmeasured: whether the question has no vector in an ontology's space; there nothing is left out.
-    """
-    return [
-        hit
-        for hit in hits
-        if least is None
-        or unmeasured(hit.found.place.ontology)
-        or (hit.found.similarity is not None and hit.found.similarity >= least)
-    ]
-
-
 def reranked(hits: Sequence[Hit], scores: Sequence[float], blended: Sequence[float]) -> list[Hit]:
     """Hits that were read, in the order of their blended scores."""
     given = zip(hits, scores, blended, strict=True)

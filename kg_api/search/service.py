@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from kg_api.graph.passages import MOST_CHUNKS, chunk_texts
 from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.similar import count_sources
 from kg_api.graph.spaces import Space
-from kg_api.models.search import Degradation, Mode, SourceHit, SourceHits, SourceSearch
+from kg_api.models.search import Degradation, LeftOut, Mode, SourceHit, SourceHits, SourceSearch
 from kg_api.models.windows import SourceWindow
 from kg_api.search import degraded
 from kg_api.search.answer import Telling, needed_texts, told
@@ -24,9 +25,10 @@ from kg_api.search.hyde import Hyde, Imagined
 from kg_api.search.lanes import Lanes
 from kg_api.search.query import prepare
 from kg_api.search.query_vector import QueryVector, query_vector, require_space
-from kg_api.search.ranking import Hit, Measure, fused, similar_enough, thinned, with_carried
+from kg_api.search.ranking import Hit, Measure, fused, thinned, with_carried
 from kg_api.search.reading import Reader
 from kg_api.search.scope import Scope, scope_of
+from kg_api.search.similarity_filter import BoundFilter, SimilarityFilter
 from kg_api.search.stages import Refined, Rereading, Stages
 from kg_api.search.timing import Stopwatch
 from kg_api.spaces.plans import Known, PlanWatch
@@ -44,6 +46,12 @@ class Asked:
     """By ontology: the space that it answers by."""
     space_of_new: str
     """That of an ontology which is not there."""
+
+    @property
+    def similar(self) -> BoundFilter:
+        """What is similar enough, for the vectors that the question has."""
+        blind = [vector.space.slug for vector in self.question.vectors if vector.vector is None]
+        return self.question.similar.bind(blind, self.measure.space_of)
 
     @property
     def measure(self) -> Measure:
@@ -84,8 +92,12 @@ class SearchService:
         self._lanes.close()
         self._asking.shutdown()
 
-    def search(self, request: SourceSearch) -> SourceHits:
+    def search(self, request: SourceSearch, similar: SimilarityFilter | None = None) -> SourceHits:
         """Find sources. What could not be done is told in `degraded`, never left out silently.
+
+        Args:
+            request: what is looked for.
+            similar: what is similar enough; None: as the request has it.
 
         Raises:
             InvalidInput: the query vector does not fit its space, the filters name too many documents, or
@@ -93,16 +105,16 @@ class SearchService:
             Conflict: the query vector is of a space that is not searched.
             Unavailable: no lane that was asked for can answer.
         """
-        return self.answer(self.ask(request))
+        return self.answer(self.ask(request, similar))
 
-    def ask(self, request: SourceSearch) -> Asked:
+    def ask(self, request: SourceSearch, similar: SimilarityFilter | None = None) -> Asked:
         """Work out what to ask where; see `search`."""
         by_name = request.documents is not None or request.concepts  # of ontologies, so of a new one too
         fresh = by_name and (request.ontologies is None or request.documents is not None)
         known = self._plans.known(request.ontologies or (), fresh=fresh)
-        question = self._question(request, known, Stopwatch())
         spaces = {name: standing.answering.space.slug for name, standing in known.standings.items()}
-        return Asked(question, spaces, known.new.slug)
+        similar = similar or _similar(request, {*spaces.values(), known.new.slug})
+        return Asked(self._question(request, known, Stopwatch(), similar), spaces, known.new.slug)
 
     def answer(self, asked_for: Asked, *, concepts_alone: bool = False) -> SourceHits:
         """Ask it.
@@ -116,7 +128,7 @@ class SearchService:
         """
         question, spaces = asked_for.question, asked_for.spaces
         request, watch = question.query.request, question.watch
-        lanes, refined = self._refined(question, asked_for.measure, concepts_alone=concepts_alone)
+        lanes, refined, left_out = self._refined(asked_for, concepts_alone=concepts_alone)
         hits = self._told(refined.hits, lanes, question, spaces)
         told = (
             degraded.tell_of_concepts(question.scope, question.vectors)
@@ -134,6 +146,7 @@ class SearchService:
                 (list(each.imagined) for each in question.vectors if each.imagined), list[str]()
             ),
             sources=hits,
+            left_out=left_out,
             windows=windows,
             degraded=[*told, *refined.degraded, *unread],
             timings_ms=watch.milliseconds(),
@@ -148,7 +161,12 @@ class SearchService:
         return self._reader.around(source_id, window, token_budget)
 
     def _vectors(
-        self, request: SourceSearch, scope: Scope, populating: dict[str, str], imagined: Imagined
+        self,
+        request: SourceSearch,
+        scope: Scope,
+        populating: dict[str, str],
+        imagined: Imagined,
+        similar: SimilarityFilter,
     ) -> list[QueryVector]:
         """One for each model, side by side where there are several."""
         models = scope.models
@@ -157,11 +175,15 @@ class SearchService:
         def one(space: Space) -> QueryVector:
             once = imagined if space is models[0] else replace(imagined, degraded=[])
             opened, indexes = self._spaces.of(space), scope.indexes(space)
-            return query_vector(request, opened, populating, indexes, alone=alone, imagined=once)
+            return query_vector(
+                request, opened, populating, indexes, alone=alone, imagined=once, similar=similar
+            )
 
         return [one(models[0])] if alone else list(self._asking.map(one, models))
 
-    def _question(self, request: SourceSearch, known: Known, watch: Stopwatch) -> Question:
+    def _question(
+        self, request: SourceSearch, known: Known, watch: Stopwatch, similar: SimilarityFilter
+    ) -> Question:
         """Work out what to ask where, and embed the question."""
         query = prepare(request, list(known.standings))
         scope = scope_of(request, query.filters, known)
@@ -173,8 +195,8 @@ class SearchService:
         with watch.stage("hyde") if request.hyde else nullcontext():
             imagined = self._hyde.imagine(request)
         with watch.stage("embed"):
-            vectors = self._vectors(request, scope, populating, imagined)
-        return Question(query, scope, vectors, populating, watch)
+            vectors = self._vectors(request, scope, populating, imagined, similar)
+        return Question(query, scope, vectors, populating, watch, similar)
 
     def _require_few(self, ontologies: list[str]) -> None:
         """Raise InvalidInput where comparing every vector would take too long."""
@@ -185,26 +207,31 @@ class SearchService:
                 "fewer ontologies, or documents, or leave it out"
             )
 
-    def _refined(
-        self, question: Question, measure: Measure, *, concepts_alone: bool
-    ) -> tuple[Lanes, Refined]:
+    def _refined(self, asked_for: Asked, *, concepts_alone: bool) -> tuple[Lanes, Refined, LeftOut]:
         """Ask, fuse and refine; deeper where what is left out would make the answer shorter."""
+        question, measure, similar = asked_for.question, asked_for.measure, asked_for.similar
         request, depth = question.query.request, question.query.depth
-        blind = {vector.space.slug for vector in question.vectors if vector.vector is None}
         own = self._asking.submit(self._concepts.own, question) if request.concepts else None
         while True:
             lanes = Lanes() if concepts_alone else self._lanes.run(question, depth)
             with question.watch.stage("fuse"):
                 found = fused(lanes.pointed(request.group_by), measure)
             found, untold = self._carried(found, own.result(), question, depth) if own else (found, [])
-            enough = similar_enough(
-                found, request.min_similarity, lambda ontology: measure.space_of(ontology) in blind
-            )
-            deeper = question.query.thins_out and lanes.cut and depth < MOST_CHUNKS
-            if not deeper or len(thinned(enough, request)) >= request.limit:
-                refined = self._stages.refine(enough, measure, question.scope, question.watch)
-                return lanes, replace(refined, degraded=[*untold, *refined.degraded])
+            kept = similar.apply(found)
+            cut = lanes.cut or (concepts_alone and len(found) >= depth)
+            deeper = cut and depth < MOST_CHUNKS and _may_be_short(asked_for, similar, lanes)
+            if not deeper or len(thinned(kept.hits, request)) >= request.limit:
+                refined = self._best(kept.hits, asked_for, similar)
+                return lanes, replace(refined, degraded=[*untold, *refined.degraded]), kept.left_out
             depth = MOST_CHUNKS  # once: every round asks all lanes again
+
+    def _best(self, hits: list[Hit], asked_for: Asked, similar: BoundFilter) -> Refined:
+        """The best hits; not only such as concepts brought beside one that is not among the best."""
+        question, measure = asked_for.question, asked_for.measure
+        refined = self._stages.refine(hits, measure, question.scope, question.watch)
+        if not refined.hits or any(similar.passes(hit) for hit in refined.hits):
+            return refined
+        return self._stages.refine(similar.strict(hits), measure, question.scope, question.watch)
 
     def _carried(
         self, hits: list[Hit], own: OwnConcepts, question: Question, depth: int
@@ -246,6 +273,17 @@ class SearchService:
             return {}
         within = {name for each in scope.spaces for name in each.filters.ontologies or ()}
         return {name: at for name, at in self._progress.read().items() if not within or name in within}
+
+
+def _similar(request: SourceSearch, spaces: Iterable[str]) -> SimilarityFilter:
+    least = request.min_similarity
+    return SimilarityFilter({} if least is None else dict.fromkeys(spaces, least))
+
+
+def _may_be_short(asked_for: Asked, similar: BoundFilter, lanes: Lanes) -> bool:
+    """Whether hits are left out of what lanes found, and deeper ones may hold others."""
+    leaves_out = asked_for.question.query.thins_out or bool(similar.similar.least)
+    return leaves_out and similar.may_hide(lanes, asked_for.question.scope.slugs)
 
 
 def _mode(lanes: Lanes) -> Mode:

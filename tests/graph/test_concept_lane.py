@@ -32,13 +32,14 @@ OTHERS = [f"Filler number{n} about weather{n} and other things of no matter." fo
 def carried(
     document: DocumentRecord, at: int, *labels: str, relations: Sequence[tuple[str, str, str]] = ()
 ) -> Extraction:
-    """What was found in a paragraph: concepts with their labels as quotes, where they stand there."""
+    """What was found in a paragraph: concepts with their labels as quotes, or all of it where they do not
+    stand there."""
     source = document.sources[at]
     concepts = []
     for label in labels:
         start = source.full_text.find(label)
-        quotes = () if start < 0 else (Quote(label, start, start + len(label)),)
-        concepts.append(FoundConcept(label, quotes))
+        said = source.full_text.strip() if start < 0 else label
+        concepts.append(FoundConcept(label, (Quote(said, max(0, start), max(0, start) + len(said)),)))
     stated = tuple(FoundRelation(*relation) for relation in relations)
     return Extraction(source.source_id, source.content_hash, tuple(concepts), stated)
 

@@ -18,6 +18,8 @@ from kg_api.managed.ports import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import embedded, problem, search, texts, vector
 from tests.support.embedders import small_embedder
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.llm import quoting
 from tests.support.running import Service, environment, serve, started, wait_until
 
 SECRET = "canary-4f1d9c-key"
@@ -54,23 +56,27 @@ def test_an_index_that_is_not_there_is_waited_for(
 
 
 @pytest.fixture
-def modelless(server: Neo4jServer, graph: Graph, http: httpx.Client, tmp_path: Path) -> Iterator[Service]:
+def modelless(
+    server: Neo4jServer, graph: Graph, http: httpx.Client, writer: EmbeddingServer, tmp_path: Path
+) -> Iterator[Service]:
     """A service whose model cannot be loaded, on a database that has vectors."""
     ensure_space(graph, small_embedder().identity)
     embedded(graph, http, "green apples in a bowl")
     (tmp_path / "empty").mkdir()
     odd = {"KG_EMBEDDING__PROVIDER": "local", "KG_EMBEDDING__MODEL_FOLDER": str(tmp_path / "empty")}
+    odd |= {"KG_LLM__MODEL": "small-writer", "KG_LLM__BASE_URL": writer.openai_url}
     running = serve(server, tmp_path, **odd, KG_API_KEY=SECRET, KG_LOG__LEVEL="debug")
     yield running
     assert running.stop() == 0, running.output()
 
 
 def test_without_its_model_it_answers_by_full_text_says_so_and_keeps_its_secrets(
-    modelless: Service, server: Neo4jServer
+    modelless: Service, server: Neo4jServer, writer: EmbeddingServer
 ) -> None:
-    """One process for both, for each takes seconds to start."""
+    """One process for all, for each takes seconds to start."""
     with httpx.Client(base_url=modelless.url, headers={"Authorization": f"Bearer {SECRET}"}) as http:
         answers_by_full_text(http)
+        lets_nothing_pass_a_number_unmeasured(http, writer)
         seen = errors_and_descriptions(http)
     for secret in (SECRET, server.password):
         assert secret
@@ -94,6 +100,26 @@ def answers_by_full_text(http: httpx.Client) -> None:
     assert ready["ready"]
     assert [check["name"] for check in ready["checks"] if not check["ok"]] == ["model"]
     assert http.post("/documents", json={"ontology": "n", "document": "b", "text": "b"}).status_code == 202
+
+
+def lets_nothing_pass_a_number_unmeasured(http: httpx.Client, writer: EmbeddingServer) -> None:
+    writer.chat, writer.always = quoting, None
+    writer.requests.clear()
+    asked = {"question": "Where are the green apples?", "min_similarity": 0.5}
+    told = http.post("/queries/answer", json=asked).json()
+    assert (told["answered"], told["refusal"], writer.requests) == (False, "not_measured", [])
+    assert "min_similarity" in told["reason"]
+    assert "min_similarity cannot be applied" in told["degraded"][0]["effect"]
+    assert (told["counts"]["found"], told["counts"]["without_vector"], told["sources"]) == (1, 1, [])
+    given = http.post("/queries/augment", json={"text": "green apples", "min_similarity": 0.5}).json()
+    assert (given["records"], given["context"], given["counts"]["without_vector"]) == ([], "", 1)
+    assert "min_similarity cannot be applied" in given["degraded"][0]["effect"]
+    by_words = http.post("/queries/answer", json={"question": asked["question"]}).json()
+    assert by_words["answered"], "without a number words are answered from, and that is said"
+    assert "no least similarity was applied" in by_words["degraded"][0]["effect"]
+    usual = http.post("/queries/augment", json={"text": "green apples"}).json()
+    assert [each["document"] for each in usual["records"]] == ["a.txt"]
+    assert "no least similarity was applied" in usual["degraded"][0]["effect"]
 
 
 def errors_and_descriptions(http: httpx.Client) -> str:

@@ -64,6 +64,8 @@ class ConceptParagraph(Passage):
     """True: it carries the concept; unset: a neighbour."""
     quotes: list[str] | None = None
     """Citations of the words in it that prove the concept."""
+    unverified: bool | None = None
+    """True: it is said to carry the concept, and no words of it prove that."""
 
 
 class ConceptAnswer(ToolAnswer):
@@ -75,6 +77,8 @@ class ConceptAnswer(ToolAnswer):
     description: str | None = None
     search_terms: list[str] | None = None
     """Its other names."""
+    unverified: bool | None = None
+    """True: no words of any passage prove it."""
     sources: int
     """How many passages carry it, not only those in this answer."""
     paragraphs: list[ConceptParagraph]
@@ -95,6 +99,7 @@ def read(library: Library, arguments: ConceptArguments) -> ConceptAnswer:
         ontology=concept.ontology,
         description=concept.description or None,
         search_terms=concept.search_terms or None,
+        unverified=not concept.verified or None,
         sources=concept.sources,
         paragraphs=[],
         degraded=told,
@@ -159,6 +164,7 @@ def _paragraph(place: Place, passage: ConceptPassage) -> ConceptParagraph:
         heading=place.heading,
         carries=identity in passage.carried_by or None,
         quotes=[cited(identity, each.start, each.end) for each in quotes] or None,
+        unverified=(identity in passage.carried_by and not quotes) or None,
     )
 
 

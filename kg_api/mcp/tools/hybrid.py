@@ -54,6 +54,8 @@ class FoundConcept(Answer):
     description: str | None = None
     sources: int
     """How many passages carry it."""
+    unverified: bool | None = None
+    """True: no words of any passage prove it."""
 
 
 class HybridHit(Hit):
@@ -107,6 +109,7 @@ def _concept(found: ConceptHit) -> FoundConcept:
         label=found.label,
         description=found.description[:LONGEST_DESCRIPTION] or None,
         sources=found.sources,
+        unverified=not found.verified or None,
     )
 
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kg_api.answer.passages import SHARE, passing, shown, threshold_of
+from kg_api.answer.passages import SHARE, shown, threshold_of
 from kg_api.graph.spaces import Space
 from kg_api.models.answering import AnswerRequest
-from kg_api.models.augment import Threshold
-from kg_api.models.search import CarriedConcept, ContextWindow, MatchedChunk, Ranks, SourceHit, SourceHits
+from kg_api.models.search import ContextWindow, MatchedChunk, Ranks, SourceHit
 from kg_api.models.spaces import Contrast
 from tests.support.embedders import small_embedder
 
@@ -34,50 +33,6 @@ def hit(name: str, similarity: float | None, ontology: str = "o", space: str | N
         ranks=Ranks(),
         chunk=MatchedChunk(text="text", start=0, end=4),
     )
-
-
-def hits(*found: SourceHit, spaces: tuple[str, ...] = ("default",)) -> SourceHits:
-    return SourceHits(
-        query_text="q",
-        mode="hybrid",
-        space=None,
-        spaces=list(spaces),
-        sources=list(found),
-        degraded=[],
-        timings_ms={},
-    )
-
-
-def least(space: str, value: float | None) -> dict[str, Threshold]:
-    return {space: Threshold(space=space, min_similarity=value, source="model")}
-
-
-def test_what_is_below_or_has_no_vector_is_counted() -> None:
-    found = hits(hit("a", 0.8), hit("b", 0.5), hit("c", None), hit("d", 0.49))
-    near = passing(found, least("default", 0.5), {"o": "default"})
-    assert [each.source_id for each in near.hits] == ["a", "b"]
-    assert (near.below_similarity, near.without_vector) == (1, 1)
-
-
-def test_without_a_vector_of_the_question_nothing_is_refused() -> None:
-    near = passing(hits(hit("c", None), spaces=()), least("default", 0.5), {"o": "default"})
-    assert [each.source_id for each in near.hits] == ["c"]
-
-
-def test_what_concepts_brought_is_kept_beside_what_is_near() -> None:
-    brought = hit("b", 0.1).model_copy(update={"through": [CarriedConcept(concept_id="c", label="C")]})
-    near = passing(hits(hit("a", 0.8), brought, hit("d", 0.1)), least("default", 0.5), {"o": "default"})
-    assert [each.source_id for each in near.hits] == ["a", "b"]
-    assert near.below_similarity == 1
-    alone = passing(hits(brought), least("default", 0.5), {"o": "default"})
-    assert (alone.hits, alone.below_similarity) == ([], 1)
-
-
-def test_each_space_has_its_own() -> None:
-    both = least("default", 0.5) | least("other", 0.9)
-    found = hits(hit("a", 0.8), hit("b", 0.8, "p", "other"), spaces=("default", "other"))
-    near = passing(found, both, {"o": "default", "p": "other"})
-    assert [each.source_id for each in near.hits] == ["a"]
 
 
 @pytest.mark.parametrize(

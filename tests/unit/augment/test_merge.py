@@ -36,13 +36,13 @@ def hit(source: str, similarity: float | None, document: str | None = None, **mo
     )
 
 
-def found(piece: int, *hits: SourceHit, measured: bool = True) -> list[Found]:
-    return [Found(piece, rank, each, measured) for rank, each in enumerate(hits, start=1)]
+def found(piece: int, *hits: SourceHit) -> list[Found]:
+    return [Found(piece, rank, each) for rank, each in enumerate(hits, start=1)]
 
 
-def chosen(hits: list[Found], least: float | None = None, **choices: Any) -> Selection:
+def chosen(hits: list[Found], **choices: Any) -> Selection:
     kept = {name: getattr(ALL, name) for name in Choices.__dataclass_fields__} | choices
-    return select(hits, lambda _: least, Choices(**kept))
+    return select(hits, Choices(**kept))
 
 
 def ids(selection: Selection) -> list[str]:
@@ -56,23 +56,6 @@ def test_the_nearest_piece_counts_and_the_others_are_named() -> None:
     assert [each.piece for each in selection.passages[0].found] == [2, 1]
     assert selection.passages[0].rank == 1
     assert (selection.order, +selection.left_out) == ("similarity", Counter(found_again=1))
-
-
-def test_what_is_not_similar_enough_goes_before_the_best_of_each_piece_are_taken() -> None:
-    hits = found(1, hit("a", 0.5), hit("b", 0.71), hit("c", 0.9), hit("d", 0.8))
-    selection = chosen(hits, 0.7, per_piece=2)
-    assert ids(selection) == ["c", "b"]
-    assert +selection.left_out == Counter(below_similarity=1, beyond_per_piece=1)
-
-
-def test_what_is_not_embedded_yet_is_left_out_but_not_where_nothing_can_be_measured() -> None:
-    seen = [*found(1, hit("a", 0.9), hit("b", None))]
-    selection = chosen(seen, 0.7)
-    assert (ids(selection), selection.left_out["without_vector"]) == (["a"], 1)
-    blind = found(2, hit("b", None), hit("c", None), measured=False)
-    selection = chosen([*seen[:1], *blind], 0.7)
-    assert (ids(selection), selection.order) == (["a", "b", "c"], "rank")
-    assert ids(chosen(seen)) == ["a", "b"], "without a threshold nothing is left out for it"
 
 
 def test_ranks_decide_where_similarities_are_of_two_spaces_or_not_the_aim() -> None:
@@ -131,23 +114,22 @@ CHOICES = st.builds(
 )
 
 
-@given(PIECES, CHOICES, st.none() | st.just(0.7))
-def test_every_hit_is_given_or_counted(hits: list[Found], choices: Choices, least: float | None) -> None:
-    selection = select(hits, lambda _: least, choices)
+@given(PIECES, CHOICES)
+def test_every_hit_is_given_or_counted(hits: list[Found], choices: Choices) -> None:
+    selection = select(hits, choices)
     assert sum(selection.left_out.values()) + len(selection.passages) == len(hits)
     assert all(count >= 0 for count in selection.left_out.values())
 
 
-@given(PIECES, CHOICES, st.none() | st.just(0.7))
-def test_the_choices_hold(hits: list[Found], choices: Choices, least: float | None) -> None:
-    selection = select(hits, lambda _: least, choices)
+@given(PIECES, CHOICES)
+def test_the_choices_hold(hits: list[Found], choices: Choices) -> None:
+    selection = select(hits, choices)
     assert len(selection.passages) <= choices.limit
     documents = Counter(passage.nearest.hit.document_id for passage in selection.passages)
     assert all(count <= (choices.per_document or 100) for count in documents.values())
     assert len(set(ids(selection))) == len(selection.passages)
     for passage in selection.passages:
         similarity = passage.nearest.hit.similarity
-        assert least is None or (similarity is not None and similarity >= least)
         assert similarity == max(
             (each.hit.similarity for each in passage.found if each.hit.similarity is not None), default=None
         )
@@ -162,4 +144,4 @@ def test_the_order_in_which_pieces_end_makes_no_difference(
 ) -> None:
     shuffled = list(hits)
     dice.shuffle(shuffled)
-    assert ids(select(shuffled, lambda _: 0.1, choices)) == ids(select(hits, lambda _: 0.1, choices))
+    assert ids(select(shuffled, choices)) == ids(select(hits, choices))

@@ -23,6 +23,7 @@ from kg_api.models.concepts import (
     PathStep,
     RelatedConcept,
     RelatedConcepts,
+    UnverifiedQuote,
 )
 from kg_api.models.search import Degradation
 from kg_cli import concepts, console
@@ -97,6 +98,27 @@ def test_a_concept_is_shown_with_what_proves_it(printed: Printed) -> None:
         "1 quote, 3 related",
     ):
         assert told in printed()
+
+
+def test_what_nothing_proves_is_marked(printed: Printed) -> None:
+    said = UnverifiedQuote(quote="made up", source_id="s", document="a.md", paragraph=3)
+    doubtful = LEASE.model_copy(update={"verified": False})
+    details = {**doubtful.model_dump(), "evidence": [], "more_evidence": 0, "related": [], "more_related": 0}
+    concepts.print_concept(
+        ConceptDetails.model_validate({**details, "unverified": [said], "more_unverified": 2})
+    )
+    for told in (
+        "unverified: no quote proves it",
+        "“made up”",
+        "unverified: not the words of a.md ¶3",
+        "2 unverified",
+    ):
+        assert told in printed()
+    passage = ConceptPassage(source_id="s", carried_by=["s"], quotes=[], sources=[place("s")])
+    concepts.print_passages(
+        ConceptContext(concept=doubtful, window_size=0, passages=[passage], more_passages=0)
+    )
+    assert "no quote of it proves the concept" in printed()
 
 
 def test_related_concepts_say_how_far_they_are_and_over_which(printed: Printed) -> None:

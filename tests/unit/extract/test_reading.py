@@ -73,7 +73,9 @@ def test_a_false_quote_goes_and_with_it_what_it_was_to_prove() -> None:
         concept("1843", quotes=["in 1842"]),
     )
     assert [each.label for each in answer.concepts] == ["Ada Lovelace", "1843"]
-    assert [each.text for each in answer.concepts[1].quotes] == ["1843"], "its label is in the text"
+    assert (answer.concepts[1].quotes, answer.concepts[1].unverified) == ((), ("in 1842",)), (
+        "a label is no proof"
+    )
     assert answer.unverified == 2
 
 
@@ -171,7 +173,6 @@ def test_any_answer_is_read_or_unusable(concepts: Any, relations: Any) -> None:
     except Unusable:
         return
     for each in answer.concepts:
-        assert each.quotes
         assert 0 <= each.confidence <= 1
 
 
@@ -261,7 +262,34 @@ def test_a_quote_says_enough_or_names_the_concept(
             extraction_of(source, said, 6)
 
 
-def test_a_quote_that_proves_nothing_is_counted_as_left_out() -> None:
-    answer = read(concept(quotes=["the", "Ada Lovelace wrote"]))
+def test_a_quote_that_proves_nothing_is_kept_as_unverified_and_counted() -> None:
+    answer = read(concept(quotes=["the", "Ada Lovelace wrote", "she wrote a symphony"]))
     assert [each.text for each in answer.concepts[0].quotes] == ["Ada Lovelace wrote"]
-    assert answer.unverified == 1
+    assert answer.concepts[0].unverified == ("the", "she wrote a symphony")
+    assert answer.unverified == 2
+
+
+@pytest.mark.parametrize("quotes", [[], ["Analytical Engine"], ["The engine, he said, will be analytical."]])
+def test_a_label_is_no_evidence(quotes: list[str]) -> None:
+    """Whether nothing is quoted, the label alone, or what is not there: the label stands in the text."""
+    answer = read(concept("Analytical Engine", quotes=quotes))
+    assert (answer.concepts[0].quotes, answer.concepts[0].unverified) == ((), tuple(quotes))
+    assert answer.unverified == len(quotes)
+
+
+def test_a_passage_that_is_no_more_than_the_name_proves_it() -> None:
+    heading = SourceText("s", "d", 0, (), 0, "Leases\n\n", "h")
+    answer = extraction_of(heading, {"concepts": [concept("Leases", quotes=["Leases"])]}, 6)
+    assert [each.text for each in answer.concepts[0].quotes] == ["Leases"]
+
+
+def test_what_a_quote_proves_comes_before_what_none_does_and_is_alone_related() -> None:
+    given_ = [concept("first program", quotes=["made up"], confidence=1), concept(confidence=0.1)]
+    assert [each.label for each in read(*given_, per_source=1).concepts] == ["Ada Lovelace"]
+    stated = {"subject": "Ada Lovelace", "type": "wrote", "object": "first program", "confidence": 1}
+    assert read(*given_, relations=[stated]).relations == ()
+
+
+def test_one_name_keeps_what_both_quoted() -> None:
+    (one,) = read(concept(quotes=["made up"]), concept(quotes=["made up too", "Ada Lovelace wrote"])).concepts
+    assert (one.unverified, len(one.quotes)) == (("made up", "made up too"), 1)

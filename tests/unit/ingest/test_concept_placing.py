@@ -46,6 +46,15 @@ def test_another_name_proves_it_as_well() -> None:
     ]
 
 
+def test_a_label_makes_up_for_no_quote_that_is_lost() -> None:
+    sources = placed("The tide turns.", "Tide and wind.")
+    given_ = {"label": "tide", "quotes": ["the tide is made of cheese"]}
+    assert [each.quote for each in place(row(given_), sources)] == ["the tide is made of cheese"]
+    assert told(sources) == [{"tide": []}, {"tide": []}]
+    kept = [each.unverified for one in sources for each in one.concepts]
+    assert kept == [("the tide is made of cheese",), ()]
+
+
 def test_a_part_of_a_word_is_no_proof() -> None:
     sources = placed("The artist paints.", "An art is long.")
     list(place(row({"label": "art"}), sources))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.llm.replies import MOST_CHARACTERS, line, objects
+from kg_api.llm.replies import MOST_CHARACTERS, ObjectReader, line, objects
 
 TWO: list[dict[str, Any]] = [{"a": "one ] }"}, {"a": 'two "[{', "b": [{"c": 1}]}]
 
@@ -33,6 +33,46 @@ def test_the_objects_of_the_first_list_are_found(answer: str) -> None:
 )
 def test_where_there_is_no_list_there_is_nothing(answer: str) -> None:
     assert list(objects([answer])) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "found", "complete"),
+    [
+        (json.dumps({"statements": TWO}), True, True),
+        (json.dumps(TWO), True, True),
+        (json.dumps(TWO)[:-1], True, False),
+        (json.dumps(TWO)[:-9], True, False),
+        ('[{"a": 1}, {oops}, {"a": 2}]', True, False),
+        ("I do not know.", False, False),
+        ("", False, False),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_it_is_known_whether_an_answer_was_whole(answer: str, found: bool, complete: bool, size: int) -> None:
+    reader = ObjectReader()
+    list(reader.objects(answer[at : at + size] for at in range(0, len(answer), size)))
+    assert (reader.found, reader.complete, reader.is_blank) == (found, complete, answer == "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "none"),
+    [
+        ("[]", True),
+        ("```json\n[ ]\n```", True),
+        ('{"statements": []}', True),
+        ('<think>[{"a": 1}]</think> Well: {"statements": [], "why": "nothing there"}', True),
+        ('{"statements": null}', False),
+        ('{"other": []}', False),
+        ("There is [] nothing", False),
+        ('{"statements": [', False),
+        ("{" * 50_000, False),
+        ("", False),
+    ],
+)
+def test_only_an_empty_list_says_that_there_is_nothing(answer: str, none: bool) -> None:
+    reader = ObjectReader()
+    list(reader.objects([answer]))
+    assert reader.says_none("statements") == none
 
 
 JSON = st.recursive(

@@ -8,7 +8,8 @@ from kg_api.graph.passages import ChunkText, Found, FoundChunk
 from kg_api.models.search import CarriedConcept, Place, SourceHit, SourceSearch
 from kg_api.search.answer import Telling, told
 from kg_api.search.lanes import Lanes
-from kg_api.search.ranking import Hit, Measure, fused, similar_enough
+from kg_api.search.ranking import Hit, Measure, fused
+from kg_api.search.similarity_filter import SimilarityFilter
 
 TEXT = "  One fox runs over the hill.\n\n"
 START = 100
@@ -54,7 +55,8 @@ def ranked(lanes: Lanes, limit: int, least: float | None = None, **asked: Any) -
     """The hits as they are fused."""
     joined = measure(**asked)
     found = fused(lanes.pointed(joined.request.group_by), joined)
-    return similar_enough(found, least)[:limit]
+    similar = SimilarityFilter({} if least is None else {"default": least})
+    return similar.bind((), joined.space_of).apply(found).hits[:limit]
 
 
 def hits(lanes: Lanes, limit: int, least: float | None = None, **texts: ChunkText) -> list[SourceHit]:

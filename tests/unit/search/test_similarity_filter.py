@@ -1,0 +1,90 @@
+"""What is similar enough: per space, without a vector, and beside what concepts brought."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from kg_api.graph.passages import Found
+from kg_api.models.augment import Threshold, ThresholdSource
+from kg_api.models.search import CarriedConcept, LeftOut
+from kg_api.search.lanes import Lanes
+from kg_api.search.ranking import Hit
+from kg_api.search.similarity_filter import BoundFilter, Filtered, SimilarityFilter, filter_by
+from tests.unit.search.found import found
+
+HALF = SimilarityFilter({"default": 0.5})
+BROUGHT = (CarriedConcept(concept_id="c", label="C"),)
+
+
+def bound(similar: SimilarityFilter, blind: Collection[str] = ()) -> BoundFilter:
+    return similar.bind(blind, lambda ontology: "large" if ontology == "far" else "default")
+
+
+def hits(*of: Found) -> list[Hit]:
+    return [Hit(each, each.place.source_id, each.score) for each in of]
+
+
+def ids(filtered: Filtered) -> list[str]:
+    return [hit.identity for hit in filtered.hits]
+
+
+def far(each: Found) -> Found:
+    """The same in an ontology of another space."""
+    return replace(each, place=each.place.model_copy(update={"ontology": "far"}))
+
+
+def test_what_is_below_or_has_no_vector_is_counted_with_the_nearest() -> None:
+    kept = bound(HALF).apply(
+        hits(found("a", 1, 0.8), found("b", 1, 0.5), found("c", 1), found("d", 1, 0.49), found("e", 1, 0.1))
+    )
+    assert ids(kept) == ["a", "b"]
+    assert kept.left_out == LeftOut(below_similarity=2, without_vector=1, nearest=0.49)
+
+
+def test_each_space_has_its_own_and_one_without_takes_all() -> None:
+    both = hits(found("a", 1, 0.8), far(found("b", 1, 0.8)))
+    assert ids(bound(SimilarityFilter({"default": 0.5, "large": 0.9})).apply(both)) == ["a"]
+    assert ids(bound(SimilarityFilter({"large": 0.9})).apply(both)) == ["a"]
+    assert ids(bound(SimilarityFilter()).apply(hits(found("c", 1)))) == ["c"]
+
+
+def test_without_a_vector_of_the_question_words_are_kept_or_left_out_as_unmeasured() -> None:
+    words = hits(found("a", 1), far(found("b", 1, 0.9)))
+    assert ids(bound(HALF, ["default"]).apply(words)) == ["a", "b"]
+    strict = bound(replace(HALF, keep_unmeasured=False), ["default"]).apply(words)
+    assert (ids(strict), strict.left_out.without_vector) == (["b"], 1)
+
+
+def test_what_concepts_brought_is_kept_beside_what_is_near_only() -> None:
+    similar = bound(replace(HALF, keep_carried=True))
+    brought = found("b", 1, 0.1, through=BROUGHT)
+    assert ids(similar.apply(hits(brought, found("a", 1, 0.8), found("d", 1, 0.1)))) == ["b", "a"]
+    alone = similar.apply(hits(brought))
+    assert (alone.hits, alone.left_out.below_similarity) == ([], 1)
+    assert ids(bound(HALF).apply(hits(brought, found("a", 1, 0.8)))) == ["a"]
+
+
+def test_deeper_lanes_are_asked_only_where_they_may_hold_more() -> None:
+    similar = bound(HALF)
+    near, reached = found("a", 0.9, 0.9), found("b", 0.4, 0.4)
+    assert similar.may_hide(Lanes(vectors={"default": [near]}), ["default"])
+    assert not similar.may_hide(Lanes(vectors={"default": [near, reached]}), ["default"])
+    assert similar.may_hide(Lanes(text=[near, reached]), ["default"]), "words are ordered by something else"
+    assert similar.may_hide(Lanes(vectors={"default": [near, reached]}), ["default", "large"])
+    assert not similar.may_hide(Lanes(vectors={"default": []}, text=[near]), ["default"])
+    blind = bound(replace(HALF, keep_unmeasured=False), ["default"])
+    assert not blind.may_hide(Lanes(text=[near]), ["default"]), "none of them will be taken"
+
+
+def test_a_number_that_was_asked_for_lets_nothing_pass_unmeasured() -> None:
+    def threshold(source: ThresholdSource, value: float | None = 0.7) -> Threshold:
+        return Threshold(space="default", min_similarity=value, source=source)
+
+    assert filter_by({"default": threshold("request")}) == SimilarityFilter(
+        {"default": 0.7}, keep_unmeasured=False
+    )
+    assert filter_by({"default": threshold("model")}, keep_carried=True) == SimilarityFilter(
+        {"default": 0.7}, keep_carried=True
+    )
+    assert filter_by({"default": threshold("none", None)}) == SimilarityFilter()
