@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from kg_api.models.augment import Augmented, AugmentRecord
+from kg_api.plural import counted
 from kg_cli import console
 from kg_cli.passages import SHOWN_CHARACTERS
 
@@ -33,8 +34,9 @@ def _say(answer: Augmented) -> None:
     if not answer.records:
         console.say("No passage goes with the text.")
     console.say(
-        f"{counts.tokens} tokens in {counts.pieces} pieces: {counts.candidates} hits, "
-        f"{counts.records} passages of {answer.context_tokens} tokens, {answer.timings_ms['total']:.0f} ms"
+        f"{counted(counts.tokens, 'token')} in {counted(counts.pieces, 'piece')}: "
+        f"{counted(counts.candidates, 'hit')}, {counted(counts.records, 'passage')} of "
+        f"{counted(answer.context_tokens, 'token')}, {answer.timings_ms['total']:.0f} ms"
     )
 
 
