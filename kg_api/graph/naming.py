@@ -41,19 +41,25 @@ def note_on_ontology(graph: Graph, ontology: str | None) -> list[str]:
     return [] if ontology is None or ontology in names else [no_ontology(ontology, names)]
 
 
-def identify_document(graph: Graph, called: str, ontology: str | None = None) -> str:
+def identify_document(
+    graph: Graph, called: str, ontology: str | None = None, *, sought: str = "document"
+) -> str:
     """The id of a document that is called by its id, by a beginning of that, or by its name.
 
     Args:
         graph: where it is.
         called: an id, at least eight digits that only one id begins with, `NAME`, or `ONTOLOGY/NAME`.
         ontology: which it is in; None: any.
+        sought: what the message says there is none of.
 
     Raises:
         NotFound: none is called so; the message names the nearest.
         Conflict: several are.
     """
-    return (_by_name(graph, called, ontology) or _by_prefix(graph, called, ontology))["document_id"]
+    found = _by_name(graph, called, ontology) or _by_prefix(graph, called, ontology)
+    if found is None:
+        raise _unknown_document(graph, called, ontology, sought)
+    return found["document_id"]
 
 
 def identify_source(graph: Graph, called: str) -> str | None:
@@ -72,7 +78,8 @@ def first_source(graph: Graph, called: str) -> str:
         NotFound: there is no such document, or it has no sources.
         Conflict: several are called so.
     """
-    rows = graph.read("sources/first_of_document", document_id=identify_document(graph, called))
+    identity = identify_document(graph, called, sought="source or document")
+    rows = graph.read("sources/first_of_document", document_id=identity)
     if not rows:
         raise NotFound(f"the document {called!r} has no sources")
     return rows[0]["source_id"]
@@ -119,12 +126,12 @@ def _by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
     return None
 
 
-def _by_prefix(graph: Graph, called: str, ontology: str | None) -> Row:
+def _by_prefix(graph: Graph, called: str, ontology: str | None) -> Row | None:
     if _PREFIX.fullmatch(called) and not is_whole_id(called):
         given = {"prefix": called, "ontology": ontology, "limit": MAX_OFFERED}
         if rows := graph.read("documents/begin_with", **given):
             return _one(called, rows)
-    raise _unknown_document(graph, called, ontology)
+    return None
 
 
 def _one(called: str, rows: Sequence[Row]) -> Row:
@@ -134,7 +141,7 @@ def _one(called: str, rows: Sequence[Row]) -> Row:
     return rows[0]
 
 
-def _unknown_document(graph: Graph, called: str, ontology: str | None) -> NotFound:
+def _unknown_document(graph: Graph, called: str, ontology: str | None, sought: str) -> NotFound:
     if note := note_on_ontology(graph, ontology):
         return NotFound(f"{note[0]}; `kg ontologies` lists those there are")
     within = "" if ontology is None else f" in {ontology!r}"
@@ -143,4 +150,4 @@ def _unknown_document(graph: Graph, called: str, ontology: str | None) -> NotFou
     full = [f"{row['ontology']}/{row['document']}" for row in rows]
     names = own if ontology or "/" not in called else [*own, *full]
     near = suggestion(called, [] if is_whole_id(called) else names)
-    return NotFound(f"there is no document {called!r}{within}{near}; `kg documents` lists those there are")
+    return NotFound(f"there is no {sought} {called!r}{within}{near}; `kg documents` lists those there are")
