@@ -88,9 +88,12 @@ def print_context(context: SourceWindow) -> None:
 
 
 def highlighted(query: str) -> re.Pattern[str] | None:
-    """A pattern of the words to highlight: those of the query, and longer ones that begin like them."""
-    words = [re.escape(_stem(word)) for word in re.findall(r"\w{2,}", query.lower())]
-    return re.compile(rf"\b(?:{'|'.join(words)})\w*", re.IGNORECASE) if words else None
+    """A pattern of the words to highlight: those of the query, and longer ones that begin like them.
+
+    A short word stands for itself: "on" does not mean "only". In scripts without blanks it may be a whole one.
+    """
+    words = [_pattern(word) for word in re.findall(r"\w{2,}", query.lower())]
+    return re.compile(rf"\b(?:{'|'.join(words)})", re.IGNORECASE) if words else None
 
 
 def excerpt(text: str, words: re.Pattern[str] | None) -> str:
@@ -102,6 +105,11 @@ def excerpt(text: str, words: re.Pattern[str] | None) -> str:
     start = max(0, min((found.start() if found else 0) - LEAD_CHARACTERS, len(text) - SHOWN_CHARACTERS))
     end = start + SHOWN_CHARACTERS
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _pattern(word: str) -> str:
+    short = len(word) < SHORTEST_STEM and word.isascii()
+    return re.escape(_stem(word)) + (r"\b" if short else r"\w*")
 
 
 def _stem(word: str) -> str:

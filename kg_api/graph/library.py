@@ -115,7 +115,8 @@ def find_source(graph: Graph, source_id: str) -> Place:
     if not rows and (whole := identify_source(graph, source_id)):
         rows = graph.read("sources/find", source_id=whole)
     if not rows:
-        raise NotFound(f"there is no source {source_id!r}; its document may have changed since you saw it")
+        why = "its document may have changed since you saw it; sources go by their id, as a search gives it"
+        raise NotFound(f"there is no source {source_id!r}: {why}")
     return Place.model_validate(rows[0])
 
 

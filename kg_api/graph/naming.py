@@ -148,6 +148,5 @@ def _unknown_document(graph: Graph, called: str, ontology: str | None, sought: s
     rows = graph.read("documents/names", ontology=ontology, limit=MAX_NAMES_READ)
     own = [row["document"] for row in rows]
     full = [f"{row['ontology']}/{row['document']}" for row in rows]
-    names = own if ontology or "/" not in called else [*own, *full]
-    near = suggestion(called, [] if is_whole_id(called) else names)
+    near = "" if is_whole_id(called) else suggestion(called, own) or suggestion(called, full)
     return NotFound(f"there is no {sought} {called!r}{within}{near}; `kg documents` lists those there are")

@@ -61,6 +61,30 @@ def test_an_ontology_that_is_not_there_is_told(kg: Kg, document: str) -> None:
     assert "nothing was deleted: there is no ontology 'note'; the nearest: 'notes'" in sure.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("source-embeddings", "--strategy", "sentence"),
+        ("source-embeddings", "--strategy", "sentence", "--dry-run"),
+        ("concepts", "--extractor", "none"),
+    ],
+)
+def test_a_typo_in_a_configuration_makes_no_ontology(kg: Kg, document: str, command: tuple[str, ...]) -> None:
+    assert document
+    group, *options = command
+    typo = kg("admin", group, "config", "--ontology", "note", *options)
+    assert (typo.returncode, "nearest: 'notes'" in typo.stderr) == (4, True)
+    listed = json.loads(kg("ontologies", "--json").stdout)["ontologies"]
+    assert [each["ontology"] for each in listed] == ["notes"]
+
+
+def test_an_ontology_is_configured_before_its_first_document_with_create(kg: Kg, document: str) -> None:
+    assert document
+    command = ("admin", "source-embeddings", "config", "--ontology", "new", "--no-on-ingest")
+    made = kg(*command, "--create", "--json")
+    assert (made.returncode, json.loads(made.stdout)["config"]["embed_on_ingest"]) == (0, False)
+
+
 def test_an_ontology_goes_with_its_documents(kg: Kg, document: str) -> None:
     assert document
     assert json.loads(kg("delete", "ontology", "notes", "--yes", "--json").stdout) == {
