@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kg_api.models.extraction import MOST_PER_SOURCE
+from kg_api.plural import are, counted
 
 if TYPE_CHECKING:
     from kg_api.client import KgClient
@@ -69,11 +70,13 @@ def config(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would follow and what it takes; change nothing.")
     ] = False,
+    create: Annotated[bool, typer.Option("--create", help="Make the ontology when it is not there.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show how concepts are extracted; with options, change that, which begins the work.
 
-    What is not named stays as it is. A job that has used up its money goes on with a larger budget.
+    What is not named stays as it is. An ontology that is not there is made with --create only. A job that
+    has used up its money goes on with a larger budget.
 
     Example: kg admin concepts config --ontology notes --extractor llm --budget 2
     """
@@ -82,8 +85,11 @@ def config(
     given = {"extractor": extractor and extractor.value, "per_source": per_source, "budget": budget}
     chosen = {name: value for name, value in given.items() if value is not None}
     with open_client() as client:
-        found = _configured(client, ontology, chosen, dry_run=dry_run) if chosen else None
-        _tell(found or client.extraction_config(ontology), as_json=as_json)
+        if chosen or create:
+            found = _configured(client, ontology, chosen, dry_run=dry_run, create=create)
+        else:
+            found = client.extraction_config(ontology)
+        _tell(found, as_json=as_json)
 
 
 def preview(
@@ -104,7 +110,7 @@ def preview(
     chosen = {name: value for name, value in given.items() if value is not None}
     with open_client() as client:
         if chosen:
-            found = _configured(client, ontology, chosen, dry_run=True)
+            found = _configured(client, ontology, chosen, dry_run=True, create=False)
         else:
             found = client.extraction_config(ontology, with_cost=True)
     _tell(found, as_json=as_json)
@@ -127,7 +133,10 @@ def extract(*, ontology: Name, as_json: AsJson = False) -> None:
     elif started.job_id is None:
         say("Nothing is due.")
     else:
-        say(f"{started.due} sources are to be read; follow it with: kg jobs watch {started.job_id}")
+        say(
+            f"{counted(started.due, 'source')} {are(started.due)} to be read; "
+            f"follow it with: kg jobs watch {started.job_id}"
+        )
 
 
 def refused(*, ontology: Name, as_json: AsJson = False) -> None:
@@ -146,20 +155,16 @@ def refused(*, ontology: Name, as_json: AsJson = False) -> None:
     rows = [[f"{each.document}, paragraph {each.paragraph}", each.reason] for each in found.sources]
     if rows:
         print_table(["source", "reason"], rows)
-    say(f"{found.total} sources were set aside; `kg admin concepts extract` tries them again")
+    say(f"set aside: {counted(found.total, 'source')}; `kg admin concepts extract` tries them again")
 
 
 def _configured(
-    client: KgClient, ontology: str, chosen: dict[str, Any], *, dry_run: bool
+    client: KgClient, ontology: str, chosen: dict[str, Any], *, dry_run: bool, create: bool
 ) -> ExtractionStatus:
     """Change only what was named."""
-    from kg_api.errors import NotFound
-
-    try:
-        present = client.extraction_config(ontology).config.model_dump(mode="json")
-    except NotFound:
-        present = {}
-    return client.set_extraction_config(ontology, dry_run=dry_run, **{**present, **chosen})
+    if not create:
+        client.extraction_config(ontology)  # a slip of the finger must not make an ontology
+    return client.set_extraction_config(ontology, dry_run=dry_run, **chosen)
 
 
 def _tell(found: ExtractionStatus, *, as_json: bool) -> None:
@@ -170,13 +175,16 @@ def _tell(found: ExtractionStatus, *, as_json: bool) -> None:
     if as_json:
         print_json(found.model_dump(mode="json"))
         return
-    used = found.used
+    used, relations = found.used, counted(found.relations, "relationship")
     refused = f", {found.refused} set aside" if found.refused else ""
     rows = [
         ("extractor", _set_or_usual(used.extractor, found.config.extractor)),
         ("concepts a source", _set_or_usual(f"at most {used.per_source}", found.config.per_source)),
         ("sources", f"{found.total}: {found.extracted} read, {found.due} due{refused}"),
-        ("found", f"{found.concepts} concepts, {found.quotes} quotes, {found.relations} relationships"),
+        (
+            "found",
+            f"{counted(found.concepts, 'concept')}, {counted(found.quotes, 'quote')}, {relations}",
+        ),
         *_unverified(found),
         *_money(found),
         *(_cost(found.cost) if found.cost else ()),
@@ -214,9 +222,9 @@ def _money(found: ExtractionStatus) -> list[tuple[str, str]]:
 
 
 def _cost(cost: ExtractionCost) -> list[tuple[str, str]]:
-    told = [("to read", f"{cost.sources} sources")]
+    told = [("to read", f"{counted(cost.sources, 'source')}")]
     if cost.requests:
-        tokens = f"about {cost.tokens_read} tokens read, {cost.tokens_written} written"
-        told.append(("language model", f"about {cost.requests} requests: {tokens}"))
+        tokens = f"about {counted(cost.tokens_read, 'token')} read, {cost.tokens_written} written"
+        told.append(("language model", f"about {counted(cost.requests, 'request')}: {tokens}"))
     price = "not known" if cost.price is None else f"about ${cost.price:.4f}" if cost.price else "nothing"
     return [*told, ("price", price), *(("", note) for note in cost.notes)]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kg_api.plural import are, counted
+
 if TYPE_CHECKING:
     from kg_api.client import KgClient
     from kg_api.models.configuration import EmbeddingConfig, EmbeddingConfiguration
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, typer.Option("--ontology", "-o", help="The collection.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+Create = Annotated[bool, typer.Option("--create", help="Make the ontology when it is not there.")]
 
 
 class Strategy(StrEnum):
@@ -71,7 +74,10 @@ def status(
     if found.concepts and found.concepts.total:
         say(f"concepts: {_of_concepts(found.concepts)}")
     if found.building:
-        say(f"what is counted here is being built; until it is complete, {found.searchable} sources answer")
+        say(
+            "what is counted here is being built; until it is complete, searches find "
+            f"{counted(found.searchable, 'source')}"
+        )
     if found.refused:
         say("why sources are refused: kg admin source-embeddings refused --ontology NAME")
 
@@ -108,11 +114,13 @@ def config(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would follow and what it takes; change nothing.")
     ] = False,
+    create: Create = False,
     as_json: AsJson = False,
 ) -> None:
     """Show how an ontology is embedded; with options, change that and say what is stale then.
 
-    What is not named stays as it is; another strategy begins with its own sizes. What is embedded now goes on
+    What is not named stays as it is; another strategy begins with its own sizes. An ontology that is not
+    there is made with --create only. What is embedded now goes on
     to answer until a worker has made all anew; then the new answers, by itself.
 
     Example: kg admin source-embeddings config --ontology notes --strategy sentence --dry-run
@@ -131,8 +139,10 @@ def config(
     }
     chosen = {name: value for name, value in given.items() if value is not None}
     with open_client() as client:
-        found = _configured(client, ontology, chosen, dry_run=dry_run) if chosen else None
-        found = found or client.embedding_config(ontology)
+        if chosen or create:
+            found = _configured(client, ontology, chosen, dry_run=dry_run, create=create)
+        else:
+            found = client.embedding_config(ontology)
     if as_json:
         print_json(found.model_dump(mode="json"))
     else:
@@ -156,7 +166,10 @@ def generate(*, ontology: Name, as_json: AsJson = False) -> None:
     elif started.job_id is None:
         say("Nothing is missing or stale.")
     else:
-        say(f"{started.due} sources are to be embedded; follow it with: kg jobs watch {started.job_id}")
+        say(
+            f"{counted(started.due, 'source')} {are(started.due)} to be embedded; "
+            f"follow it with: kg jobs watch {started.job_id}"
+        )
 
 
 def refused(*, ontology: Name, as_json: AsJson = False) -> None:
@@ -175,22 +188,18 @@ def refused(*, ontology: Name, as_json: AsJson = False) -> None:
     rows = [[f"{each.document}, paragraph {each.paragraph}", each.reason] for each in found.sources]
     if rows:
         print_table(["source", "reason"], rows)
-    say(f"{found.total} sources are refused; `kg admin source-embeddings generate` tries them again")
+    say(
+        f"{counted(found.total, 'source')} {are(found.total)} refused; "
+        "`kg admin source-embeddings generate` tries them again"
+    )
 
 
 def _configured(
-    client: KgClient, ontology: str, chosen: dict[str, Any], *, dry_run: bool
+    client: KgClient, ontology: str, chosen: dict[str, Any], *, dry_run: bool, create: bool
 ) -> EmbeddingConfiguration:
-    """Change only what was named; the sizes of another strategy are not those of the present one."""
-    from kg_api.errors import NotFound
-
-    try:
-        present = client.embedding_config(ontology).config.model_dump(mode="json")
-    except NotFound:
-        present = {}
-    if chosen.get("strategy", present.get("strategy")) != present.get("strategy"):
-        present = {name: present[name] for name in ("context", "space", "embed_on_ingest") if name in present}
-    return client.set_embedding_config(ontology, dry_run=dry_run, **{**present, **chosen})
+    if not create:
+        client.embedding_config(ontology)  # a slip of the finger must not make an ontology
+    return client.set_embedding_config(ontology, dry_run=dry_run, **chosen)
 
 
 def _print(found: EmbeddingConfiguration) -> None:
@@ -204,7 +213,7 @@ def _print(found: EmbeddingConfiguration) -> None:
         ("overlap", "-" if config.overlap is None else str(config.overlap)),
         ("parent size", "-" if config.parent_size is None else f"{config.parent_size} characters"),
         ("context", config.context),
-        ("space", f"{config.space} ({found.dimensions} dimensions)"),
+        ("space", f"{config.space} ({counted(found.dimensions, 'dimension')})"),
         ("embed at ingestion", "on" if config.embed_on_ingest else "off"),
         (
             "sources",

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from kg_api.models.augment import Augmented, AugmentRecord
+from kg_api.plural import counted
 from kg_cli import console
 from kg_cli.passages import SHOWN_CHARACTERS
 
@@ -35,8 +36,9 @@ def _say(answer: Augmented) -> None:
     far = f" ({counts.below_similarity} not similar enough)" if counts.below_similarity else ""
     unknown = f" ({counts.without_vector} of unknown similarity)" if counts.without_vector else ""
     console.say(
-        f"{counts.tokens} tokens in {counts.pieces} pieces: {counts.candidates} hits{far}{unknown}, "
-        f"{counts.records} passages of {answer.context_tokens} tokens, {answer.timings_ms['total']:.0f} ms"
+        f"{counted(counts.tokens, 'token')} in {counted(counts.pieces, 'piece')}: "
+        f"{counted(counts.candidates, 'hit')}{far}{unknown}, {counted(counts.records, 'passage')} of "
+        f"{counted(answer.context_tokens, 'token')}, {answer.timings_ms['total']:.0f} ms"
     )
 
 

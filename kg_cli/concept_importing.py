@@ -11,6 +11,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from kg_api.plural import counted
+
 SOME_FAILED = 3
 
 
@@ -133,8 +135,8 @@ def _report(told: dict[str, Any]) -> None:
     at_most = "at most " if told["concepts_are_at_most"] else ""
     said = (
         f"{told['rows']} rows: {at_most}{told['concepts']} different concepts, {told['appearances']} times "
-        f"in {told['sources']} sources, {told['unverified']} of them without a quote; "
-        f"{told['relations']} relationships"
+        f"in {counted(told['sources'], 'source')}, {told['unverified']} of them without a quote; "
+        f"{counted(told['relations'], 'relationship')}"
     )
     console.stdout().print(Text(f"{told['ontology']}: {said}"), soft_wrap=True)
     problems = told["problems"]

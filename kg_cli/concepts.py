@@ -31,6 +31,7 @@ from kg_api.models.concepts import (
 )
 from kg_api.models.identity import ID_DIGITS
 from kg_api.models.search import Degradation
+from kg_api.plural import counted
 from kg_cli import console
 
 T = TypeVar("T", bound=BaseModel)
@@ -86,7 +87,7 @@ def print_concepts(answer: ConceptList) -> None:
     """Print a page of concepts."""
     rows = [[str(each.sources), _concept(each)] for each in answer.concepts]
     console.print_table(["sources", "concept"], rows)
-    console.say(f"{len(rows)} of {answer.total} concepts.")
+    console.say(f"{len(rows)} of {counted(answer.total, 'concept')}.")
 
 
 def print_concept(answer: ConceptDetails) -> None:
@@ -101,8 +102,8 @@ def print_concept(answer: ConceptDetails) -> None:
         out.print(_related_lines(answer.label, answer.related))
     unverified = f", {answer.more_unverified} unverified" if answer.more_unverified else ""
     console.say(
-        f"carried by {_counted(answer.sources, 'source', 'sources')}; not shown: "
-        f"{_counted(answer.more_evidence, 'quote', 'quotes')}, {answer.more_related} related{unverified}. "
+        f"carried by {counted(answer.sources, 'source')}; not shown: "
+        f"{counted(answer.more_evidence, 'quote')}, {answer.more_related} related{unverified}. "
         "Read it in its places: kg concept context ID"
     )
 
@@ -115,7 +116,7 @@ def print_related(answer: RelatedConcepts) -> None:
         return
     console.stdout().print(_related_lines(answer.concept.label, answer.related))
     more = f"; {answer.more_related} more" if answer.more_related else ""
-    console.say(f"{len(answer.related)} related within {_counted(answer.hops, 'hop', 'hops')}{more}.")
+    console.say(f"{len(answer.related)} related within {counted(answer.hops, 'hop')}{more}.")
 
 
 def print_paths(answer: ConceptPaths) -> None:
@@ -125,13 +126,13 @@ def print_paths(answer: ConceptPaths) -> None:
         return
     between = f"from {answer.start.label} to {answer.end.label}"
     if not answer.paths:
-        console.say(escape(f"There is no way {between} within {_counted(answer.hops, 'hop', 'hops')}."))
+        console.say(escape(f"There is no way {between} within {counted(answer.hops, 'hop')}."))
         return
     for number, path in enumerate(answer.paths, start=1):
         names = {each.concept_id: each.label for each in path.concepts}
         steps = [_step(step, names) for step in path.steps]
         console.stdout().print(Text(f"{number}. ", style="bold") + Text("\n   ").join(steps))
-    console.say(escape(f"{_counted(len(answer.paths), 'way', 'ways')} {between}. Read a source: kg show ID"))
+    console.say(escape(f"{counted(len(answer.paths), 'way')} {between}. Read a source: kg show ID"))
 
 
 def print_passages(answer: ConceptContext) -> None:
@@ -141,9 +142,9 @@ def print_passages(answer: ConceptContext) -> None:
         where = " > ".join([f"{first.ontology} / {first.document}", *first.heading])
         console.stdout().print(Text(where, style="bold"))
         console.stdout().print(_passage(passage))
-    more = f"; {_counted(answer.more_passages, 'source', 'sources')} more" if answer.more_passages else ""
+    more = f"; {counted(answer.more_passages, 'source')} more" if answer.more_passages else ""
     shown = sum(len(passage.carried_by) for passage in answer.passages)
-    told = f"{answer.concept.label} in {_counted(shown, 'source', 'sources')}{more}."
+    told = f"{answer.concept.label} in {counted(shown, 'source')}{more}."
     console.say(escape(told))
 
 
@@ -154,8 +155,8 @@ def print_neighbourhood(answer: Neighbourhood) -> None:
     for step in answer.steps:
         console.stdout().print(_step(step, names))
     more = f"; {answer.left_out} more" if answer.left_out else ""
-    around = _counted(len(names) - 1, "concept", "concepts")
-    edges = _counted(len(answer.steps), "connection", "connections")
+    around = counted(len(names) - 1, "concept")
+    edges = counted(len(answer.steps), "connection")
     console.say(escape(f"{around} around {names[answer.centre]}, {edges}{more}."))
 
 
@@ -166,7 +167,7 @@ def _notes(degraded: Sequence[Degradation]) -> None:
 
 def _concept(each: Concept) -> Text:
     also = f"  also {', '.join(each.search_terms)}" if each.search_terms else ""
-    sources = _counted(each.sources, "source", "sources")
+    sources = counted(each.sources, "source")
     lines = Text.assemble((each.label, "bold"), (also, "cyan"), f"  ({each.ontology}, {sources})")
     if not each.verified:
         lines.append("  unverified: no quote proves it", style="yellow")
@@ -195,7 +196,7 @@ def _related_lines(label: str, related: Sequence[RelatedConcept]) -> Text:
     for each in related:
         near = label if each.via is None else names.get(each.via, each.via)
         ends = (near, each.concept.label) if each.outgoing else (each.concept.label, near)
-        sources = _counted(len(each.sources), "source", "sources")
+        sources = counted(len(each.sources), "source")
         far = f", {each.hops} hops" if each.hops > 1 else ""
         line = Text.assemble((ends[0], "bold"), f" {each.type} ", (ends[1], "bold"))
         lines.append(line.append(f"  {sources}{far}", style="dim"))
@@ -220,7 +221,3 @@ def _passage(passage: ConceptPassage) -> Text:
         lines.append("\n")
         lines.append(place.full_text.strip() + "\n", style="" if carries else "dim")
     return lines
-
-
-def _counted(count: int, one: str, more: str) -> str:
-    return f"{count} {one if count == 1 else more}"

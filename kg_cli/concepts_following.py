@@ -5,6 +5,7 @@ from __future__ import annotations
 from kg_api.client import KgClient
 from kg_api.errors import KgError
 from kg_api.models.extraction_config import ExtractionStatus
+from kg_api.plural import are, counted
 
 
 def concepts_to_follow(client: KgClient, ontology: str, found: ExtractionStatus | None = None) -> str | None:
@@ -22,6 +23,6 @@ def concepts_to_follow(client: KgClient, ontology: str, found: ExtractionStatus 
         return None
     reads = found.due if found.problem is None and found.last_error is None else 0
     embeds = counts.missing + counts.stale if counts else 0
-    told = [f"{reads} sources are still to be read"] if reads else []
-    told += [f"{embeds} concepts are still to be embedded"] if embeds else []
+    told = [f"{counted(reads, 'source')} {are(reads)} still to be read"] if reads else []
+    told += [f"{counted(embeds, 'concept')} {are(embeds)} still to be embedded"] if embeds else []
     return f"concepts follow: {', '.join(told)}" if told else None

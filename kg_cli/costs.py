@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kg_api.models.configuration import Cost
+from kg_api.plural import counted
 
 MINUTE = 60
 SMALLEST = 0.0001
@@ -11,12 +12,11 @@ SMALLEST = 0.0001
 
 def cost_rows(cost: Cost) -> list[tuple[str, str]]:
     """Rows of a table of two columns."""
-    counted = "" if cost.sampled_documents >= cost.documents else "about "
-    what = (
-        f"{cost.sources} sources: {counted}{cost.chunks} chunks" if cost.sources else f"{cost.chunks} texts"
-    )
+    about = "" if cost.sampled_documents >= cost.documents else "about "
+    chunks = about + counted(cost.chunks, "chunk")
+    what = f"{counted(cost.sources, 'source')}: {chunks}" if cost.sources else counted(cost.chunks, "text")
     rows = [
-        ("to embed", f"{what}, {counted}{cost.tokens} tokens"),
+        ("to embed", f"{what}, {about}{counted(cost.tokens, 'token')}"),
         ("time", _time(cost.seconds)),
         ("price", _money(cost.price)),
     ]

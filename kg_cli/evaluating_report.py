@@ -8,6 +8,7 @@ from rich.markup import escape
 
 from kg_api.evaluate.scoring import MAIN
 from kg_api.models.evaluation import Comparison, EvalResult, PairedTest
+from kg_api.plural import counted
 from kg_cli import console
 from kg_cli.evaluating import Saved
 
@@ -26,7 +27,7 @@ def print_result(saved: Saved) -> None:
     names = list(dict.fromkeys(name.partition("@")[0] for name in result.metrics))
     ranks = list(dict.fromkeys(name.partition("@")[2] for name in result.metrics))
     rows = [[name, *(f"{result.metrics[f'{name}@{k}']:.4f}" for k in ranks)] for name in names]
-    title = f"{result.data.name}: {result.label} ({result.data.asked} questions)"
+    title = f"{result.data.name}: {result.label} ({counted(result.data.asked, 'question')})"
     console.print_table(["measure", *(f"@{k}" for k in ranks)], rows, title=title)
     rows = [[name, _interval(result.intervals[name])] for name in main_metrics(result)]
     console.print_table(["measure", "95 % interval"], rows)
@@ -63,7 +64,8 @@ def print_comparison(comparison: Comparison) -> None:
         ]
         for label in comparison.labels
     ]
-    title = f"{comparison.data.name}, {comparison.data.asked} questions; against: {comparison.baseline}"
+    asked = counted(comparison.data.asked, "question")
+    title = f"{comparison.data.name}, {asked}; against: {comparison.baseline}"
     console.print_table(["configuration", *map(_short, metrics), "p50 ms", "p95 ms"], rows, title=title)
     for metric in metrics:
         _print_tests(metric, comparison)

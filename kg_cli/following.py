@@ -14,6 +14,7 @@ from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.models.folders import Folder, FolderRemoved, FolderScan
 from kg_api.models.jobs import FINISHED
 from kg_api.parse.files import shown
+from kg_api.plural import counted
 from kg_cli import console
 from kg_cli.waiting import wait_for_jobs, wait_until_embedded
 
@@ -115,7 +116,7 @@ def show(folders: Sequence[Folder]) -> None:
         prefix = f" as {each.prefix}" if each.prefix else ""
         where = f" -> {each.ontology}{prefix}, every {_every(each.every_seconds)}"
         lines = Text.assemble((each.path, "bold"), where, (f"\n  {each.folder_id}", "dim"))
-        lines.append(f"\n  {each.documents} documents; {_last(each)}")
+        lines.append(f"\n  {counted(each.documents, 'document')}; {_last(each)}")
         for told in _wrong(each):
             lines.append(f"\n  {told}", "red")
         console.stdout().print(lines, soft_wrap=True)
@@ -130,9 +131,11 @@ def tell_removed(removed: FolderRemoved, *, as_json: bool) -> None:
         return
     console.say(f"{removed.path} is followed no more; its files are as they were.")
     if removed.kept_documents:
-        console.say(f"{removed.kept_documents} documents stay in {removed.ontology}, as they are now.")
+        console.say(f"kept in {removed.ontology} as now: {counted(removed.kept_documents, 'document')}.")
     if removed.deleted_documents:
-        told = f"{removed.deleted_documents} documents, {removed.deleted_sources} sources"
+        told = (
+            f"{counted(removed.deleted_documents, 'document')}, {counted(removed.deleted_sources, 'source')}"
+        )
         console.say(f"deleted from {removed.ontology}: {told}")
 
 

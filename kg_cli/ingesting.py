@@ -16,8 +16,10 @@ from kg_api.errors import InvalidInput
 from kg_api.models.base import OntologyName
 from kg_api.models.documents import Ingested
 from kg_api.parse.files import Selection, shown
+from kg_api.plural import counted
 from kg_cli import console
 from kg_cli.concepts_following import concepts_to_follow
+from kg_cli.unread import READS, left_out_lines
 from kg_cli.upload import upload
 from kg_cli.waiting import unfinished_jobs, wait_until_embedded
 
@@ -39,7 +41,7 @@ class Outcome:
 
 
 def run(client: KgClient, selection: Selection, ontology: str, *, wait: bool, as_json: bool) -> bool:
-    """Upload, wait if asked to, report; whether anything failed.
+    """Upload, wait if asked to, report; whether something was taken and nothing failed.
 
     Raises:
         InvalidInput: no ontology can have that name.
@@ -63,7 +65,7 @@ def run(client: KgClient, selection: Selection, ontology: str, *, wait: bool, as
             _report(outcome, selection, ontology, waited=wait)
     if wait and outcome.ingested and not as_json and (told := concepts_to_follow(client, ontology)):
         console.say(f"{told} (kg admin concepts status --ontology {escape(repr(ontology))})")
-    return bool(outcome.failed)
+    return bool(outcome.ingested) and not outcome.failed
 
 
 def _wait(client: KgClient, ontology: str, outcome: Outcome, jobs: list[str]) -> None:
@@ -108,17 +110,19 @@ def _report(outcome: Outcome, selection: Selection, ontology: str, *, waited: bo
         sum(getattr(each.sources, name) for each in outcome.ingested) for name in ("added", "kept", "removed")
     )
     console.stdout().print(
-        f"{ontology}: {changes['created']} documents created, {changes['updated']} updated, "
-        f"{changes['unchanged']} unchanged; {added} sources added, {kept} kept, {removed} removed "
+        f"{ontology}: {counted(changes['created'], 'document')} created, {changes['updated']} updated, "
+        f"{changes['unchanged']} unchanged; {counted(added, 'source')} added, {kept} kept, {removed} removed "
         f"({outcome.seconds:.1f} s)",
         soft_wrap=True,
     )
     for each in outcome.ingested:
         for note in each.notes:
             console.stdout().print(Text(f"  note: {each.document}: {note}"), soft_wrap=True)
-    for suffix, count in sorted(selection.left_out.items()):
-        console.stdout().print(Text(f"  left out: {suffix} ({count}), which kg does not read yet"))
+    for line in left_out_lines(selection):
+        console.stdout().print(Text(f"  {line}"), soft_wrap=True)
     for path, reason in outcome.failed:
         console.stdout().print(Text(f"  failed: {path}: {reason}", style="red"), soft_wrap=True)
+    if not outcome.ingested:
+        console.complain(f"nothing was taken in. {READS}")
     if outcome.jobs() and not waited:
         console.say("Full text finds them now; embedding goes on (kg jobs watch).")

@@ -11,6 +11,7 @@ from rich.text import Text
 from kg_api.models.hybrid import HybridHits
 from kg_api.models.search import ContextWindow, Place, SourceHit, SourceHits
 from kg_api.models.windows import SourceWindow
+from kg_api.plural import counted
 from kg_cli import console
 
 SHOWN_CHARACTERS = 500
@@ -34,7 +35,7 @@ def print_hits(answer: SourceHits, *, full: bool) -> None:
     ]
     console.print_table(["#", "similarity", "passage"], rows)
     print_windows(answer.windows)
-    told = "1 hit" if len(rows) == 1 else f"{len(rows)} hits"
+    told = counted(len(rows), "hit")
     console.say(f"{told} in {answer.timings_ms['total']:.0f} ms. Read around one: kg show ID")
 
 
@@ -55,7 +56,7 @@ def print_hybrid(answer: HybridHits, *, full: bool) -> None:
     if rows:
         console.print_table(["#", "similarity", "passage"], rows)
     print_windows(answer.windows)
-    found = f"{len(answer.concepts)} concepts and {len(rows)} passages"
+    found = f"{counted(len(answer.concepts), 'concept')} and {counted(len(rows), 'passage')}"
     told = f"{found} in {answer.timings_ms['total']:.0f} ms."
     console.say(f"{told} More of a concept: kg concept show ID; read around a passage: kg show ID")
 
@@ -64,7 +65,8 @@ def print_windows(windows: Sequence[ContextWindow]) -> None:
     """Print what to read, in the order of the best hits."""
     for each in windows:
         where = " > ".join([f"{each.ontology} / {each.document}", *each.heading])
-        console.stdout().print(Text(f"{where}  {each.start}-{each.end}, {each.tokens} tokens", style="bold"))
+        size = counted(each.tokens, "token")
+        console.stdout().print(Text(f"{where}  {each.start}-{each.end}, {size}", style="bold"))
         console.stdout().print(Text(each.text.strip() + "\n"))
 
 
@@ -86,9 +88,12 @@ def print_context(context: SourceWindow) -> None:
 
 
 def highlighted(query: str) -> re.Pattern[str] | None:
-    """A pattern of the words to highlight: those of the query, and longer ones that begin like them."""
-    words = [re.escape(_stem(word)) for word in re.findall(r"\w{2,}", query.lower())]
-    return re.compile(rf"\b(?:{'|'.join(words)})\w*", re.IGNORECASE) if words else None
+    """A pattern of the words to highlight: those of the query, and longer ones that begin like them.
+
+    A short word stands for itself: "on" does not mean "only". Without blanks, it may be a word.
+    """
+    words = [_pattern(word) for word in re.findall(r"\w{2,}", query.lower())]
+    return re.compile(rf"\b(?:{'|'.join(words)})", re.IGNORECASE) if words else None
 
 
 def excerpt(text: str, words: re.Pattern[str] | None) -> str:
@@ -100,6 +105,11 @@ def excerpt(text: str, words: re.Pattern[str] | None) -> str:
     start = max(0, min((found.start() if found else 0) - LEAD_CHARACTERS, len(text) - SHOWN_CHARACTERS))
     end = start + SHOWN_CHARACTERS
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _pattern(word: str) -> str:
+    short = len(word) < SHORTEST_STEM and word.isascii()
+    return re.escape(_stem(word)) + (r"\b" if short else r"\w*")
 
 
 def _stem(word: str) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from enum import StrEnum
 from functools import partial
 
 import typer
@@ -20,8 +21,18 @@ from kg_cli.upload import PARALLEL_UPLOADS
 from kg_cli.waiting import patiently
 
 
-def previewed(client: KgClient, selection: Selection, ontology: str, *, yes: bool, as_json: bool) -> bool:
-    """Show what taking in the files would make and cost; whether to go on.
+class Decision(StrEnum):
+    """What follows from a preview."""
+
+    GO_ON = "go on"
+    STOP = "stop"
+    """A person said no, or a program asked for the preview alone."""
+    NOBODY_TO_ASK = "nobody to ask"
+    """There is no terminal, and nothing says yes."""
+
+
+def previewed(client: KgClient, selection: Selection, ontology: str, *, yes: bool, as_json: bool) -> Decision:
+    """Show what taking in the files would make and cost, and ask whether to go on.
 
     Without a terminal only `yes` goes on.
     """
@@ -35,15 +46,23 @@ def previewed(client: KgClient, selection: Selection, ontology: str, *, yes: boo
     total = summed([each.cost for each in previews])
     if as_json and not yes:
         documents = [each.model_dump(mode="json") for each in previews]
-        console.print_json({"preview": documents, "cost": total.model_dump()})
+        console.print_json({"preview": documents, "cost": total.model_dump(), "stored": False})
     else:
         _show(previews, total, ontology, unreadable=len(found) - len(previews))
-    if yes or (not as_json and sys.stdin.isatty() and typer.confirm("Go on?", err=True)):
-        return True
-    console.say(
-        "Nothing was stored." if sys.stdin.isatty() else "Nothing was stored: --yes goes on without asking."
-    )
-    return False
+    return Decision.GO_ON if yes else _decision(as_json=as_json)
+
+
+def _decision(*, as_json: bool) -> Decision:
+    if as_json:
+        console.say("Nothing was stored: this is a preview. --yes goes on without asking.")
+        return Decision.STOP
+    if not sys.stdin.isatty():
+        console.complain("nothing was stored: there is no terminal to ask; --yes goes on without asking")
+        return Decision.NOBODY_TO_ASK
+    if typer.confirm("Go on?", err=True):
+        return Decision.GO_ON
+    console.say("Nothing was stored.")
+    return Decision.STOP
 
 
 def summed(costs: Sequence[Cost]) -> Cost:

@@ -17,6 +17,7 @@ from kg_api.models.similarity import (
     SourceGraph,
     SourceNode,
 )
+from kg_api.plural import counted
 from kg_cli import console
 from kg_cli.passages import excerpt
 
@@ -46,7 +47,7 @@ def print_documents(answer: SimilarDocuments) -> None:
         console.print_table(["#", "score", "document"], rows)
     compared = f"{answer.compared} of {answer.sources} passages compared"
     own = escape(f"{answer.ontology} / {answer.document}")
-    console.say(f"{_counted(len(rows), 'document', 'documents')} like {own}; {compared}.")
+    console.say(f"{counted(len(rows), 'document')} like {own}; {compared}.")
 
 
 def _document(number: int, each: SimilarDocument) -> list[str | Text]:
@@ -70,9 +71,9 @@ def print_graph(graph: SourceGraph) -> None:
         console.say(f"{len(graph.edges) - MOST_EDGES} more pairs: --json gives all.")
     alone = sum(not node.degree for node in graph.nodes)
     counts = [
-        _counted(len(nodes), "passage", "passages"),
-        _counted(len(graph.edges), "pair", "pairs"),
-        _counted(len(graph.groups), "group of near-duplicates", "groups of near-duplicates"),
+        counted(len(nodes), "passage"),
+        counted(len(graph.edges), "pair"),
+        counted(len(graph.groups), "group of near-duplicates", "groups of near-duplicates"),
     ]
     console.say(f"{', '.join(counts)}; {alone} without a pair.")
 
@@ -102,7 +103,3 @@ def _node(node: SourceNode) -> Text:
     where = " > ".join([*node.heading, f"¶{node.paragraph}"])
     name = f"{node.ontology} / {node.document}"
     return Text.assemble((name, "bold"), "  ", (where, "cyan"), "\n", (node.source_id, "dim"), "\n")
-
-
-def _counted(count: int, one: str, more: str) -> str:
-    return f"{count} {one if count == 1 else more}"

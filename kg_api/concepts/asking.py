@@ -11,6 +11,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.jobs import Progress
 from kg_api.graph.spaces import Space
 from kg_api.models.search import Degradation
+from kg_api.nearest import no_ontology
 from kg_api.spaces.open_space import FAULTS
 from kg_api.spaces.plans import Known
 from kg_api.spaces.registry import SpaceRegistry
@@ -41,7 +42,7 @@ def question(text: str, wanted: Sequence[str] | None, known: Known, spaces: Spac
     """
     standings = known.standings
     names = [name for name in (standings if wanted is None else dict.fromkeys(wanted)) if name in standings]
-    asked = Question(names, [], _unknown([name for name in wanted or () if name not in standings]))
+    asked = Question(names, [], _unknown(wanted or (), standings))
     by_space: dict[str, tuple[Space, list[str]]] = {}
     for name in names:
         space = standings[name].answering.space
@@ -75,9 +76,7 @@ def none_yet(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
     return [Degradation(part="concepts", effect=effect)]
 
 
-def _unknown(names: Sequence[str]) -> list[Degradation]:
-    if not names:
-        return []
-    told = ", ".join(map(repr, names[:MOST_TOLD]))
-    effect = f"there is no ontology {told}: nothing can be found in it"
-    return [Degradation(part="query", effect=effect)]
+def _unknown(wanted: Sequence[str], there: Collection[str]) -> list[Degradation]:
+    names = [name for name in wanted if name not in there][:MOST_TOLD]
+    effect = f"{no_ontology(names, there)}: nothing can be found in it"
+    return [Degradation(part="query", effect=effect)] if names else []

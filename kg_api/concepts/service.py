@@ -85,10 +85,10 @@ class ConceptService:
             NotFound: there is none by that id.
         """
         concept = find_concept(self._graph, concept_id)
-        evidence = evidence_of(self._graph, concept_id, shown)
+        evidence = evidence_of(self._graph, concept.concept_id, shown)
         around = related(self._graph, concept, 1, shown)
-        quotes = count_evidence(self._graph, concept_id)
-        unverified, total = unverified_of(self._graph, concept_id, shown)
+        quotes = count_evidence(self._graph, concept.concept_id)
+        unverified, total = unverified_of(self._graph, concept.concept_id, shown)
         return ConceptDetails(
             **concept.model_dump(),
             evidence=evidence,
@@ -111,7 +111,7 @@ class ConceptService:
             NotFound: there is none by that id.
         """
         concept = find_concept(self._graph, concept_id)
-        found = appearances(self._graph, concept_id, limit)
+        found = appearances(self._graph, concept.concept_id, limit)
         around = neighbours(self._graph, [each.place for each in found], window)
         return ConceptContext(
             concept=concept,

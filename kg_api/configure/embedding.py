@@ -25,6 +25,7 @@ from kg_api.models.configuration import Cost, EmbeddingStarted
 from kg_api.models.identity import digest
 from kg_api.models.jobs import Job
 from kg_api.models.regeneration import EmbeddedKind, Regenerated, Regeneration, RegenerationStarted
+from kg_api.plural import counted
 from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.plans import Standing, read_standing, read_standings
 
@@ -55,12 +56,12 @@ class EmbeddingRequests:
             activate_complete(self._graph, standing)
             return []
         if not standing.target.config.embed_on_ingest:
-            told = " and ".join(f"{part.due} {part.type}s" for part in parts)
+            told = " and ".join(counted(part.due, part.type) for part in parts)
             command = f"kg admin source-embeddings generate --ontology {standing.ontology!r}"
-            return [f"{told} are to be embedded, and embedding at ingestion is off: start it by {command}"]
+            return [f"still to be embedded: {told}; but embedding at ingestion is off: start it by {command}"]
         ids = self._graph.transaction(lambda tx: [self._request(tx, part, Regeneration()) for part in parts])
         return [
-            f"a worker embeds {part.due} {part.type}s now: job {job_id}"
+            f"a worker embeds {counted(part.due, part.type)} now: job {job_id}"
             for part, job_id in zip(parts, ids, strict=True)
         ]
 

@@ -26,6 +26,7 @@ from kg_api.models.extraction_config import (
     UsedExtraction,
 )
 from kg_api.models.jobs import JobState
+from kg_api.plural import counted
 
 MOST_REFUSED = 1000
 
@@ -53,10 +54,13 @@ class ExtractionService:
     def set(self, ontology: str, config: ExtractionConfig, *, dry_run: bool) -> ExtractionStatus:
         """Configure an ontology, which is made when it is not there; nothing is changed in a dry run.
 
+        What `config` leaves out stays as it is; None is the service's own setting.
+
         Raises:
             InvalidInput: it cannot be used; the message says which settings are missing.
         """
         present = self._present(ontology)
+        config = present.config.model_copy(update=config.model_dump(exclude_unset=True))
         anew = StoredExtraction(ontology, config, present.spent, present.paused)
         used = self._extractors.used(config)
         self._check(ontology, used)
@@ -125,7 +129,7 @@ class ExtractionService:
 
     def _begun(self, ontology: str) -> list[str]:
         due, job_id = self._requests.begin(ontology)
-        return [f"a worker reads {due} sources now: job {job_id}"] if job_id else []
+        return [f"a worker reads {counted(due, 'source')} now: job {job_id}"] if job_id else []
 
     def _told(self, stored: StoredExtraction, notes: list[str], *, with_cost: bool) -> ExtractionStatus:
         used = self._extractors.used(stored.config)

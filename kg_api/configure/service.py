@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.estimate import Estimator
@@ -14,7 +14,13 @@ from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.due import DocumentAbout, SourceText, refused_sources
 from kg_api.graph.library import embedding_status
 from kg_api.graph.spaces import Space, all_spaces, ensure_index
-from kg_api.models.configuration import Cost, EmbeddingConfig, EmbeddingConfiguration, RefusedSources
+from kg_api.models.configuration import (
+    Cost,
+    EmbeddingConfig,
+    EmbeddingConfigChange,
+    EmbeddingConfiguration,
+    RefusedSources,
+)
 from kg_api.models.documents import DocumentRecord, EmbeddingStatus, SourceRecord
 from kg_api.spaces.activation import configured_anew
 from kg_api.spaces.plans import (
@@ -45,6 +51,12 @@ class ConfigurationService:
         """
         return self._told(read_standing(self._graph, ontology), [])
 
+    def change(
+        self, ontology: str, change: EmbeddingConfigChange, *, dry_run: bool
+    ) -> EmbeddingConfiguration:
+        """Change what is named of an ontology's configuration; see `set`."""
+        return self._configure(ontology, change.applied, dry_run=dry_run, activates=True)
+
     def set(
         self, ontology: str, config: EmbeddingConfig, *, dry_run: bool, activates: bool = True
     ) -> EmbeddingConfiguration:
@@ -62,9 +74,20 @@ class ConfigurationService:
             InvalidInput: there is no such space, or the configuration cannot be used.
             Conflict: somebody else configured it at the same moment.
         """
+        return self._configure(ontology, lambda _: config, dry_run=dry_run, activates=activates)
+
+    def _configure(
+        self,
+        ontology: str,
+        wanted: Callable[[EmbeddingConfig], EmbeddingConfig],
+        *,
+        dry_run: bool,
+        activates: bool,
+    ) -> EmbeddingConfiguration:
         spaces = all_spaces(self._graph)
         before = read_standings(self._graph, ontology).get(ontology)
         present = before.configured if before else None
+        config = wanted(before.target.config if before else EmbeddingConfig(space=space_of_new(spaces).slug))
         _require_space(spaces, config.space)
         anew = configured_anew(present, config, answers=self._answers(before), activates=activates)
         standing = standing_of(ontology, anew, spaces)

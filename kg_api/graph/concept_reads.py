@@ -12,6 +12,7 @@ from typing import Any
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Row
+from kg_api.graph.naming import identify_concept
 from kg_api.models.concepts import Concept, Evidence, UnverifiedQuote
 from kg_api.models.search import Place
 
@@ -77,18 +78,21 @@ def concepts_of(graph: Graph, concept_ids: Iterable[str]) -> dict[str, Concept]:
 
 
 def find_concept(graph: Graph, concept_id: str) -> Concept:
-    """One concept.
+    """One concept, by its id or at least eight digits that only this id begins with.
 
     Raises:
         NotFound: there is none by that id.
+        Conflict: several ids begin so.
     """
     found = concepts_of(graph, [concept_id])
-    if concept_id not in found:
+    if not found and (whole := identify_concept(graph, concept_id)):
+        found = concepts_of(graph, [whole])
+    if not found:
         raise NotFound(
             f"there is no concept {concept_id!r}; it may have been merged with another, or its documents "
             "have changed: `kg concept search` finds it"
         )
-    return found[concept_id]
+    return next(iter(found.values()))
 
 
 def page_of_concepts(graph: Graph, ontology: str, offset: int, limit: int) -> tuple[list[Concept], int]:

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TypedDict, cast
 
-from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.naming import unknown_ontology
 from kg_api.models.configuration import RefusedSource
 from kg_api.models.extraction_config import ExtractionConfig
 
@@ -45,7 +45,7 @@ def read_extraction(graph: Graph, ontology: str) -> StoredExtraction:
     """
     rows = graph.read("extraction/configuration", names=[ontology])
     if not rows:
-        raise NotFound(f"there is no ontology {ontology!r}; `kg ontologies` lists those there are")
+        raise unknown_ontology(graph, ontology)
     return _stored(rows[0])
 
 

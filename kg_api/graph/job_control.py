@@ -9,7 +9,7 @@ from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.idempotency import forget_old_answers
 from kg_api.graph.job_pauses import pause, unpause
 from kg_api.graph.job_records import EXTRACTION, PERIODIC_KINDS
-from kg_api.graph.job_views import find_job
+from kg_api.graph.job_views import find_job, unknown_job
 from kg_api.graph.workers import forget_lost_workers
 from kg_api.models.jobs import FINISHED, Job, JobState
 
@@ -26,7 +26,10 @@ def cancel_job(graph: Graph, job_id: str) -> Job:
         NotFound: there is no such job.
         Conflict: it has ended in another way.
     """
-    graph.transaction(lambda tx: _cancel(tx, job_id))
+    try:
+        graph.transaction(lambda tx: _cancel(tx, job_id))
+    except NotFound:
+        raise unknown_job(graph, job_id) from None
     return find_job(graph, job_id)
 
 
@@ -53,6 +56,8 @@ def retry_job(graph: Graph, job_id: str) -> Job:
     """
     try:
         graph.transaction(lambda tx: _retry(tx, job_id))
+    except NotFound:
+        raise unknown_job(graph, job_id) from None
     except ConstraintError:  # a job of its key was made at this very moment: now it can be seen
         graph.transaction(lambda tx: _retry(tx, job_id))
     return find_job(graph, job_id)
@@ -92,4 +97,4 @@ def prune(graph: Graph, *, days: int) -> int:
 
 
 def _unknown(job_id: str) -> NotFound:
-    return NotFound(f"there is no job {job_id!r}; `kg jobs list` shows those there are")
+    return NotFound(f"there is no job {job_id!r}")

@@ -10,7 +10,10 @@ from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Row
 from kg_api.graph.job_records import PERIODIC_KINDS
 from kg_api.models.jobs import Job, JobState
+from kg_api.nearest import suggestion
 
+NEWEST = 100
+"""Jobs that are looked through for one whose id is like a wrong one."""
 LONGEST_REST = 600
 """Seconds."""
 
@@ -23,8 +26,15 @@ def find_job(graph: Graph, job_id: str) -> Job:
     """
     rows = graph.read("jobs/find", job_id=job_id)
     if not rows:
-        raise NotFound(f"there is no job {job_id!r}; `kg jobs list` shows those there are")
+        raise unknown_job(graph, job_id)
     return job_of(rows[0]["job"])
+
+
+def unknown_job(graph: Graph, job_id: str) -> NotFound:
+    """The error that says which of the newest jobs have an id like one that is not there."""
+    newest, _ = page_of_jobs(graph, state=None, kind=None, ontology=None, offset=0, limit=NEWEST)
+    near = suggestion(job_id, [job.job_id for job in newest])
+    return NotFound(f"there is no job {job_id!r}{near}; `kg jobs list` shows those there are")
 
 
 def page_of_jobs(

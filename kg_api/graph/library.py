@@ -11,9 +11,11 @@ from kg_api.errors import NotFound
 from kg_api.graph.concept_forgetting import forget_apart, forget_evidence
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.due import Mark
+from kg_api.graph.naming import identify_document, identify_source, is_whole_id, note_on_ontology
 from kg_api.models.documents import (
     Deleted,
     DocumentContent,
+    DocumentPage,
     DocumentSummary,
     EmbeddingStatus,
     OntologySummary,
@@ -74,27 +76,47 @@ def page_of_documents(
     return [DocumentSummary.model_validate(_described(row)) for row in rows], total
 
 
-def find_document(graph: Graph, document_id: str) -> DocumentContent:
+def list_documents(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> DocumentPage:
+    """One page of documents as it is answered, with a note where the ontology is not there."""
+    found, total = page_of_documents(graph, ontology=ontology, offset=offset, limit=limit)
+    notes = [] if total else note_on_ontology(graph, ontology)
+    return DocumentPage(documents=found, total=total, offset=offset, limit=limit, notes=notes)
+
+
+def find_document(graph: Graph, called: str, ontology: str | None = None) -> DocumentContent:
     """A document with its text, which is its sources joined in reading order.
 
+    Args:
+        graph: where it is.
+        called: its id, a beginning of that, or its name (see `identify_document`).
+        ontology: which it is in; None: any.
+
     Raises:
-        NotFound: there is none by that id.
+        NotFound: none is called so.
+        Conflict: several are.
     """
-    rows = graph.read("documents/find", document_id=document_id)
+    rows = graph.read("documents/find", document_id=called) if ontology is None else []
     if not rows:
-        raise NotFound(f"there is no document with id {document_id!r}; `kg documents` lists them")
+        identity = identify_document(graph, called, ontology)
+        rows = graph.read("documents/find", document_id=identity)
+    if not rows:
+        raise NotFound(f"the document {called!r} was deleted at this moment")
     return DocumentContent.model_validate({**_described(rows[0]), "text": "".join(rows[0]["parts"])})
 
 
 def find_source(graph: Graph, source_id: str) -> Place:
-    """One source.
+    """One source, by its id or at least eight digits that only this id begins with.
 
     Raises:
         NotFound: there is none by that id.
+        Conflict: several ids begin so.
     """
     rows = graph.read("sources/find", source_id=source_id)
+    if not rows and (whole := identify_source(graph, source_id)):
+        rows = graph.read("sources/find", source_id=whole)
     if not rows:
-        raise NotFound(f"there is no source {source_id!r}; its document may have changed since you saw it")
+        why = "its document may have changed since you saw it; sources go by their id, as a search gives it"
+        raise NotFound(f"there is no source {source_id!r}: {why}")
     return Place.model_validate(rows[0])
 
 
@@ -124,13 +146,35 @@ def delete_document(graph: Graph, document_id: str) -> Deleted:
     return graph.transaction(lambda tx: delete_document_in(tx, document_id))
 
 
+def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Deleted:
+    """Delete a document by its id, a beginning of that, or its name.
+
+    One that is not there is an error; of a whole id it is a note only, for deleting twice shall be harmless.
+
+    Raises:
+        NotFound: none goes by that name.
+        Conflict: several do.
+    """
+    try:
+        identity = identify_document(graph, called, ontology)
+    except NotFound as error:
+        if ontology is None and is_whole_id(called):
+            return Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {error}"])
+        raise
+    deleted = delete_document(graph, identity)
+    if not deleted.documents:
+        deleted.notes.append("nothing was deleted: somebody else deleted it at this moment")
+    return deleted
+
+
 def delete_ontology(graph: Graph, name: str) -> Deleted:
-    """Delete an ontology, one document a transaction; nothing when it is not there.
+    """Delete an ontology, one document a transaction; nothing, and a note, when it is not there.
 
     Folders that it follows are followed no more, or their next scan would bring their documents back.
     """
+    missing = note_on_ontology(graph, name)
     graph.write("folders/remove_of_ontology", ontology=name)
-    gone = Deleted(documents=0, sources=0)
+    gone = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
     while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):
         for row in rows:
             deleted = delete_document(graph, row["document_id"])

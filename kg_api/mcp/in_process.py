@@ -62,10 +62,8 @@ class ContainerLibrary:
 
     def documents(self, ontology: str | None, offset: int, limit: int) -> DocumentPage:
         """See `Library`."""
-        found, total = library.page_of_documents(
-            self._container().graph, ontology=ontology, offset=offset, limit=limit
-        )
-        return DocumentPage(documents=found, total=total, offset=offset, limit=limit)
+        graph = self._container().graph
+        return library.list_documents(graph, ontology=ontology, offset=offset, limit=limit)
 
 
 class LazyContainer:

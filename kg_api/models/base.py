@@ -38,6 +38,10 @@ DocumentName = Annotated[str, StringConstraints(min_length=1, max_length=1000), 
 NodeId = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(storable)]
 
 
+Called = Annotated[str, StringConstraints(min_length=1, max_length=1101), AfterValidator(storable)]
+"""What something is called by: an id, a beginning of it, or a name, also `ONTOLOGY/NAME`."""
+
+
 class Body(BaseModel):
     """A request: unknown fields are refused, so that a misspelt filter is not silently ignored."""
 
@@ -57,3 +61,5 @@ class Page(Answer):
     """All there are, not only those on this page."""
     offset: int = Field(ge=0)
     limit: int = Field(ge=1)
+    notes: list[str] = Field(default_factory=list[str])
+    """Why there is nothing, such as an ontology that is not there, and the names nearest to it."""

@@ -34,6 +34,7 @@ SIZES: dict[Strategy, Sizes] = {  # no source is larger than 400 words, so a par
     "paragraph_group": Sizes("words", 500, 50, 5000, overlap=1),
     "hierarchical": Sizes("characters", 512, 100, 10_000, overlap=50, parent_size=4000),
 }
+SIZE_FIELDS = frozenset({"chunk_size", "overlap", "parent_size"})
 LARGEST_PARENT = 20_000
 """Characters."""
 

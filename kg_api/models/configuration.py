@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from kg_api.models.base import Answer
-from kg_api.models.chunking import Chunking
+from kg_api.errors import InvalidInput
+from kg_api.models.base import Answer, Body
+from kg_api.models.chunking import SIZE_FIELDS, Chunking, ContextMode, Strategy
 from kg_api.models.documents import Change, SourceChanges
+from kg_api.models.problems import field_problems
 from kg_api.models.spaces import FIRST_SLUG, Slug
 
 
@@ -25,6 +27,36 @@ class EmbeddingConfig(Chunking):
     def chunking(self) -> Chunking:
         """The part that decides over chunks."""
         return Chunking.model_validate(self.model_dump(include=set(Chunking.model_fields)))
+
+
+class EmbeddingConfigChange(Body):
+    """What to change of how an ontology is embedded. What is left out stays as it is; null is the default.
+
+    Another strategy begins with its own sizes. A new ontology begins with the defaults.
+    """
+
+    strategy: Strategy | None = None
+    chunk_size: Annotated[int, Field(strict=True)] | None = None
+    overlap: Annotated[int, Field(strict=True, ge=0)] | None = None
+    parent_size: Annotated[int, Field(strict=True)] | None = None
+    context: ContextMode | None = None
+    space: Slug | None = None
+    embed_on_ingest: Annotated[bool, Field(strict=True)] | None = None
+
+    def applied(self, present: EmbeddingConfig) -> EmbeddingConfig:
+        """The configuration with the change.
+
+        Raises:
+            InvalidInput: the two do not fit together.
+        """
+        kept = present.model_dump()
+        if self.strategy != present.strategy and "strategy" in self.model_fields_set:
+            kept = {name: value for name, value in kept.items() if name not in SIZE_FIELDS}
+        asked = {**kept, **self.model_dump(exclude_unset=True)}
+        try:
+            return EmbeddingConfig.model_validate({k: v for k, v in asked.items() if v is not None})
+        except ValidationError as error:
+            raise InvalidInput("; ".join(map(str, field_problems(error.errors())))) from None
 
 
 class Cost(Answer):

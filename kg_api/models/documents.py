@@ -180,10 +180,12 @@ class OntologyList(Answer):
 
 
 class Deleted(Answer):
-    """What was deleted; zeros when there was nothing, so that deleting twice is harmless."""
+    """What was deleted; zeros and a note when there was nothing, so that deleting twice is harmless."""
 
     documents: int
     sources: int
+    notes: list[str] = Field(default_factory=list[str])
+    """That there was nothing to delete, and what is nearest to what was asked for."""
 
 
 class ConceptCounts(Answer):

@@ -45,10 +45,11 @@ _READERS = (
 SUFFIXES = frozenset(suffix for reader in _READERS for suffix in reader.suffixes)
 """Suffixes, in lower case with their dot, of the files that are taken from a folder."""
 
-_NOT_YET = _suffixes(
+NOT_YET = _suffixes(
     "html htm xhtml pdf docx doc odt rtf epub pptx ppt xlsx xls ods odp mobi zip gz tar "
     "png jpg jpeg gif webp tif tiff bmp svg mp3 mp4 ipynb"
 )
+"""Suffixes of files that are no text, or none that is meant to be read as it stands."""
 _HIDDEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
 
@@ -83,7 +84,7 @@ def _reader(name: str, format: Format | None) -> _Reader:  # noqa: A002 - its ow
     for reader in _READERS:
         if suffix in reader.suffixes and format in {None, reader.format}:
             return reader
-    if format is None and suffix in _NOT_YET:
+    if format is None and suffix in NOT_YET:
         raise UnreadableDocument(f"{suffix} files are not read in this version. {READS}")
     return next(reader for reader in _READERS if reader.format == (format or "text"))
 

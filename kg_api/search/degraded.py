@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kg_api.graph.jobs import Progress
 from kg_api.models.search import Degradation
+from kg_api.nearest import no_ontology
 from kg_api.search.lanes import Lanes
 from kg_api.search.query import MAX_TERMS, Query
 from kg_api.search.query_vector import QueryVector
@@ -52,8 +53,8 @@ def tell_of_concepts(scope: Scope, vectors: Sequence[QueryVector]) -> list[Degra
 
 def _unknown(scope: Scope) -> Iterator[Degradation]:
     if scope.unknown:
-        names = ", ".join(map(repr, scope.unknown[:MOST_TOLD]))
-        yield Degradation(part="query", effect=f"there is no ontology {names}: nothing can be found in it")
+        told = no_ontology(scope.unknown[:MOST_TOLD], scope.there)
+        yield Degradation(part="query", effect=f"{told}: nothing can be found in it")
 
 
 def _text(query: Query, lanes: Lanes, text_index: str | None) -> Iterator[Degradation]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.library import find_source, neighbours
+from kg_api.graph.naming import first_source, is_whole_id
 from kg_api.models.search import ContextWindow, Degradation, Place, SourceHit
 from kg_api.models.windows import SourceWindow
 from kg_api.search.asking import Question
@@ -22,14 +24,15 @@ class Reader:
         self._plans = plans
 
     def around(self, source_id: str, window: int, token_budget: int | None) -> SourceWindow:
-        """A source among its neighbours of the same document.
+        """A source among its neighbours of the same document; called as a document, the one it begins with.
 
         Raises:
-            NotFound: there is no such source.
+            NotFound: there is no such source or document.
+            Conflict: several are called so.
         """
-        source = find_source(self._graph, source_id)
-        around = neighbours(self._graph, [source], window)[source_id]
-        whole = SourceWindow(source_id=source_id, window_size=window, sources=around)
+        source = self._source(source_id)
+        around = neighbours(self._graph, [source], window)[source.source_id]
+        whole = SourceWindow(source_id=source.source_id, window_size=window, sources=around)
         if token_budget is None:
             return whole
         known = self._plans.known([source.ontology])
@@ -39,6 +42,15 @@ class Reader:
         if counter.problem is not None:
             kept.degraded.append(Degradation(part="windows", effect=counter.problem))
         return kept
+
+    def _source(self, called: str) -> Place:
+        try:
+            return find_source(self._graph, called)
+        except NotFound as unknown:
+            try:
+                return find_source(self._graph, first_source(self._graph, called))
+            except NotFound as error:
+                raise unknown if is_whole_id(called) else error from None
 
     def windows(
         self, hits: list[SourceHit], question: Question

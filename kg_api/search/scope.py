@@ -31,6 +31,8 @@ class Scope:
     """Ontologies that a client's own vector cannot search."""
     unknown: list[str] = field(default_factory=list[str])
     """Ontologies that are asked for and are not there."""
+    there: list[str] = field(default_factory=list[str])
+    """All ontologies."""
     ontologies: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """By space: those that are searched by its model."""
 
@@ -88,6 +90,7 @@ def scope_of(request: SourceSearch, filters: Filters, known: Known) -> Scope:
         ],
         elsewhere={name: space.key for name, space in answering.items() if space.key != FIRST_SLUG},
         unknown=[name for name in filters.ontologies or () if name not in answering],
+        there=list(answering),
         ontologies=searched,
         left_out=sorted(name for key, names in groups.items() if own and key not in own for name in names),
     )

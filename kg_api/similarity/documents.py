@@ -46,7 +46,7 @@ def similar_documents(
     """
     watch, (indexes, progress) = Stopwatch(), watches
     document = find_document(graph, document_id)
-    places, total = places_in(graph, [document.ontology], [document_id], MOST_SOURCES)
+    places, total = places_in(graph, [document.ontology], [document.document_id], MOST_SOURCES)
     scope = comparable(space_of(document.ontology, known), request.ontologies, known)
     if waiting := indexes.populating(*(space.index_name for space, _ in scope.slots)):
         raise Unavailable(

@@ -13,7 +13,7 @@ from kg_api.models.search import Degradation, Place
 from kg_api.models.similarity import GraphRequest
 from kg_api.search.query import MAX_SCOPES
 from kg_api.similarity.grouping import each_once
-from kg_api.similarity.scope import Comparable, answering, comparable, space_of
+from kg_api.similarity.scope import Comparable, answering, comparable, space_of, unknown_told
 from kg_api.spaces.plans import Known
 
 SEED_PARTS = 4
@@ -42,7 +42,7 @@ def chosen(graph: Graph, request: GraphRequest, known: Known) -> Chosen:
         return _around(graph, request, request.source_ids, known)
     wanted = list(known.standings) if request.ontologies is None else request.ontologies
     places, total = places_in(graph, wanted, _document_ids(request, wanted), request.max_nodes)
-    return Chosen(places, total)
+    return Chosen(places, total, unknown_told(request.ontologies, known))
 
 
 def _document_ids(request: GraphRequest, ontologies: Sequence[str]) -> list[str] | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kg_api.graph.spaces import Space
 from kg_api.models.search import Degradation
+from kg_api.nearest import no_ontology
 from kg_api.spaces.plans import Known
 
 MOST_TOLD = 10
@@ -21,6 +22,8 @@ class Comparable:
     """Each slot of the space, and the ontologies that it answers; both slots have the same model."""
     elsewhere: list[str]
     """Ontologies that another model answers."""
+    unknown: list[Degradation] = field(default_factory=list[Degradation])
+    """That ontologies which are asked for are not there."""
 
     @property
     def ontologies(self) -> list[str]:
@@ -30,13 +33,22 @@ class Comparable:
     def told(self) -> list[Degradation]:
         """What cannot be compared, if there is anything."""
         if not self.elsewhere:
-            return []
+            return self.unknown
         more = " and more" if len(self.elsewhere) > MOST_TOLD else ""
         effect = (
             f"vectors of two models cannot be compared, so these ontologies, which another space than "
             f"{self.space.slug!r} answers, were left out: {', '.join(self.elsewhere[:MOST_TOLD])}{more}"
         )
-        return [Degradation(part="vectors", effect=effect)]
+        return [*self.unknown, Degradation(part="vectors", effect=effect)]
+
+
+def unknown_told(wanted: Sequence[str] | None, known: Known) -> list[Degradation]:
+    """That ontologies which are asked for are not there, and which are nearest."""
+    unknown = [name for name in wanted or () if name not in known.standings]
+    if not unknown:
+        return []
+    told = no_ontology(unknown[:MOST_TOLD], known.standings)
+    return [Degradation(part="query", effect=f"{told}: nothing can be found in it")]
 
 
 def answering(known: Known) -> dict[str, Space]:
@@ -65,4 +77,4 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: Known) -> Comp
         if spaces[name].slug == space.slug:
             slots.setdefault(spaces[name].key, (spaces[name], []))[1].append(name)
     elsewhere = sorted(name for name in names if spaces[name].slug != space.slug)
-    return Comparable(space, list(slots.values()), elsewhere)
+    return Comparable(space, list(slots.values()), elsewhere, unknown_told(wanted, known))

@@ -16,11 +16,13 @@ from kg_api.graph.configuration import Configured, Layout, read_configurations
 from kg_api.graph.database import Graph
 from kg_api.graph.due import Mark, Wanted
 from kg_api.graph.library import Counted
+from kg_api.graph.naming import unknown_ontology
 from kg_api.graph.spaces import Space, all_spaces
 from kg_api.models.configuration import EmbeddingConfig
 from kg_api.models.identity import digest
 from kg_api.models.jobs import Selection
 from kg_api.models.spaces import FIRST_SLUG
+from kg_api.nearest import no_ontology
 
 REMEMBERED_SECONDS = 1.0
 MARK_DIGITS = 16
@@ -147,7 +149,7 @@ def read_standing(graph: Graph, ontology: str) -> Standing:
     """
     standings = read_standings(graph, ontology)
     if ontology not in standings:
-        raise NotFound(f"there is no ontology {ontology!r}; `kg ontologies` lists those there are")
+        raise unknown_ontology(graph, ontology)
     return standings[ontology]
 
 
@@ -159,8 +161,7 @@ def chosen_standings(graph: Graph, names: Sequence[str] | None) -> list[Standing
     """
     standings = read_standings(graph)
     if unknown := [name for name in names or () if name not in standings]:
-        told = ", ".join(map(repr, unknown))
-        raise NotFound(f"there is no ontology {told}; `kg ontologies` lists those there are")
+        raise NotFound(f"{no_ontology(unknown, standings)}; `kg ontologies` lists those there are")
     return [standings[name] for name in (standings if names is None else names)]
 
 

@@ -13,7 +13,7 @@ from kg_api import __version__
 from kg_api.errors import KgError
 from kg_api.settings import ApiSettings, Settings
 from kg_api.web import openapi, problems
-from kg_api.web.dependencies import check_parameters
+from kg_api.web.dependencies import check_body, check_parameters
 from kg_api.web.mcp_mount import PATH, McpMount
 from kg_api.web.middleware import BodyLimit, RequestLog
 from kg_api.web.opening import Opening
@@ -77,7 +77,7 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     app.state.streams = Streams(settings.api.event_streams)
     reading = (search, similarity, concepts, concept_import, augment, answer)
     for module in (*reading, ingest, library, folders, embedding, extraction, switching, jobs):
-        app.include_router(module.router, dependencies=[Depends(check_parameters)])
+        app.include_router(module.router, dependencies=[Depends(check_parameters), Depends(check_body)])
     app.include_router(health.router)
     app.include_router(metrics.router)
     app.router.routes.append(Route(PATH, mcp))

@@ -9,13 +9,16 @@ from fastapi.routing import APIRoute
 
 from kg_api.bootstrap import Container
 from kg_api.errors import InvalidInput
-from kg_api.models.base import NodeId, OntologyName
+from kg_api.models.base import Called, NodeId, OntologyName
 from kg_api.web.opening import Opening
 
 
 def _container(request: Request) -> Container:
     opening: Opening = request.app.state.opening
     return opening.container()
+
+
+NOTHING_ASKED = frozenset({b"", b"{}"})
 
 
 async def check_parameters(request: Request) -> None:
@@ -42,13 +45,33 @@ def _takes_several(annotation: object) -> bool:
     return get_origin(annotation) is list or any(get_origin(each) is list for each in get_args(annotation))
 
 
+async def check_body(request: Request) -> None:
+    """Refuse a body where none is read: what it asks for would be ignored silently. `{}` asks for nothing.
+
+    Raises:
+        InvalidInput: there is one.
+    """
+    route: APIRoute = request.scope["route"]
+    if route.body_field is not None or "requestBody" in (route.openapi_extra or {}):
+        return
+    if (await request.body()).strip() not in NOTHING_ASKED:
+        raise InvalidInput(f"{request.method} {route.path_format} takes no body; send none, or {{}}")
+
+
 Open = Annotated[Container, Depends(_container)]
 """The container; 503 while it is not open."""
 
-DocumentId = Annotated[NodeId, Path(description="Id of a document.")]
-SourceId = Annotated[NodeId, Path(description="Id of a source.")]
-ConceptId = Annotated[NodeId, Path(description="Id of a concept.")]
-JobId = Annotated[NodeId, Path(description="Id of a job.")]
+CalledDocument = Annotated[
+    Called,
+    Path(description="Id of a document, at least 8 digits it begins with, its name, or ONTOLOGY/NAME."),
+]
+SourceId = Annotated[NodeId, Path(description="Id of a source, or at least 8 digits it begins with.")]
+CalledSource = Annotated[
+    Called,
+    Path(description="Id of a source, or at least 8 digits it begins with; a document: its beginning."),
+]
+ConceptId = Annotated[NodeId, Path(description="Id of a concept, or at least 8 digits it begins with.")]
+JobId = Annotated[NodeId, Path(description="Id of a job, or at least 8 digits it begins with.")]
 Ontology = Annotated[OntologyName, Path(description="Name of an ontology.")]
 OntologyFilter = Annotated[OntologyName | None, Query(description="Only this ontology; unset: all.")]
 IdempotencyKey = Annotated[

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from kg_api.plural import counted
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -48,7 +50,7 @@ def conversation(
         console.print_json(told.model_dump(mode="json"))
         return
     sources = told.sources
-    changes = f"{sources.added} sources added, {sources.kept} kept, {sources.removed} removed"
+    changes = f"{counted(sources.added, 'source')} added, {sources.kept} kept, {sources.removed} removed"
     console.stdout().print(
         Text(f"{told.ontology} / {told.document}: {told.change}; {changes}"), soft_wrap=True
     )

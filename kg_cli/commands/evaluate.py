@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kg_api.plural import counted
+
 if TYPE_CHECKING:
     from kg_cli.evaluating import Settings
 
@@ -184,7 +186,10 @@ def make(
     if as_json:
         print_json({**about, "set": str(output)})
         return
-    say(f"{about['questions']} questions about {about['documents']} documents: {about['kind']}")
+    say(
+        f"{counted(about['questions'], 'question')} about {counted(about['documents'], 'document')}: "
+        f"{about['kind']}"
+    )
     say(f"measure with: kg eval run --set {output} --ontology {ontology!r} --in-place")
 
 

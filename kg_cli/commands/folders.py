@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from kg_api.plural import counted
+
 SOME_REFUSED = 3
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
@@ -133,7 +135,7 @@ def remove(
     with open_client() as client:
         found = find(client, which, ontology)
         if delete_documents and not yes:
-            typer.confirm(f"Delete {found.documents} documents of {found.ontology}?", abort=True)
+            typer.confirm(f"Delete {counted(found.documents, 'document')} of {found.ontology}?", abort=True)
         tell_removed(
             client.remove_folder(found.folder_id, delete_documents=delete_documents), as_json=as_json
         )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 SOME_FAILED = 3
+"""Also when nothing was taken."""
 
 
 def register(app: typer.Typer) -> None:
@@ -27,12 +28,14 @@ def ingest(
     prefix: Annotated[str, typer.Option(help="Put before each document's name.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Take in text, Markdown and RST files. Unchanged ones cost nothing, changed ones only what changed.
+    """Take in Markdown, RST, plain text and source code. Unchanged files cost nothing, changed ones little.
 
-    A document is named by its path below the folder given. A file that cannot be read is told and the
-    others go on; the exit code is 3 then.
+    A document is named by its path below the folder given. Of a folder, files with endings that kg reads are
+    taken, the others counted; a file that is named itself is read as plain text if it is text. The exit code
+    is 3 when a file could not be read, though the others are stored, and when nothing was taken at all.
 
-    With --preview nothing is stored, embedded or paid until you say yes; without a terminal, --yes says it.
+    With --preview nothing is stored, embedded or paid until you say yes; without a terminal --yes says it,
+    and without that the exit code is 3. With --json and without --yes it only shows the preview.
 
     Example: kg ingest ~/notes --ontology notes --wait
     """
@@ -40,12 +43,14 @@ def ingest(
     from kg_api.parse.files import select
     from kg_cli.connect import open_client
     from kg_cli.ingesting import run
-    from kg_cli.previewing import previewed
+    from kg_cli.previewing import Decision, previewed
 
     selection = select(paths, SUFFIXES, prefix)
     with open_client() as client:
-        if preview and not previewed(client, selection, ontology, yes=yes, as_json=as_json):
-            return
-        failed = run(client, selection, ontology, wait=wait, as_json=as_json)
-    if failed:
+        if preview and selection.files:
+            go_on = previewed(client, selection, ontology, yes=yes, as_json=as_json)
+            if go_on is not Decision.GO_ON:
+                raise typer.Exit(SOME_FAILED if go_on is Decision.NOBODY_TO_ASK else 0)
+        complete = run(client, selection, ontology, wait=wait, as_json=as_json)
+    if not complete:
         raise typer.Exit(SOME_FAILED)

@@ -39,6 +39,8 @@ def list_jobs(
 
     Example: kg jobs list --state running
     """
+    from rich.markup import escape
+
     from kg_cli.connect import open_client
     from kg_cli.console import print_json, say
     from kg_cli.job_report import print_jobs
@@ -48,6 +50,8 @@ def list_jobs(
     if as_json:
         print_json(page.model_dump(mode="json"))
         return
+    for note in page.notes:
+        say(escape(note))
     print_jobs(page.jobs)
     if page.total > len(page.jobs):
         say(f"{len(page.jobs)} of {page.total} shown; see more with --limit")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kg_api.plural import counted
+
 if TYPE_CHECKING:
     from rich.text import Text
 
@@ -63,6 +65,8 @@ def documents(
 
     Example: kg documents --ontology notes --limit 20
     """
+    from rich.markup import escape
+
     from kg_cli.connect import open_client
     from kg_cli.console import print_json, print_table, say
 
@@ -71,56 +75,78 @@ def documents(
     if as_json:
         print_json(page.model_dump(mode="json"))
         return
-    print_table(["document", "sources"], map(_row, page.documents))
+    if page.documents:
+        print_table(["document", "sources"], map(_row, page.documents))
+    else:
+        say(escape("; ".join(page.notes) or "There are no documents here.") + "; see: kg ontologies")
     shown = len(page.documents)
     if page.total > offset + shown:
         say(f"{shown} of {page.total} shown; go on with --offset {offset + shown}")
 
 
 def delete_document(
-    document_id: Annotated[str, typer.Argument(help="Id, as `kg documents` lists it.")],
+    document: Annotated[
+        str, typer.Argument(help="Name, ONTOLOGY/NAME or id, as `kg documents` lists them; 8 digits do.")
+    ],
     *,
+    ontology: Annotated[
+        str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
+    ] = None,
     yes: Sure = False,
     as_json: AsJson = False,
 ) -> None:
     """Delete a document with its sources.
 
-    Example: kg delete document 3f2a9c...
+    A name that is not there is an error; a whole id that has gone is only told, so that scripts can repeat
+    it.
+
+    Example: kg delete document install.md --ontology notes
     """
     from kg_cli.connect import open_client
 
     with open_client() as client:
+        identity = document
         if not yes:
-            found = client.document(document_id)
+            found = client.document(document, ontology=ontology)
+            identity = found.document_id
             typer.confirm(
-                f"Delete {found.document} of {found.ontology} ({found.sources} sources)?", abort=True
+                f"Delete {found.document} of {found.ontology} ({counted(found.sources, 'source')})?",
+                abort=True,
             )
-        _tell(client.delete_document(document_id), as_json=as_json)
+        _tell(client.delete_document(identity, ontology=ontology), as_json=as_json)
 
 
 def delete_ontology(
     ontology: Annotated[str, typer.Argument(help="Its name.")], *, yes: Sure = False, as_json: AsJson = False
 ) -> None:
-    """Delete an ontology with all its documents.
+    """Delete an ontology with all its documents. One that is not there is told.
 
     Example: kg delete ontology notes
     """
+    from kg_api.errors import NotFound
     from kg_cli.connect import open_client
 
     with open_client() as client:
         if not yes:
-            total = client.documents(ontology, limit=1).total
-            typer.confirm(f"Delete the ontology {ontology} with its {total} documents?", abort=True)
+            page = client.documents(ontology, limit=1)
+            if page.notes:
+                raise NotFound("; ".join(page.notes))
+            about = counted(page.total, "document")
+            typer.confirm(f"Delete the ontology {ontology} with its {about}?", abort=True)
         _tell(client.delete_ontology(ontology), as_json=as_json)
 
 
 def _tell(deleted: Deleted, *, as_json: bool) -> None:
+    from rich.markup import escape
+
     from kg_cli.console import print_json, say
 
     if as_json:
         print_json(deleted.model_dump(mode="json"))
-    else:
-        say(f"deleted: {deleted.documents} documents, {deleted.sources} sources")
+    for note in deleted.notes:
+        say(escape(note))
+    if deleted.documents and not as_json:
+        say(f"deleted: {counted(deleted.documents, 'document')}, {counted(deleted.sources, 'source')}")
 
 
 def _row(document: DocumentSummary) -> tuple[Text, str]:

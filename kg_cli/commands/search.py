@@ -173,8 +173,16 @@ def hybrid(
 
 
 def show(
-    source: Annotated[str, typer.Argument(help="Id of a source, as `kg search` gives it, or a citation.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="Id of a source, as `kg search` gives it, a citation, or a document's name or id."
+        ),
+    ],
     *,
+    ontology: Annotated[
+        str | None, typer.Option("--ontology", "-o", help="Of a document's name: which one it is in.")
+    ] = None,
     window: Annotated[
         int, typer.Option("--window", "-w", min=0, max=20, help="Paragraphs before and after.")
     ] = 2,
@@ -184,16 +192,20 @@ def show(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the REST answer.")] = False,
 ) -> None:
-    """Show a passage among its neighbours of the same document.
+    """Show a passage among its neighbours of the same document, or where a document begins.
 
-    Example: kg show 3f2a9c... --window 5 --tokens 800
+    Eight digits of an id do, as long as no other begins with them.
+
+    Example: kg show 3f2a9c04 --window 5 --tokens 800
     """
     from kg_cli.connect import open_client
     from kg_cli.console import print_json
+    from kg_cli.options import without_place
     from kg_cli.passages import print_context
 
     with open_client() as client:
-        context = client.source_context(source.partition("#")[0], window_size=window, token_budget=tokens)
+        called = without_place(source) if ontology is None else f"{ontology}/{source}"
+        context = client.source_context(called, window_size=window, token_budget=tokens)
     if as_json:
         print_json(context.model_dump(mode="json"))
     else:

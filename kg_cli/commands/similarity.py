@@ -45,11 +45,12 @@ def similar(
     """
     from kg_cli.connect import open_client
     from kg_cli.console import print_json
+    from kg_cli.options import without_place
     from kg_cli.similarities import print_similar
 
     with open_client() as client:
         answer = client.similar_sources(
-            source.partition("#")[0],
+            without_place(source),
             ontology=ontology,
             limit=limit,
             min_similarity=min_similarity,
@@ -64,7 +65,9 @@ def similar(
 
 
 def similar_documents(
-    document: Annotated[str, typer.Argument(help="Id of a document, as `kg documents` gives it.")],
+    document: Annotated[
+        str, typer.Argument(help="Name, ONTOLOGY/NAME or id of a document, as `kg documents` gives it.")
+    ],
     *,
     ontology: Ontologies = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many documents.")] = 10,

@@ -67,10 +67,10 @@ def test_a_dry_run_changes_nothing(kg: KgClient, driver: neo4j.Driver) -> None:
     assert "concept_extraction" not in job_kinds(driver)
 
 
-def test_what_is_unset_is_the_setting_and_a_put_sets_all(kg: KgClient) -> None:
+def test_what_is_unset_is_the_setting_and_a_put_of_none_goes_back_to_it(kg: KgClient) -> None:
     made = kg.set_extraction_config("new", extractor="keyphrase", per_source=9, budget=2.5)
     assert made.used.model_dump() == {"extractor": "keyphrase", "per_source": 9, "budget": 2.5}
-    made = kg.set_extraction_config("new")
+    made = kg.set_extraction_config("new", extractor=None, per_source=None, budget=None)
     assert made.config == ExtractionConfig()
     assert made.used.model_dump() == {"extractor": "none", "per_source": 6, "budget": None}
     with pytest.raises(InvalidInput, match="no concepts are extracted"):

@@ -14,7 +14,13 @@ from tests.support.embedding import run_jobs
 
 def test_an_empty_library_is_no_error(http: httpx.Client) -> None:
     assert http.get("/ontologies").json() == {"ontologies": []}
-    assert http.get("/documents").json() == {"total": 0, "offset": 0, "limit": 100, "documents": []}
+    assert http.get("/documents").json() == {
+        "total": 0,
+        "offset": 0,
+        "limit": 100,
+        "documents": [],
+        "notes": [],
+    }
     status = dict.fromkeys(("total", "embedded", "missing", "stale", "refused", "searchable"), 0)
     concepts = dict.fromkeys(("total", "embedded", "missing", "stale", "refused"), 0)
     told = {"ontology": None, **status, "building": False, "concepts": concepts}
@@ -80,8 +86,9 @@ def test_deleting_a_document_twice_is_harmless(http: httpx.Client, driver: neo4j
     before = nodes(driver)
     stored = ingest(http, "the one that goes", document="gone.txt")
     path = f"/documents/{stored['document_id']}"
-    assert http.delete(path).json() == {"documents": 1, "sources": 1}
-    assert http.delete(path).json() == {"documents": 0, "sources": 0}
+    assert http.delete(path).json() == {"documents": 1, "sources": 1, "notes": []}
+    again = http.delete(path).json()
+    assert (again["documents"], again["sources"], len(again["notes"])) == (0, 0, 1)
     assert http.get(path).status_code == 404
     assert found(http, "one") == ["the kept one"]
     assert nodes(driver) == before
@@ -91,8 +98,9 @@ def test_deleting_an_ontology_twice_is_harmless(http: httpx.Client) -> None:
     for name in ("a", "b"):
         ingest(http, f"text {name}", document=name, ontology="gone")
     ingest(http, "text kept", ontology="kept")
-    assert http.delete("/ontologies/gone").json() == {"documents": 2, "sources": 2}
-    assert http.delete("/ontologies/gone").json() == {"documents": 0, "sources": 0}
+    assert http.delete("/ontologies/gone").json() == {"documents": 2, "sources": 2, "notes": []}
+    again = http.delete("/ontologies/gone").json()
+    assert (again["documents"], again["sources"], len(again["notes"])) == (0, 0, 1)
     assert [each["ontology"] for each in http.get("/ontologies").json()["ontologies"]] == ["kept"]
     assert found(http, "text") == ["text kept"]
 

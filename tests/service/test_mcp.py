@@ -57,6 +57,16 @@ def target(request: pytest.FixtureRequest, service: Service, server: Neo4jServer
     return StdioServerParameters(command=sys.executable, args=["-m", "kg_cli.main", "mcp", *here], env=env)
 
 
+def test_a_document_that_is_listed_is_opened_by_its_name(service: Service, document_id: str) -> None:
+    for name in ("bees.md", "nature/bees.md", document_id):
+        read = answer(call(f"{service.url}/mcp", "get_source_context", citation=name, window=1))
+        assert (read["document_id"], read["paragraphs"][0]["paragraph"]) == (document_id, 0)
+    said = failure(call(f"{service.url}/mcp", "get_source_context", citation="the bees.md"))
+    assert "nearest: 'bees.md'" in said
+    listed = answer(call(f"{service.url}/mcp", "list_documents", ontology="natur"))
+    assert listed["notes"] == ["there is no ontology 'natur'; the nearest: 'nature', 'nature-2'"]
+
+
 def quoted(text: str, citation: str) -> str:
     start, end = map(int, citation.partition("#")[2].split("-"))
     return text[start:end]

@@ -38,7 +38,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "yake_rust": "kg_api/extract/keyphrase_words.py",
     "textblob": "kg_api/extract/keyphrase_english.py",
     "Stemmer": "kg_api/extract/keyphrase_ranking.py",
-    "rapidfuzz": "kg_api/extract/quotes.py",
+    "rapidfuzz": ("kg_api/extract/quotes.py", "kg_api/nearest.py"),
     "apscheduler": "kg_api/jobs/",
     "httpx": ("kg_api/client/", "kg_api/embed/nomic.py", "kg_api/rerank/"),
     "httpx_sse": "kg_api/client/",

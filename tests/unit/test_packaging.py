@@ -13,6 +13,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+def test_the_first_install_has_the_sdk_that_language_models_and_openai_need() -> None:
+    pinned = (ROOT / "requirements" / "runtime.txt").read_text(encoding="utf-8")
+    assert "\nopenai==" in pinned
+    assert "\nbpe-openai==" in pinned
+
+
 def build(kind: str, source: Path, target: Path) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(target)]
     subprocess.run(command, cwd=source, check=True, capture_output=True)

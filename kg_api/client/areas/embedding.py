@@ -6,7 +6,7 @@ from typing import Any
 
 from kg_api.client.call import Call, given, params_of, path_of, valid
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.configuration import EmbeddingConfig, EmbeddingConfiguration, EmbeddingStarted
+from kg_api.models.configuration import EmbeddingConfigChange, EmbeddingConfiguration, EmbeddingStarted
 from kg_api.models.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
 
 
@@ -18,13 +18,13 @@ def embedding_config(ontology: str) -> Call[EmbeddingConfiguration]:
 def set_embedding_config(
     ontology: str, *, dry_run: bool = False, **config: Any
 ) -> Call[EmbeddingConfiguration]:
-    """Set how an ontology is embedded; `config` are the fields of EmbeddingConfig, None for the default."""
+    """Change how an ontology is embedded; `config`: fields of EmbeddingConfig, None for the default."""
     return Call(
         "PUT",
         path_of("ontologies", ontology, "embedding-config"),
         EmbeddingConfiguration,
         params=params_of(dry_run=dry_run or None),
-        json=valid(EmbeddingConfig, given(config)).model_dump(exclude_unset=True, exclude_none=True),
+        json=valid(EmbeddingConfigChange, config).model_dump(exclude_unset=True),
     )
 
 
@@ -59,7 +59,7 @@ class EmbeddingMethods(Sending):
     def set_embedding_config(
         self, ontology: str, *, dry_run: bool = False, **config: Any
     ) -> EmbeddingConfiguration:
-        """Set how an ontology is embedded; `config` are the fields of EmbeddingConfig."""
+        """Change how an ontology is embedded; `config`: fields of EmbeddingConfig, those left out stay."""
         return self._send(set_embedding_config(ontology, dry_run=dry_run, **config))
 
     def embed_ontology(self, ontology: str) -> EmbeddingStarted:
@@ -92,7 +92,7 @@ class AsyncEmbeddingMethods(AsyncSending):
     async def set_embedding_config(
         self, ontology: str, *, dry_run: bool = False, **config: Any
     ) -> EmbeddingConfiguration:
-        """Set how an ontology is embedded; `config` are the fields of EmbeddingConfig."""
+        """Change how an ontology is embedded; `config`: fields of EmbeddingConfig, those left out stay."""
         return await self._send(set_embedding_config(ontology, dry_run=dry_run, **config))
 
     async def embed_ontology(self, ontology: str) -> EmbeddingStarted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kg_api.client.call import Call, given, params_of, path_of, valid
+from kg_api.client.call import Call, params_of, path_of, valid
 from kg_api.client.sending import AsyncSending, Sending
 from kg_api.models.extraction_config import (
     ExtractionConfig,
@@ -21,13 +21,13 @@ def extraction_config(ontology: str, *, with_cost: bool = False) -> Call[Extract
 
 
 def set_extraction_config(ontology: str, *, dry_run: bool = False, **config: Any) -> Call[ExtractionStatus]:
-    """Set how concepts are extracted; `config` are the fields of ExtractionConfig, None for the setting."""
+    """Change how concepts are extracted; `config`: fields of ExtractionConfig, None for the setting."""
     return Call(
         "PUT",
         path_of("ontologies", ontology, "extraction-config"),
         ExtractionStatus,
         params=params_of(dry_run=dry_run or None),
-        json=valid(ExtractionConfig, given(config)).model_dump(exclude_none=True),
+        json=valid(ExtractionConfig, config).model_dump(exclude_unset=True),
     )
 
 

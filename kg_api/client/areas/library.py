@@ -24,14 +24,14 @@ def documents(ontology: str | None, offset: int, limit: int) -> Call[DocumentPag
     )
 
 
-def document(document_id: str) -> Call[DocumentContent]:
-    """Read a document."""
-    return Call("GET", path_of("documents", document_id), DocumentContent)
+def document(called: str, ontology: str | None = None) -> Call[DocumentContent]:
+    """Read a document, called by its id, at least 8 digits of it, or its name."""
+    return Call("GET", path_of("documents", called), DocumentContent, params=params_of(ontology=ontology))
 
 
-def delete_document(document_id: str) -> Call[Deleted]:
-    """Delete a document."""
-    return Call("DELETE", path_of("documents", document_id), Deleted)
+def delete_document(called: str, ontology: str | None = None) -> Call[Deleted]:
+    """Delete a document, called by its id, at least 8 digits of it, or its name."""
+    return Call("DELETE", path_of("documents", called), Deleted, params=params_of(ontology=ontology))
 
 
 def embedding_status(ontology: str | None) -> Call[EmbeddingStatus]:
@@ -55,13 +55,16 @@ class LibraryMethods(Sending):
         """List documents, one page at a time."""
         return self._send(documents(ontology, offset, limit))
 
-    def document(self, document_id: str) -> DocumentContent:
-        """Read a document with its text."""
-        return self._send(document(document_id))
+    def document(self, document_id: str, *, ontology: str | None = None) -> DocumentContent:
+        """Read a document with its text, by its id, at least 8 digits of it, or its name."""
+        return self._send(document(document_id, ontology))
 
-    def delete_document(self, document_id: str) -> Deleted:
-        """Delete a document with its sources."""
-        return self._send(delete_document(document_id))
+    def delete_document(self, document_id: str, *, ontology: str | None = None) -> Deleted:
+        """Delete a document, by its id, at least 8 digits of it, or its name.
+
+        A whole id that is not there is no error: zeros and a note. A name that is not there is NotFound.
+        """
+        return self._send(delete_document(document_id, ontology))
 
     def embedding_status(self, ontology: str | None = None) -> EmbeddingStatus:
         """Count what is embedded and what is not."""
@@ -85,13 +88,16 @@ class AsyncLibraryMethods(AsyncSending):
         """List documents, one page at a time."""
         return await self._send(documents(ontology, offset, limit))
 
-    async def document(self, document_id: str) -> DocumentContent:
-        """Read a document with its text."""
-        return await self._send(document(document_id))
+    async def document(self, document_id: str, *, ontology: str | None = None) -> DocumentContent:
+        """Read a document with its text, by its id, at least 8 digits of it, or its name."""
+        return await self._send(document(document_id, ontology))
 
-    async def delete_document(self, document_id: str) -> Deleted:
-        """Delete a document with its sources."""
-        return await self._send(delete_document(document_id))
+    async def delete_document(self, document_id: str, *, ontology: str | None = None) -> Deleted:
+        """Delete a document, by its id, at least 8 digits of it, or its name.
+
+        A whole id that is not there is no error: zeros and a note. A name that is not there is NotFound.
+        """
+        return await self._send(delete_document(document_id, ontology))
 
     async def embedding_status(self, ontology: str | None = None) -> EmbeddingStatus:
         """Count what is embedded and what is not."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kg_api.errors import Conflict
+from kg_api.errors import Conflict, InvalidInput
 from kg_api.mcp.answers import Passage, ToolAnswer, cited
 from kg_api.mcp.citation import Citation, read_citation
 from kg_api.mcp.library import Library
@@ -19,15 +19,16 @@ DESCRIPTION = """\
 Read a passage among its neighbours, in the document's order.
 
 Use it when a hit of search_sources is not enough by itself, or to check a quotation: `quote` is exactly the \
-text that the citation stands for. It takes any citation, also `matched` and `parent` of a hit, and bare \
-source ids. To read on, cite the last paragraph, or ask for a larger window."""
+text that the citation stands for. It takes any citation, also `matched` and `parent` of a hit, bare \
+source ids, and names of documents, which it opens at their beginning. To read on, cite the last paragraph, \
+or ask for a larger window."""
 
 
 class ContextArguments(Paged):
     """What to read."""
 
-    citation: Annotated[str, Field(min_length=1, max_length=200)]
-    """A citation, source_id#start-end, or the source's id alone."""
+    citation: Annotated[str, Field(min_length=1, max_length=1101)]
+    """A citation, source_id#start-end, a source's id, or a document's name or id to read its beginning."""
     window: Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)] = 2
     """How many paragraphs before and after."""
 
@@ -62,9 +63,10 @@ class ContextAnswer(ToolAnswer):
 def read(library: Library, arguments: ContextArguments) -> ContextAnswer:
     """Read around a place."""
     walk = Walk(NAME, arguments)
-    source_id, citation = read_citation(arguments.citation)
-    around = library.context(source_id, arguments.window).sources
-    source = next(each for each in around if each.source_id == source_id)
+    called, citation = _called(arguments.citation)
+    context = library.context(called, arguments.window)
+    around = context.sources
+    source = next(each for each in around if each.source_id == context.source_id)
     now = citation and present(citation, source)
     quote = [] if now is None else [Quote(citation=str(now), text=text_of(library, now, around))]
     beside = [each for each in map(_paragraph, around) if now is None or each.citation != str(now)]
@@ -81,6 +83,16 @@ def read(library: Library, arguments: ContextArguments) -> ContextAnswer:
     frame.quote = next((each for each in given if isinstance(each, Quote)), None)
     frame.paragraphs = [each for each in given if isinstance(each, Paragraph)]
     return frame
+
+
+def _called(text: str) -> tuple[str, Citation | None]:
+    """The source's id and its place; what is no citation is the name of a document."""
+    try:
+        return read_citation(text)
+    except InvalidInput:
+        if "#" in text:
+            raise
+        return text.strip(), None
 
 
 def present(citation: Citation, source: Place) -> Citation:

@@ -53,6 +53,8 @@ class DocumentsAnswer(ToolAnswer):
     total: int
     """All there are, not only those in this answer."""
     documents: list[DocumentEntry]
+    notes: list[str] = Field(default_factory=list[str])
+    """Why there are none."""
 
 
 class _Asked(Body):
@@ -65,7 +67,7 @@ def documents(library: Library, arguments: DocumentsArguments) -> DocumentsAnswe
     walk = Walk(NAME, arguments)
     first = max(walk.position.index - 1, 0)  # the last one given tells whether the list has changed
     page = library.documents(asked.ontology, first, AT_ONCE)
-    frame = DocumentsAnswer(total=page.total, documents=[])
+    frame = DocumentsAnswer(total=page.total, documents=[], notes=page.notes)
     listing = Listing(
         [_entry(each) for each in page.documents],
         [each.document_id for each in page.documents],

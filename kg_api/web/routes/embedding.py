@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Query
 from fastapi.openapi.models import Example
 
 from kg_api.models.configuration import (
-    EmbeddingConfig,
+    EmbeddingConfigChange,
     EmbeddingConfiguration,
     EmbeddingStarted,
     RefusedSources,
@@ -22,7 +22,7 @@ from kg_api.web.strict_json import StrictRoute
 router = APIRouter(tags=["embedding"], route_class=StrictRoute)
 
 CONFIGS: dict[str, Example] = {
-    "the default": {"value": {}},
+    "one setting; the others stay": {"value": {"embed_on_ingest": False}},
     "sentences": {"value": {"strategy": "sentence"}},
     "small-to-big": {"value": {"strategy": "hierarchical", "chunk_size": 512, "overlap": 50}},
     "another model": {"value": {"space": "openai_small", "context": "template"}},
@@ -67,16 +67,18 @@ def get_embedding_config(container: Open, ontology: Ontology) -> EmbeddingConfig
 def put_embedding_config(
     container: Open,
     ontology: Ontology,
-    config: Annotated[EmbeddingConfig, Body(openapi_examples=CONFIGS)],
+    config: Annotated[EmbeddingConfigChange, Body(openapi_examples=CONFIGS)],
     *,
     dry_run: DryRun = False,
 ) -> EmbeddingConfiguration:
-    """Set the whole configuration; what is left out is the default. Says what is stale now.
+    """Set what is named; what is left out stays as it is, null is the default. Says what is stale now.
+
+    Another strategy begins with its own sizes.
 
     What is embedded now goes on to answer until a worker has made all anew, then the new answers, by itself.
     The ontology is made when it is not there.
     """
-    return container.configure.set(ontology, config, dry_run=dry_run)
+    return container.configure.change(ontology, config, dry_run=dry_run)
 
 
 @router.post(

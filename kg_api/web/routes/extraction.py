@@ -21,7 +21,7 @@ router = APIRouter(tags=["concepts"], route_class=StrictRoute)
 CONFIGS: dict[str, Example] = {
     "without a language model": {"value": {"extractor": "keyphrase", "per_source": 4}},
     "by a language model, for two dollars": {"value": {"extractor": "llm", "budget": 2}},
-    "as the service's settings say": {"value": {}},
+    "as the service's settings say": {"value": {"extractor": None, "per_source": None, "budget": None}},
 }
 DryRun = Annotated[bool, Query(description="Only say what would follow; nothing is changed.")]
 WithCost = Annotated[
@@ -45,7 +45,7 @@ def put_extraction_config(
     *,
     dry_run: DryRun = False,
 ) -> ExtractionStatus:
-    """Set the whole configuration; what is left out is the service's own setting. Says what it will cost.
+    """Set what is named; what is left out stays, null is the service's own setting. Says what it will cost.
 
     What another extractor found before stays until the source is read anew, which a worker begins at once. A
     job that ended because its money was used up goes on when `budget` is raised.

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from kg_api.graph.jobs import cancel_job, find_job, page_of_jobs
+from kg_api.graph.naming import identify_job, note_on_ontology
 from kg_api.graph.queue import queue_status
 from kg_api.models.jobs import Job, JobPage, JobState
 from kg_api.models.queue import QueueStatus
@@ -42,7 +43,8 @@ def list_jobs(
     found, total = page_of_jobs(
         container.graph, state=state, kind=kind, ontology=ontology, offset=offset, limit=limit
     )
-    return JobPage(jobs=found, total=total, offset=offset, limit=limit)
+    notes = [] if total else note_on_ontology(container.graph, ontology)
+    return JobPage(jobs=found, total=total, offset=offset, limit=limit, notes=notes)
 
 
 @router.get("/jobs/events", summary="Follow all jobs", response_class=Response, responses=EVENTS)
@@ -58,7 +60,7 @@ async def follow_jobs(request: Request, container: Open, ontology: OntologyFilte
 @router.get("/jobs/{job_id}", summary="One job")
 def get_job(container: Open, job_id: JobId) -> Job:
     """Give a job's state and progress: items done and in all, rate, time to go."""
-    return find_job(container.graph, job_id)
+    return find_job(container.graph, identify_job(container.graph, job_id))
 
 
 @router.get("/jobs/{job_id}/events", summary="Follow a job", response_class=Response, responses=EVENTS)
@@ -68,8 +70,9 @@ async def follow_job(request: Request, container: Open, job_id: JobId) -> Respon
     It ends after `end`, or without it when the database goes away: ask for the job then. A comment comes
     every 10 s. 429: so many follow already; ask for the job now and then.
     """
-    await run_in_threadpool(find_job, container.graph, job_id)  # 404 before anything is streamed
-    return _streams(request).of_job(container.graph, job_id)
+    identity = await run_in_threadpool(identify_job, container.graph, job_id)
+    await run_in_threadpool(find_job, container.graph, identity)  # 404 before anything is streamed
+    return _streams(request).of_job(container.graph, identity)
 
 
 @router.post("/jobs/{job_id}/cancel", summary="Cancel a job")
@@ -79,7 +82,7 @@ def cancel(container: Open, job_id: JobId) -> Job:
     An ontology whose embedding is cancelled is left alone until somebody asks for it again. Cancelling twice
     is no error; 409: the job has ended in another way.
     """
-    return cancel_job(container.graph, job_id)
+    return cancel_job(container.graph, identify_job(container.graph, job_id))
 
 
 @router.post("/jobs/{job_id}/retry", summary="Try a job again")
@@ -88,7 +91,7 @@ def retry(container: Open, job_id: JobId) -> Job:
 
     One that waits for its next try is tried now. 409: it runs, is completed, or another job does the same.
     """
-    return container.embeddings.retry(job_id)
+    return container.embeddings.retry(identify_job(container.graph, job_id))
 
 
 @router.get("/queue", summary="The queue and its workers")

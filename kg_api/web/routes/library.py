@@ -12,7 +12,7 @@ from kg_api.models.documents import (
     OntologyList,
 )
 from kg_api.spaces.plans import read_standings
-from kg_api.web.dependencies import DocumentId, Offset, Ontology, OntologyFilter, Open, PageSize
+from kg_api.web.dependencies import CalledDocument, Offset, Ontology, OntologyFilter, Open, PageSize
 
 router = APIRouter(tags=["library"])
 
@@ -26,7 +26,7 @@ def list_ontologies(container: Open) -> OntologyList:
 
 @router.delete("/ontologies/{ontology}", summary="Delete an ontology")
 def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
-    """Delete an ontology with all its documents. Deleting what is not there is no error."""
+    """Delete an ontology with all its documents. One that is not there is no error: zeros and a note."""
     return library.delete_ontology(container.graph, ontology)
 
 
@@ -35,19 +35,24 @@ def list_documents(
     container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
 ) -> DocumentPage:
     """Give documents ordered by ontology and name, without their text."""
-    documents, total = library.page_of_documents(
-        container.graph, ontology=ontology, offset=offset, limit=limit
-    )
-    return DocumentPage(documents=documents, total=total, offset=offset, limit=limit)
+    return library.list_documents(container.graph, ontology=ontology, offset=offset, limit=limit)
 
 
-@router.get("/documents/{document_id}", summary="One document with its text")
-def get_document(container: Open, document_id: DocumentId) -> DocumentContent:
-    """Give a document; its text is what was ingested, character for character."""
-    return library.find_document(container.graph, document_id)
+@router.get("/documents/{document_id:path}", summary="One document with its text")
+def get_document(
+    container: Open, document_id: CalledDocument, ontology: OntologyFilter = None
+) -> DocumentContent:
+    """Give a document; its text is what was ingested, character for character.
+
+    404: the message names those nearest. 409: several documents are called so.
+    """
+    return library.find_document(container.graph, document_id, ontology)
 
 
-@router.delete("/documents/{document_id}", summary="Delete a document")
-def delete_document(container: Open, document_id: DocumentId) -> Deleted:
-    """Delete a document with its sources. Deleting what is not there is no error."""
-    return library.delete_document(container.graph, document_id)
+@router.delete("/documents/{document_id:path}", summary="Delete a document")
+def delete_document(container: Open, document_id: CalledDocument, ontology: OntologyFilter = None) -> Deleted:
+    """Delete a document with its sources. A whole id that is not there is no error: zeros and a note.
+
+    404: there is no document of that name; the message names those nearest. 409: several are called so.
+    """
+    return library.delete_called(container.graph, document_id, ontology)

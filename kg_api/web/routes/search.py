@@ -11,7 +11,7 @@ from kg_api.graph.library import find_source
 from kg_api.models.hybrid import HybridHits, HybridSearch
 from kg_api.models.search import MAX_WINDOW, Place, SourceHits, SourceSearch
 from kg_api.models.windows import MAX_TOKEN_BUDGET, SourceWindow
-from kg_api.web.dependencies import Open, SourceId
+from kg_api.web.dependencies import CalledSource, Open, SourceId
 from kg_api.web.strict_json import StrictRoute
 
 router = APIRouter(tags=["search"], route_class=StrictRoute)
@@ -62,10 +62,10 @@ def get_source(container: Open, source_id: SourceId) -> Place:
     return find_source(container.graph, source_id)
 
 
-@router.get("/sources/{source_id}/context", summary="A source among its neighbours")
+@router.get("/sources/{source_id:path}/context", summary="A source among its neighbours")
 def get_source_context(
     container: Open,
-    source_id: SourceId,
+    source_id: CalledSource,
     window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW)] = 2,
     token_budget: Annotated[
         int | None, Query(ge=1, le=MAX_TOKEN_BUDGET, description="As many of them as have so many tokens.")

@@ -15,7 +15,7 @@ from kg_api.models.similarity import (
     SimilarSources,
     SourceGraph,
 )
-from kg_api.web.dependencies import DocumentId, Open, SourceId
+from kg_api.web.dependencies import CalledDocument, Open, SourceId
 from kg_api.web.strict_json import StrictRoute
 
 router = APIRouter(tags=["search"], route_class=StrictRoute)
@@ -48,11 +48,11 @@ def similar_sources(
 
 
 @router.post(
-    "/queries/documents/{document_id}/similar", summary="Which documents are like a document, and where"
+    "/queries/documents/{document_id:path}/similar", summary="Which documents are like a document, and where"
 )
 def similar_documents(
     container: Open,
-    document_id: DocumentId,
+    document_id: CalledDocument,
     request: Annotated[SimilarDocumentSearch, Body(openapi_examples=DOCUMENTS)],
 ) -> SimilarDocuments:
     """Compare the sources of a document, 200 at most, with those of all others; pairs show where."""

@@ -27,7 +27,7 @@ def left(kg: Kg) -> int:
 def test_a_no_deletes_nothing(kg: Kg, document: str) -> None:
     refused = kg("delete", "document", document, stdin="n\n")
     assert (refused.returncode, left(kg)) == (1, 1)
-    assert "Delete a.md of notes (1 sources)?" in refused.stdout + refused.stderr
+    assert "Delete a.md of notes (1 source)?" in refused.stdout + refused.stderr
     assert kg("delete", "ontology", "notes", stdin="").returncode == 1, "no answer is no yes"
     assert left(kg) == 1
 
@@ -36,7 +36,53 @@ def test_a_yes_deletes_and_a_second_time_is_harmless(kg: Kg, document: str) -> N
     assert kg("delete", "document", document, stdin="y\n").returncode == 0
     assert left(kg) == 0
     again = kg("delete", "document", document, "--yes", "--json")
-    assert json.loads(again.stdout) == {"documents": 0, "sources": 0}
+    told = json.loads(again.stdout)
+    assert (again.returncode, told["documents"], told["sources"]) == (0, 0, 0)
+    assert "nothing was deleted" in told["notes"][0]
+    assert "nothing was deleted" in kg("delete", "document", document, "--yes").stderr
+
+
+def test_a_document_goes_by_its_name_and_a_wrong_one_is_an_error(kg: Kg, document: str) -> None:
+    wrong = kg("delete", "document", "b.md", "--yes")
+    assert (wrong.returncode, left(kg)) == (4, 1)
+    assert "nearest: 'a.md'" in wrong.stderr
+    assert kg("delete", "document", document[:8], "-o", "other", "--yes").returncode == 4
+    done = kg("delete", "document", "a.md", "--ontology", "notes", "--yes")
+    assert (done.returncode, left(kg)) == (0, 0)
+    assert "deleted: 1 document, 1 source" in done.stderr
+
+
+def test_an_ontology_that_is_not_there_is_told(kg: Kg, document: str) -> None:
+    assert document
+    asked = kg("delete", "ontology", "note")
+    assert (asked.returncode, "nearest: 'notes'" in asked.stderr) == (4, True)
+    sure = kg("delete", "ontology", "note", "--yes")
+    assert (sure.returncode, left(kg)) == (0, 1)
+    assert "nothing was deleted: there is no ontology 'note'; the nearest: 'notes'" in sure.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("source-embeddings", "--strategy", "sentence"),
+        ("source-embeddings", "--strategy", "sentence", "--dry-run"),
+        ("concepts", "--extractor", "none"),
+    ],
+)
+def test_a_typo_in_a_configuration_makes_no_ontology(kg: Kg, document: str, command: tuple[str, ...]) -> None:
+    assert document
+    group, *options = command
+    typo = kg("admin", group, "config", "--ontology", "note", *options)
+    assert (typo.returncode, "nearest: 'notes'" in typo.stderr) == (4, True)
+    listed = json.loads(kg("ontologies", "--json").stdout)["ontologies"]
+    assert [each["ontology"] for each in listed] == ["notes"]
+
+
+def test_an_ontology_is_configured_before_its_first_document_with_create(kg: Kg, document: str) -> None:
+    assert document
+    command = ("admin", "source-embeddings", "config", "--ontology", "new", "--no-on-ingest")
+    made = kg(*command, "--create", "--json")
+    assert (made.returncode, json.loads(made.stdout)["config"]["embed_on_ingest"]) == (0, False)
 
 
 def test_an_ontology_goes_with_its_documents(kg: Kg, document: str) -> None:
@@ -44,5 +90,6 @@ def test_an_ontology_goes_with_its_documents(kg: Kg, document: str) -> None:
     assert json.loads(kg("delete", "ontology", "notes", "--yes", "--json").stdout) == {
         "documents": 1,
         "sources": 1,
+        "notes": [],
     }
     assert json.loads(kg("ontologies", "--json").stdout) == {"ontologies": []}

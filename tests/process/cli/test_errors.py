@@ -103,7 +103,7 @@ def test_something_else_at_the_address_is_no_reason_for_a_trace(
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
-        (["show", "nosuch"], 4, "no source 'nosuch'"),
+        (["show", "nosuch"], 4, "no source or document 'nosuch'"),
         (["jobs", "show", "nosuch"], 4, "`kg jobs list`"),
         (["jobs", "watch", "nosuch"], 4, "`kg jobs list`"),
         (["delete", "document", "nosuch"], 4, "`kg documents`"),

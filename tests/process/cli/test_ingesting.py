@@ -120,6 +120,32 @@ def test_kinds_that_are_not_read_are_counted(kg: Kg, folder: Path) -> None:
     assert "1 unchanged" in said
 
 
+def test_a_folder_of_unreadable_kinds_takes_nothing_and_says_what_would_help(kg: Kg, folder: Path) -> None:
+    for name in ("a.pdf", "b.pdf", "c.docx", "LICENSE"):
+        (folder / name).write_bytes(b"%PDF-1.7")
+    ran = kg("ingest", str(folder), "--ontology", "notes")
+    assert ran.returncode == 3
+    for said in ("left out: .pdf (2)", "left out: .docx (1)", "pdftotext", "pandoc", "named itself"):
+        assert said in ran.stdout
+    assert "nothing was taken in. kg reads" in ran.stderr
+    told = kg("ingest", str(folder), "--ontology", "notes", "--json", "--preview")
+    assert (told.returncode, json.loads(told.stdout)["documents"]) == (3, [])
+
+
+def test_a_preview_that_nobody_can_answer_fails_and_yes_goes_on(kg: Kg, folder: Path) -> None:
+    (folder / "a.md").write_text("# A\n\nOne note.\n")
+    command = ("ingest", str(folder), "--ontology", "previewed", "--preview")
+    stopped = kg(*command)
+    assert stopped.returncode == 3
+    assert "nothing was stored" in stopped.stderr
+    shown = kg(*command, "--json")
+    assert (shown.returncode, json.loads(shown.stdout)["stored"]) == (0, False)
+    assert "Nothing was stored" in shown.stderr
+    assert json.loads(kg("documents", "-o", "previewed", "--json").stdout)["total"] == 0
+    assert kg(*command, "--yes").returncode == 0
+    assert json.loads(kg("documents", "-o", "previewed", "--json").stdout)["total"] == 1
+
+
 def test_two_files_of_one_name_are_a_problem_of_the_second(kg: Kg, folder: Path) -> None:
     for below in ("one", "two"):
         (folder / below).mkdir()

@@ -181,7 +181,7 @@ def test_a_preview_counts_and_neither_stores_nor_asks(world: World, client: KgCl
     (tmp_path / "a.md").write_text(LONG)
     command = ("ingest", str(tmp_path), "--ontology", "dear", "--preview")
     stopped = world.kg(*command)
-    assert stopped.returncode == 0
+    assert stopped.returncode == 3
     assert "nothing is stored yet" in stopped.stdout
     assert json.loads(world.kg(*command, "--json").stdout)["cost"] == told["cost"]
     assert world.ask("GET", "/documents?ontology=dear")["total"] == 0

@@ -36,6 +36,17 @@ def test_a_plural_marks_the_singular_too() -> None:
     assert marked("gas", "gas ga") == ["gas"], "short words are left as they are"
 
 
+def test_a_short_word_marks_itself_only() -> None:
+    assert marked("who is on call", "Only Ada is on call; calls go on, isolated") == [
+        "is",
+        "on",
+        "call",
+        "calls",
+        "on",
+    ]
+    assert marked("東京", "東京都") == ["東京都"], "without blanks between words"
+
+
 @pytest.mark.parametrize("query", ["", " ", "?!", "a", "-"])
 def test_a_query_without_words_marks_nothing(query: str) -> None:
     assert highlighted(query) is None

@@ -1,0 +1,152 @@
+"""Which document, source, concept or job is meant: called by its id, a beginning of that, or a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import LiteralString
+
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.database import Graph, Row
+from kg_api.models.identity import ID_DIGITS, document_id
+from kg_api.nearest import no_ontology, suggestion
+
+MIN_PREFIX_DIGITS = 8
+MAX_NAMES_READ = 5000
+"""Names of documents that are looked through for one that is like a wrong one."""
+MAX_OFFERED = 5
+_PREFIX = re.compile(rf"[0-9a-f]{{{MIN_PREFIX_DIGITS},{ID_DIGITS}}}")
+_ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
+
+
+def is_whole_id(text: str) -> bool:
+    """Whether a text has the form of an id."""
+    return _ID.fullmatch(text) is not None
+
+
+def names_of_ontologies(graph: Graph) -> list[str]:
+    """All of them, in order."""
+    return [row["ontology"] for row in graph.read("ontologies/names")]
+
+
+def unknown_ontology(graph: Graph, ontology: str | Sequence[str]) -> NotFound:
+    """The error that says which ontologies are nearest to one that is not there."""
+    told = no_ontology(ontology, names_of_ontologies(graph))
+    return NotFound(f"{told}; `kg ontologies` lists those there are")
+
+
+def note_on_ontology(graph: Graph, ontology: str | None) -> list[str]:
+    """The note of an empty list: none where the ontology it was filtered by is there."""
+    names = names_of_ontologies(graph) if ontology is not None else []
+    return [] if ontology is None or ontology in names else [no_ontology(ontology, names)]
+
+
+def identify_document(
+    graph: Graph, called: str, ontology: str | None = None, *, sought: str = "document"
+) -> str:
+    """The id of a document that is called by its id, by a beginning of that, or by its name.
+
+    Args:
+        graph: where it is.
+        called: an id, at least eight digits that only one id begins with, `NAME`, or `ONTOLOGY/NAME`.
+        ontology: which it is in; None: any.
+        sought: what the message says there is none of.
+
+    Raises:
+        NotFound: none is called so; the message names the nearest.
+        Conflict: several are.
+    """
+    found = _by_name(graph, called, ontology) or _by_prefix(graph, called, ontology)
+    if found is None:
+        raise _unknown_document(graph, called, ontology, sought)
+    return found["document_id"]
+
+
+def identify_source(graph: Graph, called: str) -> str | None:
+    """The id of the source that alone begins with some digits, eight at least; None where there is none.
+
+    Raises:
+        Conflict: there are several.
+    """
+    return _only(graph, "sources/begin_with", "source_id", called)
+
+
+def first_source(graph: Graph, called: str) -> str:
+    """The id of the source that a document begins with; see `identify_document`.
+
+    Raises:
+        NotFound: there is no such document, or it has no sources.
+        Conflict: several are called so.
+    """
+    identity = identify_document(graph, called, sought="source or document")
+    rows = graph.read("sources/first_of_document", document_id=identity)
+    if not rows:
+        raise NotFound(f"the document {called!r} has no sources")
+    return rows[0]["source_id"]
+
+
+def identify_job(graph: Graph, called: str) -> str:
+    """The id of the job that alone begins with some digits, eight at least; else what is given.
+
+    Raises:
+        Conflict: there are several.
+    """
+    return _only(graph, "jobs/begin_with", "job_id", called) or called
+
+
+def identify_concept(graph: Graph, called: str) -> str | None:
+    """The id of the concept that alone begins with some digits, eight at least; None where there is none.
+
+    Raises:
+        Conflict: there are several.
+    """
+    return _only(graph, "concepts/begin_with", "concept_id", called)
+
+
+def _only(graph: Graph, statement: LiteralString, key: str, called: str) -> str | None:
+    if is_whole_id(called) or not _PREFIX.fullmatch(called):
+        return None
+    rows = graph.read(statement, prefix=called, limit=MAX_OFFERED)
+    if len(rows) > 1:
+        raise Conflict(f"several ids begin with {called!r}: {', '.join(row[key] for row in rows)}")
+    return rows[0][key] if rows else None
+
+
+def _by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
+    """What has the very id, or the very name: in one ontology, or in any."""
+    within = names_of_ontologies(graph) if ontology is None else [ontology]
+    named = [document_id(name, called) for name in within]
+    owner, slash, name = called.partition("/")
+    spelled = [document_id(owner.strip(), each) for each in (name, name.strip())] if slash else []
+    found = graph.read("documents/identify", document_ids=[called, *named, *spelled])
+    fitting = [row for row in found if ontology in {None, row["ontology"]}]
+    for ids in ([called], named, spelled):
+        if rows := [row for row in fitting if row["document_id"] in ids]:
+            return _one(called, rows)
+    return None
+
+
+def _by_prefix(graph: Graph, called: str, ontology: str | None) -> Row | None:
+    if _PREFIX.fullmatch(called) and not is_whole_id(called):
+        given = {"prefix": called, "ontology": ontology, "limit": MAX_OFFERED}
+        if rows := graph.read("documents/begin_with", **given):
+            return _one(called, rows)
+    return None
+
+
+def _one(called: str, rows: Sequence[Row]) -> Row:
+    if len(rows) > 1:
+        offered = ", ".join(f"{row['ontology']}/{row['document']} ({row['document_id']})" for row in rows)
+        raise Conflict(f"several documents are called {called!r}: {offered}; give one's id, or ONTOLOGY/NAME")
+    return rows[0]
+
+
+def _unknown_document(graph: Graph, called: str, ontology: str | None, sought: str) -> NotFound:
+    if note := note_on_ontology(graph, ontology):
+        return NotFound(f"{note[0]}; `kg ontologies` lists those there are")
+    within = "" if ontology is None else f" in {ontology!r}"
+    rows = graph.read("documents/names", ontology=ontology, limit=MAX_NAMES_READ)
+    own = [row["document"] for row in rows]
+    full = [f"{row['ontology']}/{row['document']}" for row in rows]
+    near = "" if is_whole_id(called) else suggestion(called, own) or suggestion(called, full)
+    return NotFound(f"there is no {sought} {called!r}{within}{near}; `kg documents` lists those there are")

@@ -1,0 +1,109 @@
+"""Nothing that a body asks for is ignored: read off the OpenAPI document, of every operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from tests.service.asking import ingest
+
+METHODS = ("get", "put", "post", "delete", "patch")
+
+
+def operations(http: httpx.Client) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in http.get("/openapi.json").json()["paths"].items():
+        for method in METHODS:
+            if method in methods and not {"health"} & set(methods[method].get("tags", ())):
+                yield method, path, methods[method]
+
+
+def test_an_operation_without_a_body_refuses_one(http: httpx.Client) -> None:
+    without = [(method, path) for method, path, about in operations(http) if "requestBody" not in about]
+    assert len(without) > 20
+    for method, path in without:
+        filled = path.replace("{ontology}", "notes").replace("{slug}", "default")
+        filled = filled.replace("{", "").replace("}", "")
+        refused = http.request(method, filled, json={"source_ids": ["x"]})
+        assert refused.status_code == 422, (method, path, refused.text)
+        assert "no body" in refused.text or "query" in refused.text, (method, path)
+
+
+def test_an_operation_with_a_body_refuses_unknown_fields(http: httpx.Client) -> None:
+    with_body = [(method, path) for method, path, about in operations(http) if "requestBody" in about]
+    assert len(with_body) > 15
+    for method, path in with_body:
+        filled = path.replace("{ontology}", "notes").replace("{slug}", "default")
+        filled = filled.replace("{", "").replace("}", "")
+        refused = http.request(method, filled, json={"no_such_field": 1})
+        assert refused.status_code == 422, (method, path, refused.text)
+        fields = [each["field"] for each in refused.json()["errors"]]
+        assert "no_such_field" in fields, (method, path, fields)
+
+
+def test_the_objects_within_every_body_take_known_fields_only(http: httpx.Client) -> None:
+    document = http.get("/openapi.json").json()
+    seen: set[str] = set()
+    loose: set[str] = set()
+
+    def look(schema: Any) -> None:
+        if isinstance(schema, list):
+            for each in schema:
+                look(each)
+        if not isinstance(schema, dict):
+            return
+        name = str(schema.get("$ref", "")).rpartition("/")[2]
+        if name and name not in seen:
+            seen.add(name)
+            found = document["components"]["schemas"][name]
+            if "properties" in found and found.get("additionalProperties") is not False:
+                loose.add(name)
+            look(found)
+        for value in schema.values():
+            look(value)
+
+    for _, _, about in operations(http):
+        for content in about.get("requestBody", {}).get("content", {}).values():
+            look(content["schema"])
+    assert len(seen) > 10
+    assert loose == set()
+
+
+def test_an_empty_object_asks_for_nothing_and_is_taken(http: httpx.Client) -> None:
+    ingest(http, "text")
+    for body in (b"", b"{}"):
+        assert http.post("/ontologies/notes/embeddings", content=body).status_code == 202
+    refused = http.post("/ontologies/notes/embeddings", json={"source_ids": ["x"]})
+    assert refused.status_code == 422
+    assert "takes no body" in refused.json()["detail"]
+
+
+def test_what_a_put_leaves_out_stays_as_it_is(kg: KgClient, http: httpx.Client) -> None:
+    kg.set_embedding_config("new", strategy="hierarchical", chunk_size=300, context="template")
+    path = "/ontologies/new/embedding-config"
+    assert http.put(path, json={"embed_on_ingest": False}).status_code == 200
+    config = kg.embedding_config("new").config
+    assert (config.strategy, config.chunk_size, config.context) == ("hierarchical", 300, "template")
+    assert config.embed_on_ingest is False
+    changed = kg.set_embedding_config("new", strategy="sentence").config
+    assert (changed.strategy, changed.chunk_size, changed.context) == ("sentence", 40, "template")
+    usual = kg.set_embedding_config("new", strategy=None, context=None).config
+    assert (usual.strategy, usual.context, usual.embed_on_ingest) == ("paragraph", "none", False)
+
+
+def test_what_a_put_of_the_extraction_leaves_out_stays_as_it_is(kg: KgClient) -> None:
+    kg.set_extraction_config("new", extractor="keyphrase", per_source=9)
+    assert kg.set_extraction_config("new", budget=2.5).config.per_source == 9
+    assert kg.set_extraction_config("new", per_source=None).config.per_source is None
+
+
+@pytest.mark.parametrize("config", [{}, {"embed_on_ingest": True}])
+def test_a_put_of_what_is_so_already_changes_nothing(
+    kg: KgClient, http: httpx.Client, config: dict[str, bool]
+) -> None:
+    before = kg.set_embedding_config("new", strategy="sentence", chunk_size=20).config
+    http.put("/ontologies/new/embedding-config", json=config)
+    assert kg.embedding_config("new").config == before

@@ -1,0 +1,93 @@
+"""What documents, sources and jobs are called; what is not there names what is nearest."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.database import Graph
+from tests.service.asking import ingest, search
+from tests.support.embedding import run_jobs
+
+NAME = "guide/how to install C#.md"
+
+
+def test_a_document_goes_by_name_ontology_and_name_and_the_digits_of_its_id(kg: KgClient) -> None:
+    made = kg.ingest_text("# Install\n\nDo this.\n", ontology="notes", document=NAME)
+    names = (made.document_id, made.document_id[:8], NAME, f"notes/{NAME}", f"notes / {NAME}")
+    assert {kg.document(each).document_id for each in names} == {made.document_id}
+    assert kg.document(NAME, ontology="notes").document == NAME
+    source = kg.source_context(NAME)
+    assert source.sources[0].document == NAME
+    assert kg.source(source.source_id[:8]).source_id == source.source_id
+    assert kg.source_context(source.source_id[:10]).source_id == source.source_id
+    with pytest.raises(NotFound):
+        kg.document(made.document_id[:7])
+    with pytest.raises(NotFound, match="'other'"):
+        kg.document(NAME, ontology="other")
+
+
+def test_a_name_that_several_have_is_a_conflict_until_the_ontology_is_said(kg: KgClient) -> None:
+    for ontology in ("a", "b"):
+        kg.ingest_text(f"Of {ontology}.", ontology=ontology, document="same.md")
+    with pytest.raises(Conflict, match=r"a/same\.md .*b/same\.md"):
+        kg.delete_document("same.md")
+    assert kg.delete_document("same.md", ontology="a").documents == 1
+    assert kg.document("same.md").ontology == "b"
+
+
+def test_a_wrong_name_is_not_found_and_the_nearest_is_named(kg: KgClient) -> None:
+    made = kg.ingest_text("Text.", ontology="notes", document="guide/install.md")
+    with pytest.raises(NotFound, match=r"nearest: 'guide/install\.md'"):
+        kg.delete_document("instal.md")
+    with pytest.raises(NotFound, match=r"nearest: 'guide/install\.md'"):
+        kg.source_context("guide/instal.md")
+    assert kg.delete_document("guide/install.md").documents == 1
+    repeated = kg.delete_document(made.document_id)
+    assert (repeated.documents, repeated.sources) == (0, 0)
+    assert "nothing was deleted" in repeated.notes[0]
+
+
+@pytest.mark.parametrize("where", ["documents", "jobs"])
+def test_an_empty_list_of_an_unknown_ontology_names_the_nearest(http: httpx.Client, where: str) -> None:
+    ingest(http, "text", ontology="handbook")
+    told = http.get(f"/{where}", params={"ontology": "handbok"}).json()
+    assert told["notes"] == ["there is no ontology 'handbok'; the nearest: 'handbook'"]
+    assert http.get(f"/{where}", params={"ontology": "handbook"}).json()["notes"] == []
+
+
+def test_every_question_to_an_unknown_ontology_names_the_nearest(http: httpx.Client, graph: Graph) -> None:
+    ingest(http, "A worker renews its lease.", ontology="handbook")
+    run_jobs(graph)
+    said = "there is no ontology 'handbok'; the nearest: 'handbook'"
+    source = search(http, "lease")["sources"][0]["source_id"]
+    wrong = {"ontology": "handbok"}
+    asked = [
+        http.post("/queries/sources/search", json={"query_text": "lease", **wrong}),
+        http.post("/queries/hybrid", json={"query_text": "lease", **wrong}),
+        http.post("/queries/augment", json={"text": "lease", **wrong}),
+        http.post("/queries/sources/graph", json=wrong),
+        http.post(f"/queries/sources/{source}/similar", json=wrong),
+        http.post("/queries/documents/a.txt/similar", json=wrong),
+        http.get("/concepts/search", params={"query_text": "lease", **wrong}),
+    ]
+    for answer in asked:
+        assert answer.status_code == 200, answer.text
+        assert any(said in each["effect"] for each in answer.json()["degraded"]), answer.text
+    for path in ("embedding-config", "extraction-config", "embedding-status", "concepts", "refused"):
+        missing = http.get(f"/ontologies/handbok/{path}")
+        assert (missing.status_code, said in missing.json()["detail"]) == (404, True), path
+
+
+def test_a_job_goes_by_the_digits_of_its_id_and_a_wrong_one_names_the_nearest(kg: KgClient) -> None:
+    job = kg.ingest_text("Text.", ontology="notes", document="a").job_id
+    assert job is not None
+    assert kg.job(job[:8]).job_id == job
+    wrong = job[:-1] + ("0" if job[-1] != "0" else "1")
+    with pytest.raises(NotFound, match=f"nearest: '{job}'"):
+        kg.job(wrong)
+    with pytest.raises(NotFound, match=f"nearest: '{job}'"):
+        kg.cancel_job(wrong)
+    assert kg.cancel_job(job[:8]).state == "cancelled"

@@ -1,0 +1,38 @@
+"""What is nearest to a wrong name, and numbers with what they count."""
+
+from __future__ import annotations
+
+import pytest
+
+from kg_api.nearest import nearest, no_ontology, suggestion
+from kg_api.plural import are, counted
+
+NAMES = ["handbook", "notes", "guide/install.md", "Büro 2", "本棚"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("handbok", "handbook"),
+        ("HANDBOOK", "handbook"),
+        ("note", "notes"),
+        ("install.md", "guide/install.md"),
+        ("büro", "Büro 2"),
+        ("本", "本棚"),
+    ],
+)
+def test_a_slip_of_the_finger_finds_the_name(wrong: str, meant: str) -> None:
+    assert nearest(wrong, NAMES)[0] == meant
+
+
+def test_what_is_like_nothing_names_nothing() -> None:
+    assert nearest("zzzz", NAMES) == nearest("?!", NAMES) == nearest("x", []) == []
+    assert suggestion("zzzz", NAMES) == ""
+    assert no_ontology("zzzz", NAMES) == "there is no ontology 'zzzz'"
+    assert no_ontology(["note", "handbok"], NAMES).endswith("; the nearest: 'notes', 'handbook'")
+
+
+def test_one_is_no_plural() -> None:
+    assert [counted(n, "document") for n in (0, 1, 2)] == ["0 documents", "1 document", "2 documents"]
+    assert counted(2, "group of copies", "groups of copies") == "2 groups of copies"
+    assert [are(n) for n in (0, 1, 2)] == ["are", "is", "are"]
