@@ -45,7 +45,9 @@ def _cancel(tx: Transaction, job_id: str) -> None:
 
 
 def retry_job(graph: Graph, job_id: str) -> Job:
-    """Put a job that ended badly into the queue again, or let one that waits for its next try begin now.
+    """Put a job that ended badly into the queue again, or let one that waits begin now.
+
+    One that waits for what is worth more shares turns with that from now on.
 
     Raises:
         NotFound: there is no such job.
@@ -84,9 +86,13 @@ def _requeue(tx: Transaction, job_id: str, job: Row) -> None:
 
 
 def prune(graph: Graph, *, days: int) -> int:
-    """Forget finished jobs older than that, at most 10,000 a call; lost workers and kept answers too."""
+    """Forget finished jobs older than that, at most 10,000 a call; lost workers and kept answers too.
+
+    Jobs that a process of an older version has made meanwhile are given their rank.
+    """
     forget_lost_workers(graph)
     forget_old_answers(graph)
+    graph.write("jobs/rank_unranked")
     kinds = {"periodic": list(PERIODIC_KINDS), "asked_for": [EXTRACTION]}
     return graph.write("jobs/prune", days=days, **kinds)[0]["pruned"]
 

@@ -43,6 +43,18 @@ def expect(graph: Graph, owner: Owner, *, left: int) -> None:
         raise LeaseLost(f"job {owner.job_id} has another owner now, or has ended")
 
 
+def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> Asked | None:
+    """Let what is worth more go first from now on; or give what was asked for meanwhile: that comes first.
+
+    Raises:
+        LeaseLost: another worker has the job, or it has ended.
+    """
+    rows = graph.write("jobs/lower", **owner.parameters(), wanted=wanted, rank=rank)
+    if not rows:
+        raise LeaseLost(f"job {owner.job_id} has another owner now, or has ended")
+    return None if rows[0]["last"] else Asked(rows[0]["wanted"], rows[0]["selection"], rows[0]["forced_at"])
+
+
 def finish(graph: Graph, owner: Owner, *, wanted: int) -> Asked | None:
     """End the job; or give what was asked for meanwhile, and the job goes on.
 
