@@ -8,7 +8,7 @@ from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.idempotency import forget_old_answers
 from kg_api.graph.job_pauses import pause, unpause
-from kg_api.graph.job_records import EXTRACTION, PERIODIC_KINDS
+from kg_api.graph.job_records import EXTRACTION, PERIODIC_KINDS, rank_of
 from kg_api.graph.job_views import find_job
 from kg_api.graph.workers import forget_lost_workers
 from kg_api.models.jobs import FINISHED, Job, JobState
@@ -81,7 +81,7 @@ def _requeue(tx: Transaction, job_id: str, job: Row) -> None:
         raise Conflict(f"job {job_id} is a part of job {job['parent_id']}, which has ended: retry that one")
     for other in tx.run("jobs/holder_of_key", unique_key=job["key"]) if job["key"] else ():
         raise Conflict(f"job {other['job_id']} does the same work already: watch that one")
-    tx.run("jobs/requeue", job_id=job_id, unique_key=job["key"])
+    tx.run("jobs/requeue", job_id=job_id, unique_key=job["key"], rank=rank_of(job["kind"]))
     unpause(tx, job["kind"], job["ontology"])
 
 

@@ -43,8 +43,10 @@ def expect(graph: Graph, owner: Owner, *, left: int) -> None:
         raise LeaseLost(f"job {owner.job_id} has another owner now, or has ended")
 
 
-def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> Asked | None:
-    """Let what is worth more go first from now on; or give what was asked for meanwhile: that comes first.
+def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> int | Asked:
+    """Let what is worth more go first from now on; the rank, or what was asked for meanwhile: do that first.
+
+    What a person has put first keeps its rank.
 
     Raises:
         LeaseLost: another worker has the job, or it has ended.
@@ -52,7 +54,11 @@ def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> Asked | None
     rows = graph.write("jobs/lower", **owner.parameters(), wanted=wanted, rank=rank)
     if not rows:
         raise LeaseLost(f"job {owner.job_id} has another owner now, or has ended")
-    return None if rows[0]["last"] else Asked(rows[0]["wanted"], rows[0]["selection"], rows[0]["forced_at"])
+    return (
+        rows[0]["rank"]
+        if rows[0]["last"]
+        else Asked(rows[0]["wanted"], rows[0]["selection"], rows[0]["forced_at"])
+    )
 
 
 def finish(graph: Graph, owner: Owner, *, wanted: int) -> Asked | None:

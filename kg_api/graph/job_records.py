@@ -15,11 +15,16 @@ CONCEPT_EMBEDDING = "concept_embedding"
 PAUSING_KINDS = ("source_embedding", CONCEPT_EMBEDDING, EXTRACTION)
 """Cancelling one of these pauses such work of its ontology, and asking for one ends the pause."""
 
-FIRST, STALE, EXTRACTING, EMBEDDING_CONCEPTS = RANKS = (0, 1, 2, 3)
+FIRST, STALE = 0, 1
+_RANK_OF_KIND = {"space_cleanup": STALE, EXTRACTION: 2, CONCEPT_EMBEDDING: 3}
+RANKS = (FIRST, STALE, 2, 3)
 """What work is worth: new text first, with the scans that bring it and what a person put first; then what is
 stale and what is to be cleared away; then concepts. Only jobs of one rank share turns (ADR 33)."""
-RANK_OF_KIND = {"space_cleanup": STALE, EXTRACTION: EXTRACTING, CONCEPT_EMBEDDING: EMBEDDING_CONCEPTS}
-"""Of jobs for which nobody asks otherwise; all other kinds are first."""
+
+
+def rank_of(kind: str) -> int:
+    """What a fresh job of a kind is worth."""
+    return _RANK_OF_KIND.get(kind, FIRST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,6 @@ def fresh_job(
     key: str | None = None,
     selection: Selection = "due",
     job_id: str | None = None,
-    rank: int | None = None,
 ) -> dict[str, Any]:
     """The properties of a job that waits, but for those that are times."""
     return {
@@ -82,7 +86,7 @@ def fresh_job(
         "selection": selection,
         "state": JobState.QUEUED.value,
         "cursor": "",
-        "rank": RANK_OF_KIND.get(kind, FIRST) if rank is None else rank,
+        "rank": rank_of(kind),
         **dict.fromkeys(
             ("done", "total", "done_at_claim", "wanted", "attempts", "stumbles", "waits", "fence"), 0
         ),

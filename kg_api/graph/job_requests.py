@@ -19,7 +19,6 @@ def request_job(
     added: int,
     selection: Selection = "due",
     force: bool = False,
-    rank: int | None = None,
 ) -> str:
     """Ask for work on an ontology within the caller's transaction; give the id of the job that will do it.
 
@@ -30,7 +29,6 @@ def request_job(
         added: how many items come to the job's total.
         selection: what it is about; an unfinished job that is about something else is about all then.
         force: whether to make anew what was made before now, though it is right.
-        rank: what it is worth; unset: what its kind is. A job that is joined goes no later than before.
 
     Raises:
         TooBusy: another job would be made, and too many wait; the transaction must not be committed.
@@ -38,7 +36,7 @@ def request_job(
     key = f"{kind}:{ontology}"
     unpause(tx, kind, ontology)
     while True:
-        fresh = fresh_job(kind, ontology, key=key, selection=selection, rank=rank)
+        fresh = fresh_job(kind, ontology, key=key, selection=selection)
         row = tx.run("jobs/request", unique_key=key, fresh=fresh, added=added, force=force)[0]
         if row["open"]:
             _refuse_too_many(tx, created=row["created"])
@@ -53,7 +51,6 @@ def ensure_job(
     total: int,
     selection: Selection = "due",
     force: bool = False,
-    rank: int | None = None,
 ) -> tuple[str, bool]:
     """Make a job for an ontology unless one is unfinished; (its id, whether it is new).
 
@@ -61,7 +58,7 @@ def ensure_job(
         TooBusy: it would be new, and too many wait.
     """
     key = f"{kind}:{ontology}"
-    fresh = fresh_job(kind, ontology, key=key, selection=selection, rank=rank)
+    fresh = fresh_job(kind, ontology, key=key, selection=selection)
 
     def ensure(tx: Transaction) -> tuple[str, bool]:
         row = tx.run("jobs/ensure", unique_key=key, fresh=fresh, total=total, force=force)[0]

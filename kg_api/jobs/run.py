@@ -112,8 +112,11 @@ class JobRun:
             LeaseLost: another worker has the job, or it has ended.
         """
         asked = jobs.lower(self._graph, self._owner, wanted=self.job.wanted, rank=rank)
-        self.job = replace(self.job, rank=rank) if asked is None else _with(self.job, asked)
-        return asked is None
+        if isinstance(asked, jobs.Asked):
+            self.job = _with(self.job, asked)
+            return False
+        self.job = replace(self.job, rank=asked)
+        return True
 
     def begin_anew(self) -> None:
         """Move the cursor back to the beginning.
