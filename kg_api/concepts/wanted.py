@@ -1,4 +1,4 @@
-"""Concepts of a single source are embedded when somebody asks for an ontology's concepts by meaning (ADR 33)."""
+"""Concepts of a single source are embedded when an ontology's concepts are asked for by meaning (ADR 33)."""
 
 from __future__ import annotations
 

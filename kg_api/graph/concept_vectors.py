@@ -127,7 +127,7 @@ def want_concepts(tx: Transaction, ontology: str) -> bool:
 
 
 def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool) -> int:
-    """How many of some concepts have another text than was embedded, in whatever space, and wait for nobody."""
+    """How many of some concepts have another text than was embedded, in whatever space, and are due."""
     ids = sorted(concept_ids)
     rows = [
         row

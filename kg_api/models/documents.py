@@ -197,7 +197,7 @@ class ConceptCounts(Answer):
     refused: int
     """Set aside, for the model does not take them."""
     deferred: int = 0
-    """Carried by a single source, and not embedded before somebody asks for the ontology's concepts by meaning."""
+    """Carried by a single source; embedded when somebody asks for the ontology's concepts by meaning."""
 
 
 class EmbeddingStatus(Answer):

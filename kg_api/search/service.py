@@ -141,7 +141,7 @@ class SearchService:
         )
 
     def start_concepts(self, question: Question) -> list[Degradation]:
-        """Have all concepts embedded where they are asked for by meaning; what is found by words until then."""
+        """Have all concepts embedded where they are asked for by meaning; say what is not embedded yet."""
         names = question.scope.names
         return start_embedding(self._graph, self._plans.known(names), names)
 
