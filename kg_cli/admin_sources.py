@@ -86,7 +86,8 @@ def _of_concepts(counts: ConceptCounts) -> str:
     named = (
         f"{getattr(counts, name)} {name}" for name in ("total", "embedded", "missing", "stale", "refused")
     )
-    return ", ".join(named)
+    later = f", {counts.deferred} of one source each to be embedded when asked for" if counts.deferred else ""
+    return ", ".join(named) + later
 
 
 def config(

@@ -11,7 +11,7 @@ from rich.table import Column
 
 from kg_api.models.jobs import FINISHED, Job
 from kg_cli import console
-from kg_cli.job_words import name_of, speed_of, total_of
+from kg_cli.job_words import name_of, speed_of, total_of, waits_for
 
 WIDEST_NAME = 30
 """Columns."""
@@ -34,6 +34,7 @@ class JobBars:
         )
         self._tasks: dict[str, TaskID] = {}
         self._reasons: dict[str, str | None] = {}
+        self._waits: dict[str, str | None] = {}
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -49,6 +50,7 @@ class JobBars:
         if job.job_id not in self._tasks:
             self._tasks[job.job_id] = self._progress.add_task(escape(name_of(job)), total=None, speed="")
         self._tell_reason(job)
+        self._tell_wait(job)
         self._progress.update(
             self._tasks[job.job_id], completed=job.done, total=total_of(job), speed=speed_of(job)
         )
@@ -57,3 +59,10 @@ class JobBars:
         if job.error and job.error != self._reasons.get(job.job_id) and job.state not in FINISHED:
             console.say(escape(f"{name_of(job)}: {job.error}"))
         self._reasons[job.job_id] = job.error
+
+    def _tell_wait(self, job: Job) -> None:
+        """Say once of each job that it waits for, how far that is; the bar goes on telling it in short."""
+        ahead = job.waits_for
+        if ahead and ahead.job_id != self._waits.get(job.job_id):
+            console.say(escape(f"{name_of(job)} {waits_for(ahead)}"))
+        self._waits[job.job_id] = ahead.job_id if ahead else None

@@ -10,7 +10,7 @@ from kg_api.client import KgClient
 from kg_api.models.jobs import FINISHED, Job, JobState
 from kg_api.models.queue import QueueStatus
 from kg_cli import console
-from kg_cli.job_words import duration, moment, name_of, progress_of, rate, speed_of, state_of
+from kg_cli.job_words import duration, moment, name_of, progress_of, rate, speed_of, state_of, waits_for
 
 MOST_SET_ASIDE = 20
 """Items whose reason is printed."""
@@ -28,7 +28,7 @@ def _row(job: Job) -> tuple[Text, str, str]:
     about = f"{name_of(job)}\n{moment(job.created_at)}"
     error = f"\n{job.error[:LONGEST_ERROR]}" if job.error else ""
     text = Text.assemble(job.job_id, (f"\n{about}", "dim"), (error, "red"), "\n")
-    moving = f"\n{speed_of(job)}" if job.rate or job.set_aside else ""
+    moving = f"\n{speed_of(job)}" if job.rate or job.set_aside or job.waits_for else ""
     return text, "stalled" if job.stalled else job.state.value.replace("_", " "), progress_of(job) + moving
 
 
@@ -115,6 +115,8 @@ def _numbers(status: QueueStatus) -> Iterator[tuple[str, str]]:
     yield "dead within a day", str(status.dead)
     yield "longest wait", duration(status.oldest_waiting_seconds)
     yield "oldest unfinished", duration(status.backlog_age_seconds)
+    for each in status.waits:
+        yield name_of(each), waits_for(each.waits_for)
     if status.paused:
         yield "paused", ", ".join(status.paused)
 

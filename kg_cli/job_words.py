@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 
-from kg_api.models.jobs import FINISHED, Job, JobState
+from kg_api.models.jobs import FINISHED, Job, JobAhead, JobState
+from kg_api.models.queue import JobWaiting
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
-def name_of(job: Job) -> str:
+def name_of(job: Job | JobAhead | JobWaiting) -> str:
     """What it does, and for which ontology."""
     return f"{job.kind.replace('_', ' ')} {job.ontology or ''}".strip()
 
@@ -20,15 +21,17 @@ def state_of(job: Job) -> str:
         return "stalled: its worker gives no sign of life"
     if job.state is JobState.QUEUED and (seconds := _seconds_to(job.run_after)) > 1:
         return f"queued, tried again in {duration(seconds)}"
+    if job.waits_for:
+        return f"queued, {waits_for(job.waits_for)}"
     return job.state.value.replace("_", " ")
 
 
-def progress_of(job: Job) -> str:
+def progress_of(job: Job | JobAhead) -> str:
     """Done and total; done is never above it."""
     return f"{job.done}/{total_of(job)}"
 
 
-def total_of(job: Job) -> int:
+def total_of(job: Job | JobAhead) -> int:
     """At least what is done."""
     return max(job.total, job.done)
 
@@ -41,9 +44,17 @@ def speed_of(job: Job) -> str:
         return "stalled"
     if job.rate:
         return f"{rate(job.rate)}, {duration(job.eta_seconds or 0)} left"
+    if job.waits_for:
+        return f"behind {progress_of(job.waits_for)}" + _left(job.waits_for)
     if job.error and job.state is JobState.QUEUED:
         return "waits to try again"
     return job.state.value
+
+
+def waits_for(ahead: JobAhead) -> str:
+    """What a job waits for, and how long that may take."""
+    speed = f", {rate(ahead.rate)}" if ahead.rate else ""
+    return f"waits for {name_of(ahead)}: {progress_of(ahead)}{speed}{_left(ahead)}"
 
 
 def rate(items_a_second: float) -> str:
@@ -65,6 +76,10 @@ def moment(time: dt.datetime) -> str:
     seconds = -_seconds_to(time)
     away = f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
     return f"{time.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC ({away})"
+
+
+def _left(ahead: JobAhead) -> str:
+    return "" if ahead.eta_seconds is None else f", about {duration(ahead.eta_seconds)}"
 
 
 def _seconds_to(time: dt.datetime) -> float:

@@ -14,6 +14,7 @@ from kg_api.models.queue import QueueStatus
 from kg_cli import console
 from kg_cli.findings import Finding
 from kg_cli.job_report import tell_dead
+from kg_cli.job_words import name_of, waits_for
 from kg_cli.stack_status import StackStatus
 
 COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
@@ -50,6 +51,9 @@ def print_status(status: StackStatus) -> None:
         console.stdout().print(Text(f"  {name:8} {value or '-'}"), soft_wrap=True)
     if status.jobs:
         console.stdout().print(Text(f"  {'jobs':8} {_counted(status.jobs)}"), soft_wrap=True)
+        for each in status.jobs.waits:
+            line = f"  {'':8} {name_of(each)} {waits_for(each.waits_for)}"
+            console.stdout().print(Text(line), soft_wrap=True)
         tell_dead(status.jobs.dead)
     pids = {process.role: str(process.pid) for process in status.processes}
     if pids:

@@ -70,7 +70,7 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
     with JobBars() as bars, _impatience() as taken:
 
         def show(job: Job) -> None:
-            if job.state is not JobState.QUEUED:
+            if job.state is not JobState.QUEUED or (job.waits_for and job.waits_for.rate):
                 taken()
             bars.show(job)
 
@@ -101,7 +101,7 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
         return
     quiet_since = time.monotonic()
     while missing := _missing(client, ontology):
-        if more := unfinished_jobs(client, ontology=ontology):
+        if more := unfinished_jobs(client, kind="source_embedding", ontology=ontology):
             wait_for_jobs(client, more)
             quiet_since = time.monotonic()
         elif time.monotonic() - quiet_since > BACKFILL_SECONDS:

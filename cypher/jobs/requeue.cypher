@@ -3,4 +3,4 @@ MATCH (j:Job {job_id: $job_id})
 WITH j, CASE WHEN j.done > coalesce(j.set_aside, 0) THEN j.done - coalesce(j.set_aside, 0) ELSE 0 END AS done
 SET j.done = done, j.set_aside = 0, j.state = 'queued', j.unique_key = $unique_key, j.stumbles = 0, j.waits = 0,
     j.cursor = '', j.error = null, j.permanent = null, j.worker = null, j.lease_until = null,
-    j.finished_at = null, j.run_after = datetime.realtime(), j.queued_at = datetime.realtime()
+    j.finished_at = null, j.rank = $rank, j.put_first = null, j.run_after = datetime.realtime(), j.queued_at = datetime.realtime()

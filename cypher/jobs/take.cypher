@@ -18,4 +18,5 @@ SET j.stumbles = stumbles, j.error = error, j.attempts = j.attempts + 1, j.fence
 RETURN j.job_id AS job_id, j.kind AS kind, j.state AS state, j.ontology AS ontology, j.fence AS fence,
        j.cursor AS cursor, j.wanted AS wanted, j.stumbles AS stumbles, coalesce(j.waits, 0) AS waits,
        coalesce(j.selection, 'due') AS selection, j.forced_at AS forced_at, coalesce(j.part, '') AS part,
-       j.parent_id AS parent_id, j.done AS done, j.total AS total, j.request_id AS request_id
+       j.parent_id AS parent_id, j.done AS done, j.total AS total, j.request_id AS request_id,
+       coalesce(j.rank, 0) AS rank

@@ -10,6 +10,7 @@ from kg_api.concepts.passages import merged_passages
 from kg_api.concepts.paths import PathFinder
 from kg_api.concepts.search import find_concepts
 from kg_api.concepts.surroundings import neighbourhood, related
+from kg_api.concepts.wanted import start_embedding
 from kg_api.graph.concept_lanes import WORDS_INDEX
 from kg_api.graph.concept_reads import (
     appearances,
@@ -70,11 +71,11 @@ class ConceptService:
             limit,
             populating=self._indexes.populating(WORDS_INDEX, *names),
         )
-        degraded = [*asked.degraded, *found.degraded, *self._under_way(asked.ontologies)]
+        started = start_embedding(self._graph, known, asked.ontologies) if asked.meanings else []
         return ConceptHits(
             query_text=query_text,
             concepts=found.concepts,
-            degraded=degraded,
+            degraded=[*asked.degraded, *found.degraded, *self._under_way(asked.ontologies), *started],
             note=none_fits(query_text, found.concepts),
         )
 

@@ -12,6 +12,7 @@ from kg_api.graph.concept_vectors import (
     count_concepts,
     count_due_concepts,
     retry_refused_concepts,
+    want_concepts,
 )
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.due import count_due, retry_refused
@@ -68,6 +69,8 @@ class EmbeddingRequests:
     def embed(self, ontology: str, key: str | None = None) -> EmbeddingStarted:
         """Have embedded what is missing, stale or was refused; it is told of sources, and concepts go along.
 
+        Those of a single source do not, before somebody wants an ontology's concepts by meaning.
+
         Args:
             ontology: which.
             key: the same answer is given to the same key.
@@ -77,19 +80,25 @@ class EmbeddingRequests:
             TooBusy: too many jobs wait.
         """
         read_standing(self._graph, ontology)
-        done = self.regenerate(Regeneration(ontology=ontology, type="all"), key).ontologies[0]
+        done = self._asked(Regeneration(ontology=ontology, type="all"), key).ontologies[0]
         return EmbeddingStarted(ontology=ontology, due=done.due, job_id=done.job_id)
 
     def regenerate(self, asked: Regeneration, key: str | None = None) -> RegenerationStarted:
-        """Have embeddings made, as `asked`.
+        """Have embeddings made, as `asked`: if of concepts, then of those of a single source, too.
 
         Raises:
             NotFound: there is no such ontology.
             Conflict: the key was used for something else.
             TooBusy: too many jobs wait.
         """
+        return self._asked(asked, key, wants_concepts=asked.type in {"concept", "all"})
+
+    def _asked(
+        self, asked: Regeneration, key: str | None, *, wants_concepts: bool = False
+    ) -> RegenerationStarted:
         name = asked.ontology
         standings = [read_standing(self._graph, name)] if name else [*read_standings(self._graph).values()]
+        standings = [_wanting(each) for each in standings] if wants_concepts else standings
         if asked.type not in {*JOB_KINDS, "all"}:
             notes = [f"this version has no {asked.type} embeddings yet: there is nothing to do"]
             return RegenerationStarted(due=0, ontologies=[], notes=notes)
@@ -134,6 +143,9 @@ class EmbeddingRequests:
     ) -> RegenerationStarted:
         def make() -> dict[str, object]:
             parts = [replace(part, due=part.due + _tried_again(tx, part)) for part in known]
+            for standing in (part.standing for part in parts if part.type == "concept"):
+                if standing.configured.wants_concepts:
+                    want_concepts(tx, standing.ontology)
             started = [
                 _regenerated(part, job_id=self._request(tx, part, asked) if part.due else None)
                 for part in parts
@@ -178,6 +190,11 @@ def _regenerated(part: _Part, *, job_id: str | None = None, cost: Cost | None = 
     return Regenerated(
         ontology=part.standing.ontology, type=part.type, due=part.due, job_id=job_id, cost=cost
     )
+
+
+def _wanting(standing: Standing) -> Standing:
+    """With the concepts of a single source among what is due."""
+    return replace(standing, configured=replace(standing.configured, wants_concepts=True))
 
 
 def _kind_made_by(job_kind: str) -> EmbeddedKind | None:

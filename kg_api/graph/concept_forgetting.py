@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from kg_api.graph.concept_texts import ask_for_embedding, delete_orphans, hold_concepts, portions, retell
@@ -50,7 +50,7 @@ def _forget_and_unmark(tx: Transaction, source_ids: Sequence[str]) -> None:
     tx.run("concepts/unmark_sources", source_ids=source_ids)
 
 
-def _ask(tx: Transaction, ontology: str, changed: int) -> None:
+def _ask(tx: Transaction, ontology: str, changed: Collection[str]) -> None:
     """Nothing is refused to go because too many jobs wait: what is due is found by the backfill, too."""
     waiting = tx.run("jobs/count_queued", limit=tx.most_queued + 1)[0]["queued"] if changed else 0
     if waiting < tx.most_queued or is_asked_for(tx, CONCEPT_EMBEDDING, ontology):

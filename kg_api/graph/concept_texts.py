@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 from kg_api.graph.concept_names import Named, Text
+from kg_api.graph.concept_vectors import count_fresh
 from kg_api.graph.configuration import read_configuration
 from kg_api.graph.database import Row, Transaction
 from kg_api.graph.job_records import CONCEPT_EMBEDDING
@@ -45,7 +46,9 @@ def write_texts(tx: Transaction, ontology: str, texts: Mapping[str, Text]) -> No
         tx.run("concepts/write", rows=part, ontology=ontology)
 
 
-def retell(tx: Transaction, ontology: str, concept_ids: Collection[str], known: Mapping[str, Text]) -> int:
+def retell(
+    tx: Transaction, ontology: str, concept_ids: Collection[str], known: Mapping[str, Text]
+) -> set[str]:
     """Say of some locked concepts only what their sources say now, the surest first.
 
     Call it when a source says no more what it said; adding is cheaper. The label stays.
@@ -57,7 +60,7 @@ def retell(tx: Transaction, ontology: str, concept_ids: Collection[str], known: 
         known: what is stored of them.
 
     Returns:
-        Of how many something else is said now.
+        Ids of those of which something else is said now.
     """
     changed = dict[str, Text]()
     for ids in portions(sorted(concept_ids), RETOLD_A_STATEMENT):
@@ -66,7 +69,7 @@ def retell(tx: Transaction, ontology: str, concept_ids: Collection[str], known: 
             if text != known.get(row["concept_id"]):
                 changed[row["concept_id"]] = text
     write_texts(tx, ontology, changed)
-    return len(changed)
+    return {*changed}
 
 
 def delete_orphans(tx: Transaction, concept_ids: Iterable[str]) -> None:
@@ -75,17 +78,21 @@ def delete_orphans(tx: Transaction, concept_ids: Iterable[str]) -> None:
         tx.run("concepts/delete_orphans", ids=ids)
 
 
-def ask_for_embedding(tx: Transaction, ontology: str, changed: int) -> None:
-    """Of new texts, unless embedding waits until somebody asks for it.
+def ask_for_embedding(tx: Transaction, ontology: str, concept_ids: Collection[str]) -> None:
+    """Of what is new of some concepts, unless embedding waits until somebody asks for it.
+
+    Of a concept of a single source nothing is asked before somebody wants the ontology's concepts by meaning.
 
     Raises:
         TooBusy: the job would be made, and too many wait; the transaction must not be committed.
     """
-    if not changed:
+    if not concept_ids:
         return
     configured = read_configuration(tx, ontology)
-    if configured.embed_on_ingest and not configured.paused:
-        request_job(tx, CONCEPT_EMBEDDING, ontology, added=changed)
+    if not configured.embed_on_ingest or configured.paused:
+        return
+    if fresh := count_fresh(tx, concept_ids, wants_all=configured.wants_concepts):
+        request_job(tx, CONCEPT_EMBEDDING, ontology, added=fresh)
 
 
 def text_of(row: Row) -> Text:

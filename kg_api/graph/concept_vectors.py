@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from kg_api.graph.chunks import check_vector, require_writable
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.spaces import Space
+from kg_api.graph.statements import FIRST_MARK
 from kg_api.models.documents import ConceptCounts
 from kg_api.models.identity import concept_text, digest
 from kg_api.models.jobs import Selection
 
 MARK_DIGITS = 16
+MOST_COUNTED = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +30,21 @@ class ConceptPlan:
     space: Space
     answering: Space
     """What answers searches, which may be another space than is being built."""
+    wants_all: bool = True
+    """Whether those of a single source are embedded too that never were."""
 
     @property
     def mark(self) -> str:
         """What the mark of a concept begins with that is embedded so; the hash of its text is behind it."""
         return digest("concept mark", self.space.fingerprint)[:MARK_DIGITS]
 
-    def parameters(self) -> dict[str, str]:
+    def parameters(self) -> dict[str, Any]:
         """As statements take it."""
         return {
             "ontology": self.ontology,
             **self.mark_parameters(),
             "answering_property": self.answering.at("").mark_property,
+            "wants_all": self.wants_all,
         }
 
     def mark_parameters(self) -> dict[str, str]:
@@ -112,8 +117,26 @@ def concepts_before(graph: Graph, plan: ConceptPlan, last: str, limit: int) -> l
 def count_concepts(graph: Graph, plans: Sequence[ConceptPlan]) -> ConceptCounts:
     """How many concepts of some ontologies have the vector they should have."""
     row = graph.read("concepts/count_embedded", plans=[plan.parameters() for plan in plans])[0]
-    stale = row["total"] - row["embedded"] - row["refused"] - row["missing"]
+    stale = row["total"] - row["embedded"] - row["refused"] - row["missing"] - row["deferred"]
     return ConceptCounts(**row, stale=stale)
+
+
+def want_concepts(tx: Transaction, ontology: str) -> bool:
+    """Have those of a single source embedded too, from now on; whether they were not before."""
+    return bool(tx.run("concepts/want", ontology=ontology))
+
+
+def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool) -> int:
+    """How many of some concepts have another text than was embedded, in whatever space, and are due."""
+    ids = sorted(concept_ids)
+    rows = [
+        row
+        for at in range(0, len(ids), MOST_COUNTED)
+        for row in tx.run(
+            "concepts/count_fresh", ids=ids[at : at + MOST_COUNTED], marks=FIRST_MARK, wants_all=wants_all
+        )
+    ]
+    return sum(row["fresh"] for row in rows)
 
 
 def concepts_behind(tx: Transaction, plan: ConceptPlan) -> int:

@@ -79,7 +79,8 @@ def write_extractions(
     _mark(tx, held, mark, found, imported=imported)
     delete_orphans(tx, {row.concept_id for row in found.gone.appearances})
     retold = retell(tx, ontology, lost, known)
-    ask_for_embedding(tx, ontology, len(changed) + retold)
+    carried = {row.concept_id for row in found.write.appearances}  # a second source makes a concept due
+    ask_for_embedding(tx, ontology, retold.union(changed, carried))
     return len(held)
 
 

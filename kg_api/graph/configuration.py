@@ -58,6 +58,8 @@ class Configured:
     embed_on_ingest: bool = True
     paused: bool = False
     """Its job was cancelled; nothing is embedded until somebody asks for it."""
+    wants_concepts: bool = field(default=False, compare=False)
+    """Somebody has asked for its concepts by meaning, so those of a single source are embedded too."""
     leftovers: tuple[str, ...] = field(default=(), compare=False)
     """Slots whose vectors are being removed."""
 
@@ -144,6 +146,7 @@ def _configured(row: Row) -> Configured:
         activates=row.get("activates") is not False,
         embed_on_ingest=row.get("embed_on_ingest") is not False,
         paused=bool(row.get("paused")),
+        wants_concepts=bool(row.get("wants_concepts")),
         leftovers=tuple(row.get("leftovers") or ()),
     )
 

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from kg_api.errors import LeaseLost
 from kg_api.graph.database import Graph, Row, Transaction
-from kg_api.graph.job_records import ClaimedJob, Owner
+from kg_api.graph.job_records import RANKS, ClaimedJob, Owner
 from kg_api.graph.workers import ALIVE_SECONDS
 
 MOST_CANDIDATES = 10
@@ -19,12 +19,18 @@ def claim(
 ) -> ClaimedJob | None:
     """Take a job, if one can be had. One that stumbled too often comes back in state dead, not to be run.
 
-    Ontologies for which the fewest jobs run come first, then the jobs that are the longest in the queue. Of
+    As long as a job of a smaller rank runs anywhere, none of a greater one is taken. Of those of one rank,
+    ontologies for which the fewest jobs run come first, then the jobs that are the longest in the queue. Of
     equal ones each of several workers tries another first, so that they do not wait for each other's locks.
     """
     while True:
         rows = graph.read(
-            "jobs/next", worker=worker, kinds=kinds, limit=MOST_CANDIDATES, alive_seconds=ALIVE_SECONDS
+            "jobs/next",
+            worker=worker,
+            kinds=kinds,
+            ranks=list(RANKS),
+            limit=MOST_CANDIDATES,
+            alive_seconds=ALIVE_SECONDS,
         )
         if not rows:
             return None
@@ -81,10 +87,18 @@ def heartbeat(graph: Graph, owner: Owner, *, stuck_seconds: float = 86_400.0) ->
     return not rows[0]["stuck"]
 
 
-def others_wait(graph: Graph, job: ClaimedJob, kinds: Sequence[str]) -> bool:
-    """Whether a job of another ontology or kind waits that could be had, or the whole of this part."""
-    about = {"kind": job.kind, "ontology": job.ontology or "", "parent_id": job.parent_id}
-    rows = graph.read("jobs/others_wait", kinds=list(kinds), **about)
+def others_wait(graph: Graph, job: ClaimedJob, kinds: Sequence[str], *, over: bool = True) -> bool:
+    """Whether a job shall let others go first.
+
+    Args:
+        graph: where they are.
+        job: that runs.
+        kinds: what its worker can do.
+        over: whether its turn is over, so that others of its rank go first too: those of another ontology or
+            kind, or the whole of this part. Of a smaller rank all do, at any time.
+    """
+    about = {"kind": job.kind, "ontology": job.ontology or "", "parent_id": job.parent_id, "rank": job.rank}
+    rows = graph.read("jobs/others_wait", kinds=list(kinds), over=over, **about)
     return bool(rows[0]["others"])
 
 

@@ -8,7 +8,7 @@ from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.idempotency import forget_old_answers
 from kg_api.graph.job_pauses import pause, unpause
-from kg_api.graph.job_records import EXTRACTION, PERIODIC_KINDS
+from kg_api.graph.job_records import EXTRACTION, PERIODIC_KINDS, rank_of
 from kg_api.graph.job_views import find_job, unknown_job
 from kg_api.graph.workers import forget_lost_workers
 from kg_api.models.jobs import FINISHED, Job, JobState
@@ -48,7 +48,9 @@ def _cancel(tx: Transaction, job_id: str) -> None:
 
 
 def retry_job(graph: Graph, job_id: str) -> Job:
-    """Put a job that ended badly into the queue again, or let one that waits for its next try begin now.
+    """Put a job that ended badly into the queue again, or let one that waits begin now.
+
+    One that waits for what is worth more shares turns with that from now on.
 
     Raises:
         NotFound: there is no such job.
@@ -84,14 +86,18 @@ def _requeue(tx: Transaction, job_id: str, job: Row) -> None:
         raise Conflict(f"job {job_id} is a part of job {job['parent_id']}, which has ended: retry that one")
     for other in tx.run("jobs/holder_of_key", unique_key=job["key"]) if job["key"] else ():
         raise Conflict(f"job {other['job_id']} does the same work already: watch that one")
-    tx.run("jobs/requeue", job_id=job_id, unique_key=job["key"])
+    tx.run("jobs/requeue", job_id=job_id, unique_key=job["key"], rank=rank_of(job["kind"]))
     unpause(tx, job["kind"], job["ontology"])
 
 
 def prune(graph: Graph, *, days: int) -> int:
-    """Forget finished jobs older than that, at most 10,000 a call; lost workers and kept answers too."""
+    """Forget finished jobs older than that, at most 10,000 a call; lost workers and kept answers too.
+
+    Jobs that a process of an older version has made meanwhile are given their rank.
+    """
     forget_lost_workers(graph)
     forget_old_answers(graph)
+    graph.write("jobs/rank_unranked")
     kinds = {"periodic": list(PERIODIC_KINDS), "asked_for": [EXTRACTION]}
     return graph.write("jobs/prune", days=days, **kinds)[0]["pruned"]
 

@@ -43,6 +43,24 @@ def expect(graph: Graph, owner: Owner, *, left: int) -> None:
         raise LeaseLost(f"job {owner.job_id} has another owner now, or has ended")
 
 
+def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> int | Asked:
+    """Let what is worth more go first from now on; the rank, or what was asked for meanwhile: do that first.
+
+    What a person has put first keeps its rank.
+
+    Raises:
+        LeaseLost: another worker has the job, or it has ended.
+    """
+    rows = graph.write("jobs/lower", **owner.parameters(), wanted=wanted, rank=rank)
+    if not rows:
+        raise LeaseLost(f"job {owner.job_id} has another owner now, or has ended")
+    return (
+        rows[0]["rank"]
+        if rows[0]["last"]
+        else Asked(rows[0]["wanted"], rows[0]["selection"], rows[0]["forced_at"])
+    )
+
+
 def finish(graph: Graph, owner: Owner, *, wanted: int) -> Asked | None:
     """End the job; or give what was asked for meanwhile, and the job goes on.
 

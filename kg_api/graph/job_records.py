@@ -17,6 +17,17 @@ CONCEPT_EMBEDDING = "concept_embedding"
 PAUSING_KINDS = ("source_embedding", CONCEPT_EMBEDDING, EXTRACTION)
 """Cancelling one of these pauses such work of its ontology, and asking for one ends the pause."""
 
+FIRST, STALE = 0, 1
+_RANK_OF_KIND = {"space_cleanup": STALE, EXTRACTION: 2, CONCEPT_EMBEDDING: 3}
+RANKS = (FIRST, STALE, 2, 3)
+"""What work is worth: new text first, with the scans that bring it and what a person put first; then what is
+stale and what is to be cleared away; then concepts. Only jobs of one rank share turns (ADR 33)."""
+
+
+def rank_of(kind: str) -> int:
+    """What a fresh job of a kind is worth."""
+    return _RANK_OF_KIND.get(kind, FIRST)
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimedJob:
@@ -44,6 +55,8 @@ class ClaimedJob:
     """How much was thought to be done when it was claimed."""
     request_id: str | None = None
     """The request that it was first made for, as the service's log names it."""
+    rank: int = FIRST
+    """What it is worth: one of a smaller number goes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,7 @@ def fresh_job(
         "selection": selection,
         "state": JobState.QUEUED.value,
         "cursor": "",
+        "rank": rank_of(kind),
         **dict.fromkeys(
             ("done", "total", "done_at_claim", "wanted", "attempts", "stumbles", "waits", "fence"), 0
         ),

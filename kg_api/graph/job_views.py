@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Row
-from kg_api.graph.job_records import PERIODIC_KINDS
-from kg_api.models.jobs import Job, JobState
+from kg_api.graph.job_records import PERIODIC_KINDS, RANKS
+from kg_api.models.jobs import Job, JobAhead, JobState
 from kg_api.nearest import suggestion
 
 NEWEST = 100
 """Jobs that are looked through for one whose id is like a wrong one."""
 LONGEST_REST = 600
 """Seconds."""
+MOST_IN_LINE = 50
 
 
 def find_job(graph: Graph, job_id: str) -> Job:
@@ -27,7 +29,7 @@ def find_job(graph: Graph, job_id: str) -> Job:
     rows = graph.read("jobs/find", job_id=job_id)
     if not rows:
         raise unknown_job(graph, job_id)
-    return job_of(rows[0]["job"])
+    return waiting_told(graph, [rows[0]["job"]])[0]
 
 
 def unknown_job(graph: Graph, job_id: str) -> NotFound:
@@ -44,12 +46,57 @@ def page_of_jobs(
     hidden = [each for each in PERIODIC_KINDS if each != kind]
     chosen = {"state": state, "kind": kind, "ontology": ontology, "hidden": hidden}
     rows = graph.read("jobs/page", **chosen, offset=offset, limit=limit)
-    return [job_of(row["job"]) for row in rows], graph.read("jobs/count", **chosen)[0]["total"]
+    jobs = waiting_told(graph, [row["job"] for row in rows])
+    return jobs, graph.read("jobs/count", **chosen)[0]["total"]
 
 
 def parts_of(graph: Graph, job_id: str, *, limit: int) -> list[Job]:
     """Parts of a job, those that are still to be done first."""
     return [job_of(row["job"]) for row in graph.read("jobs/parts", job_id=job_id, limit=limit)]
+
+
+def waiting_told(graph: Graph, rows: Sequence[Row]) -> list[Job]:
+    """Jobs from their properties, those that could be taken with what they wait for."""
+    line = jobs_in_line(graph) if any(map(_ready, rows)) else []
+    return [
+        job_of(row).model_copy(update={"waits_for": ahead_of(row["job_id"], row.get("rank") or 0, line)})
+        if _ready(row)
+        else job_of(row)
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class InLine:
+    """A job that is at work or could be, as others see it that wait."""
+
+    ahead: JobAhead
+    rank: int
+    at_work: bool
+
+
+def jobs_in_line(graph: Graph) -> list[InLine]:
+    """What is at work, and what could be taken, each in the order in which it goes."""
+    rows = graph.read("queue/ahead", ranks=list(RANKS), hidden=list(PERIODIC_KINDS), limit=MOST_IN_LINE)
+    return [InLine(_ahead(row["job"]), row["rank"], row["at_work"]) for row in rows]
+
+
+def ahead_of(job_id: str, rank: int, line: Iterable[InLine]) -> JobAhead | None:
+    """What a job of a rank waits for: one at work that is worth no less, else one that goes before it."""
+    for each in line:
+        if each.ahead.job_id != job_id and (each.rank < rank or (each.at_work and each.rank == rank)):
+            return each.ahead
+    return None
+
+
+def _ahead(row: Row) -> JobAhead:
+    names = ("job_id", "kind", "ontology", "done", "total")
+    return JobAhead.model_validate({**{name: row.get(name) for name in names}, **_speed(row)})
+
+
+def _ready(row: Row) -> bool:
+    """Whether it could be taken now; what has parts is not waiting for others."""
+    return row["state"] == JobState.QUEUED and not row.get("parts") and row["run_after"] <= row["now"]
 
 
 @dataclass(frozen=True, slots=True)

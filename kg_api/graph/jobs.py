@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kg_api.graph.job_claims import claim, fail, give_back, heartbeat, others_wait, release, wait
 from kg_api.graph.job_control import cancel_job, prune, retry_job
-from kg_api.graph.job_progress import Asked, advance, expect, finish
+from kg_api.graph.job_progress import Asked, advance, expect, finish, lower
 from kg_api.graph.job_records import PAUSING_KINDS, PERIODIC_KINDS, ClaimedJob, Owner
 from kg_api.graph.job_requests import (
     add_parts,
@@ -42,6 +42,7 @@ __all__ = [
     "give_back",
     "heartbeat",
     "is_asked_for",
+    "lower",
     "others_wait",
     "page_of_jobs",
     "parts_of",

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from kg_api.graph.database import Graph, Row
 from kg_api.graph.job_records import PERIODIC_KINDS
-from kg_api.graph.job_views import job_of
+from kg_api.graph.job_views import ahead_of, jobs_in_line, waiting_told
 from kg_api.graph.workers import ALIVE_SECONDS
 from kg_api.models.jobs import Job
-from kg_api.models.queue import QueueStatus, WorkerInfo
+from kg_api.models.queue import JobWaiting, QueueStatus, WorkerInfo
+
+MOST_WAITS = 10
 
 
 def queue_status(graph: Graph) -> QueueStatus:
     """Count jobs by what they do at this moment, and list the workers."""
     counted = graph.read("queue/status", hidden=list(PERIODIC_KINDS))[0]
     workers = [_worker(row) for row in graph.read("queue/workers")]
-    return QueueStatus.model_validate({**counted, "workers": workers})
+    return QueueStatus.model_validate({**counted, "workers": workers, "waits": _waits(graph)})
 
 
 def is_touched(graph: Graph, *, within_seconds: float) -> bool:
@@ -25,7 +27,17 @@ def is_touched(graph: Graph, *, within_seconds: float) -> bool:
 def lately(graph: Graph, ontology: str | None) -> list[Job]:
     """Unfinished jobs, at most 1,000 of them, and those that have ended within the last half minute."""
     rows = graph.read("queue/lately", ontology=ontology, hidden=list(PERIODIC_KINDS))
-    return [job_of(row["job"]) for row in rows]
+    return waiting_told(graph, [row["job"] for row in rows])
+
+
+def _waits(graph: Graph) -> list[JobWaiting]:
+    line = jobs_in_line(graph)
+    told: list[JobWaiting] = []
+    for each in line:
+        job = each.ahead
+        if not each.at_work and (before := ahead_of(job.job_id, each.rank, line)):
+            told.append(JobWaiting(job_id=job.job_id, kind=job.kind, ontology=job.ontology, waits_for=before))
+    return told[:MOST_WAITS]
 
 
 def _worker(row: Row) -> WorkerInfo:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kg_api.graph.concept_import import Known, documents_called, sources_to_carry
+from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.database import Graph
 from kg_api.graph.extraction_config import read_extraction
@@ -58,7 +59,8 @@ def import_concepts(graph: Graph, ontology: str, rows: Sequence[ConceptRow]) -> 
     for at, (row, document) in enumerate(zip(rows, documents, strict=True)):
         _take(found, at, row, _sources(found, row, document), known)
     extractions = found.extractions()
-    if extractions:
+    if extractions:  # who brings concepts wants them by meaning: those of a single source, too
+        graph.transaction(lambda tx: want_concepts(tx, ontology))
         graph.transaction(lambda tx: write_extractions(tx, ontology, extractions, MARK, imported=True))
     return _told(ontology, found, extractions)
 

@@ -10,6 +10,7 @@ import structlog
 from kg_api.graph.chunks import set_aside, write_batch
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.due import SourceText, due_sources
+from kg_api.graph.job_records import FIRST
 from kg_api.jobs.embedding_work import Refused, Work
 from kg_api.jobs.run import JobRun
 from kg_api.spaces.plans import Plan, Standing, read_standings
@@ -33,6 +34,8 @@ class Walk:
         """Sources that were done or set aside in this round."""
         self.passed_over = 0
         """Sources that changed while they were embedded."""
+        self.new_only = run.job.rank == FIRST and run.job.selection == "due"
+        """Whether only what has no vector at all is walked over: that goes first, and is worth more."""
         self._graph = graph
         self._batch_size = batch_size
         self._run = run
@@ -55,7 +58,10 @@ class Walk:
         """The next sources that are due by a plan."""
         job = self._run.job
         wanted = self._standing.wanted(
-            plan, selection=job.selection, forced_at=job.forced_at, within=_range(job.part)
+            plan,
+            selection="missing" if self.new_only else job.selection,
+            forced_at=job.forced_at,
+            within=_range(job.part),
         )
         return due_sources(self._graph, wanted, after=after, limit=limit)
 
@@ -69,7 +75,7 @@ class Walk:
         Raises:
             Refused: every text was.
         """
-        place, work, size = _place(self._run.cursor, plan), None, self._batch_size
+        place, work, size = _place(self._run.cursor, self._pass(plan)), None, self._batch_size
         while self.is_current() and (due := self.due(plan, place, size)):
             self._run.checkpoint()
             work = work or open_work()
@@ -98,7 +104,7 @@ class Walk:
         def write(tx: Transaction) -> None:
             done[:] = [write_batch(tx, batch, work.plan.space, work.plan.mark)]
 
-        self._run.commit(write, after=_cursor(work.plan, due[-1]), done=len(due))
+        self._run.commit(write, after=_cursor(self._pass(work.plan), due[-1]), done=len(due))
         self._taken = True
         self.written += sum(done)
         self.passed_over += len(due) - sum(done)
@@ -108,6 +114,10 @@ class Walk:
         self._refused.append((source, error))
         if not self._taken and len(self._refused) >= MOST_REFUSED:
             raise error
+
+    def _pass(self, plan: Plan) -> str:
+        """Names what is walked over, in a cursor."""
+        return f"{'new ' if self.new_only else ''}{plan.mark.key}={plan.mark.value}"
 
     def _set_aside(self, plan: Plan) -> None:
         """Mark what was refused, now that it is clear that others are taken, or that there were few."""
@@ -119,7 +129,7 @@ class Walk:
         def write(tx: Transaction) -> None:
             set_aside(tx, source, plan.space, plan.mark, reason)
 
-        self._run.commit(write, after=_cursor(plan, source), done=1, set_aside=1)
+        self._run.commit(write, after=_cursor(self._pass(plan), source), done=1, set_aside=1)
         self.written += 1
         log.warning(
             "source set aside", source_id=source.source_id, document_id=source.document_id, reason=reason
@@ -131,14 +141,12 @@ def _range(part: str) -> tuple[str, str]:
     return first, end
 
 
-def _cursor(plan: Plan, source: SourceText) -> str:
-    return f"{plan.mark.key}={plan.mark.value}:{source.document_id}:{source.paragraph}"
+def _cursor(walked: str, source: SourceText) -> str:
+    return f"{walked}:{source.document_id}:{source.paragraph}"
 
 
-def _place(cursor: str, plan: Plan) -> tuple[str, int]:
-    """Where a resumed job goes on; from the beginning by a plan that it was not at."""
-    mark, _, place = cursor.partition(":")
+def _place(cursor: str, walked: str) -> tuple[str, int]:
+    """Where a resumed job goes on; from the beginning of what it was not at."""
+    before, _, place = cursor.partition(":")
     document, _, paragraph = place.partition(":")
-    if mark != f"{plan.mark.key}={plan.mark.value}" or not document:
-        return BEGINNING
-    return document, int(paragraph)
+    return (document, int(paragraph)) if before == walked and document else BEGINNING

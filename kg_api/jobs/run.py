@@ -64,7 +64,7 @@ class JobRun:
             raise LeaseLost(f"job {self.job.job_id} has another owner now, or has ended")
         if self._stopping.is_set():
             raise Stopped
-        if self._turn is not None and self._turn.is_over():
+        if self._turn is not None and self._turn.is_over(self.job):
             raise Yielded
 
     def pause(self, seconds: float) -> None:
@@ -105,6 +105,19 @@ class JobRun:
         """
         jobs.expect(self._graph, self._owner, left=left)
 
+    def lower(self, rank: int) -> bool:
+        """Let what is worth more go first from now on; False when more was asked for meanwhile: do it first.
+
+        Raises:
+            LeaseLost: another worker has the job, or it has ended.
+        """
+        asked = jobs.lower(self._graph, self._owner, wanted=self.job.wanted, rank=rank)
+        if isinstance(asked, jobs.Asked):
+            self.job = _with(self.job, asked)
+            return False
+        self.job = replace(self.job, rank=asked)
+        return True
+
     def begin_anew(self) -> None:
         """Move the cursor back to the beginning.
 
@@ -137,11 +150,13 @@ class JobRun:
         asked = jobs.finish(self._graph, self._owner, wanted=self.job.wanted)
         if asked is None:
             return True
-        self.job = replace(
-            self.job, wanted=asked.wanted, selection=asked.selection, forced_at=asked.forced_at
-        )
+        self.job = _with(self.job, asked)
         self.cursor = ""
         return False
+
+
+def _with(job: jobs.ClaimedJob, asked: jobs.Asked) -> jobs.ClaimedJob:
+    return replace(job, wanted=asked.wanted, selection=asked.selection, forced_at=asked.forced_at)
 
 
 class Handler(Protocol):

@@ -126,7 +126,7 @@ class Runner:
 
     def _handle(self, job: jobs.ClaimedJob, owner: jobs.Owner) -> None:
         every, stuck = self._settings.heartbeat_seconds, self._settings.stuck_seconds
-        turn = Turn(self._graph, job, list(self._handlers), self._settings.turn_seconds)
+        turn = Turn(self._graph, list(self._handlers), self._settings.turn_seconds)
         with Heartbeat(self._graph, owner, every, stuck_seconds=stuck) as beat:
             run = JobRun(self._graph, job, owner, stopping=self._stopping, lost=beat.lost, turn=turn)
             self._handlers[job.kind].run(run)

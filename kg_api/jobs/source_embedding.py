@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, TypedDict
 
 from kg_api.graph.database import Graph
 from kg_api.graph.due import count_due
+from kg_api.graph.job_records import STALE
 from kg_api.jobs.embedding_walk import Walk
 from kg_api.jobs.embedding_work import Work
 from kg_api.jobs.run import JobRun
@@ -38,7 +40,8 @@ class SourceEmbedding:
     """Handles jobs of kind `source_embedding`.
 
     Memory is bounded by one batch of sources, or by one document where chunks cover several sources. A job
-    of many sources is divided by document into parts, which several workers take.
+    of many sources is divided by document into parts, which several workers take. Texts without a vector go
+    first; what is only stale is worth less, so new text of other ontologies goes before it.
     """
 
     kind = KIND
@@ -75,8 +78,8 @@ class SourceEmbedding:
         resumed = run.cursor not in {"", DIVIDED}
         divided = self._divided(run, standing)
         walk = Walk(self._graph, self._batch_size, run, standing)
-        for plan in _plans(standing, run, divided=divided):
-            walk.through(plan, lambda plan=plan: self._work(plan, run))
+        if not self._walked(walk, run, _plans(standing, run, divided=divided)):
+            return True
         if divided:
             run.pause(PARTS_SECONDS)
         if not walk.is_current():
@@ -87,6 +90,23 @@ class SourceEmbedding:
         if not run.job.part:
             activate_complete(self._graph, standing)
         return False
+
+    def _walked(self, walk: Walk, run: JobRun, plans: Sequence[Plan]) -> bool:
+        """Walk over what is new, then over the rest; False when more came in between, which goes first."""
+
+        def through() -> None:
+            for plan in plans:
+                walk.through(plan, lambda plan=plan: self._work(plan, run))
+
+        through()
+        if not walk.new_only:
+            return True
+        walk.new_only = False
+        if walk.is_current() and walk.left(plans):
+            if not run.lower(STALE):
+                return False
+            through()
+        return True
 
     def _divided(self, run: JobRun, standing: Standing) -> bool:
         """Whether others are to do parts of it; made once a round, when there is enough to share."""

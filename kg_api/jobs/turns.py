@@ -7,24 +7,30 @@ from collections.abc import Sequence
 
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph
+from kg_api.graph.job_records import FIRST
 
 ASK_SECONDS = 2.0
-"""The database is asked at most this often whether others wait."""
+"""The database is asked at most this often whether others of the job's rank wait."""
 
 
 class Turn:
-    """One turn of a job: it is over when its time is and another job waits for a worker."""
+    """One turn of a job.
 
-    def __init__(self, graph: Graph, job: jobs.ClaimedJob, kinds: Sequence[str], seconds: float) -> None:
+    Over when its time is and another job of its rank waits for a worker, or as soon as there is work of a
+    smaller rank: that is asked at every batch.
+    """
+
+    def __init__(self, graph: Graph, kinds: Sequence[str], seconds: float) -> None:
         self._graph = graph
-        self._job = job
         self._kinds = kinds
         self._next_look = time.monotonic() + seconds
 
-    def is_over(self) -> bool:
+    def is_over(self, job: jobs.ClaimedJob) -> bool:
         """Whether the job shall let others go first."""
         now = time.monotonic()
-        if now < self._next_look:
+        over = now >= self._next_look
+        if over:
+            self._next_look = now + ASK_SECONDS
+        elif job.rank == FIRST:
             return False
-        self._next_look = now + ASK_SECONDS
-        return jobs.others_wait(self._graph, self._job, self._kinds)
+        return jobs.others_wait(self._graph, job, self._kinds, over=over)

@@ -198,6 +198,8 @@ class ConceptCounts(Answer):
     """Their text, or the model, was another when they were embedded."""
     refused: int
     """Set aside, for the model does not take them."""
+    deferred: int = 0
+    """Carried by a single source; embedded when somebody asks for the ontology's concepts by meaning."""
 
 
 class EmbeddingStatus(Answer):

@@ -27,6 +27,19 @@ Selection = Literal["due", "missing", "stale"]
 """What an embedding job is about: all that is missing or stale, or one of both."""
 
 
+class JobAhead(Answer):
+    """A job that another one waits for."""
+
+    job_id: str
+    kind: str
+    ontology: str | None
+    done: int
+    total: int
+    rate: float | None
+    """Items a second since a worker last took it."""
+    eta_seconds: float | None
+
+
 class Job(Answer):
     """A job and its progress."""
 
@@ -59,6 +72,8 @@ class Job(Answer):
     """Unfinished parts of it that other workers may take."""
     stalled: bool = False
     """Running, but its worker has given no sign of life for longer than the lease."""
+    waits_for: JobAhead | None = None
+    """Of a queued job that could be taken: the one that goes before it, or that keeps the workers busy."""
 
 
 class JobPage(Page):

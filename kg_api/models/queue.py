@@ -7,6 +7,7 @@ from datetime import datetime
 from pydantic import Field
 
 from kg_api.models.base import Answer
+from kg_api.models.jobs import JobAhead
 
 
 class WorkerInfo(Answer):
@@ -21,6 +22,15 @@ class WorkerInfo(Answer):
     """Whether its last sign of life is recent: one comes every few seconds."""
     job: str | None
     """Id of the job it has."""
+
+
+class JobWaiting(Answer):
+    """A job that could be taken, and the one that goes before it."""
+
+    job_id: str
+    kind: str
+    ontology: str | None
+    waits_for: JobAhead
 
 
 class QueueStatus(Answer):
@@ -43,6 +53,9 @@ class QueueStatus(Answer):
     paused: list[str] = Field(default_factory=list[str])
     """Ontologies whose job was cancelled; nothing is embedded in them until somebody asks for it."""
     workers: list[WorkerInfo] = Field(default_factory=list[WorkerInfo])
+
+    waits: list[JobWaiting] = Field(default_factory=list[JobWaiting])
+    """Which jobs wait for which, in the order in which they go; at most ten."""
 
     @property
     def alive(self) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kg_api.concepts.asking import EMBEDDING, EXTRACTION, none_yet, under_way
+from kg_api.concepts.wanted import start_embedding
 from kg_api.graph.carried import Seed, SeedPassage, Seeds, by_concepts
 from kg_api.graph.concept_lanes import (
     FoundConcept,
@@ -27,6 +28,7 @@ from kg_api.models.identity import concept_name, name_id
 from kg_api.models.search import Degradation
 from kg_api.models.spaces import USUAL, Contrast
 from kg_api.search.asking import Question
+from kg_api.spaces.plans import PlanWatch
 
 NAMED = 1.0
 """Weight of a concept that the question names."""
@@ -66,8 +68,9 @@ class OwnConcepts:
 class ConceptLane:
     """Finds sources through concepts."""
 
-    def __init__(self, graph: Graph, indexes: IndexWatch) -> None:
+    def __init__(self, graph: Graph, indexes: IndexWatch, plans: PlanWatch) -> None:
         self._graph = graph
+        self._plans = plans
         self._indexes = indexes
         self._extraction = EmbeddingWatch(graph, "concept_extraction")
         self._embedding = EmbeddingWatch(graph, "concept_embedding")
@@ -97,6 +100,9 @@ class ConceptLane:
             *under_way(self._extraction.read(), question.scope.names, EXTRACTION),
             *under_way(self._embedding.read(), question.scope.names, EMBEDDING),
         ]
+        if meanings:
+            names = question.scope.names
+            told += start_embedding(self._graph, self._plans.known(names), names)
         waiting = self._indexes.populating(*(each.space.concept_index_name for each in meanings))
         weights: dict[str, float] = {}
         for each in meanings:

@@ -56,7 +56,9 @@ class HybridService:
             found = find_concepts(
                 self._graph, question.query.text, meanings, names, limit, populating=waiting
             )
-        return found.concepts, found.degraded
+        lane = question.query.request.concepts  # it has started them
+        started = self._search.start_concepts(question) if meanings and not lane else []
+        return found.concepts, [*found.degraded, *started]
 
 
 def _of_sources(request: HybridSearch) -> SourceSearch:

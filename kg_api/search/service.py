@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
+from kg_api.concepts.wanted import start_embedding
 from kg_api.errors import InvalidInput
 from kg_api.graph.carried import concepts_of
 from kg_api.graph.database import Graph
@@ -83,7 +84,7 @@ class SearchService:
         self._progress = EmbeddingWatch(graph)
         self._lanes = LaneRunner(graph)
         self._stages = Stages(graph, rereading)
-        self._concepts = ConceptLane(graph, self._indexes)
+        self._concepts = ConceptLane(graph, self._indexes, self._plans)
         self._asking = ThreadPoolExecutor(LANE_THREADS, thread_name_prefix="question")
         """Apart from the lanes: a provider that is slow holds up nobody else."""
 
@@ -151,6 +152,11 @@ class SearchService:
             degraded=[*told, *refined.degraded, *unread],
             timings_ms=watch.milliseconds(),
         )
+
+    def start_concepts(self, question: Question) -> list[Degradation]:
+        """Have all concepts embedded where they are asked for by meaning; say what is not embedded yet."""
+        names = question.scope.names
+        return start_embedding(self._graph, self._plans.known(names), names)
 
     def context(self, source_id: str, window: int, token_budget: int | None = None) -> SourceWindow:
         """A source among its neighbours of the same document, as many as a budget of tokens allows.

@@ -72,7 +72,8 @@ class Standing:
         """How its concepts are kept up, the space that answers first; chunking does not concern them."""
         answering = self.answering.space.at("")
         spaces = {plan.space.slug: plan.space.at("") for plan in self.plans}
-        return [ConceptPlan(self.ontology, space, answering) for space in spaces.values()]
+        all_of_them = self.configured.wants_concepts
+        return [ConceptPlan(self.ontology, space, answering, all_of_them) for space in spaces.values()]
 
     @property
     def counted(self) -> Counted:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 import anyio
 import structlog
 from anyio.to_thread import run_sync
+from pydantic.main import IncEx
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.types import Receive, Scope, Send
 
@@ -29,6 +31,10 @@ CLOSING_SECONDS = 2
 """When the service ends, a stream has so long to end well."""
 READING_THREADS = 4
 """For all streams together, so that they never stand in the way of other requests."""
+RATE: Final[IncEx] = {"rate", "eta_seconds"}
+"""Of a job, that changes with time alone."""
+NO_NEWS: Final[IncEx] = {"rate": True, "eta_seconds": True, "waits_for": {"done", "total", *RATE}}
+"""How far the job is that others wait for, either, where many are followed."""
 
 
 class Streams:
@@ -77,7 +83,7 @@ class Streams:
                 log.info("a stream of events ends", reason=str(error))
                 return
             for job in jobs:
-                if _is_news(job, told.get(job.job_id)):
+                if _is_news(job, told.get(job.job_id), RATE if until_ended else NO_NEWS):
                     yield _event(job)
             if until_ended and all(job.state in FINISHED for job in jobs):
                 return
@@ -110,7 +116,6 @@ def _event(job: Job) -> ServerSentEvent:
     return ServerSentEvent(job.model_dump_json(), event="end" if job.state in FINISHED else "progress")
 
 
-def _is_news(job: Job, told: Job | None) -> bool:
-    """Whether anything has changed but the rate, which changes with time alone."""
-    moving = {"rate", "eta_seconds"}
-    return told is None or job.model_dump(exclude=moving) != told.model_dump(exclude=moving)
+def _is_news(job: Job, told: Job | None, but: IncEx) -> bool:
+    """Whether anything has changed but what is left out."""
+    return told is None or job.model_dump(exclude=but) != told.model_dump(exclude=but)

@@ -121,6 +121,8 @@ def cancel(job_id: JobId, *, as_json: AsJson = False) -> None:
 def retry(job_id: JobId, *, as_json: AsJson = False) -> None:
     """Try a job again that is dead, cancelled or completed with errors; one that waits begins now.
 
+    One that waits for work that goes before it shares turns with that from now on.
+
     Example: kg jobs retry 3f2a9c... && kg jobs watch 3f2a9c...
     """
     from rich.markup import escape

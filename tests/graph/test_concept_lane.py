@@ -9,6 +9,7 @@ import pytest
 
 from kg_api.graph import carried as carried_module
 from kg_api.graph.carried import MOST_SOURCES
+from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.concept_writes import write_extractions
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import store_document
@@ -61,6 +62,7 @@ def kg(graph: Graph) -> Iterator[Kg]:
         ),
         carried(documents[2], 0, "Holmstad", "Maren Holt"),
     ]
+    graph.transaction(lambda tx: want_concepts(tx, "notes"))
     graph.transaction(lambda tx: write_extractions(tx, "notes", found, "m"))
     made.work()
     yield made

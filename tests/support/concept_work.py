@@ -10,6 +10,7 @@ import neo4j
 import numpy as np
 from numpy.typing import NDArray
 
+from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import page_of_jobs
@@ -27,7 +28,10 @@ DOCUMENT = record("a.md", TEXTS)
 LABELS = ["waggle dance", "paper nest", "open source", "vector index", "river delta"]
 
 
-def learn(graph: Graph, *labels: str, paragraph: int = 0, **more: Any) -> None:
+def learn(graph: Graph, *labels: str, paragraph: int = 0, wanted: bool = True, **more: Any) -> None:
+    """Have a paragraph say some concepts; `wanted` by meaning: those of one source are embedded, too."""
+    if wanted:
+        graph.transaction(lambda tx: want_concepts(tx, "notes"))
     write(graph, extraction(DOCUMENT, paragraph, *(found(each, **more) for each in labels or LABELS)))
 
 

@@ -89,7 +89,8 @@ def cancel(container: Open, job_id: JobId) -> Job:
 def retry(container: Open, job_id: JobId) -> Job:
     """Put a job that is dead, cancelled or completed with errors into the queue again, under the same id.
 
-    One that waits for its next try is tried now. 409: it runs, is completed, or another job does the same.
+    One that waits for its next try is tried now; one that waits for other work shares turns with it.
+    409: it runs, is completed, or another job does the same.
     """
     return container.embeddings.retry(identify_job(container.graph, job_id))
 

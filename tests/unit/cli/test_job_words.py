@@ -27,6 +27,17 @@ USUAL: dict[str, Any] = {
 }
 
 
+AHEAD = {
+    "job_id": "j0",
+    "kind": "source_embedding",
+    "ontology": "X",
+    "done": 120,
+    "total": 340,
+    "rate": 38.2,
+    "eta_seconds": 5.8,
+}
+
+
 def job(**fields: Any) -> Job:
     return Job.model_validate({**USUAL, **fields})
 
@@ -39,6 +50,8 @@ def job(**fields: Any) -> Job:
         ({}, "running"),
         ({"stalled": True, "rate": 4}, "stalled"),
         ({"state": "queued"}, "queued"),
+        ({"state": "queued", "waits_for": AHEAD}, "behind 120/340, about 6 s"),
+        ({"state": "queued", "waits_for": {**AHEAD, "eta_seconds": None}}, "behind 120/340"),
         ({"state": "queued", "error": "waiting: " + "word " * 100}, "waits to try again"),
         ({"state": "completed_with_errors", "set_aside": 3}, "3 set aside"),
         ({"state": "dead", "error": "NaN"}, "dead"),
@@ -77,3 +90,11 @@ def test_a_job_that_waits_says_until_when() -> None:
     assert job_words.state_of(job(state="queued")) == "queued"
     assert job_words.state_of(job(stalled=True)).startswith("stalled")
     assert job_words.state_of(job(state="completed_with_errors")) == "completed with errors"
+
+
+def test_a_wait_says_for_what_how_fast_that_is_and_how_long_it_takes() -> None:
+    waiting = job(state="queued", waits_for=AHEAD)
+    told = "waits for source embedding X: 120/340, 38/s, about 6 s"
+    assert waiting.waits_for is not None
+    assert job_words.waits_for(waiting.waits_for) == told
+    assert job_words.state_of(waiting) == f"queued, {told}"

@@ -121,7 +121,7 @@ def job_run(
         gone.set()
     job = ClaimedJob("job-1", "test", "running", "notes", 7, "cursor", 1, 0, 0)
     graph = FakeGraph(lambda _, __: [{"others": others}]).graph
-    turn = Turn(graph, job, ["test"], seconds)
+    turn = Turn(graph, ["test"], seconds)
     return JobRun(graph, job, OWNER, stopping=stop, lost=gone, turn=turn)
 
 
@@ -157,9 +157,9 @@ def test_a_turn_has_its_time_though_others_wait() -> None:
 def test_the_database_is_not_asked_at_every_checkpoint() -> None:
     graph = FakeGraph(lambda _, __: [{"others": False}])
     job = ClaimedJob("job-1", "test", "running", None, 7, "cursor", 1, 0, 0)
-    turn = Turn(graph.graph, job, ["test"], 0)
-    assert not any(turn.is_over() for _ in range(1000))
-    about = {"kinds": ["test"], "kind": "test", "ontology": "", "parent_id": None}
+    turn = Turn(graph.graph, ["test"], 0)
+    assert not any(turn.is_over(job) for _ in range(1000))
+    about = {"kinds": ["test"], "kind": "test", "ontology": "", "parent_id": None, "rank": 0, "over": True}
     assert graph.ran == [("jobs/others_wait", about)]
 
 

@@ -1,0 +1,67 @@
+"""Concepts of a single source are embedded when an ontology's concepts are asked for by meaning (ADR 33)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import structlog
+
+from kg_api.errors import TooBusy
+from kg_api.graph.concept_vectors import count_concepts, want_concepts
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.job_records import CONCEPT_EMBEDDING
+from kg_api.graph.jobs import request_job
+from kg_api.models.search import Degradation
+from kg_api.spaces.plans import Known, Standing
+
+log = structlog.get_logger()
+
+MOST_STARTED = 50
+"""Ontologies that one search starts."""
+FOUND_BY_WORDS = "concepts that one source carries are found by their words until they are embedded"
+
+
+def start_embedding(graph: Graph, known: Known, ontologies: Collection[str]) -> list[Degradation]:
+    """Have all concepts embedded of ontologies whose concepts are asked for by meaning for the first time.
+
+    Args:
+        graph: where they are.
+        known: all ontologies.
+        ontologies: those that are searched.
+
+    Returns:
+        What is found by its words only until that is done.
+
+    Raises:
+        DatabaseUnavailable: Neo4j does not answer.
+    """
+    asked = [known.standings[name] for name in ontologies if name in known.standings]
+    new = [each for each in asked if not each.configured.wants_concepts]
+    told = [effect for each in new[:MOST_STARTED] if (effect := _started(graph, each))]
+    if (more := len(new) - MOST_STARTED) > 0:
+        told.append(f"{FOUND_BY_WORDS}: the next search starts that in {more} ontologies more")
+    return [Degradation(part="concepts", effect=effect) for effect in told]
+
+
+def _started(graph: Graph, standing: Standing) -> str | None:
+    name = standing.ontology
+    deferred = count_concepts(graph, standing.concept_plans[:1]).deferred
+    waits = standing.configured.paused or not standing.configured.embed_on_ingest
+
+    def start(tx: Transaction) -> None:
+        if want_concepts(tx, name) and deferred and not waits:
+            request_job(tx, CONCEPT_EMBEDDING, name, added=deferred)
+
+    try:
+        graph.transaction(start)
+    except TooBusy as error:
+        log.info("concepts are embedded later", ontology=name, reason=str(error))
+        return f"{name}: {deferred} {FOUND_BY_WORDS}: {error}" if deferred else None
+    if not deferred:
+        return None
+    how = f"start that by: {_command(name)}" if waits else "that was started now"
+    return f"{name}: {deferred} {FOUND_BY_WORDS}; {how}"
+
+
+def _command(ontology: str) -> str:
+    return f"kg admin regenerate-embeddings --type concept --ontology {ontology!r}"

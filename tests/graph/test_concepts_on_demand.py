@@ -1,0 +1,120 @@
+"""Concepts that one source carries are embedded when concepts are asked for by meaning, and not before."""
+
+from __future__ import annotations
+
+import neo4j
+import pytest
+
+from kg_api.concepts.service import ConceptService
+from kg_api.graph.database import Graph
+from kg_api.graph.jobs import enqueue_slot, page_of_jobs
+from kg_api.ingest.concept_import import import_concepts
+from kg_api.models.concept_import import ConceptRow
+from kg_api.models.hybrid import HybridSearch
+from kg_api.models.regeneration import Regeneration
+from kg_api.search.hybrid import HybridService
+from kg_api.search.service import SearchService
+from tests.support.concept_work import kinds, learn, vectors
+from tests.support.kg import Kg
+
+SHARED = "paper nest"
+
+
+@pytest.fixture
+def learned(kg: Kg) -> Kg:
+    """Five concepts, of which two sources carry one."""
+    learn(kg.graph, wanted=False)
+    learn(kg.graph, SHARED, paragraph=1, wanted=False)
+    kg.work()
+    return kg
+
+
+def counted(kg: Kg) -> tuple[int, int, int]:
+    told = kg.configure.status("notes").concepts
+    assert told is not None
+    assert told.stale == told.refused == 0
+    return told.embedded, told.missing, told.deferred
+
+
+def test_one_source_is_not_enough_and_a_second_one_is(kg: Kg, driver: neo4j.Driver) -> None:
+    learn(kg.graph, wanted=False)
+    assert kinds(kg.graph) == [], "nothing is asked for that is not due"
+    enqueue_slot(kg.graph, "backfill")
+    kg.work()
+    assert counted(kg) == (0, 0, 5), "what is put off is not missing"
+    assert kinds(kg.graph) == []
+    learn(kg.graph, SHARED, paragraph=1, wanted=False)
+    assert counted(kg) == (0, 1, 4)
+    kg.work()
+    assert counted(kg) == (1, 0, 4)
+    assert vectors(driver).keys() == {SHARED}
+
+
+def test_what_is_embedded_is_kept_up(learned: Kg) -> None:
+    learn(learned.graph, SHARED, description="Of wasps.", paragraph=1, wanted=False)
+    learned.work()
+    assert counted(learned) == (1, 0, 4)
+
+
+def test_the_first_question_by_meaning_starts_it_and_says_so(learned: Kg) -> None:
+    found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
+    assert found.concepts[0].label == "waggle dance", "by its name"
+    told = [each.effect for each in found.degraded if "one source carries" in each.effect]
+    carried = "4 concepts that one source carries are found by their words until they are embedded"
+    assert told == [f"notes: {carried}; that was started now"]
+    learned.work()
+    assert counted(learned) == (5, 0, 0)
+    again = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
+    assert not [each for each in again.degraded if each.part == "concepts"]
+    learn(learned.graph, "another", paragraph=2, wanted=False)
+    learned.work()
+    assert counted(learned) == (6, 0, 0), "from then on all are"
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "concept", "source"])
+def test_a_search_through_concepts_starts_it(learned: Kg, mode: str) -> None:
+    service = SearchService(learned.graph, learned.spaces)
+    try:
+        request = HybridSearch.model_validate({"query_text": "waggle dance", "mode": mode})
+        found = HybridService(learned.graph, service).search(request)
+    finally:
+        service.close()
+    assert sum("that was started now" in each.effect for each in found.degraded) == 1
+    assert counted(learned) == (1, 4, 0)
+
+
+def test_a_search_by_words_does_not(learned: Kg) -> None:
+    service = SearchService(learned.graph, learned.spaces)
+    try:
+        request = HybridSearch.model_validate({"query_text": "waggle dance", "mode": "text"})
+        found = HybridService(learned.graph, service).search(request)
+    finally:
+        service.close()
+    assert [each.label for each in found.concepts] == ["waggle dance"]
+    assert counted(learned) == (1, 0, 4)
+
+
+def test_what_people_bring_is_embedded_at_once(learned: Kg) -> None:
+    row = {"document": "a.md", "paragraph": 3, "concepts": [{"label": "topic3"}]}
+    import_concepts(learned.graph, "notes", [ConceptRow.model_validate(row)])
+    learned.work()
+    assert counted(learned) == (6, 0, 0)
+
+
+def test_who_asks_for_concepts_gets_all(learned: Kg) -> None:
+    assert learned.requests.embed("notes").due == 0
+    assert counted(learned) == (1, 0, 4), "whoever embeds sources does not ask for them"
+    quote = learned.requests.regenerate(Regeneration(ontology="notes", type="concept", dry_run=True))
+    assert (quote.due, counted(learned)) == (4, (1, 0, 4)), "and a question for the price neither"
+    assert learned.requests.regenerate(Regeneration(ontology="notes", type="concept")).due == 4
+    learned.work()
+    assert counted(learned) == (5, 0, 0)
+
+
+def test_what_is_paused_is_told_how_to_start(learned: Kg, graph: Graph, driver: neo4j.Driver) -> None:
+    with driver.session() as session:
+        session.run("MATCH (o:Ontology {name: 'notes'}) SET o.paused = true").consume()
+    found = ConceptService(graph, learned.spaces).search("waggle dance", ["notes"], 5)
+    assert any("kg admin regenerate-embeddings --type concept" in each.effect for each in found.degraded)
+    jobs, _ = page_of_jobs(graph, state="queued", kind=None, ontology=None, offset=0, limit=9)
+    assert jobs == []

@@ -1,0 +1,308 @@
+"""New text goes first, then what is stale, then concepts (G33); who waits is told for what."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import neo4j
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.errors import Conflict
+from kg_api.graph import jobs
+from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import store_document
+from kg_api.graph.job_control import retry_job
+from kg_api.graph.queue import lately, queue_status
+from kg_api.jobs.concept_embedding import ConceptEmbedding
+from kg_api.jobs.runner import Runner
+from kg_api.jobs.source_embedding import SourceEmbedding
+from kg_api.models.jobs import JobState
+from kg_api.models.regeneration import Regeneration
+from kg_api.settings import WorkerSettings
+from kg_api.spaces.cached import CachedPassages
+from tests.process.jobs.crew import tell
+from tests.support.cypher import rows
+from tests.support.embedders import calibrates
+from tests.support.embedding import configure_in_place, open_spaces
+from tests.support.jobs import LEASE, request
+from tests.support.kg import Kg
+from tests.support.records import record
+from tests.support.running import wait_until
+
+BATCH = 16
+ALL = ["source_embedding", "space_cleanup", "concept_extraction", "concept_embedding"]
+
+
+class Recording(DeterministicEmbedder):
+    """Remembers what it embedded, batch by batch, and when."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        super().__init__(256)
+        self.batches: list[list[str]] = []
+        self.times: list[float] = []
+        self._seconds = seconds
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if not calibrates(texts) and len(texts) > 1:
+            self.batches.append([*texts])
+            self.times.append(time.monotonic())
+            time.sleep(self._seconds)
+        return super().embed_passages(texts)
+
+
+def runner(kg: Kg, name: str = "w", stopping: threading.Event | None = None, batch: int = BATCH) -> Runner:
+    passages = CachedPassages(kg.graph, keeps=False)
+    handlers = [
+        SourceEmbedding(kg.graph, kg.spaces, kg.contexts, passages, batch),
+        ConceptEmbedding(kg.graph, kg.spaces, passages, batch, lambda *_: 0),
+    ]
+    return Runner(kg.graph, handlers, WorkerSettings(), worker=name, stopping=stopping or threading.Event())
+
+
+def do_all(kg: Kg) -> None:
+    mine = runner(kg)
+    while mine.run_one():
+        pass
+
+
+@contextmanager
+def working(kg: Kg, batch: int = BATCH) -> Generator[None]:
+    stopping = threading.Event()
+    thread = threading.Thread(target=runner(kg, stopping=stopping, batch=batch).run_until_stopped)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join()
+
+
+@pytest.fixture
+def recording() -> Recording:
+    return Recording()
+
+
+@pytest.fixture
+def kg(graph: Graph, recording: Recording) -> Generator[Kg]:
+    made = Kg(graph, open_spaces(graph, recording))
+    yield made
+    made.spaces.close()
+
+
+def paragraphs(count: int, about: str) -> list[str]:
+    return [f"Source {number} about {about}, which nobody has read yet." for number in range(count)]
+
+
+def many_concepts(kg: Kg, driver: neo4j.Driver, count: int) -> None:
+    """An ontology whose concepts somebody wants; none of them is embedded, and the job waits."""
+    store_document(kg.graph, record("old.md", ["What was there before."], ontology="old"))
+    do_all(kg)
+    kg.graph.transaction(lambda tx: want_concepts(tx, "old"))
+    rows(
+        driver,
+        "MATCH (s:Source {ontology: 'old'}) UNWIND range(1, $count) AS n "
+        "CREATE (c:Concept {concept_id: 'concept-' + n, ontology: 'old', label: 'concept ' + n, "
+        "description: '', search_terms: [], text_hash: 'hash ' + n})-[:APPEARS_IN]->(s)",
+        count=count,
+    )
+    request(kg.graph, "old", added=count, kind="concept_embedding")
+
+
+def embedded(driver: neo4j.Driver, label: str, ontology: str) -> int:
+    query = f"MATCH (n:{label} {{ontology: $ontology}}) WHERE n.embedding IS NOT NULL RETURN count(n) AS n"
+    return rows(driver, query, ontology=ontology)[0]["n"]
+
+
+@dataclass(frozen=True)
+class Size:
+    sources: int
+    concepts: int
+
+
+SMALL = Size(60, 2_000)
+FULL = pytest.param(Size(400, 20_000), id="full", marks=[pytest.mark.full, pytest.mark.timeout(1800)])
+
+
+@pytest.mark.parametrize("size", [pytest.param(SMALL, id="short"), FULL])
+def test_new_sources_are_embedded_as_soon_as_without_concepts_that_wait(
+    kg: Kg, driver: neo4j.Driver, recording: Recording, size: Size
+) -> None:
+    """They come while a worker is at the concepts: not one batch of these goes between theirs."""
+    many_concepts(kg, driver, size.concepts)
+    recording.batches.clear()
+    recording.times.clear()
+    with working(kg):
+        wait_until(lambda: len(recording.batches) > 2, 30)
+        store_document(kg.graph, record("new.md", paragraphs(size.sources, "cranes"), ontology="new"))
+        before, begun = len(recording.batches), time.monotonic()
+        wait_until(lambda: embedded(driver, "Source", "new") == size.sources, 600)
+        seconds = time.monotonic() - begun
+        assert embedded(driver, "Concept", "old") < size.concepts, "they must have waited, to say anything"
+        wait_until(lambda: embedded(driver, "Concept", "old") == size.concepts, 1800)
+    of_sources = [at for at, texts in enumerate(recording.batches) if "cranes" in texts[0]]
+    assert len(of_sources) == -(-size.sources // BATCH)
+    assert of_sources == [*range(of_sources[0], of_sources[-1] + 1)], "none between theirs"
+    assert of_sources[0] - before <= 1, "the batch at hand, and no further one"
+    tell(f"{size.sources} sources were embedded within {seconds:.2f} s beside {size.concepts} concepts")
+
+
+def test_what_is_new_goes_before_what_is_stale_and_that_before_concepts(
+    kg: Kg, driver: neo4j.Driver, recording: Recording
+) -> None:
+    many_concepts(kg, driver, 20)
+    store_document(kg.graph, record("known.md", paragraphs(20, "herons")))
+    do_all_of(kg, "notes")
+    configure_in_place(kg.graph, "notes", strategy="sentence")
+    asked = kg.requests.regenerate(Regeneration(ontology="notes"))
+    store_document(kg.graph, record("new.md", paragraphs(20, "cranes")))
+    recording.batches.clear()
+    store_document(kg.graph, record("b.md", paragraphs(20, "gulls"), ontology="b"))
+    do_all(kg)
+    told = [_what(batch) for batch in recording.batches]
+    assert list(dict.fromkeys(told)) == ["cranes", "gulls", "herons", "concept"]
+    assert told == sorted(told, key=["cranes", "gulls", "herons", "concept"].index), told
+    done = jobs.find_job(kg.graph, asked.ontologies[0].job_id or "")
+    assert (done.state, done.done) == (JobState.COMPLETED, 40)
+
+
+def do_all_of(kg: Kg, ontology: str) -> None:
+    """Embed an ontology's sources; concepts wait for those by themselves."""
+    mine = runner(kg)
+    while embedded_left(kg, ontology):
+        mine.run_one()
+
+
+def embedded_left(kg: Kg, ontology: str) -> int:
+    return kg.configure.status(ontology).missing
+
+
+def _what(batch: Sequence[str]) -> str:
+    return next(word for word in ("cranes", "gulls", "herons", "concept") if word in batch[0])
+
+
+def claim(graph: Graph, worker: str = "w", kinds: Sequence[str] = ALL) -> jobs.ClaimedJob | None:
+    return jobs.claim(graph, worker, list(kinds), lease_seconds=LEASE, max_stumbles=5)
+
+
+def owner(job: jobs.ClaimedJob, worker: str = "w") -> jobs.Owner:
+    return jobs.Owner(job.job_id, worker, job.fence, LEASE)
+
+
+def test_jobs_are_taken_by_what_they_are_worth(graph: Graph) -> None:
+    for kind in reversed(ALL):
+        request(graph, kind, kind=kind)
+    taken: list[str] = []
+    while job := claim(graph):
+        taken.append(job.kind)
+        assert jobs.finish(graph, owner(job), wanted=job.wanted) is None
+    assert taken == ALL
+
+
+def test_nothing_of_concepts_is_begun_while_sources_are_embedded_elsewhere(graph: Graph) -> None:
+    """Two workers of two cores: the one that is free would take from the other what it needs."""
+    request(graph, "a", kind="source_embedding")
+    request(graph, "b", kind="concept_embedding")
+    sources = claim(graph, "first")
+    assert sources is not None
+    assert claim(graph, "second") is None
+    request(graph, "c", kind="source_embedding")
+    assert claim(graph, "second", ["concept_embedding"]) is None, "whoever could take it"
+    more = claim(graph, "second")
+    assert more is not None
+    for job, worker in ((sources, "first"), (more, "second")):
+        assert jobs.finish(graph, owner(job, worker), wanted=job.wanted) is None
+    concepts = claim(graph, "second")
+    assert concepts is not None
+    assert concepts.kind == "concept_embedding"
+
+
+def test_work_that_waits_for_a_provider_holds_nobody_up(graph: Graph) -> None:
+    request(graph, "a", kind="source_embedding")
+    request(graph, "b", kind="concept_embedding")
+    sources = claim(graph)
+    assert sources is not None
+    jobs.wait(graph, owner(sources), "waiting: it does not answer", delay_seconds=3600)
+    concepts = claim(graph)
+    assert concepts is not None
+    assert not jobs.others_wait(graph, concepts, ALL)
+
+
+def test_a_turn_ends_at_once_for_what_is_worth_more_and_only_then(graph: Graph) -> None:
+    request(graph, "a", kind="concept_embedding")
+    concepts = claim(graph)
+    assert concepts is not None
+    request(graph, "b", kind="concept_embedding")
+    assert not jobs.others_wait(graph, concepts, ALL, over=False), "one of its own rank waits for its turn"
+    assert jobs.others_wait(graph, concepts, ALL, over=True)
+    request(graph, "c", kind="source_embedding")
+    assert jobs.others_wait(graph, concepts, ALL, over=False)
+    sources = claim(graph, "other")
+    assert sources is not None
+    assert sources.kind == "source_embedding"
+    assert jobs.others_wait(graph, concepts, ALL, over=False), "it is at work elsewhere"
+    assert not jobs.others_wait(graph, sources, ALL, over=True), "concepts never end the turn of sources"
+
+
+def test_a_job_that_a_person_puts_first_shares_turns_with_sources(graph: Graph) -> None:
+    """So that nothing starves for ever where new text never ends."""
+    request(graph, "a", kind="source_embedding")
+    waiting = request(graph, "b", kind="concept_embedding")
+    sources = claim(graph)
+    assert sources is not None
+    assert not jobs.others_wait(graph, sources, ALL)
+    retry_job(graph, waiting)
+    assert jobs.others_wait(graph, sources, ALL)
+    jobs.give_back(graph, owner(sources))
+    concepts = claim(graph)
+    assert concepts is not None
+    assert (concepts.job_id, concepts.rank) == (waiting, 0)
+    with pytest.raises(Conflict):
+        retry_job(graph, waiting)
+
+
+def test_new_text_puts_a_job_first_again_that_was_at_what_is_stale(graph: Graph) -> None:
+    request(graph, "a", kind="source_embedding")
+    job = claim(graph)
+    assert job is not None
+    assert jobs.lower(graph, owner(job), wanted=job.wanted, rank=1) == 1
+    stale = jobs.ClaimedJob(**{**_fields(job), "rank": 1})
+    assert not jobs.others_wait(graph, stale, ALL, over=False)
+    request(graph, "a", kind="source_embedding")
+    assert jobs.others_wait(graph, stale, ALL, over=False), "it yields to itself"
+    asked = jobs.lower(graph, owner(job), wanted=job.wanted, rank=1)
+    assert isinstance(asked, jobs.Asked)
+    assert asked.wanted == 2, "what came in between is looked at first"
+
+
+def _fields(job: jobs.ClaimedJob) -> dict[str, object]:
+    return {name: getattr(job, name) for name in job.__slots__}
+
+
+def test_who_waits_is_told_for_what(graph: Graph) -> None:
+    ahead = request(graph, "a", added=340, kind="source_embedding")
+    waiting = request(graph, "b", added=900, kind="concept_embedding")
+    told = jobs.find_job(graph, waiting).waits_for
+    assert told is not None, "it goes after what waits before it"
+    assert told.job_id == ahead
+    job = claim(graph)
+    assert job is not None
+    graph.transaction(lambda tx: jobs.advance(tx, owner(job), before="", after="x", done=120))
+    told = jobs.find_job(graph, waiting).waits_for
+    assert told is not None
+    assert (told.kind, told.ontology, told.done, told.total) == ("source_embedding", "a", 120, 340)
+    assert told.rate is not None
+    assert told.eta_seconds == pytest.approx(220 / told.rate, rel=0.1)
+    assert jobs.find_job(graph, ahead).waits_for is None
+    assert [each.waits_for and each.waits_for.job_id for each in lately(graph, None)] == [None, ahead]
+    (line,) = queue_status(graph).waits
+    assert (line.job_id, line.waits_for.job_id) == (waiting, ahead)
+    assert jobs.finish(graph, owner(job), wanted=job.wanted) is None
+    assert jobs.find_job(graph, waiting).waits_for is None
