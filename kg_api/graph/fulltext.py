@@ -50,7 +50,7 @@ def terms(text: str) -> list[str]:
 def _joined(text: str) -> Iterator[tuple[int, str]]:
     """Words that punctuation joins, which are more than one for a reader."""
     for found in runs(text):
-        if parts(found[0]) and not _WORDS.fullmatch(found[0]):
+        if not _WORDS.fullmatch(found[0]) and parts(found[0]):
             yield found.start(), found[0]
 
 

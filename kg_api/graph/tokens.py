@@ -66,7 +66,8 @@ _ASCII_RUN = _run(r"\w+")
 _BETWEEN_PARTS = re.compile(rf"[^\w{EXTENDING}]+|_+")
 _FORMATS = re.compile(rf"[{_FORMAT}]+")
 _POSSESSIVE = re.compile(r"[^\W_]+['’＇][sS]")
-_WITHOUT_TOKEN = re.compile(rf"[{_UNKNOWN}]")
+_WITHOUT_TOKEN = re.compile(rf"[{_class_of({'No'})}{_UNKNOWN}]")
+"""Numbers that are no digits, and unknown letters."""
 _COMPOSED = re.compile("[^\u0e33\u0eb3]+")
 """All but two vowels of Thai and Lao, which NFKC takes apart and everybody writes as one."""
 _SCOPE = re.compile(r"kg[od][0-9a-f]{16}", re.IGNORECASE)

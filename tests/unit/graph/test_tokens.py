@@ -22,6 +22,7 @@ from kg_api.models.identity import scope_of_document, scope_of_ontology
         ("10\u202f000 wo\u00adrd \u200eab\u200f", ["10 000", "word", "ab"]),
         ("צה\"ל ג'", ["צה ל", "ג"]),
         ("½ x² ❶ ﬁne ＡＢＣ Ꟈb", ["1 2", "x2", "1", "fine", "ABC", "ua7c7b"]),
+        ("list ❶ and ፲", ["1", "10"]),
         ("Python's dogs’ it's", ["s"]),
         ("title:secret title:secret", ["title secret"]),
         ("An (ordinary) sentence: with C++, a/b, 12:30 and tb-foo. 'So' it—is!", []),
