@@ -23,7 +23,7 @@ def test_every_line_of_a_job_names_the_job_and_the_request_that_caused_it(
     try:
         body = {"ontology": "notes", "document": "a", "text": "Green apples."}
         headers = {"X-Request-ID": REQUEST}
-        httpx.post(f"{service.url}/documents", json=body, headers=headers).raise_for_status()
+        httpx.post(f"{service.url}/documents", json=body, headers=headers, timeout=60).raise_for_status()
         with started(["worker"], environment(server), tmp_path / "worker.log") as worker:
             wait_until(lambda: "job completed" in worker.output() and REQUEST in worker.output(), 60)
             lines = [json.loads(line) for line in worker.output().splitlines() if line.startswith("{")]

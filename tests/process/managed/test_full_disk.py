@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Generator
@@ -17,16 +18,29 @@ from tests.process.managed.test_kg_up import Machine, machine_in
 from tests.support.small_disk import SmallDisk, small_disk
 
 HEALS_SECONDS = 60
+"""On a machine that starts a whole kg in that time; a busy one may take as long as that start has taken."""
 
 
 class Stack:
     """A running kg on a small disk."""
 
-    def __init__(self, disk: SmallDisk, machine: Machine) -> None:
+    def __init__(self, disk: SmallDisk, machine: Machine, start_seconds: float) -> None:
         self.disk = disk
+        self.heals_seconds = max(HEALS_SECONDS, start_seconds)
         self.machine = machine
         self.home = Home(disk.seen / "kg")
         self.http = httpx.Client(base_url=self.home.api_url() or "", timeout=30)
+
+    def takes(self, name: str) -> bool:
+        """Whether it takes a document by now; one that waits for a starting database may take its time."""
+        with contextlib.suppress(httpx.TimeoutException):
+            return self.add(name).status_code == 202
+        return False
+
+    def is_ready(self) -> bool:
+        with contextlib.suppress(httpx.TimeoutException):
+            return self.http.get("/ready").is_success
+        return False
 
     def add(self, name: str) -> httpx.Response:
         body = {"ontology": "notes", "document": name, "text": f"The word of {name} is {name}."}
@@ -39,8 +53,10 @@ class Stack:
         return any(name in hit["full_text"] for hit in response.json()["sources"])
 
     def embedded(self) -> bool:
-        status = self.http.get("/embedding-status")
-        return status.is_success and status.json()["missing"] == 0
+        with contextlib.suppress(httpx.TimeoutException):
+            status = self.http.get("/embedding-status")
+            return status.is_success and status.json()["missing"] == 0
+        return False
 
     def check(self, name: str) -> dict[str, Any]:
         checks = self.http.get("/ready").json()["checks"]
@@ -70,8 +86,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stack]:
         machine = machine_in(folder / "disk" / "kg", KG_CONCEPTS__EXTRACTOR="none", KG_LOG__LEVEL="debug")
         machine = Machine(machine.home, machine.env, disk.prefix)
         try:
+            begun = time.monotonic()
             machine.kg("up")
-            started = Stack(disk, machine)
+            started = Stack(disk, machine, time.monotonic() - begun)
             yield started
             started.http.close()
         finally:
@@ -118,10 +135,10 @@ def test_a_panicked_database_heals_by_itself_and_what_was_acknowledged_is_there(
     assert {"disk", "neo4j"} <= {each["name"] for each in findings if each["state"] == "fail"}
     stack.disk.free()
     freed = time.monotonic()
-    until(lambda: stack.add("healed").status_code == 202, "writing again", seconds=HEALS_SECONDS)
-    until(stack.embedded, "embedding", seconds=HEALS_SECONDS)
-    until(lambda: stack.http.get("/ready").status_code == 200, "readiness", seconds=HEALS_SECONDS)
-    assert time.monotonic() - freed < HEALS_SECONDS
+    until(lambda: stack.takes("healed"), "writing again", seconds=stack.heals_seconds)
+    until(stack.embedded, "embedding", seconds=stack.heals_seconds)
+    until(stack.is_ready, "readiness", seconds=stack.heals_seconds)
+    assert time.monotonic() - freed < stack.heals_seconds
     assert [name for name in [*acknowledged, "healed"] if not stack.found(name)] == []
     until(lambda: stack.machine.status()["ready"], "that it is told", seconds=10)
     assert stack.machine.status()["roles"]["neo4j"]["restarts"] >= 1

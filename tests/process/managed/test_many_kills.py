@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from kg_api.managed import processes
+from kg_api.managed import processes, state
 from kg_api.managed.home import Home
 from tests.process.managed.dummy import until
 from tests.process.managed.test_kg_up import Machine, machine_in
@@ -57,16 +57,18 @@ def kill_worker(machine: Machine, seconds: float) -> int:
 def test_a_worker_that_dies_again_and_again_is_started_again_and_all_is_told(machine: Machine) -> None:
     """The pauses of 1, 2, 4, 8 s are waited for; the fifth death is told while its pause of 16 s lasts."""
     assert sum(kill_worker(machine, 40) for _ in range(5)) == 5
-    until(lambda: machine.status()["roles"]["worker"]["next_start_seconds"], "the pause", seconds=10)
+    home = Home(machine.home)
+    until(lambda: state.read(home).roles["worker"].deaths == 5, "that the fifth death is seen")
+    ready = httpx.get(
+        f"{home.api_url()}/ready", timeout=10
+    )  # first: the pause does not wait for slow commands
     status = machine.status()
+    assert ready.status_code == 503
+    assert "worker to start again in" in ready.json()["waiting_for"]
     told = status["roles"]["worker"]
     assert (told["deaths"], told["last_exit"], told["restarts"]) == (5, "SIGKILL", 4)
     assert 0 < told["next_start_seconds"] <= 16
     assert "died 5 times (SIGKILL)" in status["waiting_for"]
-    assert "next start in" in machine.kg("status")[0]
-    ready = httpx.get(f"{status['api_url']}/ready", timeout=10)
-    assert ready.status_code == 503
-    assert "worker to start again in" in ready.json()["waiting_for"]
     add(machine, 3)
     begun = time.monotonic()
     until(lambda: missing(machine) == 0, "embedding", seconds=GOES_ON_SECONDS)
