@@ -17,6 +17,7 @@ CALL () {
   UNWIND $ranks AS rank
   CALL (rank) {
     MATCH (j:Job)
+    USING INDEX SEEK j:Job(state, rank, queued_at)
     WHERE j.state = 'queued' AND j.rank = rank AND j.queued_at <= datetime.realtime()
       AND j.run_after <= datetime.realtime() AND j.kind IN $kinds
     RETURN j.rank AS waits LIMIT 1
@@ -26,6 +27,7 @@ CALL () {
 WITH running, left, CASE WHEN waiting < coalesce(at_work, waiting) THEN waiting ELSE coalesce(at_work, waiting) END AS first
 CALL (running, first) {
   MATCH (j:Job)
+  USING INDEX SEEK j:Job(state, rank, queued_at)
   WHERE j.state = 'queued' AND j.rank = first AND j.queued_at <= datetime.realtime()
     AND j.run_after <= datetime.realtime() AND j.kind IN $kinds AND NOT coalesce(j.ontology, '') IN running
   WITH j ORDER BY j.state, j.rank, j.queued_at LIMIT $limit
@@ -34,6 +36,7 @@ CALL (running, first) {
 CALL (running, first, free) {
   UNWIND CASE WHEN free = [] THEN [1] ELSE [] END AS _
   MATCH (j:Job)
+  USING INDEX SEEK j:Job(state, rank, queued_at)
   WHERE j.state = 'queued' AND j.rank = first AND j.queued_at <= datetime.realtime()
     AND j.run_after <= datetime.realtime() AND j.kind IN $kinds AND coalesce(j.ontology, '') IN running
   WITH j, size([each IN running WHERE each = coalesce(j.ontology, '')]) AS rank

@@ -9,6 +9,7 @@ CALL () {
   UNWIND $ranks AS rank
   CALL (rank) {
     MATCH (j:Job)
+    USING INDEX SEEK j:Job(state, rank, queued_at)
     WHERE j.state = 'queued' AND j.rank = rank AND j.queued_at <= datetime.realtime()
       AND j.run_after <= datetime.realtime() AND j.parent_id IS NULL AND NOT j.kind IN $hidden
     WITH j ORDER BY j.state, j.rank, j.queued_at LIMIT $limit
