@@ -90,7 +90,7 @@ def print_context(context: SourceWindow) -> None:
 def highlighted(query: str) -> re.Pattern[str] | None:
     """A pattern of the words to highlight: those of the query, and longer ones that begin like them.
 
-    A short word stands for itself: "on" does not mean "only". Without blanks, it may be a word.
+    A short word of Latin letters stands for itself: "on" does not mark "only".
     """
     words = [_pattern(word) for word in re.findall(r"\w{2,}", query.lower())]
     return re.compile(rf"\b(?:{'|'.join(words)})", re.IGNORECASE) if words else None

@@ -36,12 +36,21 @@ class EmbeddingConfigChange(Body):
     """
 
     strategy: Strategy | None = None
+    """`sentence`: whole sentences; `paragraph`: the sources themselves; `count`: a fixed number of words;
+    `semantic`: breaks where the meaning moves; `paragraph_group`: paragraphs of one section, together;
+    `hierarchical`: small children found, large parents given."""
     chunk_size: Annotated[int, Field(strict=True)] | None = None
+    """At most this many words a chunk; characters of a child for `hierarchical`."""
     overlap: Annotated[int, Field(strict=True, ge=0)] | None = None
+    """What is repeated in the next chunk: words, characters (`hierarchical`) or paragraphs."""
     parent_size: Annotated[int, Field(strict=True)] | None = None
+    """Characters of a parent; `hierarchical` only."""
     context: ContextMode | None = None
+    """What stands before a chunk when it is embedded, or whether it is read among its neighbours."""
     space: Slug | None = None
+    """The embedding space; its model decides over provider and dimensions."""
     embed_on_ingest: Annotated[bool, Field(strict=True)] | None = None
+    """Whether new text is embedded by itself; else when it is asked for."""
 
     def applied(self, present: EmbeddingConfig) -> EmbeddingConfig:
         """The configuration with the change.
