@@ -30,7 +30,7 @@ NOMIC_ADDRESS = "https://api-atlas.nomic.ai"
 COHERE_ADDRESS = "https://api.cohere.com"
 _NO_KEY = re.compile(r"[<>…]|\.\.\.")
 """In no provider's alphabet of keys, but in the templates that people copy."""
-_FILLER = r"sk|nk|pk|proj|openai|nomic|cohere|my|the|our|api|key|apikey|token|secret|goes|with|this|me|\d{1,4}"
+_FILLER = r"sk|nk|pk|proj|openai|nomic|cohere|my|the|our|api|key|apikey|token|secret|goes|with|me|\d{1,4}"
 _TELLTALE = (
     r"x{3,}|\*{3,}|your|yourkey|yourapikey|here|change|changeme|replace|replaceme|insert|paste|enter|put|"
     r"placeholder|example|sample|dummy|todo"
