@@ -11,7 +11,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.jobs import Progress
 from kg_api.graph.spaces import Space
 from kg_api.models.search import Degradation
-from kg_api.spaces.open_space import FAULTS
+from kg_api.spaces.model_watch import FAULTS
 from kg_api.spaces.plans import Known
 from kg_api.spaces.registry import SpaceRegistry
 
