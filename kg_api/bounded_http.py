@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import httpx  # noqa: F401 - OpenAI's SDK looks for it in sys.modules whenever it is used, and takes one half there
+
 
 def bounded_client(library: Any, **options: Any) -> Any:
     """A client whose read time-out, which every request sets, bounds the reply as a whole.
