@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from kg_api.bounded_http import MIB, reply_of_at_most
 from kg_api.embed.port import Vectors
 from kg_api.embed.spans import Span, cut
 from kg_api.embed.tally import spend
@@ -17,6 +18,9 @@ from kg_api.embed.vectors import require_text, too_long, unit
 from kg_api.errors import EmbeddingUnavailable
 from kg_api.models.spaces import SpaceIdentity
 from kg_api.retrying import RetryPolicy
+
+BYTES_A_NUMBER = 32
+MOST_BYTES = 256 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +163,15 @@ class RemoteEmbedder:
     def _ask(self, texts: Sequence[str], *, query: bool, until: float | None) -> Answer:
         def once(left: float | None) -> Answer:
             seconds = self._limits.seconds if left is None else min(left, self._limits.seconds)
-            return self._endpoint.ask(texts, query=query, seconds=seconds)
+            with reply_of_at_most(_most_bytes(len(texts), self._identity.dimensions)):
+                return self._endpoint.ask(texts, query=query, seconds=seconds)
 
         return self._policy.call(once, _gave_up, until)
+
+
+def _most_bytes(texts: int, dimensions: int) -> int:
+    """How long a reply with so many vectors can be: a number has up to 25 characters in JSON."""
+    return min(texts * dimensions * BYTES_A_NUMBER + MIB, MOST_BYTES)
 
 
 def _joined(rows: Vectors) -> Vectors:

@@ -74,6 +74,14 @@ def understood(refusal: Refusal, provider: Provider, texts: Sequence[str]) -> Ex
     return ConfigurationError(f"{said}: that is no embedding service; correct {provider.address_variable}")
 
 
+def too_large(provider: Provider, texts: int) -> EmbeddingFailed:
+    """The error for a reply that no vectors of so many texts can fill."""
+    return EmbeddingFailed(
+        f"{provider.address} sends far more than the vectors of {texts} texts; "
+        f"check {provider.address_variable}"
+    )
+
+
 def unit_rows(found: Sequence[Any], texts: int, dimensions: int, hint: str) -> Vectors:
     """Check a reply's vectors and scale them to length 1.
 

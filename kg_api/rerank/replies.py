@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kg_api.bounded_http import ReplyTooLarge
 from kg_api.errors import RerankUnavailable
 from kg_api.redacting import detail
 from kg_api.retrying import TryAgain, is_passing, retry_after
@@ -79,8 +80,12 @@ def no_reply(provider: Provider) -> RerankUnavailable:
     )
 
 
-def unreached(provider: Provider, error: Exception) -> TryAgain:
-    """The failure to reach a server, without what its client holds."""
+def unreached(provider: Provider, error: Exception) -> Exception:
+    """The failure to reach a server or to read its reply, without what its client holds."""
+    if isinstance(error, ReplyTooLarge):
+        return RerankUnavailable(
+            f"{provider.address} sends far more than scores of passages; check {provider.address_variable}"
+        )
     kind = re.sub(r"\W", "", type(error).__name__)
     return TryAgain(f"{provider.address} cannot be reached or broke off ({kind})")
 

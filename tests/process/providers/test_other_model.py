@@ -66,7 +66,7 @@ def test_searches_notice_it_stop_their_lane_and_go_on_by_themselves(world: World
         assert (told["mode"], told["spaces"]) == ("text", [])
         assert EXPLAINED in effects(told)
         time.sleep(0.3)
-    concepts = world.ask("POST", "/queries/concepts/search", json={"query_text": "foxes"})
+    concepts = world.ask("GET", "/concepts/search", params={"query_text": "foxes"})
     assert EXPLAINED in effects(concepts)
     ready = world.ask("GET", "/ready")
     assert [each["detail"] for each in ready["checks"] if not each["ok"] and EXPLAINED in each["detail"]]
@@ -81,7 +81,7 @@ def test_a_sentence_that_a_provider_quotes_is_in_no_record_and_no_log(world: Wor
     secret = "the seventh vault opens at dawn with a silver key"
     model.always = Status(400, message=f"flagged by policy: {secret.upper()} ({CANARY})")
     world.ingest("quoted", f"Nobody shall know that {secret}. Do not tell them.")
-    wait_until(lambda: world.ask("GET", "/ontologies/quoted/refused")["refused"], 30)
+    wait_until(lambda: world.ask("GET", "/ontologies/quoted/refused")["sources"], 30)
     answer = world.search(f"is it true that {secret}", ontology="quoted", mode="vector")
     records = [world.ask("GET", path) for path in ("/ontologies/quoted/refused", "/jobs?limit=100")]
     told = f"{records}{effects(answer)}{world.service.output()}{world.worker.output()}"
