@@ -43,7 +43,6 @@ def bounded_client(library: Any, **options: Any) -> Any:
         library: httpx, or httpx2, its successor, which OpenAI's SDK takes clients of.
         options: of its Client.
     """
-
     body_of = _body(library)
 
     class Bounded(library.BaseTransport):
@@ -84,7 +83,7 @@ def _body(library: Any) -> Any:
 
         def __iter__(self) -> Iterator[bytes]:
             read = 0
-            for part in self._unpacked():
+            for part in _unpacked(library, self._body, self._encoding):
                 read += len(part)
                 if read > self._most:
                     raise TooLarge(f"the reply is longer than {self._most:,} bytes")
@@ -95,18 +94,19 @@ def _body(library: Any) -> Any:
         def close(self) -> None:
             self._body.close()
 
-        def _unpacked(self) -> Iterator[bytes]:
-            if self._encoding == "identity":
-                yield from self._body
-                return
-            if self._encoding not in {"gzip", "x-gzip", "deflate"}:
-                raise library.RemoteProtocolError("the reply has an encoding that was not asked for")
-            try:
-                yield from _inflated(self._body)
-            except zlib.error as error:
-                raise library.RemoteProtocolError(f"the reply is not {self._encoding}: {error}") from None
-
     return Body
+
+
+def _unpacked(library: Any, body: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    if encoding == "identity":
+        yield from body
+        return
+    if encoding not in {"gzip", "x-gzip", "deflate"}:
+        raise library.RemoteProtocolError("the reply has an encoding that was not asked for")
+    try:
+        yield from _inflated(body)
+    except zlib.error as error:
+        raise library.RemoteProtocolError(f"the reply is not {encoding}: {error}") from None
 
 
 def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
