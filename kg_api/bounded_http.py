@@ -1,54 +1,122 @@
-"""HTTP to a provider: a time-out is for the whole reply, and no redirect is followed.
+"""HTTP to a provider: bounds of time and of bytes are for the whole reply, and no redirect is followed.
 
 httpx counts a time-out anew for every piece that comes: a server that sends a byte now and then would hold a
-question, or a worker, for ever.
+question, or a worker, for ever. And it unpacks whatever a piece holds: a megabyte of gzip becomes a gigabyte.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
+
+import httpx  # noqa: F401 - OpenAI's SDK looks for it in sys.modules whenever it is used, and takes one half there
+
+MIB = 1024 * 1024
+MOST_BYTES = 16 * MIB
+"""Of a reply, unpacked, where nobody says how long it can be."""
+_PIECE = 64 * 1024
+_most_bytes: ContextVar[int] = ContextVar("most_bytes", default=MOST_BYTES)
+
+
+class ReplyTooLarge(Exception):
+    """A reply is longer than any answer to what was asked; an error of the HTTP library, too."""
+
+
+@contextmanager
+def reply_of_at_most(size: int) -> Generator[None]:
+    """Bound the replies to the requests that the calling thread sends within, in bytes, unpacked."""
+    token = _most_bytes.set(size)
+    try:
+        yield
+    finally:
+        _most_bytes.reset(token)
 
 
 def bounded_client(library: Any, **options: Any) -> Any:
-    """A client whose read time-out, which every request sets, bounds the reply as a whole.
+    """A client whose read time-out, which every request sets, bounds the reply as a whole, and its size too.
 
     Args:
         library: httpx, or httpx2, its successor, which OpenAI's SDK takes clients of.
         options: of its Client.
     """
-
-    class Until(library.SyncByteStream):
-        """A reply's body, broken off at a time."""
-
-        def __init__(self, body: Any, until: float, request: Any) -> None:
-            self._body = body
-            self._until = until
-            self._request = request
-
-        def __iter__(self) -> Iterator[bytes]:
-            for part in self._body:
-                yield part
-                if time.monotonic() > self._until:
-                    raise library.ReadTimeout("the reply took too long", request=self._request)
-
-        def close(self) -> None:
-            self._body.close()
+    body_of = _body(library)
 
     class Bounded(library.BaseTransport):
         def __init__(self) -> None:
             self._usual: Any = library.HTTPTransport()
 
         def handle_request(self, request: Any) -> Any:
-            begun = time.monotonic()
+            begun, most = time.monotonic(), _most_bytes.get()
+            request.headers["accept-encoding"] = "gzip"
             response = self._usual.handle_request(request)
             seconds = request.extensions.get("timeout", {}).get("read")
-            if seconds is not None:
-                response.stream = Until(response.stream, begun + seconds, request)
+            until = None if seconds is None else begun + seconds
+            response.stream = body_of(response, until, most)
+            for name in ("content-encoding", "content-length"):  # of what came, not of what is handed on
+                response.headers.pop(name, None)
             return response
 
         def close(self) -> None:
             self._usual.close()
 
     return library.Client(transport=Bounded(), follow_redirects=False, **options)
+
+
+def _body(library: Any) -> Any:
+    """The class of bodies that are bounded, by a library's own classes."""
+
+    class TooLarge(library.TransportError, ReplyTooLarge):
+        pass
+
+    class Body(library.SyncByteStream):
+        """A reply's body, unpacked, broken off at a time or a size."""
+
+        def __init__(self, response: Any, until: float | None, most: int) -> None:
+            self._body = response.stream
+            self._encoding = response.headers.get("content-encoding", "identity").strip().lower()
+            self._until = until
+            self._most = most
+
+        def __iter__(self) -> Iterator[bytes]:
+            read = 0
+            for part in _unpacked(library, self._body, self._encoding):
+                read += len(part)
+                if read > self._most:
+                    raise TooLarge(f"the reply is longer than {self._most:,} bytes")
+                yield part
+                if self._until is not None and time.monotonic() > self._until:
+                    raise library.ReadTimeout("the reply took too long")
+
+        def close(self) -> None:
+            self._body.close()
+
+    return Body
+
+
+def _unpacked(library: Any, body: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    if encoding == "identity":
+        yield from body
+        return
+    if encoding not in {"gzip", "x-gzip", "deflate"}:
+        raise library.RemoteProtocolError("the reply has an encoding that was not asked for")
+    try:
+        yield from _inflated(body)
+    except zlib.error as error:
+        raise library.RemoteProtocolError(f"the reply is not {encoding}: {error}") from None
+
+
+def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
+    """What gzip or deflate holds, in small pieces however well it is packed."""
+    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # both kinds of heads
+    for part in packed:
+        rest = part
+        while rest and not unpacking.eof:
+            if piece := unpacking.decompress(rest, _PIECE):
+                yield piece
+            rest = unpacking.unconsumed_tail
+    if not unpacking.eof:
+        raise zlib.error("it ends in the middle")

@@ -9,6 +9,7 @@
     ├── ConfigurationError         500   exit 78   settings, schema or model do not fit: a person must act
     │   ├── SchemaTooNew           500   exit 78
     │   ├── BudgetSpent            500   exit 78   what a language model may cost is used up
+    │   ├── OtherModel             500   exit 78   another model answers under the name of a space's
     │   └── FolderUnusable         500   exit 78   a followed folder is not there, or looks as if it were not
     ├── Unavailable                503   exit 69   a part that should answer does not; try again
     │   ├── DatabaseUnavailable    503   exit 69
@@ -94,6 +95,10 @@ class SchemaTooNew(ConfigurationError):
 
 class BudgetSpent(ConfigurationError):
     """The money for the language model is used up; raise the budget to go on."""
+
+
+class OtherModel(ConfigurationError):
+    """Another model answers than the one whose vectors are stored; let that one answer again."""
 
 
 class FolderUnusable(ConfigurationError):

@@ -28,7 +28,17 @@ OPENAI_HOST = "api.openai.com"
 OPENAI_ADDRESS = f"https://{OPENAI_HOST}/v1"
 NOMIC_ADDRESS = "https://api-atlas.nomic.ai"
 COHERE_ADDRESS = "https://api.cohere.com"
-_PLACEHOLDER = re.compile(r"your|xxx|<|>|\.\.\.|…|changeme|change-me|placeholder|example", re.IGNORECASE)
+_NO_KEY = re.compile(r"[<>…]|\.\.\.")
+"""In no provider's alphabet of keys, but in the templates that people copy."""
+_FILLER = r"sk|nk|pk|proj|openai|nomic|cohere|my|the|our|api|key|apikey|token|secret|goes|with|me|\d{1,4}"
+_TELLTALE = (
+    r"x{3,}|\*{3,}|your|yourkey|yourapikey|here|change|changeme|replace|replaceme|insert|paste|enter|put|"
+    r"placeholder|example|sample|dummy|todo"
+)
+_PLACEHOLDER = re.compile(
+    rf"(?:(?:{_FILLER})[-_])*(?:{_TELLTALE})(?:[-_](?:{_FILLER}|{_TELLTALE}))*", re.IGNORECASE
+)
+"""All of a value is words of such a template: a real key may have any of them in it by chance."""
 
 
 class Section(BaseModel):
@@ -51,7 +61,7 @@ def plausible_key(key: SecretStr | None) -> SecretStr | None:
         "has quotes around it": value[:1] in {'"', "'", "`"} or value[-1:] in {'"', "'", "`"},
         "begins with `Bearer`, which is not part of it": value.lower().startswith("bearer"),
         "has characters in it that no key has": not value.isascii() or not value.isprintable(),
-        "is a placeholder": bool(_PLACEHOLDER.search(value)),
+        "is a placeholder": bool(_NO_KEY.search(value) or _PLACEHOLDER.fullmatch(value)),
     }
     for complaint, holds in wrong.items():
         if holds:

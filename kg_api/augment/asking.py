@@ -13,7 +13,7 @@ from kg_api.graph.spaces import Space
 from kg_api.models.augment import AugmentRequest
 from kg_api.models.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, Degradation, SourceHits, SourceSearch
 from kg_api.search.similarity_filter import SimilarityFilter
-from kg_api.spaces.open_space import FAULTS
+from kg_api.spaces.model_watch import FAULTS
 from kg_api.spaces.registry import SpaceRegistry
 
 SPARE = 4

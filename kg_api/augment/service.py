@@ -25,7 +25,7 @@ from kg_api.models.augment import (
 )
 from kg_api.search.service import SearchService
 from kg_api.search.timing import Stopwatch
-from kg_api.spaces.open_space import FAULTS
+from kg_api.spaces.model_watch import FAULTS
 from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
 

@@ -12,7 +12,7 @@ from kg_api.graph.jobs import Progress
 from kg_api.graph.spaces import Space
 from kg_api.models.search import Degradation
 from kg_api.nearest import no_ontology
-from kg_api.spaces.open_space import FAULTS
+from kg_api.spaces.model_watch import FAULTS
 from kg_api.spaces.plans import Known
 from kg_api.spaces.registry import SpaceRegistry
 

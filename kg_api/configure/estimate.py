@@ -16,7 +16,7 @@ from kg_api.models.configuration import Cost
 from kg_api.planning.contexts import Contexts
 from kg_api.planning.cost import MILLION, Sampled, cost_of, tokens_a_second
 from kg_api.planning.planner import Before, PlannedChunk, Planner
-from kg_api.spaces.open_space import FAULTS
+from kg_api.spaces.model_watch import FAULTS
 from kg_api.spaces.plans import Plan
 from kg_api.spaces.registry import SpaceRegistry
 

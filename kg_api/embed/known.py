@@ -51,7 +51,9 @@ OPENAI = {
 }
 DEFAULT_MODELS = {"local": DEFAULT.spec.name, "nomic": "nomic-embed-text-v1.5", "deterministic": "word-hash"}
 """That of openai is a setting."""
-GIVE_TOKENS = frozenset({"local", "deterministic"})
+IN_PROCESS = frozenset({"local", "deterministic"})
+"""Providers whose models run here: once loaded, their weights do not change."""
+GIVE_TOKENS = IN_PROCESS
 """Providers whose models give a vector for each token; an API gives one for a text."""
 
 
@@ -98,7 +100,7 @@ def own_model(settings: Settings) -> str:
 
 def price_of(choice: ModelChoice, settings: Settings) -> float | None:
     """US dollars for a million tokens; 0 where nothing leaves the machine, None when it is not known."""
-    if choice.provider in {"local", "deterministic"}:
+    if choice.provider in IN_PROCESS:
         return 0.0
     if choice.provider == settings.embedding.provider and settings.embedding.price is not None:
         return settings.embedding.price

@@ -10,6 +10,7 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from kg_api.embed.port import Embedder, Part, TokenEmbedder, Vectors, gives_tokens
+from kg_api.embed.probed import embed_probed
 from kg_api.embed.tally import counting
 from kg_api.errors import EmbeddingUnavailable, KgError
 from kg_api.models.spaces import SpaceIdentity
@@ -38,6 +39,12 @@ class EmbeddingMetrics:
         )
         self.errors = Counter("embedding_errors_total", "Calls that failed.", ("type",), registry=registry)
         self.tokens = Counter("embedding_tokens_total", "Tokens read.", ("model",), registry=registry)
+        self.probes = Counter(
+            "embedding_probes_total",
+            "Probe texts embedded, to see that the model is the same; not among the others.",
+            ("model",),
+            registry=registry,
+        )
 
 
 class MeteredEmbedder:
@@ -59,6 +66,13 @@ class MeteredEmbedder:
     def embed_query(self, text: str) -> Vectors:
         """See `Embedder`."""
         return self._watch("query", 1, lambda: self._embedder.embed_query(text))
+
+    def embed_probed(self, texts: Sequence[str], probe: str, *, query: bool) -> Vectors:
+        """See `ProbedEmbedder`."""
+        what = ("query" if query else "passages") if texts else "probe"
+        found = self._watch(what, len(texts), lambda: embed_probed(self._embedder, texts, probe, query=query))
+        self._metrics.probes.labels(self.identity.model).inc()
+        return found
 
     def spans(self, text: str, before: str = "") -> list[tuple[int, int]]:
         """See `Embedder`."""
@@ -84,6 +98,8 @@ class MeteredEmbedder:
         return found
 
     def _done(self, what: str, texts: int, seconds: float, tokens: int) -> None:
+        if not texts:  # a probe alone
+            return
         identity = self.identity
         self._metrics.embeddings.labels(identity.model, str(identity.dimensions)).inc(texts)
         self._metrics.latency.labels(identity.model).observe(seconds)

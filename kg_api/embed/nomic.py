@@ -11,10 +11,10 @@ from typing import Any, cast
 
 import httpx
 
-from kg_api.bounded_http import bounded_client
+from kg_api.bounded_http import ReplyTooLarge, bounded_client
 from kg_api.embed.known import RemoteModel, remote_model
 from kg_api.embed.remote import Answer, Limits, RemoteEmbedder
-from kg_api.embed.replies import Provider, Refusal, understood, unit_rows
+from kg_api.embed.replies import Provider, Refusal, too_large, understood, unit_rows
 from kg_api.embed.tokenizers import tokenizer_of
 from kg_api.errors import ConfigurationError, EmbeddingFailed
 from kg_api.models.spaces import ModelChoice, SpaceIdentity
@@ -77,7 +77,7 @@ class NomicEndpoint:
         try:
             response = self._client.post(self._url, json=body, timeout=seconds)
         except httpx.TransportError as error:
-            failure = self._meaning(error)
+            failure = self._meaning(error, len(texts))
         else:
             return self._read(response, texts)
         raise failure  # outside: the client's error holds the request, and with it the key
@@ -86,8 +86,10 @@ class NomicEndpoint:
         """See `Endpoint`."""
         self._client.close()
 
-    def _meaning(self, error: httpx.TransportError) -> TryAgain:
+    def _meaning(self, error: httpx.TransportError, texts: int) -> Exception:
         address = self._provider.address
+        if isinstance(error, ReplyTooLarge):
+            return too_large(self._provider, texts)
         if isinstance(error, httpx.TimeoutException):
             return TryAgain(f"{address} did not answer in time")
         return TryAgain(f"{address} cannot be reached or broke off ({type(error).__name__})")

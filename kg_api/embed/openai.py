@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from kg_api.bounded_http import bounded_client
+from kg_api.bounded_http import ReplyTooLarge, bounded_client
 from kg_api.embed.known import RemoteModel, remote_model
 from kg_api.embed.remote import Answer, Limits, RemoteEmbedder
-from kg_api.embed.replies import Provider, Refusal, in_order, understood, unit_rows
+from kg_api.embed.replies import Provider, Refusal, in_order, too_large, understood, unit_rows
 from kg_api.embed.tokenizers import tokenizer_of
 from kg_api.embed.tokens import missing
 from kg_api.errors import ConfigurationError, EmbeddingFailed
@@ -103,6 +103,8 @@ class OpenAIEndpoint:
         match error:
             case openai.APITimeoutError():
                 return TryAgain(f"{address} did not answer in time")
+            case openai.APIConnectionError(__cause__=ReplyTooLarge()):
+                return too_large(self._provider, len(texts))
             case openai.APIConnectionError():
                 return TryAgain(
                     f"{address} cannot be reached or broke off ({type(error.__cause__).__name__})"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from typing import Protocol
 
 import numpy as np
 
+from kg_api.bounded_http import MIB, reply_of_at_most
 from kg_api.embed.port import Vectors
 from kg_api.embed.spans import Span, cut
 from kg_api.embed.tally import spend
@@ -16,6 +18,9 @@ from kg_api.embed.vectors import require_text, too_long, unit
 from kg_api.errors import EmbeddingUnavailable
 from kg_api.models.spaces import SpaceIdentity
 from kg_api.retrying import RetryPolicy
+
+BYTES_A_NUMBER = 32
+MOST_BYTES = 256 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +95,21 @@ class RemoteEmbedder:
                 asks to be left alone, if it does.
             EmbeddingFailed: the provider answered, but not with usable vectors.
         """
-        sizes = [self._size(text, self._identity.passage_prefix) for text in texts]
-        vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
-        for batch in self._batches(sizes):
-            vectors[batch] = self._ask(texts[batch], sum(sizes[batch]), query=False, until=None)
-        return vectors
+        return self._rows(texts, query=False)
 
     def embed_query(self, text: str) -> Vectors:
         """See `Embedder`. It takes no longer than the limit for questions, whatever the provider does."""
-        until = self._policy.clock() + self._limits.query_seconds
-        require_text(text)
-        prefix = self._identity.query_prefix
-        pieces = query_pieces(text, self._cut(text, prefix))
-        sizes = [self._size(piece, prefix) for piece in pieces]
-        found = [
-            self._ask(pieces[batch], sum(sizes[batch]), query=True, until=until)
-            for batch in self._batches(sizes)
-        ]
-        rows = np.concatenate(found)
-        return rows[0] if len(rows) == 1 else unit(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
+        return _joined(self._rows(self._pieces(text), query=True))
+
+    def embed_probed(self, texts: Sequence[str], probe: str, *, query: bool) -> Vectors:
+        """See `ProbedEmbedder`."""
+        if not query:
+            return self._rows([*texts, probe], query=False, probes=1)
+        pieces = [self._pieces(text) for text in texts]
+        rows = self._rows([*chain.from_iterable(pieces), probe], query=True, probes=1)
+        ends = list(accumulate(map(len, pieces)))
+        questions = [_joined(rows[end - len(own) : end]) for own, end in zip(pieces, ends, strict=True)]
+        return np.stack([*questions, rows[-1]])
 
     def spans(self, text: str, before: str = "") -> list[Span]:
         """See `Embedder`."""
@@ -121,6 +122,23 @@ class RemoteEmbedder:
     def close(self) -> None:
         """See `Embedder`."""
         self._endpoint.close()
+
+    def _pieces(self, text: str) -> list[str]:
+        require_text(text)
+        return query_pieces(text, self._cut(text, self._identity.query_prefix))
+
+    def _rows(self, texts: Sequence[str], *, query: bool, probes: int = 0) -> Vectors:
+        """Embed texts, of which so many at the end are probes, in as many requests as it takes."""
+        until = self._policy.clock() + self._limits.query_seconds if query else None
+        prefix = self._identity.query_prefix if query else self._identity.passage_prefix
+        sizes = [self._size(text, prefix) for text in texts]
+        own = [*sizes[: len(sizes) - probes], *[0] * probes]
+        vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
+        for batch in self._batches(sizes):
+            answer = self._ask(texts[batch], query=query, until=until)
+            vectors[batch] = answer.vectors
+            spend(_share(answer.tokens, sum(own[batch]), sum(sizes[batch])))
+        return vectors
 
     def _cut(self, text: str, before: str) -> list[Span]:
         return cut(text, measure(self._tokenizer, self._identity.max_tokens, before))
@@ -142,14 +160,28 @@ class RemoteEmbedder:
         if sizes:
             yield slice(begin, len(sizes))
 
-    def _ask(self, texts: Sequence[str], tokens: int, *, query: bool, until: float | None) -> Vectors:
+    def _ask(self, texts: Sequence[str], *, query: bool, until: float | None) -> Answer:
         def once(left: float | None) -> Answer:
             seconds = self._limits.seconds if left is None else min(left, self._limits.seconds)
-            return self._endpoint.ask(texts, query=query, seconds=seconds)
+            with reply_of_at_most(_most_bytes(len(texts), self._identity.dimensions)):
+                return self._endpoint.ask(texts, query=query, seconds=seconds)
 
-        answer = self._policy.call(once, _gave_up, until)
-        spend(tokens if answer.tokens is None else answer.tokens)
-        return answer.vectors
+        return self._policy.call(once, _gave_up, until)
+
+
+def _most_bytes(texts: int, dimensions: int) -> int:
+    """How long a reply with so many vectors can be: a number has up to 25 characters in JSON."""
+    return min(texts * dimensions * BYTES_A_NUMBER + MIB, MOST_BYTES)
+
+
+def _joined(rows: Vectors) -> Vectors:
+    """The vector of a question of several pieces."""
+    return rows[0] if len(rows) == 1 else unit(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
+
+
+def _share(billed: int | None, own: int, of: int) -> int:
+    """The tokens of some texts of a request: by our count, or as much of what the provider bills."""
+    return own if billed is None else round(billed * own / of)
 
 
 def _gave_up(reason: str, asked: float | None) -> EmbeddingUnavailable:

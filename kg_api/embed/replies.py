@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from kg_api.embed.port import Vectors
 from kg_api.embed.vectors import unit
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
+from kg_api.redacting import detail
 from kg_api.retrying import TryAgain, is_passing, retry_after
-
-LONGEST_DETAIL = 300
-_KEY_LIKE = re.compile(r"\b(sk|nk|pk)-[\w*-]{6,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,7 @@ class Provider:
     """Whom we ask, and the variables that say how; for messages."""
 
     address: str
-    key: str
+    key: str = field(repr=False)
     key_variable: str
     model_variable: str
     address_variable: str
@@ -60,20 +58,28 @@ def understood(refusal: Refusal, provider: Provider, texts: Sequence[str]) -> Ex
         return ConfigurationError(
             f"{said}: it does not take the key; set {provider.key_variable} to a valid one"
         )
-    detail = _harmless(refusal.message, provider, texts)
+    said_more = detail(refusal.message, key=provider.key, sent=texts)
     if status == 404:  # noqa: PLR2004 - every reader knows it
         return ConfigurationError(
             f"{said}: there is no such model or no such address; "
-            f"correct {provider.model_variable} or {provider.address_variable}{detail}"
+            f"correct {provider.model_variable} or {provider.address_variable}{said_more}"
         )
     if refusal.parameter in {"model", "dimensions", "encoding_format"}:
         return ConfigurationError(
             f"{said}: it does not take this {refusal.parameter}; correct {provider.model_variable} and what "
-            f"belongs to it{detail}"
+            f"belongs to it{said_more}"
         )
     if status in {400, 413, 422}:
-        return InvalidInput(f"{said}: it does not take the texts{detail}")
+        return InvalidInput(f"{said}: it does not take the texts{said_more}")
     return ConfigurationError(f"{said}: that is no embedding service; correct {provider.address_variable}")
+
+
+def too_large(provider: Provider, texts: int) -> EmbeddingFailed:
+    """The error for a reply that no vectors of so many texts can fill."""
+    return EmbeddingFailed(
+        f"{provider.address} sends far more than the vectors of {texts} texts; "
+        f"check {provider.address_variable}"
+    )
 
 
 def unit_rows(found: Sequence[Any], texts: int, dimensions: int, hint: str) -> Vectors:
@@ -120,11 +126,3 @@ def _numbers(value: object) -> NDArray[np.float64]:
             return np.asarray(value, dtype=np.float64)
     except (ValueError, TypeError, OverflowError):
         raise EmbeddingFailed("a vector in the reply is not a list of numbers") from None
-
-
-def _harmless(message: str, provider: Provider, texts: Sequence[str]) -> str:
-    """The provider's words without the key and the texts, shortened, as the end of a sentence."""
-    for secret in [provider.key, *texts]:
-        message = message.replace(secret, "***") if secret else message
-    message = _KEY_LIKE.sub("***", " ".join(message.split()))
-    return f" ({message[:LONGEST_DETAIL]})" if message else ""

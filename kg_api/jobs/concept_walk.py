@@ -152,7 +152,7 @@ def _mark(plan: ConceptPlan) -> str:
 
 
 def _checked(opened: OpenSpace) -> OpenSpace:
-    opened.check()
+    opened.assure()
     return opened
 
 

@@ -124,7 +124,7 @@ class SourceEmbedding:
 
     def _work(self, plan: Plan, run: JobRun) -> Work:
         opened = self._spaces.of(plan.space)
-        opened.check()
+        opened.assure()
         fresh = run.job.forced_at is not None
         return Work(self._graph, plan, opened, self._contexts, self._passages, fresh=fresh)
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from kg_api.bounded_http import bounded_client
+from kg_api.bounded_http import ReplyTooLarge, bounded_client
 from kg_api.errors import ConfigurationError, LlmFailed, LlmUnavailable
 from kg_api.llm.missing import RESTART, no_model
 from kg_api.llm.money import Reply
@@ -130,7 +130,7 @@ class Chat:
                 for piece in pieces:
                     given = True
                     yield piece
-            except (openai.OpenAIError, ValueError):
+            except (openai.OpenAIError, httpx2.HTTPError, ValueError):
                 failure = LlmUnavailable(
                     f"{self._provider.address} broke off in the middle of its answer, or took longer than "
                     "KG_LLM__TIMEOUT_SECONDS"
@@ -183,7 +183,7 @@ class Chat:
                 timeout=self._seconds,
                 stream=stream,
             )
-        except (openai.OpenAIError, ValueError) as error:  # ValueError: a body that is not JSON
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:  # ValueError: not JSON
             failure = self._meaning(error, question, with_schema=with_schema)
         raise failure  # outside: the SDK's error holds the request, and with it the key
 
@@ -192,9 +192,13 @@ class Chat:
         match error:
             case openai.APITimeoutError():
                 return TryAgain(f"{address} did not answer in time")
-            case openai.APIConnectionError():
+            case openai.APIConnectionError(__cause__=ReplyTooLarge()) | ReplyTooLarge():
+                return LlmFailed(
+                    f"{address} sends more than any answer is long; check {self._provider.address_variable}"
+                )
+            case openai.APIConnectionError() | httpx2.HTTPError():
                 return TryAgain(
-                    f"{address} cannot be reached or broke off ({type(error.__cause__).__name__})"
+                    f"{address} cannot be reached or broke off ({type(error.__cause__ or error).__name__})"
                 )
             case openai.APIStatusError():
                 unproven = with_schema and not self._takes_schemas

@@ -7,12 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kg_api.errors import ConfigurationError, InvalidInput
+from kg_api.redacting import detail
 from kg_api.retrying import TryAgain, is_passing, retry_after
-
-LONGEST_DETAIL = 300
-_KEY_LIKE = re.compile(r"\b(sk|nk|pk)-[\w*-]{6,}")
-_QUOTED = 16
-"""Characters in a row that a server's words share with what was sent when they quote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +50,15 @@ def understood(refusal: Refusal, provider: Provider, sent: str) -> Exception:
         return ConfigurationError(
             f"{said}: it does not take the key; set {provider.key_variable} to a valid one"
         )
-    detail = _harmless(refusal.message, provider, sent)
+    said_more = detail(refusal.message, key=provider.key, sent=[sent])
     if status == 404:  # noqa: PLR2004 - every reader knows it
         return ConfigurationError(
             f"{said}: there is no such model or no such address; "
-            f"correct KG_LLM__MODEL or {provider.address_variable}{detail}"
+            f"correct KG_LLM__MODEL or {provider.address_variable}{said_more}"
         )
     if status in {400, 413, 422}:
         return InvalidInput(
             f"{said}: the model {provider.model} does not take what it is asked; choose another one by "
-            f"KG_LLM__MODEL, or another context mode{detail}"
+            f"KG_LLM__MODEL, or another context mode{said_more}"
         )
     return ConfigurationError(f"{said}: that is no chat service; correct {provider.address_variable}")
-
-
-def _harmless(message: str, provider: Provider, sent: str) -> str:
-    """The provider's words as the end of a sentence; nothing when they quote the text."""
-    words = _KEY_LIKE.sub("***", " ".join(message.replace(provider.key, "***").split()))[:LONGEST_DETAIL]
-    quotes = any(words[at : at + _QUOTED] in sent for at in range(max(1, len(words) - _QUOTED + 1)))
-    return f" ({words})" if words and not quotes else ""

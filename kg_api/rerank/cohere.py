@@ -67,7 +67,7 @@ class CohereEndpoint:
                 request_options={"timeout": seconds, "max_retries": 0},
             )
         except (ApiError, httpx.HTTPError, ValueError, TypeError) as error:  # the last two: a strange body
-            failure = self._meaning(error)
+            failure = self._meaning(error, [query, *texts])
         else:
             return self._read(reply, len(texts))
         raise failure  # outside: the SDK's error holds the request, and with it the key
@@ -76,7 +76,7 @@ class CohereEndpoint:
         """See `Endpoint`."""
         self._http.close()
 
-    def _meaning(self, error: Exception) -> Exception:
+    def _meaning(self, error: Exception, sent: Sequence[str]) -> Exception:
         match error:
             case httpx.TimeoutException():
                 return TryAgain(f"{self._provider.address} did not answer in time")
@@ -84,7 +84,7 @@ class CohereEndpoint:
                 return unreached(self._provider, error)
             case ApiError(status_code=int(status)) if status >= 300:  # noqa: PLR2004 - no success
                 headers = {name.lower(): value for name, value in (error.headers or {}).items()}
-                return understood(Refusal(status, headers), self._provider)
+                return understood(Refusal(status, headers, _said(error.body)), self._provider, sent)
             case _:
                 return no_reply(self._provider)
 
@@ -96,3 +96,7 @@ class CohereEndpoint:
         return in_order(
             [(getattr(i, "index", None), getattr(i, "relevance_score", None)) for i in items], texts
         )
+
+
+def _said(body: object) -> str:
+    return str(cast("dict[str, object]", body).get("message") or "") if isinstance(body, dict) else ""

@@ -52,10 +52,10 @@ class HttpEndpoint:
         if self._speaks_tei is None and response.status_code in _OTHER_FORM:
             other = self._post(self._body(query, texts, tei=True), seconds)
             if other.status_code not in _OTHER_FORM:
-                scores = self._read(other, len(texts))
+                scores = self._read(other, [query, *texts])
                 self._speaks_tei = True
                 return scores
-        scores = self._read(response, len(texts))
+        scores = self._read(response, [query, *texts])
         self._speaks_tei = self._speaks_tei is True
         return scores
 
@@ -78,10 +78,12 @@ class HttpEndpoint:
             failure = unreached(self._provider, error)
         raise failure  # outside: the client's error holds the request, and with it the key
 
-    def _read(self, response: httpx.Response, texts: int) -> list[float]:
+    def _read(self, response: httpx.Response, sent: Sequence[str]) -> list[float]:
         if not response.is_success:
-            raise understood(Refusal(response.status_code, response.headers), self._provider)
-        return in_order([self._pair(item) for item in self._items(response)], texts)
+            raise understood(
+                Refusal(response.status_code, response.headers, _said(response)), self._provider, sent
+            )
+        return in_order([self._pair(item) for item in self._items(response)], len(sent) - 1)
 
     def _items(self, response: httpx.Response) -> list[object]:
         try:
@@ -98,3 +100,15 @@ class HttpEndpoint:
             raise no_reply(self._provider)
         fields = cast("dict[str, Any]", item)
         return fields.get("index"), fields.get("relevance_score", fields.get("score"))
+
+
+def _said(response: httpx.Response) -> str:
+    """What a refusal says in words, where it is JSON as these servers give it."""
+    try:
+        body: object = response.json()
+    except ValueError:
+        return ""
+    fields = cast("dict[str, object]", body) if isinstance(body, dict) else {}
+    error = fields.get("error")
+    inner = cast("dict[str, object]", error).get("message") if isinstance(error, dict) else error
+    return str(inner or fields.get("message") or fields.get("detail") or "")

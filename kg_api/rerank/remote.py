@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
+from kg_api.bounded_http import MIB, reply_of_at_most
 from kg_api.errors import RerankUnavailable
 from kg_api.rerank.scale import as_relevance
 from kg_api.rerank.windows import best_of, windows
@@ -77,7 +78,8 @@ class RemoteReranker:
 
     def _ask(self, query: str, texts: Sequence[str], until: float) -> list[float]:
         def once(left: float | None) -> list[float]:
-            return self._endpoint.ask(query, texts, left or 0.001)
+            with reply_of_at_most(_most_bytes(texts)):
+                return self._endpoint.ask(query, texts, left or 0.001)
 
         return self._policy.call(once, _gave_up, until)
 
@@ -93,6 +95,11 @@ class RemoteReranker:
             raise RerankUnavailable(
                 f"{self._name} did not answer in time; set KG_RERANK__SECONDS higher"
             ) from None
+
+
+def _most_bytes(texts: Sequence[str]) -> int:
+    """How long a reply can be: some servers send the passages back, each character as an escape."""
+    return sum(6 * len(text) + 1024 for text in texts) + MIB
 
 
 def _gave_up(reason: str, asked: float | None) -> RerankUnavailable:

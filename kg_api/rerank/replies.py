@@ -7,7 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kg_api.bounded_http import ReplyTooLarge
 from kg_api.errors import RerankUnavailable
+from kg_api.redacting import detail
 from kg_api.retrying import TryAgain, is_passing, retry_after
 
 
@@ -28,13 +30,12 @@ class Refusal:
 
     status: int
     headers: Mapping[str, str]
+    message: str = ""
+    """The provider's own words; they may repeat the key or a passage."""
 
 
-def understood(refusal: Refusal, provider: Provider) -> Exception:
-    """Give the error that a refusal amounts to: `TryAgain`, or a final one that says what to do.
-
-    The provider's own words are not repeated: they may hold the key or a passage.
-    """
+def understood(refusal: Refusal, provider: Provider, sent: Sequence[str]) -> Exception:
+    """Give the error that a refusal amounts to: `TryAgain`, or a final one that says what to do."""
     status = refusal.status
     said = f"{provider.address} answered {status}"
     if is_passing(status):
@@ -43,15 +44,16 @@ def understood(refusal: Refusal, provider: Provider) -> Exception:
         return RerankUnavailable(
             f"{said}: it does not take the key; set {provider.key_variable} to a valid one"
         )
+    said_more = detail(refusal.message, key=provider.key, sent=sent)
     model = f" (now {provider.model})" if provider.model else ""
     if status in {400, 413, 422}:
         return RerankUnavailable(
             f"{said}: it does not take the passages or the model; correct KG_RERANK__MODEL{model}, or lower "
-            "KG_RERANK__MAX_CHARACTERS or KG_RERANK__BATCH_SIZE"
+            f"KG_RERANK__MAX_CHARACTERS or KG_RERANK__BATCH_SIZE{said_more}"
         )
     return RerankUnavailable(
         f"{said}: there is no such model or no such address; "
-        f"correct KG_RERANK__MODEL{model} or {provider.address_variable}"
+        f"correct KG_RERANK__MODEL{model} or {provider.address_variable}{said_more}"
     )
 
 
@@ -78,8 +80,12 @@ def no_reply(provider: Provider) -> RerankUnavailable:
     )
 
 
-def unreached(provider: Provider, error: Exception) -> TryAgain:
-    """The failure to reach a server, without what its client holds."""
+def unreached(provider: Provider, error: Exception) -> Exception:
+    """The failure to reach a server or to read its reply, without what its client holds."""
+    if isinstance(error, ReplyTooLarge):
+        return RerankUnavailable(
+            f"{provider.address} sends far more than scores of passages; check {provider.address_variable}"
+        )
     kind = re.sub(r"\W", "", type(error).__name__)
     return TryAgain(f"{provider.address} cannot be reached or broke off ({kind})")
 

@@ -11,13 +11,14 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
-from kg_api.errors import ConfigurationError, InvalidInput, LlmFailed, LlmUnavailable
+from kg_api.errors import ConfigurationError, InvalidInput, LlmFailed, LlmUnavailable, OtherModel
 from kg_api.llm.hypothetical import hypothetical_answers
 from kg_api.llm.missing import no_model
 from kg_api.llm.situate import Ask
 from kg_api.models.search import Degradation, SourceSearch
 from kg_api.parse.size import words
-from kg_api.spaces.open_space import FAULTS, OpenSpace
+from kg_api.spaces.model_watch import FAULTS
+from kg_api.spaces.open_space import OpenSpace
 
 log = structlog.get_logger()
 
@@ -100,6 +101,9 @@ def joined(
         imagined: the answers; they are embedded as passages, cut where the model takes less.
         opened: the space.
 
+    Raises:
+        OtherModel: another model answers in this space.
+
     Returns:
         The vector; that of the question, and why, where the answers cannot be embedded.
     """
@@ -108,7 +112,9 @@ def joined(
     try:
         embedder = opened.embedder()
         texts = [text[: embedder.spans(text)[0][1]] for text in imagined.texts]
-        vectors = embedder.embed_passages([text for text in texts if text.strip()])
+        vectors = opened.embed_passages([text for text in texts if text.strip()])
+    except OtherModel:  # the question's vector may be of that model too
+        raise
     except (*FAULTS, InvalidInput) as error:
         effect = (
             f"the hypothetical answers could not be embedded in the space {opened.space.slug!r} ({error}): "

@@ -16,7 +16,8 @@ from kg_api.graph.spaces import Space
 from kg_api.models.search import Degradation, SourceSearch
 from kg_api.search.hyde import NOTHING, Imagined, joined
 from kg_api.search.similarity_filter import SimilarityFilter
-from kg_api.spaces.open_space import FAULTS, OpenSpace
+from kg_api.spaces.model_watch import FAULTS
+from kg_api.spaces.open_space import OpenSpace
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kg_api.chunk.windows import WINDOW_VERSION
 from kg_api.embed.known import require_tokens
-from kg_api.embed.port import Embedder, Part
+from kg_api.embed.port import Part
 from kg_api.graph.cache import read_vectors, remember_vectors
 from kg_api.graph.database import Graph
 from kg_api.models.identity import digest
@@ -45,7 +45,7 @@ class CachedPassages:
         unique = dict(zip(keys, passages, strict=True))
         known = read_vectors(self.graph, list(unique)) if self.keeps and not fresh else {}
         missing = {key: passage for key, passage in unique.items() if key not in known}
-        new = _made(opened.embedder(), missing) if missing else {}
+        new = _made(opened, missing) if missing else {}
         if self.keeps:
             remember_vectors(self.graph, new, list(known))
         return np.stack([known[key] if key in known else new[key] for key in keys])
@@ -59,12 +59,12 @@ def _key(fingerprint: str, passage: Passage) -> str:
     return digest("late", fingerprint, WINDOW_VERSION, passage.text, *place, passage.before)
 
 
-def _made(embedder: Embedder, passages: Mapping[str, Passage]) -> dict[str, NDArray[np.float32]]:
+def _made(opened: OpenSpace, passages: Mapping[str, Passage]) -> dict[str, NDArray[np.float32]]:
     texts = {key: passage for key, passage in passages.items() if isinstance(passage, str)}
     parts = {key: passage for key, passage in passages.items() if isinstance(passage, Part)}
     made: dict[str, NDArray[np.float32]] = {}
     if texts:
-        made |= zip(texts, embedder.embed_passages(list(texts.values())), strict=True)
+        made |= zip(texts, opened.embed_passages(list(texts.values())), strict=True)
     if parts:
-        made |= zip(parts, require_tokens(embedder).embed_parts(list(parts.values())), strict=True)
+        made |= zip(parts, require_tokens(opened.embedder()).embed_parts(list(parts.values())), strict=True)
     return made

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kg_api.embed.port import Embedder
-from kg_api.spaces.open_space import FAULTS, OpenSpace
+from kg_api.spaces.model_watch import FAULTS
+from kg_api.spaces.open_space import OpenSpace
 
 BYTES_A_TOKEN = 2
 """Rather too many tokens than too few: texts in 12 languages have 2.1 (Greek, Russian) to 4.9 (English)."""

@@ -1,24 +1,21 @@
-"""A space whose model can be asked: opened when needed, checked now and then, left alone when down."""
+"""A space whose model can be asked: opened when needed, seen to be the same, left alone when down."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import structlog
 from numpy.typing import NDArray
 
+from kg_api.embed.known import IN_PROCESS
 from kg_api.embed.port import Embedder
-from kg_api.errors import (
-    ConfigurationError,
-    EmbeddingFailed,
-    EmbeddingUnavailable,
-    KgError,
-)
+from kg_api.embed.probed import embed_probed
+from kg_api.errors import ConfigurationError, EmbeddingUnavailable, KgError, OtherModel
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces import (
     Space,
@@ -30,14 +27,13 @@ from kg_api.graph.spaces import (
     sample_of_concepts,
 )
 from kg_api.spaces.calibration import contrast_of, label_contrast_of
+from kg_api.spaces.model_watch import FAULTS, Fault, ModelWatch
 from kg_api.spaces.probe import PROBE_TEXT, check_probe
 
 log = structlog.get_logger()
 
-LEFT_ALONE_SECONDS = 5.0
-"""After a failure questions go to full text at once for so long, instead of waiting for it each time."""
-CHECKED_SECONDS = 300.0
-"""How long a model is taken to be the one that it was."""
+CALIBRATED_SECONDS = 300.0
+"""How long to wait before a model is calibrated again when that failed."""
 LABELS_LOOKED_SECONDS = 60.0
 """How often at most it is looked whether concepts are to be measured."""
 LABELS_HOURS = 24
@@ -46,12 +42,14 @@ LABELS_SAMPLED = 200
 LABELS_ASKED = 32
 LABELS_NEEDED = 50
 """Of fewer concepts a mean says too little."""
-Fault = EmbeddingUnavailable | EmbeddingFailed | ConfigurationError
-FAULTS = (EmbeddingUnavailable, EmbeddingFailed, ConfigurationError)
 
 
 class OpenSpace:
-    """A space and its model. Thread-safe."""
+    """A space and its model. Thread-safe.
+
+    What a model elsewhere answers is used only as long as it was seen lately to be the one that made the
+    space's vectors: its probe text goes along in the same request, and is compared first.
+    """
 
     def __init__(
         self, graph: Graph, space: Space, open_model: Callable[[], Embedder], *, checked: bool = False
@@ -61,11 +59,12 @@ class OpenSpace:
         self._graph = graph
         self._open_model = open_model
         self._embedder: Embedder | None = None
-        self._checked_at = time.monotonic() if checked else None
+        self._watch = ModelWatch(lasting=space.identity.provider in IN_PROCESS, proven=checked)
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="probe")
         self._labels_looked_at = float("-inf")
         self._opening = threading.Lock()
-        self._down: tuple[float, Fault] | None = None
+        self._looking = threading.Lock()
+        self._calibrated_at = float("-inf")
 
     def embedder(self) -> Embedder:
         """The model itself, opened when it is first needed, and tried again when that failed.
@@ -86,25 +85,30 @@ class OpenSpace:
             ConfigurationError: another model answers under the same name.
             EmbeddingUnavailable, EmbeddingFailed: it does not answer as it should.
         """
-        self._checked_at = None
-        answered = self.embedder().embed_query(PROBE_TEXT)
-        if self.space.probe is None:
-            remember_probe(self._graph, self.space, answered)
-            self.space = find_space(self._graph, self.space.slug)
-        check_probe(self.space, answered)
-        if self.space.contrast is None:
-            self.calibrate_soon()
-        self._checked_at = time.monotonic()
+        try:
+            self._proven([], query=True)
+        except OtherModel as error:
+            self._left_alone(error)
+            raise
+        except FAULTS:
+            self._watch.doubted()
+            raise
+
+    def assure(self) -> None:
+        """As `check`, unless it was just seen that the model is the same."""
+        if self._watch.is_due:
+            self.check()
 
     def calibrate_soon(self) -> None:
         """Measure what the model's cosines mean, beside all else; until then the usual is taken."""
+        self._calibrated_at = time.monotonic()
         self._asking.submit(self._calibrate)
 
     def _calibrate(self) -> None:
         try:
             remember_contrast(self._graph, self.space, contrast_of(self.embedder()))
             self.space = find_space(self._graph, self.space.slug)
-        except KgError as error:  # tried again when the model is checked next
+        except KgError as error:  # tried again when the model has proven itself in a while
             log.warning("model not calibrated", space=self.space.slug, reason=str(error))
 
     def calibrate_labels_soon(self) -> None:
@@ -127,23 +131,41 @@ class OpenSpace:
         """Embed a question; a model that just failed is not asked again for a few seconds.
 
         Raises:
-            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: it cannot be embedded; the caller goes
-                on with full text.
+            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: it cannot be embedded, or another model
+                answers; the caller goes on with full text.
         """
-        if self._down is not None and time.monotonic() < self._down[0]:
-            raise self._down[1]
+        if failure := self._watch.rests:
+            raise failure.again()
         try:
-            vector = self._checked_vector(text) if self._is_to_be_checked() else self._vector(text)
+            return self._question(text)
         except FAULTS as error:
             self._left_alone(error)
             raise
-        self._down = None
-        return vector
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed passages by a model that is seen to be the same by what it answers, or right after it.
+
+        Raises:
+            As `Embedder.embed_passages`; ConfigurationError also when another model answers.
+        """
+        identity = self.space.identity
+        try:
+            if self._watch.lasting or identity.query_prefix != identity.passage_prefix:
+                vectors = self.embedder().embed_passages(texts)
+                self.assure()  # the probe is a question: as a passage it would have another vector
+                return vectors
+            return self._proven(texts, query=False)
+        except OtherModel as error:
+            self._left_alone(error)
+            raise
+        except FAULTS:
+            self._watch.doubted()
+            raise
 
     def problem(self) -> str | None:
         """Why the model cannot be used, as far as it is known without a question to it."""
-        if self._down is not None:
-            return str(self._down[1])
+        if (told := self.trouble()) is not None:
+            return told
         try:
             self.embedder()
         except FAULTS as error:
@@ -151,25 +173,50 @@ class OpenSpace:
             return str(error)
         return None
 
+    def trouble(self) -> str | None:
+        """Why the model was not used when it was asked last; it is soon asked again then, unless it rests."""
+        failure = self._watch.failure
+        if failure is None:
+            return None
+        if self._watch.rests is None and self._looking.acquire(blocking=False):
+            self._asking.submit(self._look)
+        return str(failure.error)
+
     def close(self) -> None:
         """Close the model."""
         self._asking.shutdown(cancel_futures=True)
         if self._embedder is not None:
             self._embedder.close()
 
-    def _is_to_be_checked(self) -> bool:
-        return self._checked_at is None or time.monotonic() - self._checked_at > CHECKED_SECONDS
-
-    def _vector(self, text: str) -> NDArray[np.float32]:
-        return self.embedder().embed_query(text)
-
-    def _checked_vector(self, text: str) -> NDArray[np.float32]:
-        """Ask for the probe beside the question, so that both take no longer than one."""
-        checking = self._asking.submit(self.check)
+    def _look(self) -> None:
         try:
-            return self._vector(text)
+            self.check()
+        except KgError as error:
+            if isinstance(error, FAULTS):
+                self._watch.failed(error)
         finally:
-            checking.result()
+            self._looking.release()
+
+    def _question(self, text: str) -> NDArray[np.float32]:
+        changes = self._watch.changes
+        if not self._watch.is_due:
+            vector = self.embedder().embed_query(text)
+            if self._watch.changes == changes:
+                return vector  # else another question found out meanwhile that another model answers
+        return self._proven([text], query=True)[0]
+
+    def _proven(self, texts: Sequence[str], *, query: bool) -> NDArray[np.float32]:
+        """Embed texts, and give them only when the probe beside them is answered as ever."""
+        asked_at = time.monotonic()
+        rows = embed_probed(self.embedder(), texts, PROBE_TEXT, query=query)
+        if self.space.probe is None:
+            remember_probe(self._graph, self.space, rows[-1])
+            self.space = find_space(self._graph, self.space.slug)
+        check_probe(self.space, rows[-1])
+        self._watch.proven(asked_at)
+        if self.space.contrast is None and asked_at - self._calibrated_at > CALIBRATED_SECONDS:
+            self.calibrate_soon()
+        return rows[:-1]
 
     def _opened(self) -> Embedder:
         begun = time.perf_counter()
@@ -189,8 +236,5 @@ class OpenSpace:
         return embedder
 
     def _left_alone(self, error: Fault) -> None:
-        asked = error.retry_after_seconds if isinstance(error, EmbeddingUnavailable) else None
-        self._down = (time.monotonic() + max(LEFT_ALONE_SECONDS, asked or 0), error)
-        log.warning(
-            "question not embedded", space=self.space.slug, error=type(error).__name__, reason=str(error)
-        )
+        self._watch.failed(error)
+        log.warning("model left alone", space=self.space.slug, error=type(error).__name__, reason=str(error))

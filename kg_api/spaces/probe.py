@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.errors import ConfigurationError
+from kg_api.errors import OtherModel
 from kg_api.graph.spaces import Space, named
 
 PROBE_TEXT: Final = (
@@ -23,13 +23,13 @@ def check_probe(space: Space, answered: NDArray[np.float32]) -> None:
     """Compare what the model answers to the probe text with what it answered when the space was made.
 
     Raises:
-        ConfigurationError: it is another model.
+        OtherModel: it is another one.
     """
     if space.probe is None:
         return
     cosine = float(np.dot(space.probe.astype(np.float64), answered.astype(np.float64)))
     if cosine < LEAST_COSINE:
-        raise ConfigurationError(
+        raise OtherModel(
             f"another model answers under the name of the space {space.slug!r} ({named(space.identity)}): "
             f"its probe text has the cosine {cosine:.3f} with what it was when the space was made, and at "
             f"least {LEAST_COSINE} is the same model. Vectors of both cannot be compared. Let the old model "

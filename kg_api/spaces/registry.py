@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import cast
 
 from kg_api.embed.port import Embedder
+from kg_api.embed.probed import embed_probed
 from kg_api.errors import Conflict
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces import Space, all_spaces, ensure_space, find_space, remember_probe
@@ -77,7 +78,9 @@ class SpaceRegistry:
             raise Conflict(f"there are {len(known)} spaces already; {MOST_SPACES} is the most")
         embedder = self._open_model(ModelChoice(new.provider, new.model, new.dimensions))
         try:
-            probe = embedder.embed_query(PROBE_TEXT)  # before anything is registered: it would stay
+            probe = embed_probed(embedder, [], PROBE_TEXT, query=True)[
+                -1
+            ]  # before anything is registered: it would stay
             space = ensure_space(self._graph, embedder.identity, new.slug)
             remember_probe(self._graph, space, probe)
             space = find_space(self._graph, new.slug)

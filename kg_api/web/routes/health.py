@@ -53,7 +53,7 @@ def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = 
         return Readiness(ready=False, waiting_for=reason, checks=[*around])
     try:
         container = opening.container()
-        checks = [*_index_checks(container.graph), _model_check(container), queue.check(), *around]
+        checks = [*_index_checks(container.graph), *_model_checks(container), queue.check(), *around]
     except KgError as error:
         return Readiness(ready=False, waiting_for=str(error), checks=[*around])
     blocking = [check for check in checks if not check.ok and check.name not in DEGRADING]
@@ -80,8 +80,24 @@ def _vector_indexes(graph: Graph) -> set[str]:
     return used | {space_of_new(all_spaces(graph)).index_name}
 
 
-def _model_check(container: Container) -> Check:
-    first = container.spaces.of(space_of_new(all_spaces(container.graph)))
-    if problem := first.problem():
-        return Check(name="model", ok=False, detail=f"full text only: {problem}")
-    return Check(name="model", ok=True, detail=first.space.identity.model)
+def _model_checks(container: Container) -> list[Check]:
+    """The model of new ontologies, and what is known of others that searches use: none is loaded for it."""
+    spaces = container.spaces
+    first = spaces.of(space_of_new(all_spaces(container.graph)))
+    used = {standing.answering.space.slug: standing for standing in read_standings(container.graph).values()}
+    others = [spaces.of(used[slug].answering.space) for slug in sorted(used) if slug != first.space.slug]
+    troubles = [(each.space.slug, each.trouble()) for each in others]
+    return [
+        _model_check(first.problem(), "full text only", first.space.identity.model),
+        *(
+            _model_check(trouble, f"full text only in the space {slug!r}", "")
+            for slug, trouble in troubles
+            if trouble is not None
+        ),
+    ]
+
+
+def _model_check(problem: str | None, effect: str, model: str) -> Check:
+    if problem is not None:
+        return Check(name="model", ok=False, detail=f"{effect}: {problem}")
+    return Check(name="model", ok=True, detail=model)

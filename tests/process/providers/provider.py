@@ -37,8 +37,8 @@ class Model:
     @property
     def passages(self) -> list[list[str]]:
         """The texts of each request but those of the probe."""
-        asked = [each.body["input"] for each in self.requests]
-        return [texts for texts in asked if texts != [PROBE_TEXT]]
+        asked = [[text for text in each.body["input"] if text != PROBE_TEXT] for each in self.requests]
+        return [texts for texts in asked if texts]
 
 
 class Provider(EmbeddingServer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import neo4j
@@ -10,9 +11,10 @@ import pytest
 from tests.process.providers.conftest import OpenWorld
 from tests.process.providers.provider import Model
 from tests.process.providers.starting import REFUSED, refusals
-from tests.process.providers.world import World, quick
+from tests.process.providers.world import World, effects, quick
 from tests.support.cypher import rows
 from tests.support.embedding_server import Status
+from tests.support.providers import CANARY
 from tests.support.running import environment, serve, started, wait_until
 
 SETTINGS = {
@@ -39,18 +41,52 @@ def test_a_job_is_refused_and_says_why(world: World, model: Model, driver: neo4j
     world.embedded("notes", "The old model reads of foxes.")
     before = rows(driver, VECTORS, name="notes")
     model.turned = True
-    asked = len(model.passages)
     job_id = world.ingest("notes", "The new one reads of badgers.", "b.md")["job_id"]
     dead = world.until_job(job_id, lambda job: job["error"] is not None)
     assert (dead["state"], dead["attempts"], dead["done"]) == ("dead", 1, 0)
     assert EXPLAINED in dead["error"]
     assert "Let the old model answer again, or make a further space" in dead["error"]
-    assert len(model.passages) == asked, "nothing but the probe was asked for"
     after = {row["document"]: row["vector"] for row in rows(driver, VECTORS, name="notes")}
     assert after == {before[0]["document"]: before[0]["vector"], "b.md": None}
     model.turned = False
     world.ask("POST", "/ontologies/notes/embeddings", 202)
     wait_until(lambda: world.status("notes")["missing"] == 0, 20)
+
+
+def test_searches_notice_it_stop_their_lane_and_go_on_by_themselves(world: World, model: Model) -> None:
+    """G35: from the first answer that tells of it no hit is by meaning, until the old model answers again."""
+    world.embedded("searched", "The old model reads of foxes.")
+    asked = {"ontology": "searched", "mode": "vector"}
+    assert world.search("foxes", **asked)["mode"] == "vector"
+    model.turned, turned_at = True, time.monotonic()
+    wait_until(lambda: world.search("foxes", **asked)["mode"] == "text", 30)
+    assert time.monotonic() - turned_at < 20
+    for _ in range(30):
+        told = world.search("foxes", **asked)
+        assert (told["mode"], told["spaces"]) == ("text", [])
+        assert EXPLAINED in effects(told)
+        time.sleep(0.3)
+    concepts = world.ask("GET", "/concepts/search", params={"query_text": "foxes"})
+    assert EXPLAINED in effects(concepts)
+    ready = world.ask("GET", "/ready")
+    assert [each["detail"] for each in ready["checks"] if not each["ok"] and EXPLAINED in each["detail"]]
+    assert EXPLAINED in world.ask("GET", "/embedding/health")["spaces"][0]["error"]
+    model.turned = False
+    wait_until(lambda: world.search("foxes", **asked)["mode"] == "vector", 20)
+    assert world.search("foxes", **asked)["degraded"] == []
+    assert all(each["ok"] for each in world.ask("GET", "/ready")["checks"])
+
+
+def test_a_sentence_that_a_provider_quotes_is_in_no_record_and_no_log(world: World, model: Model) -> None:
+    secret = "the seventh vault opens at dawn with a silver key"
+    model.always = Status(400, message=f"flagged by policy: {secret.upper()} ({CANARY})")
+    world.ingest("quoted", f"Nobody shall know that {secret}. Do not tell them.")
+    wait_until(lambda: world.ask("GET", "/ontologies/quoted/refused")["sources"], 30)
+    answer = world.search(f"is it true that {secret}", ontology="quoted", mode="vector")
+    records = [world.ask("GET", path) for path in ("/ontologies/quoted/refused", "/jobs?limit=100")]
+    told = f"{records}{effects(answer)}{world.service.output()}{world.worker.output()}"
+    assert "flagged by policy: ***" in told
+    assert "seventh vault" not in told.lower().replace(f"nobody shall know that {secret}", "")
 
 
 def test_service_and_worker_do_not_start_with_it(world: World, model: Model, tmp_path: Path) -> None:

@@ -1,0 +1,202 @@
+"""A model elsewhere proves by its own answers that it is still the one whose vectors are stored (G35)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from prometheus_client import CollectorRegistry
+
+from kg_api.embed.metered import EmbeddingMetrics, metered
+from kg_api.embed.port import Embedder
+from kg_api.errors import OtherModel
+from kg_api.graph.spaces import Space
+from kg_api.models.spaces import Contrast, ModelChoice
+from kg_api.spaces import model_watch
+from kg_api.spaces.open_space import OpenSpace
+from kg_api.spaces.probe import PROBE_TEXT
+from tests.process.providers.provider import Model, Provider
+from tests.support.embedding_server import Hang, Status
+from tests.support.providers import Asking
+from tests.unit.search.test_service import CannedGraph
+
+NAME = "text-embedding-3-small"
+CHOICE = ModelChoice("openai", NAME, 64)
+
+
+@dataclass
+class Opened:
+    """A space whose model a server of ours is."""
+
+    space: OpenSpace
+    model: Model
+    registry: CollectorRegistry
+
+    @property
+    def sent(self) -> list[list[str]]:
+        """The texts of each request."""
+        return [each.body["input"] for each in self.model.requests]
+
+    def counted(self, name: str, **labels: str) -> float:
+        return self.registry.get_sample_value(name, {"model": NAME, **labels}) or 0
+
+
+@pytest.fixture
+def opened() -> Iterator[Opened]:
+    registry = CollectorRegistry()
+    with Provider() as provider, Asking("openai", provider, CHOICE, query_seconds=0.3) as asking:
+        embedder: Embedder = metered(asking.embedder, EmbeddingMetrics(registry))
+        probe = asking.embedder.embed_query(PROBE_TEXT)
+        provider.requests.clear()
+        space = Space("far", embedder.identity, probe, contrast=Contrast(0.8, 0.1))
+        found = OpenSpace(CannedGraph(), space, lambda: embedder)
+        yield Opened(found, provider.model(NAME), registry)
+        found.close()
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every question proves the model, and none waits."""
+    monkeypatch.setattr(model_watch, "PROVEN_SECONDS", -1.0)
+    monkeypatch.setattr(model_watch, "LEFT_ALONE_SECONDS", 0.0)
+
+
+def test_the_first_question_takes_the_probe_along_and_the_next_go_alone(opened: Opened) -> None:
+    for _ in range(3):
+        opened.space.embed_query("foxes")
+    assert opened.sent == [["foxes", PROBE_TEXT], ["foxes"], ["foxes"]]
+
+
+def test_a_question_some_seconds_later_takes_it_along_again(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened.space.embed_query("foxes")
+    now = model_watch.time.monotonic()
+    monkeypatch.setattr(model_watch.time, "monotonic", lambda: now + model_watch.PROVEN_SECONDS + 0.1)
+    opened.space.embed_query("foxes")
+    assert opened.sent[-1] == ["foxes", PROBE_TEXT]
+    assert model_watch.PROVEN_SECONDS < 60
+
+
+@pytest.mark.usefixtures("at_once")
+def test_no_vector_of_another_model_is_given_and_the_right_one_is_taken_again(opened: Opened) -> None:
+    right = opened.space.embed_query("foxes")
+    opened.model.turned = True
+    for _ in range(2):
+        with pytest.raises(OtherModel, match="another model answers under the name of the space 'far'"):
+            opened.space.embed_query("foxes")
+    assert "another model answers" in (opened.space.trouble() or "")
+    opened.model.turned = False
+    assert np.array_equal(opened.space.embed_query("foxes"), right)
+    assert opened.space.trouble() is None
+
+
+def test_a_model_that_failed_is_proven_before_it_is_used_again(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_watch, "LEFT_ALONE_SECONDS", 0.0)
+    opened.space.embed_query("foxes")
+    opened.model.always = Status(503)
+    with pytest.raises(Exception, match="503"):
+        opened.space.embed_query("foxes")
+    opened.model.always, opened.model.turned = None, True
+    with pytest.raises(OtherModel):
+        opened.space.embed_query("foxes")
+
+
+def test_a_question_under_way_is_asked_again_when_another_one_finds_out(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It took no probe along, for the model had just been proven; it may be of the other all the same."""
+    monkeypatch.setattr(model_watch, "LEFT_ALONE_SECONDS", 0.0)
+    opened.space.embed_query("foxes")
+    inner: Any = opened.space.embedder()
+    answers, goes_on = threading.Event(), threading.Event()
+    embed = inner.embed_query
+
+    def slow(text: str) -> Any:
+        vector = embed(text)
+        answers.set()
+        goes_on.wait(5)
+        return vector
+
+    monkeypatch.setattr(inner, "embed_query", slow)
+    opened.model.turned = True
+    raised: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            opened.space.embed_query("badgers")
+        except OtherModel as error:
+            raised.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert answers.wait(5)
+    with pytest.raises(OtherModel):
+        opened.space.check()
+    goes_on.set()
+    asking.join(5)
+    assert len(raised) == 1
+
+
+@pytest.mark.usefixtures("at_once")
+def test_trouble_goes_by_itself_without_a_question(opened: Opened) -> None:
+    """/ready asks for the trouble: the model is looked at then."""
+    opened.model.turned = True
+    with pytest.raises(OtherModel):
+        opened.space.embed_query("foxes")
+    opened.model.turned = False
+    waiting = threading.Event()
+    for _ in range(100):
+        if opened.space.trouble() is None:
+            return
+        waiting.wait(0.05)
+    raise AssertionError(opened.space.trouble())
+
+
+def test_passages_prove_the_model_with_what_is_stored_of_them(opened: Opened) -> None:
+    opened.space.embed_passages(["foxes", "badgers"])
+    opened.model.turned = True
+    with pytest.raises(OtherModel):
+        opened.space.embed_passages(["herons"])
+    assert opened.sent == [["foxes", "badgers", PROBE_TEXT], ["herons", PROBE_TEXT]]
+
+
+def test_passages_of_a_model_with_prefixes_are_proven_by_a_question_behind_them(opened: Opened) -> None:
+    space = opened.space.space
+    opened.space.embedder()
+    opened.space.space = replace(space, identity=replace(space.identity, query_prefix="q: "))
+    opened.space.embed_passages(["foxes"])
+    opened.space.embed_passages(["badgers"])
+    assert opened.sent == [["foxes"], [PROBE_TEXT], ["badgers"]]
+
+
+def test_assuring_costs_nothing_when_the_model_was_just_seen(opened: Opened) -> None:
+    """Jobs begin with it: many small ones in a row ask for one probe (C6)."""
+    for _ in range(5):
+        opened.space.assure()
+    assert opened.sent == [[PROBE_TEXT]]
+
+
+def test_probes_are_counted_apart(opened: Opened) -> None:
+    opened.space.check()
+    opened.space.check()
+    opened.space.embed_passages(["one two three", "four"])
+    assert opened.counted("embeddings_total", dimensions="64") == 2
+    assert 3 <= opened.counted("embedding_tokens_total") <= 5
+    assert opened.counted("embedding_latency_seconds_count") == 1
+    assert opened.counted("embedding_probes_total") == 3
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_model_that_hangs_is_no_other_model(opened: Opened) -> None:
+    opened.space.embed_query("foxes")
+    opened.model.then(Hang(0.4))
+    with pytest.raises(Exception, match="did not answer in time"):
+        opened.space.embed_query("foxes")
+    opened.space.embed_query("foxes")
