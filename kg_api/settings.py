@@ -73,6 +73,27 @@ class ApiSettings(Section):
     port: int | None = Field(default=None, ge=1, le=65535, description="Unset: 8420, or a free one.")
     max_document_bytes: int = Field(default=64 * MIB, gt=0, description="Largest document taken.")
     max_request_bytes: int = Field(default=1 * MIB, gt=0, description="Largest body of any other request.")
+    max_connections: int = Field(
+        default=1000,
+        ge=1,
+        le=100_000,
+        description="Open connections at once; beyond, the one that has sent no whole request for longest is "
+        "closed. Fewer where the limit of open files is low.",
+    )
+    header_seconds: Seconds = Field(
+        default=10, description="How long a connection may take to send the head of a request."
+    )
+    idle_seconds: Seconds = Field(
+        default=5, description="How long an answered connection is kept open for the next request."
+    )
+    stall_seconds: Seconds = Field(
+        default=20,
+        description="A body that comes, or an answer that is read, more slowly than "
+        "KG_API__MIN_BYTES_PER_SECOND over so long is given up.",
+    )
+    min_bytes_per_second: int = Field(
+        default=500, ge=0, le=1_000_000_000, description="The least rate of bodies and answers; 0: any."
+    )
     backlog_seconds: Seconds = Field(
         default=120, description="A job that waits so long, and no worker at work, make `/ready` red."
     )
