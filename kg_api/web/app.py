@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
+from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI
 from fastapi.concurrency import run_in_threadpool
 from starlette.routing import Route
@@ -37,10 +38,13 @@ from kg_api.web.routes import (
     switching,
 )
 from kg_api.web.streams import Streams
+from kg_api.web.strict_json import LARGE_AT_ONCE
 
 DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
 )
+LARGEST_BODIES = 4
+"""So many bodies of the largest size are held at once; the next one is refused for the moment."""
 
 
 def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> FastAPI:
@@ -72,6 +76,7 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     )
     app.state.opening = opening
     app.state.queue = QueueWatch(opening)
+    app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = Streams(settings.api.event_streams)
     reading = (search, similarity, concepts, concept_import, augment, answer)
     for module in (*reading, ingest, library, folders, embedding, extraction, switching, jobs):
@@ -81,7 +86,8 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     app.router.routes.append(Route(PATH, mcp))
     openapi.tell_problems(app)
     problems.install(app)
-    app.add_middleware(BodyLimit, limit_of=_limits(settings.api))
+    together = LARGEST_BODIES * settings.api.max_document_bytes
+    app.add_middleware(BodyLimit, limit_of=_limits(settings.api), together=together)
     app.add_middleware(OriginCheck, host=settings.api.host)
     app.add_middleware(RequestLog)
     return app

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -87,6 +88,7 @@ class ConnectionLimits:
         self._header_seconds = settings.header_seconds
         self._stall_seconds = settings.stall_seconds
         self._watched: dict[Watched, _Stretch] = {}  # the longest without a new request first
+        self._closed: Counter[str] = Counter()
         self._sweep: asyncio.TimerHandle | None = None
 
     def add(self, connection: Watched) -> None:
@@ -115,7 +117,7 @@ class ConnectionLimits:
             if phase is FIRST_TO_GO[0]:
                 break
         leaving = next((by_phase[phase] for phase in FIRST_TO_GO if phase in by_phase), newcomer)
-        log.warning("too many connections, one is closed", maximum=self._maximum, phase=leaving.phase().value)
+        self._closed[f"too_many_{leaving.phase().value}"] += 1
         self.remove(leaving)
         leaving.give_up()
 
@@ -124,8 +126,11 @@ class ConnectionLimits:
         now = loop.time()
         for connection, stretch in list(self._watched.items()):
             if self._is_overdue(connection, stretch, now):
-                log.info("connection closed: too slow", phase=stretch.phase.value)
+                self._closed[f"too_slow_{stretch.phase.value}"] += 1
                 connection.give_up()
+        if self._closed:  # one line for all: under attack there are thousands
+            log.warning("connections closed", **self._closed)
+            self._closed.clear()
         self._sweep = loop.call_later(SWEEP_SECONDS, self._look) if self._watched else None
 
     def _is_overdue(self, connection: Watched, stretch: _Stretch, now: float) -> bool:

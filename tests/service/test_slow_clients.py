@@ -137,7 +137,9 @@ def test_an_answer_that_nobody_reads_is_given_up(guarded: Service, http: httpx.C
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         host, port = guarded.url.removeprefix("http://").split(":")
         connection.connect((host, int(port)))
-        connection.sendall(f"GET /documents/{stored['document_id']} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        connection.sendall(
+            f"GET /documents/{stored['document_id']} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        )
         time.sleep(2 * STALL_SECONDS + 4)
         connection.settimeout(30)
         _, said = closed_after(connection)
