@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI
 from fastapi.concurrency import run_in_threadpool
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
 from kg_api import __version__
@@ -17,8 +18,9 @@ from kg_api.web import openapi, problems
 from kg_api.web.dependencies import check_parameters
 from kg_api.web.mcp_mount import PATH, McpMount
 from kg_api.web.middleware import BodyLimit, RequestLog
+from kg_api.web.model_watch import ModelWatch
 from kg_api.web.opening import Opening
-from kg_api.web.origin import OriginCheck
+from kg_api.web.origin import OriginCheck, allowed_hosts
 from kg_api.web.queue_watch import QueueWatch
 from kg_api.web.routes import (
     answer,
@@ -35,6 +37,7 @@ from kg_api.web.routes import (
     metrics,
     search,
     similarity,
+    start,
     switching,
 )
 from kg_api.web.streams import Streams
@@ -69,18 +72,20 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
-        docs_url=None,  # its page loads scripts from elsewhere; kg works offline
+        docs_url=None,  # its page loads scripts from elsewhere; routes/start.py has one that works offline
         redoc_url=None,
         redirect_slashes=False,  # a redirect would go wherever the Host header says
         responses=openapi.RESPONSES,
     )
     app.state.opening = opening
+    app.state.model_watch = ModelWatch()
     app.state.queue = QueueWatch(opening)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = Streams(settings.api.event_streams)
     reading = (search, similarity, concepts, concept_import, augment, answer)
     for module in (*reading, ingest, library, folders, embedding, extraction, switching, jobs):
         app.include_router(module.router, dependencies=[Depends(check_parameters)])
+    app.include_router(start.router)
     app.include_router(health.router)
     app.include_router(metrics.router)
     app.router.routes.append(Route(PATH, mcp))
@@ -88,7 +93,9 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     problems.install(app)
     together = LARGEST_BODIES * settings.api.max_document_bytes
     app.add_middleware(BodyLimit, limit_of=_limits(settings.api), together=together)
-    app.add_middleware(OriginCheck, host=settings.api.host)
+    if pages := settings.api.allowed_web_pages:
+        app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
+    app.add_middleware(OriginCheck, hosts=allowed_hosts(settings.api), origins=pages)
     app.add_middleware(RequestLog)
     return app
 

@@ -1,7 +1,7 @@
 """How many connections there may be and how long each may keep the service waiting.
 
-A slow or silent client costs a descriptor, never an answer to somebody else: what does not move is closed, and
-when there are too many the one that has waited longest without a request in progress goes first.
+A slow or silent client costs a descriptor, never an answer to somebody else: what does not move is closed,
+and when there are too many the one that has waited longest without a request in progress goes first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bounds of a JSON text, checked on its bytes before any object is made of it.
 
-`[[],[],...]` of 60 MB would become twenty million lists: a minute and two gigabytes. What counts is counted in
-windows, so that other threads, and the event loop with them, have their turn between two of them.
+`[[],[],...]` of 60 MB would become twenty million lists: a minute and two gigabytes. What counts is counted
+in windows, so that other threads, and the event loop with them, have their turn between two of them.
 """
 
 from __future__ import annotations

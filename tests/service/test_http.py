@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -166,6 +167,33 @@ def test_every_operation_is_described_for_people(http: httpx.Client) -> None:
             assert operation["tags"], path
 
 
-@pytest.mark.parametrize("path", ["/docs", "/redoc"])
-def test_no_page_loads_scripts_from_elsewhere(http: httpx.Client, path: str) -> None:
-    assert http.get(path).status_code == 404
+def test_the_root_says_what_this_is_to_programs_and_to_people(http: httpx.Client) -> None:
+    told = http.get("/").json()
+    assert (told["name"], told["version"], told["ready"]) == ("kg", __version__, True)
+    page = http.get("/", headers={"Accept": "text/html,*/*;q=0.8"})
+    assert page.headers["content-type"].startswith("text/html")
+    for path in told["links"]:
+        assert f'href="{path}"' in page.text
+        assert http.get(path).status_code in {200, 405}
+
+
+def test_the_api_has_a_page_that_loads_nothing_from_elsewhere(http: httpx.Client) -> None:
+    page = http.get("/docs")
+    assert page.headers["x-content-type-options"] == "nosniff"
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'; script-src 'self';" in policy
+    parts = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert not [each for each in parts if not each.startswith(("/", "data:"))]
+    assert not re.search(r"<script>|<script[^>]*>[^<]", page.text)
+    kinds = {
+        each: http.get(each).headers["content-type"].partition(";")[0] for each in parts if each[0] == "/"
+    }
+    assert kinds == {
+        "/docs/swagger-ui.css": "text/css",
+        "/docs/swagger-ui-bundle.js": "text/javascript",
+        "/docs/start.js": "text/javascript",
+        "/openapi.json": "application/json",
+    }
+    assert "SwaggerUIBundle" in http.get("/docs/swagger-ui-bundle.js").text
+    for path in ("/docs/redoc.standalone.js", "/docs/..%2f..%2fMETADATA", "/redoc"):
+        assert http.get(path).status_code in {404, 422}
