@@ -82,13 +82,13 @@ class ApiSettings(Section):
     port: int | None = Field(default=None, ge=1, le=65535, description="Unset: 8420, or a free one.")
     allowed_hosts: str | None = Field(
         default=None,
-        description="Names and addresses under which clients reach the service, `,` between them; needed where "
-        "KG_API__HOST is beyond this machine. `localhost` and loopback addresses always work.",
+        description="Names and addresses under which clients reach the service, `,` between them; needed "
+        "where KG_API__HOST is beyond this machine. `localhost` and loopback addresses always work.",
     )
     allowed_origins: str | None = Field(
         default=None,
-        description="Other web pages that may ask the service, such as `https://app.example.org`, `,` between "
-        "them.",
+        description="Other web pages that may ask the service, such as `https://app.example.org`, `,` "
+        "between them.",
     )
     max_document_bytes: int = Field(default=64 * MIB, gt=0, description="Largest document taken.")
     max_request_bytes: int = Field(default=1 * MIB, gt=0, description="Largest body of any other request.")
@@ -124,16 +124,14 @@ class ApiSettings(Section):
     @classmethod
     def _host_names(cls, value: str | None) -> str | None:
         if not all(map(_HOST.fullmatch, listed(value))):
-            raise ValueError(
-                "takes hosts: names or addresses alone, without scheme and port, `,` between them"
-            )
+            raise ValueError("takes names or addresses alone, no scheme, no port, `,` between them")
         return value
 
     @field_validator("allowed_origins")
     @classmethod
     def _web_pages(cls, value: str | None) -> str | None:
         if not all(map(_ORIGIN.fullmatch, listed(value))):
-            raise ValueError("takes origins, such as https://app.example.org, `,` between them")
+            raise ValueError("takes origins such as https://app.example.org, `,` between")
         return value
 
     @property

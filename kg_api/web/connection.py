@@ -84,7 +84,7 @@ class Connection(H11Protocol):
         return moved
 
     def give_up(self) -> None:
-        """Close it: with a status while nothing was answered yet, at once when it does not read that either."""
+        """Close it: with a status while nothing was answered yet, at once when it does not read."""
         if self.transport.is_closing() or self.phase() in {Phase.ANSWER, Phase.LINGERING}:
             self.transport.abort()
             return

@@ -1,4 +1,4 @@
-"""Whether the models answer, as it was a few seconds ago: asking a model costs money, and a GET should not."""
+"""Whether the models answered a few seconds ago: asking one costs money, and a GET should not."""
 
 from __future__ import annotations
 

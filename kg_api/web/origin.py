@@ -1,7 +1,7 @@
 """Keeps other web pages out: a page that a browser shows may send requests to this machine.
 
-There are no keys yet, so whoever may send a request may read and write. The service answers under names that it
-knows (against DNS rebinding), and to pages of its own and those that the settings allow.
+There are no keys yet, so whoever may send a request may read and write. The service answers under names that
+it knows (against DNS rebinding), and to pages of its own and those that the settings allow.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def allowed_hosts(settings: ApiSettings) -> frozenset[str]:
         return frozenset(named)
     if not named:
         raise ConfigurationError(
-            f"KG_API__HOST={settings.host} listens beyond this machine: set KG_API__ALLOWED_HOSTS to the names "
-            "and addresses that clients use for it, such as kg.example.org,192.0.2.7"
+            f"KG_API__HOST={settings.host} listens beyond this machine: set KG_API__ALLOWED_HOSTS to the "
+            "names and addresses that clients use for it, such as kg.example.org,192.0.2.7"
         )
     return frozenset({*named, settings.host} - {"0.0.0.0", "::"})  # noqa: S104 - a name that nobody calls
 

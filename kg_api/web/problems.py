@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from kg_api.errors import InvalidInput, KgError, TooBusy, Unavailable
 from kg_api.models.problems import field_problems
@@ -18,6 +19,7 @@ from kg_api.web.openapi import MEDIA_TYPE
 log = structlog.get_logger()
 
 RETRY_AFTER_SECONDS = 2
+METHOD_NOT_ALLOWED = 405
 MAX_DETAIL_CHARACTERS = 2000
 
 
@@ -69,12 +71,20 @@ def _on_invalid(_: Request, error: Exception) -> Response:
     return problem(InvalidInput.status, InvalidInput.slug(), "InvalidInput", detail, errors=errors)
 
 
-def _on_http_error(_: Request, error: Exception) -> Response:
+def _on_http_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise TypeError(type(error))
     response = problem(error.status_code, "http", error.detail, error.detail)
     response.headers.update(error.headers or {})
+    if error.status_code == METHOD_NOT_ALLOWED and (methods := _methods_of(request)):
+        response.headers["Allow"] = ", ".join(methods)
     return response
+
+
+def _methods_of(request: Request) -> list[str]:
+    """All methods of an address: each of its routes knows one alone."""
+    routes = [each for each in request.app.routes if each.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in routes for method in getattr(route, "methods", None) or ()})
 
 
 def of_bug() -> Response:
