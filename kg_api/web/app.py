@@ -48,6 +48,9 @@ DESCRIPTION = (
 )
 LARGEST_BODIES = 4
 """So many bodies of the largest size are held at once; the next one is refused for the moment."""
+READING = (search, similarity, concepts, concept_import, augment, answer)
+WITH_PARAMETERS = (*READING, ingest, library, folders, embedding, extraction, switching, jobs)
+"""Their query parameters are checked."""
 
 
 def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> FastAPI:
@@ -82,15 +85,14 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     app.state.queue = QueueWatch(opening)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = Streams(settings.api.event_streams)
-    reading = (search, similarity, concepts, concept_import, augment, answer)
-    for module in (*reading, ingest, library, folders, embedding, extraction, switching, jobs):
+    for module in WITH_PARAMETERS:
         app.include_router(module.router, dependencies=[Depends(check_parameters)])
-    app.include_router(start.router)
-    app.include_router(health.router)
-    app.include_router(metrics.router)
+    for module in (start, health, metrics):
+        app.include_router(module.router)
     app.router.routes.append(Route(PATH, mcp))
     openapi.tell_problems(app)
-    problems.install(app)
+    modules = (*WITH_PARAMETERS, start, health, metrics)
+    problems.install(app, [route for module in modules for route in module.router.routes])
     together = LARGEST_BODIES * settings.api.max_document_bytes
     app.add_middleware(BodyLimit, limit_of=_limits(settings.api), together=together)
     if pages := settings.api.allowed_web_pages:

@@ -121,27 +121,23 @@ def test_a_slow_upload_that_moves_is_taken(guarded: Service, http: httpx.Client)
 
 
 def test_a_quiet_stream_of_events_goes_on(guarded: Service) -> None:
-    with httpx.stream("GET", f"{guarded.url}/jobs/events", timeout=30) as response:
+    with httpx.stream("GET", f"{guarded.url}/jobs/events?ontology=none", timeout=30) as response:
         begun = time.monotonic()
         assert next(response.iter_raw()).startswith(b": ping")
     assert time.monotonic() - begun > 2 * max(HEADER_SECONDS, STALL_SECONDS)
 
 
-def test_an_answer_that_nobody_reads_is_given_up(guarded: Service, http: httpx.Client) -> None:
-    del http
-    with httpx.Client(base_url=guarded.url, timeout=60) as client:
-        stored = ingest(client, "word " * 3_000_000)
+def test_an_answer_that_nobody_reads_is_given_up(guarded: Service) -> None:
+    asked = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    host, port = guarded.url.removeprefix("http://").split(":")
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        host, port = guarded.url.removeprefix("http://").split(":")
         connection.connect((host, int(port)))
-        connection.sendall(
-            f"GET /documents/{stored['document_id']} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
-        )
+        connection.sendall(asked * 20)
         time.sleep(2 * STALL_SECONDS + 4)
         connection.settimeout(30)
         _, said = closed_after(connection)
-    assert len(said) < 15_000_000
+    assert len(said) < 20_000_000
 
 
 @pytest.mark.parametrize(
