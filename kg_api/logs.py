@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from typing import TextIO
 
@@ -15,6 +16,30 @@ _TRACEBACKS = structlog.processors.ExceptionRenderer(
     structlog.tracebacks.ExceptionDictTransformer(show_locals=False, max_frames=20)
 )
 """Without local variables: they may hold a key, or a document."""
+
+
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+
+_LINES = "\n\t"
+"""What a traceback may have."""
+
+
+def escape_controls(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Write control characters as escapes: what a request brings must not steer the reader's terminal."""
+    return {
+        _escaped(name): _escaped(value, keep=_LINES if name == "exception" else "")
+        if isinstance(value, str)
+        else value
+        for name, value in event.items()
+    }
+
+
+def _escaped(text: str, keep: str = "") -> str:
+    def escape(found: re.Match[str]) -> str:
+        return found[0] if found[0] in keep else found[0].encode("unicode_escape").decode()
+
+    return _CONTROLS.sub(escape, text)
 
 
 def configure_logs(settings: LogSettings) -> None:
@@ -30,9 +55,11 @@ def configure_logs(settings: LogSettings) -> None:
         [_TRACEBACKS, structlog.processors.JSONRenderer()]
         if settings.format == "json"
         else [
+            structlog.processors.format_exc_info,
+            escape_controls,
             structlog.dev.ConsoleRenderer(
                 colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-            )
+            ),
         ]
     )
     structlog.configure(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from pydantic import Field
 
 from kg_api.mcp.citation import Citation, read_citation
+from kg_api.mcp.invisible import invisible_in
 from kg_api.models.base import Answer
 from kg_api.models.search import Degradation
 
@@ -37,13 +38,22 @@ class Passage(Answer):
     text: str
     continues: bool | None = None
     """True: the text goes on in the next answer, by `more.cursor`."""
+    invisible: list[str] | None = None
+    """Kinds of characters in it that no reader sees."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Mark the text; it stays as it is."""
+        del context
+        self.invisible = invisible_in(self.text) or None
 
     def between(self, start: int, end: int) -> Self:
         """A part of it with its own citation; `start` and `end` are code points of the text."""
         if (start, end) == (0, len(self.text)):
             return self
         cited = read_citation(self.citation)[1]
-        part = {"text": self.text[start:end], "continues": end < len(self.text) or None}
+        text = self.text[start:end]
+        part: dict[str, Any] = {"text": text, "continues": end < len(self.text) or None}
+        part["invisible"] = invisible_in(text) or None
         if cited is not None:
             part["citation"] = str(cited.part(start, end))
         return self.model_copy(update=part)

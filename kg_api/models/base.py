@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 
 def storable(text: str) -> str:
@@ -42,10 +42,39 @@ Called = Annotated[str, StringConstraints(min_length=1, max_length=1101), AfterV
 """What something is called by: an id, a beginning of it, or a name, also `ONTOLOGY/NAME`."""
 
 
+def visible(text: str) -> str:
+    """Refuse what has nothing to see in it, by any dialect's idea of a blank.
+
+    Raises:
+        ValueError: the text is blank.
+    """
+    if not text.replace("\ufeff", "").strip():
+        raise ValueError("is blank")
+    return text
+
+
+VISIBLE = (AfterValidator(visible), Field(json_schema_extra={"pattern": r"\S"}))
+"""For a text that must not be blank; its description says so."""
+
+
 class Body(BaseModel):
     """A request: unknown fields are refused, so that a misspelt filter is not silently ignored."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_numbers(cls, given: Any) -> Any:
+        """Take 57.0 as 57: to JSON Schema it is an integer."""
+        if not isinstance(given, dict):
+            return given
+        fields = cast("dict[str, Any]", given)
+        whole = {
+            name: int(value)
+            for name, value in fields.items()
+            if isinstance(value, float) and value.is_integer()
+        }
+        return {**fields, **whole} if whole else fields
 
 
 class Answer(BaseModel):

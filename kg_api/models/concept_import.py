@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self, cast
 
 from pydantic import Field, StringConstraints, model_validator
 
-from kg_api.models.base import Answer, Body, DocumentName, NodeId, Text
+from kg_api.models.base import VISIBLE, Answer, Body, DocumentName, NodeId, Text
 
 MAX_ROWS = 500
 MAX_CONCEPTS = 1000
@@ -15,7 +15,7 @@ MAX_QUOTES = 20
 MAX_PROBLEMS = 200
 """That one answer names."""
 
-Label = Annotated[Text, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]
+Label = Annotated[Text, StringConstraints(min_length=1, max_length=200), *VISIBLE]
 Passage = Annotated[Text, StringConstraints(min_length=1, max_length=10_000)]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from kg_api.models.base import Answer, Page, Text
+from kg_api.models.base import VISIBLE, Answer, Page, Text
 from kg_api.models.search import Degradation, Place
 
 MAX_HOPS = 4
@@ -228,5 +228,5 @@ class ConceptList(Page):
 
 
 Hops = Annotated[int, Field(ge=1, le=MAX_HOPS)]
-Phrase = Annotated[Text, StringConstraints(max_length=MAX_PHRASE, pattern=r"\S")]
+Phrase = Annotated[Text, StringConstraints(max_length=MAX_PHRASE), *VISIBLE]
 """Something to look for; not blank."""

@@ -6,9 +6,9 @@ import re
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, StringConstraints
+from pydantic import AwareDatetime, BeforeValidator, Field, StringConstraints
 
-from kg_api.models.base import Body, DocumentName, OntologyName, Text
+from kg_api.models.base import VISIBLE, Body, DocumentName, OntologyName, Text
 from kg_api.models.documents import Metadata
 
 MAX_MESSAGES = 10_000
@@ -23,13 +23,7 @@ def _is_written_out(value: Any) -> Any:
     raise ValueError("is no date and time as ISO 8601 has it, such as 2026-03-01T09:30:00+01:00")
 
 
-def _is_visible(text: str) -> str:
-    if not text.strip():
-        raise ValueError("is blank")
-    return text
-
-
-Author = Annotated[Text, StringConstraints(min_length=1, max_length=MAX_AUTHOR), AfterValidator(_is_visible)]
+Author = Annotated[Text, StringConstraints(min_length=1, max_length=MAX_AUTHOR), *VISIBLE]
 Timestamp = Annotated[AwareDatetime, BeforeValidator(_is_written_out)]
 """With its zone: a time without one is another moment elsewhere."""
 
@@ -52,7 +46,7 @@ class Conversation(Body):
     """Messages that are stored as one Markdown document."""
 
     ontology: OntologyName
-    title: Annotated[DocumentName, AfterValidator(_is_visible)]
+    title: Annotated[DocumentName, *VISIBLE]
     """The document's title and name; the same again replaces it, and only new messages are embedded."""
     messages: Messages
     metadata: Metadata = Field(default_factory=dict)

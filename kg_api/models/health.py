@@ -31,3 +31,16 @@ class Readiness(Answer):
     waiting_for: str | None = None
     """The first part that does not."""
     checks: list[Check] = Field(default_factory=list[Check])
+
+
+class Start(Answer):
+    """What this service is and where to go."""
+
+    name: str = "kg"
+    description: str
+    version: str
+    ready: bool
+    waiting_for: str | None = None
+    """What it waits for, while it is not ready."""
+    links: dict[str, str]
+    """Addresses, and what is there."""

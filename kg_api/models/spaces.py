@@ -148,4 +148,6 @@ class EmbeddingHealth(Answer):
 
     status: Literal["ok", "error"]
     """`error` when any of them has one."""
+    age_seconds: float = Field(default=0, ge=0)
+    """How long ago they were asked."""
     spaces: list[SpaceHealth]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
+from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI
 from fastapi.concurrency import run_in_threadpool
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
 from kg_api import __version__
@@ -16,8 +18,9 @@ from kg_api.web import openapi, problems
 from kg_api.web.dependencies import check_body, check_parameters
 from kg_api.web.mcp_mount import PATH, McpMount
 from kg_api.web.middleware import BodyLimit, RequestLog
+from kg_api.web.model_health import ModelHealth
 from kg_api.web.opening import Opening
-from kg_api.web.origin import OriginCheck
+from kg_api.web.origin import OriginCheck, allowed_hosts
 from kg_api.web.queue_watch import QueueWatch
 from kg_api.web.routes import (
     answer,
@@ -34,14 +37,21 @@ from kg_api.web.routes import (
     metrics,
     search,
     similarity,
+    start,
     switching,
 )
 from kg_api.web.streams import Streams
+from kg_api.web.strict_json import LARGE_AT_ONCE
 from kg_api.web.surroundings import Surroundings
 
 DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
 )
+LARGEST_BODIES = 4
+"""So many bodies of the largest size are held at once; the next one is refused for the moment."""
+READING = (search, similarity, concepts, concept_import, augment, answer)
+WITH_PARAMETERS = (*READING, ingest, library, folders, embedding, extraction, switching, jobs)
+"""Their query parameters are checked."""
 
 
 def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> FastAPI:
@@ -66,25 +76,30 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
-        docs_url=None,  # its page loads scripts from elsewhere; kg works offline
+        docs_url=None,  # its page loads scripts from elsewhere; routes/start.py has one that works offline
         redoc_url=None,
         redirect_slashes=False,  # a redirect would go wherever the Host header says
         responses=openapi.RESPONSES,
     )
     app.state.opening = opening
+    app.state.model_health = ModelHealth()
     app.state.queue = QueueWatch(opening)
     app.state.surroundings = Surroundings(settings)
+    app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = Streams(settings.api.event_streams)
-    reading = (search, similarity, concepts, concept_import, augment, answer)
-    for module in (*reading, ingest, library, folders, embedding, extraction, switching, jobs):
+    for module in WITH_PARAMETERS:
         app.include_router(module.router, dependencies=[Depends(check_parameters), Depends(check_body)])
-    app.include_router(health.router)
-    app.include_router(metrics.router)
+    for module in (start, health, metrics):
+        app.include_router(module.router)
     app.router.routes.append(Route(PATH, mcp))
     openapi.tell_problems(app)
-    problems.install(app)
-    app.add_middleware(BodyLimit, limit_of=_limits(settings.api))
-    app.add_middleware(OriginCheck, host=settings.api.host)
+    modules = (*WITH_PARAMETERS, start, health, metrics)
+    problems.install(app, [route for module in modules for route in module.router.routes])
+    together = LARGEST_BODIES * settings.api.max_document_bytes
+    app.add_middleware(BodyLimit, limit_of=_limits(settings.api), together=together)
+    if pages := settings.api.allowed_web_pages:
+        app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
+    app.add_middleware(OriginCheck, hosts=allowed_hosts(settings.api), origins=pages)
     app.add_middleware(RequestLog)
     return app
 

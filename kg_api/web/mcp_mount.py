@@ -19,7 +19,7 @@ from kg_api.mcp.in_process import ContainerLibrary
 from kg_api.mcp.server import make_server
 from kg_api.settings import ApiSettings
 from kg_api.web.opening import Opening
-from kg_api.web.origin import is_loopback
+from kg_api.web.origin import allowed_hosts
 
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -45,7 +45,7 @@ class McpMount:
             make_server(self._library),
             json_response=True,
             stateless=True,
-            security_settings=security(self._settings.host),
+            security_settings=security(self._settings),
             max_request_body_size=self._settings.max_request_bytes,
         )
         async with self._manager.run():
@@ -61,17 +61,17 @@ class McpMount:
         await self._manager.handle_request(scope, receive, send)
 
 
-def security(host: str) -> TransportSecuritySettings:
-    """The SDK's own check of Host and Origin, to the same end as OriginCheck, which comes before it.
+def security(settings: ApiSettings) -> TransportSecuritySettings:
+    """The SDK's own check of Host and Origin, behind OriginCheck: it never refuses what that lets through.
 
-    Its lists cannot say "the Origin is the Host", which a service for other machines goes by: so there it is
-    off, and OriginCheck alone stands guard.
+    Its lists cannot say "the Origin is the Host", so that a page of any port passes here.
     """
-    if not is_loopback(host):
-        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    names = {*LOOPBACK, f"[{host}]" if ":" in host else host}
-    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in sorted(names)]
+    known = {*LOOPBACK, *(f"[{name}]" if ":" in name else name for name in allowed_hosts(settings))}
+    origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in sorted(known)]
     return TransportSecuritySettings(
-        allowed_hosts=[each for name in sorted(names) for each in (name, f"{name}:*")],
-        allowed_origins=[each for origin in origins for each in (origin, f"{origin}:*")],
+        allowed_hosts=[each for name in sorted(known) for each in (name, f"{name}:*")],
+        allowed_origins=[
+            *settings.allowed_web_pages,
+            *(each for origin in origins for each in (origin, f"{origin}:*")),
+        ],
     )

@@ -12,13 +12,15 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kg_api.errors import TooLarge
+from kg_api.errors import KgError, TooBusy, TooLarge
 from kg_api.web.problems import of_bug, of_error
 
 log = structlog.get_logger()
 
 REQUEST_ID = "X-Request-ID"
 _GOOD_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
+SMALL_BYTES = 1024 * 1024
+"""Up to this a body is no large one."""
 QUIET_PATHS = frozenset({"/health", "/ready"})
 
 
@@ -71,8 +73,12 @@ def _log(scope: Scope, status: int, seconds: float) -> None:
     )
 
 
-class _BodyTooLarge(Exception):
+class _BodyRefused(Exception):
     """Passes through the app, from the reader of the body to the middleware."""
+
+    def __init__(self, error: KgError) -> None:
+        super().__init__()
+        self.error = error
 
 
 class BodyLimit:
@@ -81,11 +87,14 @@ class BodyLimit:
     Args:
         app: what comes next.
         limit_of: bytes allowed for a path.
+        together: bytes of large bodies that are held at once, of all requests.
     """
 
-    def __init__(self, app: ASGIApp, limit_of: Callable[[str], int]) -> None:
+    def __init__(self, app: ASGIApp, limit_of: Callable[[str], int], together: int) -> None:
         self.app = app
         self.limit_of = limit_of
+        self._together = together
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request (ASGI)."""
@@ -95,8 +104,9 @@ class BodyLimit:
         limit = self.limit_of(scope["path"])
         announced = Headers(scope=scope).get("content-length", "0")
         if not announced.isdecimal() or int(announced[:20]) > limit:
-            await _refuse(limit, scope, receive, send)
+            await of_error(_too_large(limit))(scope, receive, send)
             return
+        body = _Body(receive, limit, self._hold)
         started = False
 
         async def sending(message: Message) -> None:
@@ -105,29 +115,44 @@ class BodyLimit:
             await send(message)
 
         try:
-            await self.app(scope, _counted(receive, limit), sending)
-        except _BodyTooLarge:
+            await self.app(scope, body.receive, sending)
+        except _BodyRefused as refused:
             if started:
                 raise
-            await _refuse(limit, scope, receive, send)
+            await of_error(refused.error)(scope, receive, send)
         except ClientDisconnect:
             log.info("client went away")
+        finally:
+            self._held -= body.held
+
+    def _hold(self, size: int) -> None:
+        if self._held + size > self._together:
+            raise _BodyRefused(TooBusy("so many large bodies are coming in that this one is not taken now"))
+        self._held += size
 
 
-def _counted(receive: Receive, limit: int) -> Receive:
-    seen = 0
+class _Body:
+    """A body that is counted while it is received; what is small is not held against it."""
 
-    async def receiving() -> Message:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > limit:
-            raise _BodyTooLarge
+    def __init__(self, receive: Receive, limit: int, hold: Callable[[int], None]) -> None:
+        self._receive = receive
+        self._limit = limit
+        self._hold = hold
+        self._seen = 0
+        self.held = 0
+
+    async def receive(self) -> Message:
+        """Receive a part (ASGI)."""
+        message = await self._receive()
+        size = len(message.get("body", b""))
+        self._seen += size
+        if self._seen > self._limit:
+            raise _BodyRefused(_too_large(self._limit))
+        if size and self._seen > SMALL_BYTES:
+            self._hold(size)
+            self.held += size
         return message
 
-    return receiving
 
-
-async def _refuse(limit: int, scope: Scope, receive: Receive, send: Send) -> None:
-    error = TooLarge(f"the request is larger than {limit:,} bytes, which is the most that is taken here")
-    await of_error(error)(scope, receive, send)
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"the request is larger than {limit:,} bytes, which is the most that is taken here")

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
+from kg_api.models.answering import Answered, AnswerEvent
+from kg_api.models.jobs import Job
 from kg_api.models.problems import Problem
 
 MEDIA_TYPE = "application/problem+json"
 _SCHEMAS = "#/components/schemas/"
+EXTRA_MODELS: tuple[type[BaseModel], ...] = (Problem, Job, Answered, AnswerEvent)
+"""What is sent beside the bodies of answers."""
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
     "default": {
@@ -20,15 +27,38 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 """Said of every operation, in place of FastAPI's own shape of a 422."""
 
 
+def event_stream(events: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
+    """A stream of Server-Sent Events: its events by name, each with the model of its data.
+
+    OpenAPI 3.1 cannot say what an event looks like; `x-itemSchema` is what 3.2 calls `itemSchema`.
+    """
+    return {
+        "schema": {"type": "string"},
+        "x-itemSchema": {"oneOf": [_event(name, model) for name, model in events.items()]},
+    }
+
+
+def _event(name: str, model: type[BaseModel]) -> dict[str, Any]:
+    data = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": {"$ref": f"{_SCHEMAS}{model.__name__}"},
+    }
+    properties = {"event": {"const": name}, "data": data}
+    return {"type": "object", "required": ["event", "data"], "properties": properties}
+
+
 def tell_problems(app: FastAPI) -> None:
-    """Put what RESPONSES refers to into the app's OpenAPI document."""
+    """Put what RESPONSES and streams of events refer to into the app's OpenAPI document."""
     plain = app.openapi
 
     def openapi() -> dict[str, Any]:
         document = plain()
-        schema = Problem.model_json_schema(ref_template=_SCHEMAS + "{model}")
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        schemas |= schema.pop("$defs") | {Problem.__name__: schema}
+        modes = [(model, "serialization") for model in EXTRA_MODELS]
+        _, extra = models_json_schema(modes, ref_template=_SCHEMAS + "{model}")  # pyright: ignore[reportArgumentType]
+        for name, schema in extra["$defs"].items():
+            schemas.setdefault(name, schema)
         return document
 
     app.openapi = openapi  # pyright: ignore[reportAttributeAccessIssue] - the way FastAPI's documentation shows

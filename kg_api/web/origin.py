@@ -1,18 +1,27 @@
 """Keeps other web pages out: a page that a browser shows may send requests to this machine.
 
-There are no keys yet, so whoever may send a request may read and write. A service that listens on loopback
-answers only to loopback's names (against DNS rebinding); any service refuses a foreign Origin.
+There are no keys yet, so whoever may send a request may read and write. The service answers under names that
+it knows (against DNS rebinding), and to pages of its own and those that the settings allow.
 """
 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from kg_api.errors import ConfigurationError
+from kg_api.settings import ApiSettings
 from kg_api.web.problems import problem
+
+PAGES = frozenset({"/", "/docs"})
+"""What a link of another page may lead to."""
+OURS = frozenset({"same-origin", "none"})
+"""`none`: an address that somebody typed, or a bookmark."""
+_PORTS = {"http": 80, "https": 443}
 
 
 def is_loopback(host: str) -> bool:
@@ -23,39 +32,81 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def allowed_hosts(settings: ApiSettings) -> frozenset[str]:
+    """The names under which the service answers, beside those of loopback.
+
+    Raises:
+        ConfigurationError: it listens beyond this machine, and no name is given.
+    """
+    named = settings.allowed_host_names
+    if is_loopback(settings.host):
+        return frozenset(named)
+    if not named:
+        raise ConfigurationError(
+            f"KG_API__HOST={settings.host} listens beyond this machine: set KG_API__ALLOWED_HOSTS to the "
+            "names and addresses that clients use for it, such as kg.example.org,192.0.2.7"
+        )
+    return frozenset({*named, settings.host} - {"0.0.0.0", "::"})  # noqa: S104 - a name that nobody calls
+
+
 class OriginCheck:
     """Refuses requests of foreign pages and under foreign names.
 
     Args:
         app: what comes next.
-        host: where the service listens.
+        hosts: names under which the service answers; those of loopback always do.
+        origins: of other pages that may ask it.
     """
 
-    def __init__(self, app: ASGIApp, host: str) -> None:
+    def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
         self.app = app
-        self.local_only = is_loopback(host)
+        self._hosts = frozenset(hosts)
+        self._origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request (ASGI)."""
         if scope["type"] == "http":
-            refusal = self._refusal(Headers(scope=scope))
+            refusal = self._refusal(scope, Headers(scope=scope))
             if refusal is not None:
                 await problem(*refusal)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
-    def _refusal(self, headers: Headers) -> tuple[int, str, str, str] | None:
-        host = _name(f"//{headers.get('host', '')}")
-        if self.local_only and not is_loopback(host):
-            return 421, "http", "Misdirected", "this service answers to loopback names only, not to that Host"
+    def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str, str, str] | None:
+        host = headers.get("host", "")
+        name = _authority(f"http://{host}")[0]
+        if not is_loopback(name) and name not in self._hosts:
+            told = "this service does not answer to that Host; KG_API__ALLOWED_HOSTS says to which it does"
+            return 421, "http", "Misdirected", told
         origin = headers.get("origin")
-        if origin is not None and _name(origin) != host and not is_loopback(_name(origin)):
-            return 403, "http", "Forbidden", "requests of other web pages are refused"
+        if origin in self._origins:
+            return None
+        foreign = origin is not None and not _is_same(origin, host)
+        if foreign or (headers.get("sec-fetch-site", "none") not in OURS and not _is_visit(scope, headers)):
+            told = "requests of other web pages are refused; KG_API__ALLOWED_ORIGINS can allow some"
+            return 403, "http", "Forbidden", told
         return None
 
 
-def _name(address: str) -> str:
+def _is_visit(scope: Scope, headers: Headers) -> bool:
+    """Whether somebody follows a link to one of the pages."""
+    return (
+        scope["method"] == "GET"
+        and scope["path"] in PAGES
+        and headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest") == "document"
+    )
+
+
+def _is_same(origin: str, host: str) -> bool:
+    scheme = origin.partition("://")[0]
+    return scheme in _PORTS and _authority(origin) == _authority(f"{scheme}://{host}")
+
+
+def _authority(address: str) -> tuple[str, int | None]:
+    """Name and port; no name where the address is none."""
     try:
-        return urlsplit(address).hostname or ""
+        parts = urlsplit(address)
+        return parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
     except ValueError:
-        return ""
+        return "", None

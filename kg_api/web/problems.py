@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import structlog
@@ -10,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Match
 
 from kg_api.errors import InvalidInput, KgError, StorageFull, TooBusy, Unavailable
 from kg_api.models.problems import field_problems
@@ -19,6 +21,7 @@ log = structlog.get_logger()
 
 RETRY_AFTER_SECONDS = 2
 FULL_RETRY_AFTER_SECONDS = 30
+METHOD_NOT_ALLOWED = 405
 MAX_DETAIL_CHARACTERS = 2000
 
 
@@ -50,8 +53,14 @@ def of_error(error: KgError) -> Response:
     return problem(error.status, error.slug(), title, str(error)[:MAX_DETAIL_CHARACTERS])
 
 
-def install(app: FastAPI) -> None:
-    """Give the app its error handlers."""
+def install(app: FastAPI, routes: Sequence[BaseRoute] = ()) -> None:
+    """Give the app its error handlers.
+
+    Args:
+        app: the app.
+        routes: all of its routes, from which a 405 tells what is allowed.
+    """
+    app.state.known_routes = routes
     app.add_exception_handler(KgError, _on_kg_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http_error)
@@ -74,12 +83,21 @@ def _on_invalid(_: Request, error: Exception) -> Response:
     return problem(InvalidInput.status, InvalidInput.slug(), "InvalidInput", detail, errors=errors)
 
 
-def _on_http_error(_: Request, error: Exception) -> Response:
+def _on_http_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise TypeError(type(error))
     response = problem(error.status_code, "http", error.detail, error.detail)
     response.headers.update(error.headers or {})
+    if error.status_code == METHOD_NOT_ALLOWED and (methods := _methods_of(request)):
+        response.headers["Allow"] = ", ".join(methods)
     return response
+
+
+def _methods_of(request: Request) -> list[str]:
+    """All methods of an address: each of its routes knows one alone."""
+    known: Sequence[BaseRoute] = request.app.state.known_routes
+    routes = [each for each in known if each.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in routes for method in getattr(route, "methods", None) or ()})
 
 
 def of_bug() -> Response:

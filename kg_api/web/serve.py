@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 
 import structlog
 import uvicorn
@@ -12,6 +13,8 @@ from kg_api.logs import configure_logs
 from kg_api.managed.home import Home
 from kg_api.settings import Settings
 from kg_api.web.app import create_app
+from kg_api.web.connection import Connection
+from kg_api.web.connection_limits import ConnectionLimits, connections_and_backlog
 from kg_api.web.origin import is_loopback
 
 log = structlog.get_logger()
@@ -37,11 +40,16 @@ def serve(settings: Settings) -> None:
     if not is_loopback(host):
         log.warning("listening beyond this machine, and anyone who reaches it may read and write", host=host)
     _announce(settings, port)
+    connections, backlog = connections_and_backlog(settings.api)
+    limits = ConnectionLimits(settings.api, connections)
     server = uvicorn.Server(
         uvicorn.Config(
             create_app(settings, give_up),
             host=host,
             port=port,
+            http=partial(Connection, limits),  # pyright: ignore[reportArgumentType] - it is called, no more
+            backlog=backlog,
+            timeout_keep_alive=settings.api.idle_seconds,  # pyright: ignore[reportArgumentType] - for call_later
             access_log=False,
             log_config=None,
             server_header=False,

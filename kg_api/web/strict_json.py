@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
+from anyio.to_thread import run_sync
 from fastapi import HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
 
+from kg_api.web.json_bounds import OutOfBounds, check_bounds
+
+LARGE_BYTES = 64 * 1024
+"""A longer body is read in a thread, for a short one that would cost more than reading it."""
+LARGE_AT_ONCE = 2
+MAX_KEYS = 1000
+"""Keys in one object."""
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+ReadT = TypeVar("ReadT")
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -16,16 +29,18 @@ def parse(content: bytes) -> Any:
     """Parse JSON.
 
     Raises:
-        HTTPException: 400, saying what is wrong: no UTF-8, no JSON, a key twice, NaN, or nesting without end.
+        HTTPException: 400, saying what is wrong: no UTF-8, no JSON, a key twice, NaN, nesting without end, or
+            more values than any request needs.
     """
     try:
+        check_bounds(content)
         return json.loads(
             content.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_unique_keys
         )
     except UnicodeDecodeError:
         raise HTTPException(400, "the body is not UTF-8") from None
-    except RecursionError:
-        raise HTTPException(400, "the body is nested too deeply") from None
+    except OutOfBounds as error:
+        raise HTTPException(400, f"the body {error}") from None
     except ValueError as error:
         raise HTTPException(400, f"the body is not JSON: {error}") from None
 
@@ -35,10 +50,51 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MAX_KEYS:
+        raise OutOfBounds(f"has an object with more than {MAX_KEYS:,} keys")
     result = dict(pairs)
     if len(result) != len(pairs):
         raise ValueError("a key stands twice in one object")
     return result
+
+
+def valid(model: type[ModelT], given: Any) -> ModelT:
+    """Check a body that was read by hand, so that it is answered like any other.
+
+    Raises:
+        RequestValidationError: naming each field that is wrong.
+    """
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors(include_input=False)) from None
+
+
+async def read_json(request: Request) -> Any:
+    """Read the body of a request as strict JSON.
+
+    Raises:
+        HTTPException: 400, when it is not proper JSON.
+    """
+    return await _read(request, parse)
+
+
+async def read_model(request: Request, model: type[ModelT]) -> ModelT:
+    """Read the body of a request as a model.
+
+    Raises:
+        HTTPException: 400, when it is not proper JSON.
+        RequestValidationError: naming each field that is wrong.
+    """
+    return await _read(request, lambda body: valid(model, parse(body)))
+
+
+async def _read(request: Request, reading: Callable[[bytes], ReadT]) -> ReadT:
+    """Read a large body in a thread, few of them at once; those that wait hold no thread."""
+    body = await request.body()
+    if len(body) <= LARGE_BYTES:
+        return reading(body)
+    return await run_sync(reading, body, limiter=request.app.state.large_bodies)
 
 
 def require_json(request: Request) -> None:
@@ -61,7 +117,7 @@ class StrictRequest(Request):
         Raises:
             HTTPException: 400, when it is not proper JSON.
         """
-        return parse(await self.body())
+        return await read_json(self)
 
 
 class StrictRoute(APIRoute):

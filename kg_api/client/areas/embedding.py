@@ -46,7 +46,7 @@ def add_space(**space: Any) -> Call[SpaceInfo]:
 
 def embedding_health() -> Call[EmbeddingHealth]:
     """Ask whether the models answer."""
-    return Call("GET", "/embedding/health", EmbeddingHealth)
+    return Call("POST", "/embedding/health", EmbeddingHealth)
 
 
 class EmbeddingMethods(Sending):

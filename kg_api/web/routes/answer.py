@@ -7,9 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Response
 from fastapi.openapi.models import Example
 
-from kg_api.models.answering import Answered, AnswerRequest
+from kg_api.models.answering import Answered, AnswerEvent, AnswerRequest
+from kg_api.models.problems import Problem
 from kg_api.web.answer_stream import AnswerStream
 from kg_api.web.dependencies import Open
+from kg_api.web.openapi import event_stream
 from kg_api.web.strict_json import StrictRoute
 
 router = APIRouter(tags=["search"], route_class=StrictRoute)
@@ -28,8 +30,13 @@ EXAMPLES: dict[str, Example] = {
 }
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "The answer; with `stream` Server-Sent Events, the data of each is an AnswerEvent.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "description": "The answer; with `stream` Server-Sent Events, the data of each is an "
+        "AnswerEvent, or of `error` a Problem.",
+        "content": {
+            "text/event-stream": event_stream(
+                {"statement": AnswerEvent, "end": AnswerEvent, "error": Problem}
+            )
+        },
     }
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query
+from fastapi import APIRouter, Body, Query, Request
 from fastapi.openapi.models import Example
 
 from kg_api.models.configuration import (
@@ -17,6 +17,7 @@ from kg_api.models.documents import EmbeddingStatus
 from kg_api.models.regeneration import Regeneration, RegenerationStarted
 from kg_api.models.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
 from kg_api.web.dependencies import IdempotencyKey, Ontology, Open
+from kg_api.web.model_health import ModelHealth
 from kg_api.web.strict_json import StrictRoute
 
 router = APIRouter(tags=["embedding"], route_class=StrictRoute)
@@ -124,7 +125,18 @@ def add_space(container: Open, space: Annotated[NewSpace, Body(openapi_examples=
     return container.models.add(space)
 
 
-@router.get("/embedding/health", summary="Do the models answer?")
-def embedding_health(container: Open) -> EmbeddingHealth:
+@router.get("/embedding/health", summary="Did the models answer?")
+def embedding_health(container: Open, request: Request) -> EmbeddingHealth:
+    """Give status, latency and error of each model, as its probe text was answered within the last 30 s.
+
+    They are asked when nobody has asked for so long; `POST` asks them in any case.
+    """
+    watch: ModelHealth = request.app.state.model_health
+    return watch.health(container.models)
+
+
+@router.post("/embedding/health", summary="Do the models answer now?")
+def check_embedding_health(container: Open, request: Request) -> EmbeddingHealth:
     """Ask each model for its probe text: status, latency, and the error if there is one."""
-    return container.models.health()
+    watch: ModelHealth = request.app.state.model_health
+    return watch.check(container.models)

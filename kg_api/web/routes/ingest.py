@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from starlette.datastructures import FormData, UploadFile
 
 from kg_api.errors import InvalidInput
@@ -18,11 +17,10 @@ from kg_api.models.configuration import DocumentPreview
 from kg_api.models.conversations import Conversation
 from kg_api.models.documents import DocumentText, DocumentUpload, Ingested, SourceChanges
 from kg_api.web.dependencies import Open
-from kg_api.web.strict_json import parse, require_json
+from kg_api.web.strict_json import parse, read_model, require_json, valid
 
 router = APIRouter(tags=["ingest"])
 
-Model = TypeVar("Model", bound=BaseModel)
 Taken = TypeVar("Taken")
 
 MAX_FIELDS = 10
@@ -116,10 +114,10 @@ async def ingest_conversation(container: Open, request: Request, response: Respo
     The same again with more messages embeds only what is new. 202 and 200 as for any document.
     """
     require_json(request)
-    body = await request.body()
+    conversation = await read_model(request, Conversation)
 
     def taken() -> Ingested:
-        document, notes = conversation_document(_valid(Conversation, parse(body)))
+        document, notes = conversation_document(conversation)
         return container.ingest.ingest_text(document, notes)
 
     return _status_told(await run_in_threadpool(taken), response)
@@ -156,7 +154,7 @@ async def _taken(
     """Read the document that a request brings, as JSON or as a file, and hand it on."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
-        body = _valid(DocumentText, await run_in_threadpool(parse, await request.body()))
+        body = await read_model(request, DocumentText)
         return await run_in_threadpool(text, _incoming(body, body.text))
     if kind == "multipart/form-data":
         return await _from_upload(request, content)
@@ -168,7 +166,7 @@ async def _from_upload(request: Request, taken: Callable[[bytes, Incoming], Take
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise HTTPException(422, "file: the part with the document is missing")
-        upload = _valid(DocumentUpload, _fields(form, file.filename))
+        upload = valid(DocumentUpload, _fields(form, file.filename))
         content = await file.read()
     return await run_in_threadpool(taken, content, _incoming(upload, ""))
 
@@ -187,11 +185,3 @@ def _fields(form: FormData, filename: str | None) -> dict[str, Any]:
     if isinstance(fields.get("metadata"), str):
         fields["metadata"] = parse(fields["metadata"].encode("utf-8", "surrogatepass"))
     return fields
-
-
-def _valid(model: type[Model], given: Any) -> Model:
-    """Check a body that was read by hand, so that it is answered like any other."""
-    try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        raise RequestValidationError(error.errors(include_input=False)) from None

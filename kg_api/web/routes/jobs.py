@@ -13,6 +13,7 @@ from kg_api.graph.queue import queue_status
 from kg_api.models.jobs import Job, JobPage, JobState
 from kg_api.models.queue import QueueStatus
 from kg_api.web.dependencies import JobId, Offset, OntologyFilter, Open, PageSize
+from kg_api.web.openapi import event_stream
 from kg_api.web.streams import Streams
 
 router = APIRouter(tags=["jobs"])
@@ -24,7 +25,7 @@ Kind = Annotated[
 EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Server-Sent Events; the data of each is a Job.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"text/event-stream": event_stream({"progress": Job, "end": Job})},
     }
 }
 

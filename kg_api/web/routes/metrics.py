@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 
 from kg_api.metrics import CONTENT_TYPE, QueueGauges, exposition
@@ -10,7 +12,12 @@ from kg_api.web.queue_watch import QueueWatch
 router = APIRouter(tags=["health"])
 
 
-@router.get("/metrics", summary="Metrics in Prometheus' text format", response_class=Response)
+TEXT: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The metrics."}
+}
+
+
+@router.get("/metrics", summary="Metrics in Prometheus' text format", response_class=Response, responses=TEXT)
 def metrics(request: Request) -> Response:
     """Give counters and histograms of embeddings, and gauges of the queue as it is at this moment."""
     watch: QueueWatch = request.app.state.queue

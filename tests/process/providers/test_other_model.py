@@ -100,9 +100,9 @@ def test_service_and_worker_do_not_start_with_it(world: World, model: Model, tmp
 
 
 def test_health_tells_it(world: World, model: Model) -> None:
-    assert world.ask("GET", "/embedding/health")["status"] == "ok"
+    assert world.ask("POST", "/embedding/health")["status"] == "ok"
     model.turned = True
-    (told,) = world.ask("GET", "/embedding/health")["spaces"]
+    (told,) = world.ask("POST", "/embedding/health")["spaces"]
     assert (told["status"], told["latency_ms"]) == ("error", None)
     assert EXPLAINED in told["error"]
     assert world.kg("admin", "embedding", "health").returncode == 69

@@ -129,7 +129,7 @@ def test_a_provider_that_is_away_leaves_searches_with_words_and_comes_back_by_it
     again = world.search(QUESTION, ontology="away", min_similarity=0.9)
     assert (again["seconds"] < AT_ONCE, parts(again), len(again["sources"])) == (True, ["embedding"], 1)
     assert "min_similarity was not applied" in effects(again)
-    health = world.ask("GET", "/embedding/health")
+    health = world.ask("POST", "/embedding/health")
     found = {each["slug"]: each for each in health["spaces"]}
     assert (health["status"], found["away"]["status"], found["default"]["status"]) == ("error", "error", "ok")
     assert f"127.0.0.1:{NOMIC_PORT}" in found["away"]["error"]

@@ -88,7 +88,7 @@ def test_one_space_that_is_down_leaves_the_others(world: World) -> None:
     assert {hit["ontology"] for hit in answer["sources"]} == {"on_one_down", "up"}
     assert parts(answer) == ["embedding"]
     assert "in the space 'one_down'" in effects(answer)
-    health = world.ask("GET", "/embedding/health")
+    health = world.ask("POST", "/embedding/health")
     found = {each["slug"]: each for each in health["spaces"]}
     assert health["status"] == "error"
     assert {slug for slug, each in found.items() if each["status"] == "error"} == {"one_down"}

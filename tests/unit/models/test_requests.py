@@ -53,7 +53,7 @@ def test_searches_that_can_be(body: dict[str, Any]) -> None:
         ({"query_text": "a", "min_similarity": 1.01}, "min_similarity"),
         ({"query_text": "a", "min_similarity": "0.5"}, "min_similarity"),
         ({"query_text": "a", "mode": "text", "min_similarity": 0.5}, "min_similarity needs vectors"),
-        ({"query_text": "a", "limit": 10.0}, "limit"),
+        ({"query_text": "a", "limit": 10.5}, "limit"),
         ({"query_text": "a", "expand_context": "yes"}, "expand_context"),
         ({"query_text": "a", "mode": "fuzzy"}, "mode"),
         ({"query_text": "a", "ontology": []}, "ontology"),

@@ -60,7 +60,7 @@ async def pieces(*sizes: int) -> AsyncIterator[bytes]:
 
 
 def limited(app: ASGIApp) -> ASGIApp:
-    return RequestLog(BodyLimit(app, lambda _: LIMIT))
+    return RequestLog(BodyLimit(app, lambda _: LIMIT, 10**9))
 
 
 @pytest.mark.parametrize("sizes", [(LIMIT,), (LIMIT - 1, 1), (0, 0), ()])

@@ -8,35 +8,150 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from kg_api.web.origin import OriginCheck
+from kg_api.errors import ConfigurationError
+from kg_api.settings import ApiSettings, load_settings
+from kg_api.web.app import create_app
+from kg_api.web.origin import OriginCheck, allowed_hosts
+
+VISIT = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 
 
-async def ask(listening: str, host: str, origin: str | None) -> int:
-    inner = Starlette(routes=[Route("/", lambda _: PlainTextResponse("ok"))])
-    transport = httpx.ASGITransport(OriginCheck(inner, listening))
-    headers = {"Host": host} | ({"Origin": origin} if origin else {})
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-        return (await client.get("/", headers=headers)).status_code
+def settings(listening: str = "127.0.0.1", hosts: str | None = None, pages: str | None = None) -> ApiSettings:
+    return ApiSettings(host=listening, allowed_hosts=hosts, allowed_origins=pages)
+
+
+async def ask(given: ApiSettings, host: str, *, method: str = "GET", path: str = "/x", **headers: str) -> int:
+    inner = Starlette(
+        routes=[Route("/{rest:path}", lambda _: PlainTextResponse("ok"), methods=["GET", "POST"])]
+    )
+    check = OriginCheck(inner, allowed_hosts(given), given.allowed_web_pages)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(check), base_url="http://127.0.0.1") as client:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return (await client.request(method, path, headers={"Host": host, **named})).status_code
 
 
 @pytest.mark.parametrize(
-    ("listening", "host", "origin", "status"),
+    ("host", "origin", "status"),
     [
-        ("127.0.0.1", "127.0.0.1:8420", None, 200),
-        ("127.0.0.1", "localhost:8420", None, 200),
-        ("127.0.0.1", "[::1]:8420", None, 200),
-        ("127.0.0.1", "localhost:8420", "http://localhost:3000", 200),
-        ("127.0.0.1", "evil.example", None, 421),
-        ("127.0.0.1", "127.0.0.1.evil.example", None, 421),
-        ("127.0.0.1", "localhost:8420", "https://evil.example", 403),
-        ("127.0.0.1", "localhost:8420", "null", 403),
-        ("0.0.0.0", "kg.example", None, 200),
-        ("0.0.0.0", "kg.example", "https://kg.example", 200),
-        ("0.0.0.0", "kg.example", "https://evil.example", 403),
+        ("127.0.0.1:8420", None, 200),
+        ("localhost:8420", None, 200),
+        ("[::1]:8420", None, 200),
+        ("localhost:8420", "http://localhost:8420", 200),
+        ("localhost", "https://localhost", 200),
+        ("[::1]:8420", "http://[::1]:8420", 200),
+        ("localhost:8420", "http://localhost:3000", 403),
+        ("localhost:8420", "http://localhost", 403),
+        ("localhost:8420", "http://127.0.0.1:8420", 403),
+        ("localhost:8420", "ftp://localhost:8420", 403),
+        ("evil.example", None, 421),
+        ("", None, 421),
+        ("127.0.0.1.evil.example", None, 421),
+        ("localhost:8420", "https://evil.example", 403),
+        ("localhost:8420", "null", 403),
+        ("localhost:8420", "http://localhost:x", 403),
+        ("localhost:8420", "", 403),
     ],
 )
-def test_only_those_who_belong_here_are_answered(
-    listening: str, host: str, origin: str | None, status: int
+def test_on_loopback_only_those_who_belong_here_are_answered(
+    host: str, origin: str | None, status: int
 ) -> None:
+    headers = {} if origin is None else {"Origin": origin}
+    assert asyncio.run(ask(settings(), host, **headers)) == status
 
-    assert asyncio.run(ask(listening, host, origin)) == status
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("kg.example", None, 200),
+        ("KG.example:8420", None, 200),
+        ("192.0.2.7:8420", None, 200),
+        ("[2001:db8::7]:8420", None, 200),
+        ("localhost:8420", None, 200),
+        ("kg.example", "https://kg.example", 200),
+        ("kg.example", "https://evil.example", 403),
+        ("kg.example", "https://kg.example:444", 403),
+        ("evil.example", None, 421),
+        ("evil.example", "http://evil.example", 421),
+        ("0.0.0.0:8420", None, 421),
+    ],
+)
+def test_beyond_this_machine_only_names_that_are_set_are_answered(
+    host: str, origin: str | None, status: int
+) -> None:
+    given = settings("0.0.0.0", "kg.example, 192.0.2.7,[2001:db8::7]")
+    headers = {} if origin is None else {"Origin": origin}
+    assert asyncio.run(ask(given, host, **headers)) == status
+
+
+def test_a_bind_beyond_this_machine_without_names_is_refused_with_the_variable_to_set() -> None:
+    given = load_settings(api=settings("0.0.0.0"))
+    with pytest.raises(ConfigurationError, match="KG_API__ALLOWED_HOSTS"):
+        create_app(given, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "pages"),
+    [
+        ("http://kg.example", None),
+        ("kg.example:8420", None),
+        ("*", None),
+        (None, "kg.example"),
+        (None, "https://kg.example/"),
+        (None, "*"),
+    ],
+)
+def test_what_is_no_host_or_origin_is_refused(hosts: str | None, pages: str | None) -> None:
+    with pytest.raises(ValueError, match="takes"):
+        settings(hosts=hosts, pages=pages)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_what_the_browser_calls_another_site_is_refused(site: str, method: str) -> None:
+    assert asyncio.run(ask(settings(), "localhost", method=method, **{"Sec-Fetch-Site": site})) == 403
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_what_the_browser_calls_ours_is_answered(site: str) -> None:
+    assert asyncio.run(ask(settings(), "localhost", **{"Sec-Fetch-Site": site})) == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "status"),
+    [
+        ("/", {}, 200),
+        ("/docs", {}, 200),
+        ("/embedding/health", {}, 403),
+        ("/", {"Sec-Fetch-Dest": "iframe"}, 403),
+        ("/", {"Sec-Fetch-Mode": "no-cors"}, 403),
+    ],
+)
+def test_a_link_of_another_page_leads_to_our_pages_alone(
+    path: str, change: dict[str, str], status: int
+) -> None:
+    assert asyncio.run(ask(settings(), "localhost", path=path, **{**VISIT, **change})) == status
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"), [("https://app.example", 200), ("https://other.example", 403), ("null", 403)]
+)
+def test_a_page_that_the_settings_allow_is_answered(origin: str, status: int) -> None:
+    given = settings(pages="https://app.example, http://localhost:3000")
+    headers = {"Origin": origin, "Sec-Fetch-Site": "cross-site"}
+    assert asyncio.run(ask(given, "localhost", method="POST", **headers)) == status
+
+
+@pytest.mark.parametrize(("origin", "status"), [("https://app.example", 200), ("https://evil.example", 403)])
+def test_a_preflight_is_answered_for_pages_that_the_settings_allow(origin: str, status: int) -> None:
+    app = create_app(load_settings(api=settings(pages="https://app.example")), lambda _: None)
+
+    async def preflight() -> httpx.Response:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost"
+        ) as client:
+            headers = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+            return await client.options("/documents", headers=headers)
+
+    response = asyncio.run(preflight())
+    assert response.status_code == status
+    assert response.headers.get("access-control-allow-origin") == (origin if status == 200 else None)

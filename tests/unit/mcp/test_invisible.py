@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from kg_api.mcp.answers import Passage
+from kg_api.mcp.invisible import invisible_in
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("plain\ttext\r\n", []),
+        ("Übung, 日本語, 😀", []),
+        ("❤️", []),
+        ("to\u200bken", ["zero_width"]),
+        ("soft\u00adhyphen \ufeff", ["zero_width"]),
+        ("👩\u200d🚀 and می\u200cخواهم", ["joiner"]),
+        ("\u202egpj.exe\u202c", ["bidirectional"]),
+        ("".join(chr(0xE0000 + ord(each)) for each in "do evil"), ["tag"]),
+        ("\x1b[31m", ["control"]),
+        ("\u2066\u200b", ["zero_width", "bidirectional"]),
+    ],
+)
+def test_what_a_reader_does_not_see_is_named(text: str, kinds: list[str]) -> None:
+    assert invisible_in(text) == kinds
+
+
+def test_a_passage_is_marked_and_stays_as_it_is_and_so_are_its_parts() -> None:
+    passage = Passage(citation="s#10-20", text="abc\u200bdefghi")
+    assert (passage.text, passage.invisible) == ("abc\u200bdefghi", ["zero_width"])
+    assert passage.between(0, 4).invisible == ["zero_width"]
+    assert passage.between(4, 10).invisible is None
+    assert "invisible" not in passage.between(4, 10).model_dump(exclude_none=True)

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import json
+import time
+import tracemalloc
+from typing import Any
+
+import pytest
+from fastapi import HTTPException
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.web import json_bounds
+from kg_api.web.json_bounds import MAX_DEPTH, MAX_VALUES, WINDOW, OutOfBounds, check_bounds
+from kg_api.web.strict_json import parse
+
+SCALARS = st.none() | st.integers() | st.text(st.sampled_from('[]{},:"\\\\n😀a'))
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+
+
+def depth_of(value: Any) -> int:
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
+
+
+@given(value=VALUES, window=st.integers(2, 9), ascii_only=st.booleans())
+def test_depth_is_counted_outside_of_strings_at_any_window(value: Any, window: int, ascii_only: bool) -> None:
+    depth, content = depth_of(value), json.dumps(value, ensure_ascii=ascii_only).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_bounds, "WINDOW", window)
+        patch.setattr(json_bounds, "MAX_DEPTH", depth)
+        check_bounds(content)
+        if depth:
+            patch.setattr(json_bounds, "MAX_DEPTH", depth - 1)
+            with pytest.raises(OutOfBounds):
+                check_bounds(content)
+
+
+@pytest.mark.parametrize("unit", [b"[],", b"{},", b"1,", b'"",', b'{"a":1},'])
+def test_a_body_of_tiny_values_is_refused_before_objects_are_made_of_it(unit: bytes) -> None:
+    content = b"[" + unit * (63_000_000 // len(unit)) + b"0]"
+    tracemalloc.start()
+    begun = time.perf_counter()
+    try:
+        with pytest.raises(HTTPException, match="more than 100,000 values"):
+            parse(content)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert time.perf_counter() - begun < 10  # 0.1 s; it was 52
+    assert peak < 5_000_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["word ", "[{,:", '"', "\\", "\n", "ü", "😀"],
+    ids=["words", "brackets", "quotes", *"bnu", "emoji"],
+)
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_long_text_is_one_value(text: str, ascii_only: bool) -> None:
+    value = {"text": text * (3 * WINDOW // len(text)), "more": text * 5}
+    assert parse(json.dumps(value, ensure_ascii=ascii_only).encode()) == value
+
+
+def test_what_is_within_the_bounds_is_taken() -> None:
+    assert len(parse(b"[" + b"1," * (MAX_VALUES - 3) + b"1]")) == MAX_VALUES - 2
+    assert parse(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
+    with pytest.raises(HTTPException, match="nested too deeply"):
+        parse(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
+
+
+def test_an_object_has_so_many_keys_at_most() -> None:
+    with pytest.raises(HTTPException, match="more than 1,000 keys"):
+        parse(json.dumps({str(number): 1 for number in range(1001)}).encode())
