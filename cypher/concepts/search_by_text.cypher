@@ -1,5 +1,7 @@
 // The concepts that full text finds, with their similarity where question and concept have vectors of one space.
+// Of words that the index leaves out only the filter would be asked, which scores nothing.
 CALL db.index.fulltext.queryNodes('concept_words', $query, {limit: $limit}) YIELD node AS c, score
+WHERE score > 0
 WITH c, score, coalesce($spaces[c.ontology], 'default') AS space
 WITH c, score, $vectors[space] AS asked, c[$properties[space]] AS vector
 RETURN c.concept_id AS concept_id, c.ontology AS ontology, c.label AS label, c.description AS description,

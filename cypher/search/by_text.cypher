@@ -1,7 +1,9 @@
 // The sources that full text finds, with their similarity where question and source have vectors of one space.
 // A source that has chunks is as similar as the nearest of them, which is the part that it is shown by. Where no
 // vector is compared, the source itself is what matched; what is read in its place is known all the same.
+// Of words that the index leaves out only the filter would be asked, which scores nothing.
 CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $limit}) YIELD node AS s, score
+WHERE score > 0
 WITH s, score, coalesce($spaces[s.ontology], 'default') AS space
 WITH s, score, space, $vectors[space] AS asked, $properties[space] AS property
 WITH s, score, asked, property, CASE

@@ -192,6 +192,15 @@ def retitled(name: str, title: str) -> DocumentRecord:
     return replace(made, title=title, content_hash=title)
 
 
+def test_words_that_the_index_leaves_out_find_nothing_within_an_ontology_or_a_document(graph: Graph) -> None:
+    store_document(graph, record("a.md", ["the and of it"]))
+    for query in [
+        *lucene_queries(["the", "and"], ["notes"]),
+        *lucene_queries(["the"], None, [document_id("notes", "a.md")]),
+    ]:
+        assert by_text(graph, query, NO_VECTORS, 5) == []
+
+
 def test_no_word_of_a_text_is_taken_for_the_token_of_a_scope(graph: Graph) -> None:
     store_document(graph, record("mine", ["something"], ontology="private"))
     forged = scope_of_ontology("private")
