@@ -17,6 +17,8 @@ from tests.process.managed.dummy import until
 from tests.process.managed.test_kg_up import Machine, machine_in
 from tests.support.small_disk import SmallDisk, small_disk
 
+pytestmark = pytest.mark.timeout(600)
+
 HEALS_SECONDS = 60
 """On a machine that starts a whole kg in that time; a busy one may take as long as that start has taken."""
 

@@ -17,6 +17,8 @@ from kg_api.managed.home import Home
 from tests.process.managed.dummy import until
 from tests.process.managed.test_kg_up import Machine, machine_in
 
+pytestmark = pytest.mark.timeout(900)
+
 GOES_ON_SECONDS = 60
 
 
@@ -83,7 +85,6 @@ def test_a_worker_that_dies_again_and_again_is_started_again_and_all_is_told(mac
 
 
 @pytest.mark.full
-@pytest.mark.timeout(900)
 def test_20_kills_within_40_seconds_while_1400_documents_are_embedded(machine: Machine) -> None:
     """Whoever works is killed: the supervisor's worker, and further ones that are started to be killed."""
     add(machine, 1400)
