@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import neo4j
 import numpy as np
@@ -273,17 +273,13 @@ def test_new_text_puts_a_job_first_again_that_was_at_what_is_stale(graph: Graph)
     job = claim(graph)
     assert job is not None
     assert jobs.lower(graph, owner(job), wanted=job.wanted, rank=1) == 1
-    stale = jobs.ClaimedJob(**{**_fields(job), "rank": 1})
+    stale = replace(job, rank=1)
     assert not jobs.others_wait(graph, stale, ALL, over=False)
     request(graph, "a", kind="source_embedding")
     assert jobs.others_wait(graph, stale, ALL, over=False), "it yields to itself"
     asked = jobs.lower(graph, owner(job), wanted=job.wanted, rank=1)
     assert isinstance(asked, jobs.Asked)
     assert asked.wanted == 2, "what came in between is looked at first"
-
-
-def _fields(job: jobs.ClaimedJob) -> dict[str, object]:
-    return {name: getattr(job, name) for name in job.__slots__}
 
 
 def test_who_waits_is_told_for_what(graph: Graph) -> None:
