@@ -43,6 +43,7 @@ def main() -> None:
         (name,) = [each.ontology for each in running.client().ontologies().ontologies]
         if chosen.openie:
             running.kg("concept", "import", chosen.openie, "--format", "openie", "--ontology", name)
+        running.kg("admin", "regenerate-embeddings", "--type", "concept", "--ontology", name)
         seconds = settled(running, name)
         told["concepts"] = ran(running, results / "concepts.json", [*evaluate, "--option", "concepts=true"])
         against = {mode: compared(running, results, mode) for mode in WITHOUT}

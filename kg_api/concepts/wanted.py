@@ -48,16 +48,18 @@ def _started(graph: Graph, standing: Standing) -> str | None:
     deferred = count_concepts(graph, standing.concept_plans[:1]).deferred
     waits = standing.configured.paused or not standing.configured.embed_on_ingest
 
-    def start(tx: Transaction) -> None:
-        if want_concepts(tx, name) and deferred and not waits:
+    def start(tx: Transaction) -> bool:
+        first = want_concepts(tx, name)
+        if first and deferred and not waits:
             request_job(tx, CONCEPT_EMBEDDING, name, added=deferred)
+        return first
 
     try:
-        graph.transaction(start)
+        first = graph.transaction(start)
     except TooBusy as error:
         log.info("concepts are embedded later", ontology=name, reason=str(error))
         return f"{name}: {deferred} {FOUND_BY_WORDS}: {error}" if deferred else None
-    if not deferred:
+    if not (first and deferred):  # of what another search has started, its progress tells
         return None
     how = f"start that by: {_command(name)}" if waits else "that was started now"
     return f"{name}: {deferred} {FOUND_BY_WORDS}; {how}"

@@ -10,6 +10,7 @@ import pytest
 from kg_api.graph import concept_texts
 from kg_api.graph.concept_merging import merge_concepts
 from kg_api.graph.concept_names import TERMS
+from kg_api.graph.concept_vectors import want_concepts
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import store_document
 from kg_api.graph.library import delete_document
@@ -26,6 +27,7 @@ TEXTS = ["Bees dance.", "Bees sting.", "Bees fly."]
 def bees(graph: Graph) -> DocumentRecord:
     made = record("bees.md", TEXTS)
     store_document(graph, made)
+    graph.transaction(lambda tx: want_concepts(tx, "notes"))  # so that each change asks for its embedding
     return made
 
 

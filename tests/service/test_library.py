@@ -22,7 +22,7 @@ def test_an_empty_library_is_no_error(http: httpx.Client) -> None:
         "notes": [],
     }
     status = dict.fromkeys(("total", "embedded", "missing", "stale", "refused", "searchable"), 0)
-    concepts = dict.fromkeys(("total", "embedded", "missing", "stale", "refused"), 0)
+    concepts = dict.fromkeys(("total", "embedded", "missing", "stale", "refused", "deferred"), 0)
     told = {"ontology": None, **status, "building": False, "concepts": concepts}
     assert http.get("/embedding-status").json() == told
     assert search(http, "anything")["sources"] == []

@@ -81,6 +81,8 @@ def embed_concepts(driver: neo4j.Driver, ontology: str = "notes") -> None:
         "CALL db.create.setNodeVectorProperty(c, 'embedding', one.vector)"
     )
     rows(driver, set_vector, given=given)
+    wanted = "MATCH (o:Ontology {name: $ontology}) SET o.concepts_wanted_at = datetime()"
+    rows(driver, wanted, ontology=ontology)
 
 
 def store_lives(graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
