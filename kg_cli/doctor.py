@@ -18,6 +18,7 @@ from kg_api.managed import bolt, neo4j_jars, neo4j_java, neo4j_role, ports, prob
 from kg_api.managed.home import Home
 from kg_api.settings import Settings, load_settings
 from kg_cli.doctor_jobs import examine_jobs
+from kg_cli.doctor_models import examine_models
 from kg_cli.findings import Finding
 from kg_cli.stack_roles import stack_roles, supervisor_role
 
@@ -175,6 +176,7 @@ def _service(
         yield Finding("service", "fail", f"waits for {answer.waiting_for}", fix)
         return
     yield Finding("service", "ok", f"answers at {url}")
+    yield from examine_models(url, settings)
     yield from examine_jobs(url, settings, start=start, patience_seconds=patience)
 
 
