@@ -11,9 +11,10 @@ import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from typing import Any
 
-import httpx  # noqa: F401 - OpenAI's SDK looks for it in sys.modules whenever it is used, and takes one half there
+import_module("httpx")  # OpenAI's SDK looks for it in sys.modules when it is used, and takes one half there
 
 MIB = 1024 * 1024
 MOST_BYTES = 16 * MIB

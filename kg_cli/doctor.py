@@ -21,6 +21,7 @@ from kg_api.managed.processes import ProcessId
 from kg_api.managed.watch import RoleStatus
 from kg_api.settings import Settings, load_settings
 from kg_cli.doctor_jobs import examine_jobs
+from kg_cli.doctor_models import examine_models
 from kg_cli.findings import Finding
 from kg_cli.stack_roles import database_trouble, stack_roles, supervisor_role
 
@@ -191,6 +192,7 @@ def _service(
         yield Finding("service", "fail", f"waits for {answer.waiting_for}", fix)
         return
     yield Finding("service", "ok", f"answers at {url}")
+    yield from examine_models(url, settings)
     yield from examine_jobs(url, settings, start=start, patience_seconds=patience)
 
 

@@ -38,6 +38,10 @@ CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 5.0
 """How long one managed transaction is tried again; a request then gets 503, a worker waits and goes on."""
 
+SEARCH_SECONDS = 15.0
+"""How long one statement of a search may take: a database that is warming up is told of, not waited for."""
+_OF_SEARCHES = ("search/", "concepts/search_", "indexes/states", "ontologies/configuration", "spaces/all")
+
 
 _SCHEMA_RACE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 """What IF NOT EXISTS gives all the same when two processes make one index at once (seen on 2026.08.1)."""
@@ -56,11 +60,11 @@ while_schema_changes = retry(
 
 _NO_SUCH_INDEX = "22N69"
 _DELETED_MEANWHILE = "Neo.ClientError.Statement.EntityNotFound"
+_OUR_TIME_IS_UP = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration"
 _TOO_MUCH = frozenset(
     {
         "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
         "Neo.ClientError.Transaction.TransactionTimedOut",
-        "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
     }
 )
 
@@ -155,8 +159,9 @@ class Graph:
         def work(tx: Transaction) -> list[Row]:
             return tx.run(name, space, **parameters)
 
+        seconds = SEARCH_SECONDS if name.startswith(_OF_SEARCHES) else None
         with _translated(self._uri):
-            return self._read(work)
+            return self._read(work, seconds)
 
     def write(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run one writing statement; it must be safe to repeat.
@@ -185,9 +190,10 @@ class Graph:
             raise
 
     @_repeated
-    def _read(self, work: Callable[[Transaction], T]) -> T:
+    def _read(self, work: Callable[[Transaction], T], seconds: float | None) -> T:
+        timed = neo4j.unit_of_work(timeout=seconds)
         with self._session(neo4j.READ_ACCESS) as session:
-            return session.execute_read(lambda tx: work(self._transaction(tx)))
+            return session.execute_read(timed(lambda tx: work(self._transaction(tx))))
 
     @_repeated
     def _commit(self, work: Callable[[Transaction], T]) -> T:
@@ -218,6 +224,11 @@ def _translated(uri: str) -> Generator[None]:
             raise SchemaChanging from error
         if isinstance(error, Neo4jError) and error.gql_status == _NO_SUCH_INDEX:
             raise Unavailable("a search index has just been dropped or made anew: try again") from error
+        if code == _OUR_TIME_IS_UP:
+            raise DatabaseUnavailable(
+                f"Neo4j at {uri} took more than {SEARCH_SECONDS:.0f} s for a part of a search; after a start "
+                "it is still warming up: try again in a minute, `kg doctor` says more"
+            ) from error
         if code in _TOO_MUCH:
             raise KgError(
                 f"that was too much for one transaction of Neo4j ({code}): do it in parts"

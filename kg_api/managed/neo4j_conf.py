@@ -42,6 +42,9 @@ def render(port: int, memory: Memory) -> str:
         "server.fleet_discovery.enabled": "false",
         # a hanging transaction would hold its locks for ever; local files are no import source
         "db.transaction.timeout": "120s",
+        # a server that stands still is given up after 16 s, not 120: it gives a sign of life every 8 s
+        "server.bolt.connection_keep_alive": "8s",
+        "server.bolt.connection_keep_alive_probes": "2",
         "dbms.security.allow_csv_import_from_file_urls": "false",
         # a stranger's wrong passwords would lock kg out, too; ours has 192 random bits and loopback alone
         "dbms.security.auth_max_failed_attempts": "0",

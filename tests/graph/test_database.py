@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+import socket
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 import neo4j
 import pytest
 
 from kg_api import __version__
 from kg_api.errors import ConfigurationError, DatabaseUnavailable, SchemaTooNew
+from kg_api.graph import database
 from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
 from kg_api.graph.migrations import known, migrate
@@ -29,6 +35,56 @@ def test_a_database_that_is_away_is_told_as_such() -> None:
         pytest.raises(DatabaseUnavailable),
     ):
         nowhere.read("ontologies/names")
+
+
+def test_a_search_waits_for_a_slow_database_no_longer_than_it_says(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = "UNWIND range(1, 20000000000) AS n WITH n WHERE n % 7 = 8 RETURN n"
+    monkeypatch.setattr(database, "statement", lambda *_: slow)
+    monkeypatch.setattr(database, "SEARCH_SECONDS", 0.5)
+    begun = time.monotonic()
+    with pytest.raises(DatabaseUnavailable, match="warming up: try again"):
+        graph.read("search/by_text")
+    assert time.monotonic() - begun < 20
+
+
+@pytest.mark.full
+def test_a_database_that_stands_still_is_given_up(server: Neo4jServer, migrated_graph: Graph) -> None:
+    """It takes what it is sent and says nothing, as while it is stopped: 120 s of silence before."""
+    del migrated_graph
+    if server.role is None:
+        pytest.skip("the signs of life of another Neo4j are its own affair")
+    address = urlsplit(server.uri)
+    still = threading.Event()
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        there = (address.hostname or "", address.port or 0)
+        threading.Thread(target=forward, args=(listening, there, still), daemon=True).start()
+        uri = f"bolt://127.0.0.1:{listening.getsockname()[1]}"
+        with Graph(uri, "neo4j", server.password) as far:
+            far.read("spaces/all")
+            still.set()
+            begun = time.monotonic()
+            with pytest.raises(DatabaseUnavailable):
+                far.read("spaces/all")
+    assert time.monotonic() - begun < 45
+
+
+def forward(listening: socket.socket, there: tuple[str, int], still: threading.Event) -> None:
+    """Hand on what comes, both ways, until all shall stand still."""
+    with suppress(OSError):
+        while True:
+            here, far = listening.accept()[0], socket.create_connection(there)
+            for source, target in ((here, far), (far, here)):
+                threading.Thread(target=hand_on, args=(source, target, still), daemon=True).start()
+
+
+def hand_on(source: socket.socket, target: socket.socket, still: threading.Event) -> None:
+    with suppress(OSError):
+        while piece := source.recv(65536):
+            if still.is_set():
+                continue
+            target.sendall(piece)
 
 
 def test_a_uri_that_is_none_is_a_wrong_setting() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 SCRIPT = """
 import sys, threading
-import kg_api.embed.remote, kg_api.embed.tokenizers, kg_api.llm.missing, kg_api.llm.money
+import kg_api.embed.known, kg_api.embed.tokens, kg_api.embed.vectors, kg_api.llm.missing, kg_api.llm.money
 import openai.resources.chat, openai.resources.embeddings  # so that nothing but the use is left to do
 from importlib.machinery import SourceFileLoader
 from pydantic import SecretStr
