@@ -62,7 +62,6 @@ class Connection(H11Protocol):
     def phase(self) -> Phase:
         """What it does now."""
         theirs = self.conn.their_state
-        is_answered = self.cycle is None or self.cycle.response_complete
         if self.transport.is_closing():
             return Phase.LINGERING
         if self.transport.get_write_buffer_size():
@@ -71,7 +70,7 @@ class Connection(H11Protocol):
             return Phase.HEADER if self._has_sent or not self.answered else Phase.IDLE
         if theirs is not h11.SEND_BODY:
             return Phase.RUNNING
-        if is_answered:
+        if self.cycle.response_complete:
             return Phase.LINGERING
         waits = self.flow.read_paused or self.cycle.waiting_for_100_continue
         return Phase.RUNNING if waits else Phase.BODY
@@ -88,9 +87,7 @@ class Connection(H11Protocol):
         if self.transport.is_closing() or self.phase() in {Phase.ANSWER, Phase.LINGERING}:
             self.transport.abort()
             return
-        if self.phase() in {Phase.HEADER, Phase.BODY} and not self._is_answering():
+        phase = self.phase()
+        if phase is Phase.HEADER or (phase is Phase.BODY and not self.cycle.response_started):
             self.transport.write(TIMED_OUT)
         self.transport.close()
-
-    def _is_answering(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete and self.cycle.response_started

@@ -36,6 +36,7 @@ def serve(settings: Settings) -> None:
         hopeless.append(error)
         server.should_exit = True
 
+    app = create_app(settings, give_up)
     host, port = settings.api.host, settings.api.port or DEFAULT_PORT
     if not is_loopback(host):
         log.warning("listening beyond this machine, and anyone who reaches it may read and write", host=host)
@@ -44,7 +45,7 @@ def serve(settings: Settings) -> None:
     limits = ConnectionLimits(settings.api, connections)
     server = uvicorn.Server(
         uvicorn.Config(
-            create_app(settings, give_up),
+            app,
             host=host,
             port=port,
             http=partial(Connection, limits),  # pyright: ignore[reportArgumentType] - it is called, no more

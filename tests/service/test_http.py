@@ -173,6 +173,21 @@ def test_the_description_tells_errors_as_they_are(http: httpx.Client) -> None:
     assert answer.keys() <= document["components"]["schemas"]["Problem"]["properties"].keys()
 
 
+def test_streams_are_described_event_by_event(http: httpx.Client) -> None:
+    document = http.get("/openapi.json").json()
+    told: dict[str, dict[str, str]] = {}
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            stream = operation["responses"].get("200", {}).get("content", {}).get("text/event-stream", {})
+            for event in stream.get("x-itemSchema", {}).get("oneOf", []):
+                model = event["properties"]["data"]["contentSchema"]["$ref"].rpartition("/")[2]
+                assert model in document["components"]["schemas"]
+                told.setdefault(path, {})[event["properties"]["event"]["const"]] = model
+    jobs = {"progress": "Job", "end": "Job"}
+    answers = {"statement": "AnswerEvent", "end": "AnswerEvent", "error": "Problem"}
+    assert told == {"/jobs/events": jobs, "/jobs/{job_id}/events": jobs, "/queries/answer": answers}
+
+
 def test_the_examples_of_the_description_are_valid_and_work(http: httpx.Client) -> None:
     paths = http.get("/openapi.json").json()["paths"]
     asked = paths[SEARCH]["post"]["requestBody"]["content"]["application/json"]["examples"]

@@ -149,3 +149,12 @@ def test_a_path_in_the_log_is_cut_and_cannot_begin_a_line_of_its_own() -> None:
         asyncio.run(asked())
     assert len(logs[0]["path"]) == 500
     assert "\n" not in json.dumps(logs[0])
+
+
+def test_large_bodies_are_held_to_a_sum_and_let_go() -> None:
+    mib = 1024 * 1024
+    app = RequestLog(BodyLimit(echo, lambda _: 10 * mib, together=2 * mib))
+    for _ in range(2):
+        assert ask(app, pieces(*[mib] * 3)).text == str(3 * mib)
+        response = ask(app, pieces(*[mib] * 5))
+        assert (response.status_code, response.headers["retry-after"]) == (429, "5")

@@ -1,0 +1,22 @@
+"""A text that must not be blank is not, whatever dialect of regular expressions reads `\\S`."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from kg_api.models.concept_import import Label
+from kg_api.models.concepts import Phrase
+from kg_api.models.conversations import Author
+
+BLANKS = ["", " ", "\t\n", "\xa0", "\u3000", "\ufeff", "\x1c\x1f", "\x85", "\u2028 \ufeff"]
+
+
+@pytest.mark.parametrize("kind", [Label, Phrase, Author], ids=["label", "phrase", "author"])
+@pytest.mark.parametrize("blank", BLANKS, ids=ascii)
+def test_a_blank_is_refused(kind: object, blank: str) -> None:
+    adapter = TypeAdapter[str](kind)
+    with pytest.raises(ValidationError):
+        adapter.validate_python(blank)
+    assert adapter.validate_python(f"{blank}a") == f"{blank}a"
+    assert adapter.json_schema()["pattern"] == r"\S"
