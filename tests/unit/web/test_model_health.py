@@ -4,7 +4,7 @@ from typing import cast
 
 from kg_api.configure.models import ModelService
 from kg_api.models.spaces import EmbeddingHealth
-from kg_api.web.model_watch import ModelWatch
+from kg_api.web.model_health import ModelHealth
 
 
 class Models:
@@ -18,7 +18,7 @@ class Models:
 
 
 def test_reading_their_health_does_not_ask_the_models_each_time_and_checking_does() -> None:
-    models, watch = Models(), ModelWatch()
+    models, watch = Models(), ModelHealth()
     service = cast("ModelService", models)
     for _ in range(5):
         assert watch.health(service).status == "ok"
