@@ -78,7 +78,7 @@ def _body(library: Any) -> Any:
 
         def __init__(self, response: Any, until: float | None, most: int) -> None:
             self._body = response.stream
-            self._encoding = response.headers.get("content-encoding", "identity").strip().lower()
+            self._encoding = response.headers.get("content-encoding", "").strip().lower()
             self._until = until
             self._most = most
 
@@ -99,7 +99,7 @@ def _body(library: Any) -> Any:
 
 
 def _unpacked(library: Any, body: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    if encoding == "identity":
+    if encoding in {"", "identity"}:
         yield from body
         return
     if encoding not in {"gzip", "x-gzip", "deflate"}:
@@ -111,13 +111,14 @@ def _unpacked(library: Any, body: Iterator[bytes], encoding: str) -> Iterator[by
 
 
 def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
-    """What gzip or deflate holds, in small pieces however well it is packed."""
+    """What gzip or deflate holds, in small pieces however well it is packed; some may be empty."""
     unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # both kinds of heads
+    empty = True
     for part in packed:
-        rest = part
-        while rest and not unpacking.eof:
-            if piece := unpacking.decompress(rest, _PIECE):
-                yield piece
+        rest, piece, empty = part, b"", False
+        while not unpacking.eof and (rest or len(piece) == _PIECE):
+            piece = unpacking.decompress(rest, _PIECE)
             rest = unpacking.unconsumed_tail
-    if not unpacking.eof:
+            yield piece
+    if not (empty or unpacking.eof):
         raise zlib.error("it ends in the middle")

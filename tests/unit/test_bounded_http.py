@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 import tracemalloc
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from types import ModuleType
@@ -16,7 +17,7 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from kg_api.bounded_http import MIB, bounded_client, reply_of_at_most
+from kg_api.bounded_http import MIB, _inflated, bounded_client, reply_of_at_most
 from kg_api.errors import EmbeddingFailed, LlmFailed, RerankUnavailable
 from kg_api.llm.chat import open_chat
 from kg_api.llm.prompts import Question
@@ -144,6 +145,18 @@ def test_a_reply_without_end_is_broken_off_before_it_fills_the_memory(
     finally:
         tracemalloc.stop()
     assert peak < 60 * MIB
+
+
+@pytest.mark.parametrize("size", [0, 1, 65535, 65536, 65537, 3 * 65536, 10**6 + 7])
+@pytest.mark.parametrize("cut", [1, 7, 1000, 10**7])
+def test_whatever_is_packed_comes_out_whole(size: int, cut: int) -> None:
+    for content in (bytes(size), bytes(at * at % 251 for at in range(size))):
+        packed = gzip.compress(content)
+        parts = [packed[at : at + cut] for at in range(0, len(packed), cut)]
+        assert b"".join(_inflated(iter(parts))) == content
+    assert list(_inflated(iter([]))) == []
+    with pytest.raises(zlib.error, match="in the middle"):
+        list(_inflated(iter([gzip.compress(b"a" * 100)[:-9]])))
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
