@@ -176,12 +176,8 @@ def test_what_is_new_goes_before_what_is_stale_and_that_before_concepts(
 def do_all_of(kg: Kg, ontology: str) -> None:
     """Embed an ontology's sources; concepts wait for those by themselves."""
     mine = runner(kg)
-    while embedded_left(kg, ontology):
+    while kg.configure.status(ontology).missing:
         mine.run_one()
-
-
-def embedded_left(kg: Kg, ontology: str) -> int:
-    return kg.configure.status(ontology).missing
 
 
 def _what(batch: Sequence[str]) -> str:
