@@ -23,8 +23,9 @@ ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / "bin"
 QUESTIONS = ("what happens when a worker is killed in the middle of a batch?", "why is Neo4j the only store?")
 OWN_ONTOLOGY = "kg-docs"
-PROCESSES = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile")
-"""Tests wait more than they compute; each process has a Neo4j of its own."""
+SEVERAL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile")
+PROCESSES = () if "KG_TEST_NEO4J_URI" in os.environ else SEVERAL
+"""Tests wait more than they compute; each process has a Neo4j of its own, unless one is given."""
 
 
 def main(arguments: list[str]) -> int:

@@ -58,6 +58,8 @@ class Neo4jServer:
 def neo4j_server() -> Generator[Neo4jServer]:
     """Give a Neo4j to test against; raises when none can be had, so that nothing is skipped unseen."""
     if uri := os.environ.get("KG_TEST_NEO4J_URI"):
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            raise RuntimeError("KG_TEST_NEO4J_URI is one database: run its tests in one process, -n 0")
         yield Neo4jServer(uri, USER, os.environ.get("KG_TEST_NEO4J_PASSWORD", ""))
     else:
         with container_server() if _docker_answers() else managed_server() as server:
