@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterator
 from typing import LiteralString, cast
 
+import hypothesis
 import neo4j
 import pytest
+import structlog
 
 from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
@@ -15,6 +17,10 @@ from tests.neo4j_server import Neo4jServer, neo4j_server
 
 OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_")
 KEPT_VARIABLES = ("KG_CACHE", "KG_TEST_")
+hypothesis.settings.register_profile("usual", deadline=None)
+hypothesis.settings.load_profile("usual")
+"""How long an example takes says how busy the machine is."""
+
 WIPE = "MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS"
 
 
@@ -25,6 +31,14 @@ def _clean_environment() -> Iterator[None]:
     removed = {name: os.environ.pop(name) for name in foreign}
     yield
     os.environ.update(removed)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plain_tracebacks() -> None:
+    """A drawn traceback takes a second on a busy machine, longer than some retries wait."""
+    plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    usual = structlog.get_config()["processors"]
+    structlog.configure(processors=[*usual[:-1], plain])
 
 
 @pytest.fixture(scope="session")

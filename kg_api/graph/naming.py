@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import LiteralString
 
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Row
@@ -68,7 +67,8 @@ def identify_source(graph: Graph, called: str) -> str | None:
     Raises:
         Conflict: there are several.
     """
-    return _only(graph, "sources/begin_with", "source_id", called)
+    rows = graph.read("sources/begin_with", prefix=called, limit=MAX_OFFERED) if _may_begin(called) else []
+    return _only("source_id", called, rows)
 
 
 def first_source(graph: Graph, called: str) -> str:
@@ -91,7 +91,8 @@ def identify_job(graph: Graph, called: str) -> str:
     Raises:
         Conflict: there are several.
     """
-    return _only(graph, "jobs/begin_with", "job_id", called) or called
+    rows = graph.read("jobs/begin_with", prefix=called, limit=MAX_OFFERED) if _may_begin(called) else []
+    return _only("job_id", called, rows) or called
 
 
 def identify_concept(graph: Graph, called: str) -> str | None:
@@ -100,13 +101,15 @@ def identify_concept(graph: Graph, called: str) -> str | None:
     Raises:
         Conflict: there are several.
     """
-    return _only(graph, "concepts/begin_with", "concept_id", called)
+    rows = graph.read("concepts/begin_with", prefix=called, limit=MAX_OFFERED) if _may_begin(called) else []
+    return _only("concept_id", called, rows)
 
 
-def _only(graph: Graph, statement: LiteralString, key: str, called: str) -> str | None:
-    if is_whole_id(called) or not _PREFIX.fullmatch(called):
-        return None
-    rows = graph.read(statement, prefix=called, limit=MAX_OFFERED)
+def _may_begin(called: str) -> bool:
+    return _PREFIX.fullmatch(called) is not None and not is_whole_id(called)
+
+
+def _only(key: str, called: str, rows: Sequence[Row]) -> str | None:
     if len(rows) > 1:
         raise Conflict(f"several ids begin with {called!r}: {', '.join(row[key] for row in rows)}")
     return rows[0][key] if rows else None
@@ -127,7 +130,7 @@ def _by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
 
 
 def _by_prefix(graph: Graph, called: str, ontology: str | None) -> Row | None:
-    if _PREFIX.fullmatch(called) and not is_whole_id(called):
+    if _may_begin(called):
         given = {"prefix": called, "ontology": ontology, "limit": MAX_OFFERED}
         if rows := graph.read("documents/begin_with", **given):
             return _one(called, rows)

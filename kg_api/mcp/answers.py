@@ -37,9 +37,9 @@ class Passage(Answer):
     """Cite the passage by this; get_source_context takes it."""
     text: str
     continues: bool | None = None
-    """True: the text goes on in the next answer, by `more.cursor`."""
+    """The text goes on in the next answer."""
     invisible: list[str] | None = None
-    """Kinds of characters in it that no reader sees."""
+    """Invisible characters."""
 
     def model_post_init(self, context: Any, /) -> None:
         """Mark the text; it stays as it is."""

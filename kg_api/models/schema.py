@@ -10,6 +10,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("name", "created_at", "changed_at", "space", "chunking", "embed_on_ingest", "paused"),
             *("slot", "serving", "previous", "activates", "leftovers"),
             *("extraction", "extraction_spent", "extraction_receipts", "extraction_paused"),
+            "concepts_wanted_at",
         }
     ),
     "Document": frozenset(
@@ -63,6 +64,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
                 "related",
                 "unrelated",
             ),
+            *("labels_related", "labels_unrelated", "labels_measured_at"),
         }
     ),
     "Job": frozenset(
@@ -88,6 +90,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("folder_id", "path", "ontology", "prefix", "every_seconds", "registered_by", "created_at"),
             *("due_at", "job_id", "progress", "last_scan", "scanned_at", "error", "removing", "touched_at"),
+            "grant",
         }
     ),
     "Worker": frozenset({"name", "host", "pid", "started_at", "seen_at"}),

@@ -20,6 +20,14 @@ _OPENING = frozenset(b"[{")
 class OutOfBounds(ValueError):
     """The text is nested too deeply, or has too many values."""
 
+    status = 400
+
+
+class TooManyValues(OutOfBounds):
+    """More than any request needs: as with too many bytes, nothing is wrong but the size."""
+
+    status = 413
+
 
 def check_bounds(content: bytes) -> None:
     """Check depth and number of values; whether it is JSON at all is left to the parser.
@@ -58,7 +66,7 @@ class _Counting:
     def add(self, part: bytes) -> None:
         self._values += part.count(b",") + part.count(b"[") + part.count(b"{")
         if self._values > MAX_VALUES:
-            raise OutOfBounds(f"has more than {MAX_VALUES:,} values; send it in parts")
+            raise TooManyValues(f"has more than {MAX_VALUES:,} values; send it in parts")
         for bracket in _BRACKETS.findall(part):
             self._depth += 1 if bracket[0] in _OPENING else -1
             if self._depth > MAX_DEPTH:

@@ -29,8 +29,8 @@ def parse(content: bytes) -> Any:
     """Parse JSON.
 
     Raises:
-        HTTPException: 400, saying what is wrong: no UTF-8, no JSON, a key twice, NaN, nesting without end, or
-            more values than any request needs.
+        HTTPException: saying what is wrong: 400 for no UTF-8, no JSON, a key twice, NaN or nesting without
+            end, 413 for more values than any request needs.
     """
     try:
         check_bounds(content)
@@ -40,7 +40,7 @@ def parse(content: bytes) -> Any:
     except UnicodeDecodeError:
         raise HTTPException(400, "the body is not UTF-8") from None
     except OutOfBounds as error:
-        raise HTTPException(400, f"the body {error}") from None
+        raise HTTPException(error.status, f"the body {error}") from None
     except ValueError as error:
         raise HTTPException(400, f"the body is not JSON: {error}") from None
 

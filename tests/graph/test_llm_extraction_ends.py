@@ -191,7 +191,7 @@ def test_another_configuration_reads_anew_and_none_reads_nothing(
     assert "a worker reads 20 sources" in told.notes[0]
     run_extraction(graph, settings)
     assert len(evidence(driver)) == 20, "one of each source"
-    service.set("notes", ExtractionConfig(extractor="llm"), dry_run=False)
+    service.set("notes", ExtractionConfig(extractor="llm", per_source=None), dry_run=False)
     run_extraction(graph, settings)
     assert len(evidence(driver)) == 40
 

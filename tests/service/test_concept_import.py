@@ -251,7 +251,7 @@ def test_the_command_reads_open_information_extraction(
     assert [each["place"] for each in told["problems"]] == ["9"]
     assert appearances(driver) == {"Lubefu River": [(0, True)], "Sankuru River": [(0, True)]}
     people = command(service, str(file), "--ontology", "notes", "--format", "openie")
-    said = "2 different concepts, 2 times in 1 sources, 0 of them without a quote; 1 relationships"
+    said = "2 different concepts, 2 times in 1 source, 0 of them without a quote; 1 relationship"
     assert f"notes: 1 rows: {said}" in people.stdout
     assert "not placed: 9: the ontology has no document of this name or title" in people.stdout
 

@@ -111,7 +111,7 @@ def test_the_asynchronous_client_does_the_same(service: Service, kg: KgClient) -
     async def asked() -> None:
         async with AsyncKgClient(service.url) as client:
             done = await client.set_extraction_config("notes", extractor="keyphrase")
-            assert "a worker reads 1 sources now" in done.notes[0]
+            assert "a worker reads 1 source now" in done.notes[0]
             assert (await client.extract_concepts("notes")).job_id
             assert (await client.extraction_config("notes", with_cost=True)).cost is not None
             assert (await client.extraction_refused("notes")).sources == []

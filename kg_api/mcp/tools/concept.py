@@ -65,7 +65,7 @@ class ConceptParagraph(Passage):
     quotes: list[str] | None = None
     """Citations of the words in it that prove the concept."""
     unverified: bool | None = None
-    """True: it is said to carry the concept, and no words of it prove that."""
+    """No quote proves it."""
 
 
 class ConceptAnswer(ToolAnswer):
@@ -78,7 +78,7 @@ class ConceptAnswer(ToolAnswer):
     search_terms: list[str] | None = None
     """Its other names."""
     unverified: bool | None = None
-    """True: no words of any passage prove it."""
+    """No quote proves it."""
     sources: int
     """How many passages carry it, not only those in this answer."""
     paragraphs: list[ConceptParagraph]

@@ -55,7 +55,7 @@ class FoundConcept(Answer):
     sources: int
     """How many passages carry it."""
     unverified: bool | None = None
-    """True: no words of any passage prove it."""
+    """No quote proves it."""
 
 
 class HybridHit(Hit):

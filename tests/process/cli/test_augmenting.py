@@ -97,7 +97,7 @@ def test_a_conversation_is_taken_in_and_augmented(kg: Kg, tmp_path: Path) -> Non
     again = kg("conversation", str(lines), "-o", "talks", "-t", "Standup", "--json")
     assert json.loads(again.stdout)["change"] == "unchanged"
     one = kg("conversation", "-", "-o", "talks", "-t", "One", stdin=json.dumps(TALK[0]))
-    assert "1 sources added" in one.stdout
+    assert "1 source added" in one.stdout
     found = kg("augment", str(lines), "--messages", "-o", "handbook", "--min-similarity", "0.3", "--json")
     assert [each["document"] for each in json.loads(found.stdout)["records"]] == ["leases.txt"]
 

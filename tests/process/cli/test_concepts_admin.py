@@ -30,14 +30,14 @@ def test_extraction_is_configured_previewed_and_asked_for(kg: Kg, service: Servi
     told = json.loads(preview.stdout)
     assert (told["applied"], told["cost"]["sources"], told["cost"]["price"]) == (False, 1, 0)
     done = kg(*admin, "config", "--ontology", "notes", "--extractor", "keyphrase", "--per-source", "4")
-    assert "a worker reads 1 sources now" in done.stdout + done.stderr
+    assert "a worker reads 1 source now" in done.stdout + done.stderr
     again = kg(*admin, "config", "--ontology", "notes", "--budget", "1.5", "--json")
     assert json.loads(again.stdout)["config"] == {"extractor": "keyphrase", "per_source": 4, "budget": 1.5}
     started = kg(*admin, "extract", "--ontology", "notes", "--json")
     assert json.loads(started.stdout)["due"] == 1
     status = kg(*admin, "status", "--ontology", "notes")
     assert "1: 0 read, 1 due" in status.stdout
-    assert "concepts follow: 1 sources are still to be read" in status.stderr
+    assert "concepts follow: 1 source is still to be read" in status.stderr
     assert "0 sources were set aside" in kg(*admin, "refused", "--ontology", "notes").stderr
     model = kg(*admin, "config", "--ontology", "notes", "--extractor", "llm")
     assert model.returncode == 2
@@ -61,4 +61,4 @@ def test_who_has_waited_is_told_that_concepts_follow(
     run_jobs(graph)
     waited = kg(*ingest, "--wait")
     assert waited.returncode == 0, waited.stderr
-    assert "concepts follow: 1 sources are still to be read (kg admin concepts status" in waited.stderr
+    assert "concepts follow: 1 source is still to be read (kg admin concepts status" in waited.stderr

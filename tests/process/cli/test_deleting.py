@@ -8,14 +8,16 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
+from kg_api.graph.spaces import ensure_space
 from tests.process.cli.conftest import Kg
+from tests.support.embedders import small_embedder
 from tests.support.running import Service
 
 
 @pytest.fixture
 def document(service: Service, graph: Graph) -> str:
     """The id of the one document there is."""
-    del graph
+    ensure_space(graph, small_embedder().identity)  # as the service did when it started
     with KgClient(service.url) as client:
         return client.ingest_text("A note.\n", ontology="notes", document="a.md").document_id
 

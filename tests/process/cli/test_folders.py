@@ -47,7 +47,7 @@ def test_a_folder_is_followed_and_left(kg: Kg, folder: Path, graph: Graph) -> No
 
     removed = kg("folders", "remove", listed(kg)[0]["folder_id"])
     assert "followed no more" in removed.stderr
-    assert "2 documents stay in notes" in removed.stderr
+    assert "kept in notes as now: 2 documents" in removed.stderr
     assert (listed(kg), len(documents(graph))) == ([], 2)
 
 

@@ -146,7 +146,7 @@ def test_a_person_has_chunks_read_among_their_neighbours(world: World) -> None:
 
 
 def test_embedding_at_ingestion_is_off_and_started_by_hand(world: World) -> None:
-    off = config(world, "by_hand", "--no-on-ingest")
+    off = config(world, "by_hand", "--no-on-ingest", "--create")
     assert (off["config"]["embed_on_ingest"], off["total"]) == (False, 0)
     assert world.ingest("by_hand", TEXT)["job_id"] is None
     assert world.status("by_hand") == {"total": 2, "embedded": 0, "missing": 2, "stale": 0}
@@ -220,13 +220,13 @@ def stored_and_deleted(world: World, ontology: str, space: str, strategy: str) -
 def test_what_it_took_is_told_by_the_service_for_all_processes(world: World, shared: Path) -> None:
     world.space("together")
     name = 'embeddings_total{dimensions="64",model="together"}'
-    shown = 1 + len(CALIBRATING)
-    wait_until(lambda: world.metrics()[name] == shown, 20)  # its probe, and what it is shown once
+    shown = len(CALIBRATING)
+    wait_until(lambda: world.metrics()[name] == shown, 20)  # what it is shown once
     world.configure("together", space="together")
     world.embedded("together", TEXT)
     world.search("fox", ontology="together")
     found = world.metrics()
-    assert found[name] == shown + 1 + 2 + 1, "the worker's probe, two sources, and a question too"
-    assert found['embedding_latency_seconds_count{model="together"}'] == 5
+    assert found[name] == shown + 2 + 1, "two sources, and a question too"
+    assert found['embedding_latency_seconds_count{model="together"}'] == 3
     assert found['embedding_tokens_total{model="together"}'] > 10
     assert len(list(shared.glob("counter_*.db"))) == 2
