@@ -152,7 +152,10 @@ class OpenSpace:
         try:
             if self._watch.lasting or identity.query_prefix != identity.passage_prefix:
                 vectors = self.embedder().embed_passages(texts)
-                self.assure()  # the probe is a question: as a passage it would have another vector
+                if self._watch.lasting:
+                    self.assure()
+                else:  # the probe is a question: as a passage it would have another vector
+                    self.check()  # however lately it was proven: what is stored is kept for good
                 return vectors
             return self._proven(texts, query=False)
         except OtherModel as error:

@@ -167,13 +167,31 @@ def test_passages_prove_the_model_with_what_is_stored_of_them(opened: Opened) ->
     assert opened.sent == [["foxes", "badgers", PROBE_TEXT], ["herons", PROBE_TEXT]]
 
 
-def test_passages_of_a_model_with_prefixes_are_proven_by_a_question_behind_them(opened: Opened) -> None:
+@pytest.fixture
+def with_prefixes(opened: Opened) -> Opened:
+    """Questions and passages are sent with different prefixes, so the probe is no passage."""
     space = opened.space.space
     opened.space.embedder()
     opened.space.space = replace(space, identity=replace(space.identity, query_prefix="q: "))
-    opened.space.embed_passages(["foxes"])
-    opened.space.embed_passages(["badgers"])
-    assert opened.sent == [["foxes"], [PROBE_TEXT], ["badgers"]]
+    return opened
+
+
+def test_passages_of_a_model_with_prefixes_are_proven_by_a_question_behind_them(
+    with_prefixes: Opened,
+) -> None:
+    with_prefixes.space.embed_passages(["foxes"])
+    with_prefixes.space.embed_passages(["badgers"])
+    assert with_prefixes.sent == [["foxes"], [PROBE_TEXT], ["badgers"], [PROBE_TEXT]]
+
+
+def test_passages_of_another_model_with_prefixes_are_not_given_right_after_a_proof(
+    with_prefixes: Opened,
+) -> None:
+    """They would be stored, and cached for good, under the fingerprint of the one that was proven."""
+    with_prefixes.space.check()
+    with_prefixes.model.turned = True
+    with pytest.raises(OtherModel):
+        with_prefixes.space.embed_passages(["foxes"])
 
 
 def test_assuring_costs_nothing_when_the_model_was_just_seen(opened: Opened) -> None:
