@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import structlog
 
-from kg_api.errors import TooBusy
+from kg_api.errors import DatabaseUnavailable, TooBusy
 from kg_api.graph.concept_vectors import count_concepts, want_concepts
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.job_records import CONCEPT_EMBEDDING
@@ -19,6 +19,7 @@ log = structlog.get_logger()
 MOST_STARTED = 50
 """Ontologies that one search starts."""
 FOUND_BY_WORDS = "concepts that one source carries are found by their words until they are embedded"
+NOT_STARTED = "that could not be started"
 
 
 def start_embedding(graph: Graph, known: Known, ontologies: Collection[str]) -> list[Degradation]:
@@ -56,9 +57,9 @@ def _started(graph: Graph, standing: Standing) -> str | None:
 
     try:
         first = graph.transaction(start)
-    except TooBusy as error:
+    except (TooBusy, DatabaseUnavailable) as error:  # a full disk, say: what only reads goes on
         log.info("concepts are embedded later", ontology=name, reason=str(error))
-        return f"{name}: {deferred} {FOUND_BY_WORDS}: {error}" if deferred else None
+        return f"{name}: {deferred} {FOUND_BY_WORDS}; {NOT_STARTED}: {error}" if deferred else None
     if not (first and deferred):  # of what another search has started, its progress tells
         return None
     how = f"start that by: {_command(name)}" if waits else "that was started now"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import neo4j
 import pytest
 
@@ -9,6 +11,7 @@ from kg_api.concepts.service import ConceptService
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs import enqueue_slot, page_of_jobs
 from kg_api.ingest.concept_import import import_concepts
+from kg_api.managed.disk import DiskRoom
 from kg_api.models.concept_import import ConceptRow
 from kg_api.models.hybrid import HybridSearch
 from kg_api.models.regeneration import Regeneration
@@ -18,6 +21,8 @@ from tests.support.concept_work import kinds, learn, vectors
 from tests.support.kg import Kg
 
 SHARED = "paper nest"
+EVERYTHING = 1 << 60
+"""More than any disk has."""
 
 
 @pytest.fixture
@@ -118,3 +123,19 @@ def test_what_is_paused_is_told_how_to_start(learned: Kg, graph: Graph, driver: 
     assert any("kg admin regenerate-embeddings --type concept" in each.effect for each in found.degraded)
     jobs, _ = page_of_jobs(graph, state="queued", kind=None, ontology=None, offset=0, limit=9)
     assert jobs == []
+
+
+def test_on_a_full_disk_concepts_are_searched_all_the_same(
+    learned: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search got 507, for what it would have written beside."""
+    monkeypatch.setattr(learned.graph, "_require_room", DiskRoom(tmp_path, EVERYTHING).require)
+    found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
+    assert found.concepts[0].label == "waggle dance"
+    told = [each.effect for each in found.degraded if "could not be started" in each.effect]
+    assert len(told) == 1
+    assert "KG_NEO4J__DISK_RESERVE_MB" in told[0], "and why"
+    monkeypatch.undo()
+    assert counted(learned) == (1, 0, 4)
+    ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
+    assert counted(learned) == (1, 4, 0), "the next search starts it"
