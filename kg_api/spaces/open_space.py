@@ -122,9 +122,11 @@ class OpenSpace:
         try:
             labels, vectors = sample_of_concepts(self._graph, self.space, LABELS_SAMPLED, LABELS_HOURS)
             if len(labels) >= LABELS_NEEDED:
-                measured = label_contrast_of(self.embedder(), labels, vectors, LABELS_ASKED)
-                remember_labels(self._graph, self.space, measured)
+                questions = self._proven(labels[:LABELS_ASKED], query=True)
+                remember_labels(self._graph, self.space, label_contrast_of(questions, vectors))
         except KgError as error:  # tried again in a minute
+            if isinstance(error, OtherModel):
+                self._left_alone(error)
             log.warning("concepts not calibrated", space=self.space.slug, reason=str(error))
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
