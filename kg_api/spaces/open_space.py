@@ -36,6 +36,10 @@ CALIBRATED_SECONDS = 300.0
 """How long to wait before a model is calibrated again when that failed."""
 LABELS_LOOKED_SECONDS = 60.0
 """How often at most it is looked whether concepts are to be measured."""
+LABELS_REST_SECONDS = 3600.0
+"""How long that is left when there was nothing to measure: too few concepts, or measured already."""
+LABELS_WALKED = 100_000
+"""Concepts that are looked through for some with a vector."""
 LABELS_HOURS = 24
 """After so long they are measured anew: there may be others."""
 LABELS_SAMPLED = 200
@@ -62,6 +66,7 @@ class OpenSpace:
         self._watch = ModelWatch(lasting=space.identity.provider in IN_PROCESS, proven=checked)
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="probe")
         self._labels_looked_at = float("-inf")
+        self._labels_wait = LABELS_LOOKED_SECONDS
         self._opening = threading.Lock()
         self._looking = threading.Lock()
         self._calibrated_at = float("-inf")
@@ -113,15 +118,19 @@ class OpenSpace:
 
     def calibrate_labels_soon(self) -> None:
         """Measure what cosines of questions and concepts mean, beside all else, where it is due."""
-        if time.monotonic() - self._labels_looked_at > LABELS_LOOKED_SECONDS:
+        if time.monotonic() - self._labels_looked_at > self._labels_wait:
             self._labels_looked_at = time.monotonic()
             with contextlib.suppress(RuntimeError):  # it is being closed
                 self._asking.submit(self._calibrate_labels)
 
     def _calibrate_labels(self) -> None:
         try:
-            labels, vectors = sample_of_concepts(self._graph, self.space, LABELS_SAMPLED, LABELS_HOURS)
-            if len(labels) >= LABELS_NEEDED:
+            labels, vectors = sample_of_concepts(
+                self._graph, self.space, LABELS_SAMPLED, walked=LABELS_WALKED, hours=LABELS_HOURS
+            )
+            enough = len(labels) >= LABELS_NEEDED
+            self._labels_wait = LABELS_LOOKED_SECONDS if enough else LABELS_REST_SECONDS
+            if enough:
                 questions = self._proven(labels[:LABELS_ASKED], query=True)
                 remember_labels(self._graph, self.space, label_contrast_of(questions, vectors))
         except KgError as error:  # tried again in a minute

@@ -17,8 +17,8 @@ from kg_api.errors import OtherModel
 from kg_api.graph.database import Row
 from kg_api.graph.spaces import Space
 from kg_api.models.spaces import Contrast, ModelChoice
-from kg_api.spaces import model_watch
-from kg_api.spaces.open_space import LABELS_ASKED, LABELS_NEEDED, OpenSpace
+from kg_api.spaces import model_watch, open_space
+from kg_api.spaces.open_space import LABELS_ASKED, LABELS_NEEDED, LABELS_REST_SECONDS, OpenSpace
 from kg_api.spaces.probe import PROBE_TEXT
 from tests.process.providers.provider import Model, Provider
 from tests.support.embedding_server import Hang, Status
@@ -234,6 +234,20 @@ def test_what_another_model_says_of_concepts_is_not_kept(opened: Opened) -> None
     look_at_labels(opened, graph)
     assert graph.written == {}
     assert "another model answers" in (opened.space.trouble() or "")
+
+
+def test_too_few_concepts_are_not_counted_again_each_minute(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = ConceptGraph(LABELS_NEEDED - 1)
+    look_at_labels(opened, graph)
+    began = open_space.time.monotonic()
+    looked = list[int]()
+    for passed in (61, LABELS_REST_SECONDS + 1):
+        monkeypatch.setattr(open_space.time, "monotonic", lambda passed=passed: began + passed)
+        look_at_labels(opened, graph)
+        looked.append(len(graph.asked))
+    assert looked == [1, 2]
 
 
 def test_assuring_costs_nothing_when_the_model_was_just_seen(opened: Opened) -> None:
