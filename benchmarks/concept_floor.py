@@ -65,7 +65,8 @@ def measured(name: str, labels: list[str]) -> dict[str, dict[str, object]]:
     embedder = open_embedder(load_settings(), ModelChoice(provider="local", model=name))
     vectors, contrast = embedder.embed_passages(labels), contrast_of(embedder)
     sample = np.random.default_rng(0).choice(len(labels), min(LABELS_SAMPLED, len(labels)), replace=False)
-    near = label_contrast_of(embedder, [labels[at] for at in sample], vectors[sample], LABELS_ASKED)
+    questions = np.stack([embedder.embed_query(labels[at]) for at in sample[:LABELS_ASKED]])
+    near = label_contrast_of(questions, vectors[sample])
     best: dict[str, list[float]] = {"right": [], "nonsense": []}
     for line in QUESTIONS.read_text(encoding="utf-8").splitlines():
         kind, question = line.split("\t")

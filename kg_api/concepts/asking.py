@@ -61,10 +61,13 @@ def question(text: str, wanted: Sequence[str] | None, known: Known, spaces: Spac
 
 
 def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], what: str) -> list[Degradation]:
-    """How far some work is in each of some ontologies, where it goes on."""
+    """How far some work is in each of some ontologies, where it goes on; no numbers until it is counted."""
     waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MOST_TOLD]
     return [
-        Degradation(part="concepts", effect=f"{name}: {at.done} of {at.total} {what}") for name, at in waiting
+        Degradation(
+            part="concepts", effect=f"{name}: {f'{at.done} of {at.total} ' if at.total else ''}{what}"
+        )
+        for name, at in waiting
     ]
 
 

@@ -6,12 +6,13 @@ from collections.abc import Collection
 
 import structlog
 
-from kg_api.errors import TooBusy
-from kg_api.graph.concept_vectors import count_concepts, want_concepts
+from kg_api.errors import DatabaseUnavailable, TooBusy
+from kg_api.graph.concept_vectors import has_concepts, want_concepts
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.job_records import CONCEPT_EMBEDDING
 from kg_api.graph.jobs import request_job
 from kg_api.models.search import Degradation
+from kg_api.plural import counted
 from kg_api.spaces.plans import Known, Standing
 
 log = structlog.get_logger()
@@ -31,38 +32,37 @@ def start_embedding(graph: Graph, known: Known, ontologies: Collection[str]) -> 
 
     Returns:
         What is found by its words only until that is done.
-
-    Raises:
-        DatabaseUnavailable: Neo4j does not answer.
     """
     asked = [known.standings[name] for name in ontologies if name in known.standings]
     new = [each for each in asked if not each.configured.wants_concepts]
-    told = [effect for each in new[:MOST_STARTED] if (effect := _started(graph, each))]
-    if (more := len(new) - MOST_STARTED) > 0:
-        told.append(f"{FOUND_BY_WORDS}: the next search starts that in {more} ontologies more")
+    told = list[str]()
+    try:
+        told += [effect for each in new[:MOST_STARTED] if (effect := _started(graph, each))]
+    except (TooBusy, DatabaseUnavailable) as error:  # a full disk, say: what only reads goes on
+        log.info("concepts are embedded later", reason=str(error))
+        told.append(f"{FOUND_BY_WORDS}; that could not be started: {error}")
+    else:
+        if (more := len(new) - MOST_STARTED) > 0:
+            rest = counted(more, "more ontology", "more ontologies")
+            told.append(f"{FOUND_BY_WORDS}; the next search starts that in {rest}")
     return [Degradation(part="concepts", effect=effect) for effect in told]
 
 
 def _started(graph: Graph, standing: Standing) -> str | None:
+    """What was begun; nothing is counted, as the search waits for this: the job counts what it has to do."""
     name = standing.ontology
-    deferred = count_concepts(graph, standing.concept_plans[:1]).deferred
     waits = standing.configured.paused or not standing.configured.embed_on_ingest
 
     def start(tx: Transaction) -> bool:
-        first = want_concepts(tx, name)
-        if first and deferred and not waits:
-            request_job(tx, CONCEPT_EMBEDDING, name, added=deferred)
-        return first
+        begun = want_concepts(tx, name) and has_concepts(tx, name)
+        if begun and not waits:
+            request_job(tx, CONCEPT_EMBEDDING, name, added=0)
+        return begun
 
-    try:
-        first = graph.transaction(start)
-    except TooBusy as error:
-        log.info("concepts are embedded later", ontology=name, reason=str(error))
-        return f"{name}: {deferred} {FOUND_BY_WORDS}: {error}" if deferred else None
-    if not (first and deferred):  # of what another search has started, its progress tells
+    if not graph.transaction(start):  # of what another search has started, its progress tells
         return None
     how = f"start that by: {_command(name)}" if waits else "that was started now"
-    return f"{name}: {deferred} {FOUND_BY_WORDS}; {how}"
+    return f"{name}: {FOUND_BY_WORDS}; {how}"
 
 
 def _command(ontology: str) -> str:

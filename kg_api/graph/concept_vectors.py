@@ -126,6 +126,11 @@ def want_concepts(tx: Transaction, ontology: str) -> bool:
     return bool(tx.run("concepts/want", ontology=ontology))
 
 
+def has_concepts(tx: Transaction, ontology: str) -> bool:
+    """Whether an ontology has any concept."""
+    return bool(tx.run("concepts/sample", ontology=ontology, limit=1))
+
+
 def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool) -> int:
     """How many of some concepts have another text than was embedded, in whatever space, and are due."""
     ids = sorted(concept_ids)

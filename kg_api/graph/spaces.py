@@ -179,14 +179,23 @@ def remember_labels(graph: Graph, space: Space, contrast: Contrast) -> None:
 
 
 def sample_of_concepts(
-    graph: Graph, space: Space, limit: int, hours: int
+    graph: Graph, space: Space, limit: int, *, walked: int, hours: int
 ) -> tuple[list[str], NDArray[np.float32]]:
-    """Labels and vectors of some concepts; none when they were measured less than so many hours ago."""
+    """Labels and vectors of some concepts; none when they were measured less than so many hours ago.
+
+    Args:
+        graph: where they are.
+        space: that they are embedded in.
+        limit: most of them.
+        walked: most concepts that are looked through for them.
+        hours: that a measurement holds.
+    """
     rows = graph.read(
         "spaces/concept_sample",
         slug=space.slug,
         property=space.at("").vector_property,
         limit=limit,
+        walked=walked,
         hours=hours,
     )
     vectors = np.array([np.asarray(row["vector"], dtype=np.float32) for row in rows], dtype=np.float32)

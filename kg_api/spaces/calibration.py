@@ -6,7 +6,6 @@ a difference depends on it. The same pairs are shown to every model once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -115,26 +114,18 @@ def contrast_of(embedder: Embedder) -> Contrast:
     return Contrast(related=float(own.mean()), unrelated=float(others.mean()))
 
 
-def label_contrast_of(
-    embedder: Embedder, labels: Sequence[str], vectors: NDArray[np.float32], asked: int
-) -> Contrast:
+def label_contrast_of(questions: NDArray[np.float32], vectors: NDArray[np.float32]) -> Contrast:
     """The mean cosine of concepts' labels, asked for, with their own stored vectors and with all others'.
 
     Labels are short and of one subject, and their vectors crowd: those that have nothing to do with each
     other are nearer than passages are (adr/0029).
 
     Args:
-        embedder: of the space.
-        labels: of some concepts.
-        vectors: what is stored of them, a row each.
-        asked: how many of the labels are embedded as questions.
-
-    Raises:
-        EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: the model does not answer.
+        questions: the labels of the first of some concepts as questions, a row each.
+        vectors: what is stored of all of them, a row each.
     """
-    questions = np.stack([embedder.embed_query(label) for label in labels[:asked]]).astype(np.float64)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    cosines = questions @ (vectors / np.maximum(lengths, 1e-12)).T
+    cosines = questions.astype(np.float64) @ (vectors / np.maximum(lengths, 1e-12)).T
     own = cosines.diagonal()
     others = (cosines.sum() - own.sum()) / (cosines.size - len(own))
     return Contrast(related=float(own.mean()), unrelated=float(others))

@@ -36,6 +36,10 @@ CALIBRATED_SECONDS = 300.0
 """How long to wait before a model is calibrated again when that failed."""
 LABELS_LOOKED_SECONDS = 60.0
 """How often at most it is looked whether concepts are to be measured."""
+LABELS_REST_SECONDS = 3600.0
+"""How long that is left when there was nothing to measure: too few concepts, or measured already."""
+LABELS_WALKED = 100_000
+"""Concepts that are looked through for some with a vector."""
 LABELS_HOURS = 24
 """After so long they are measured anew: there may be others."""
 LABELS_SAMPLED = 200
@@ -62,6 +66,7 @@ class OpenSpace:
         self._watch = ModelWatch(lasting=space.identity.provider in IN_PROCESS, proven=checked)
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="probe")
         self._labels_looked_at = float("-inf")
+        self._labels_wait = LABELS_LOOKED_SECONDS
         self._opening = threading.Lock()
         self._looking = threading.Lock()
         self._calibrated_at = float("-inf")
@@ -113,18 +118,24 @@ class OpenSpace:
 
     def calibrate_labels_soon(self) -> None:
         """Measure what cosines of questions and concepts mean, beside all else, where it is due."""
-        if time.monotonic() - self._labels_looked_at > LABELS_LOOKED_SECONDS:
+        if time.monotonic() - self._labels_looked_at > self._labels_wait:
             self._labels_looked_at = time.monotonic()
             with contextlib.suppress(RuntimeError):  # it is being closed
                 self._asking.submit(self._calibrate_labels)
 
     def _calibrate_labels(self) -> None:
         try:
-            labels, vectors = sample_of_concepts(self._graph, self.space, LABELS_SAMPLED, LABELS_HOURS)
-            if len(labels) >= LABELS_NEEDED:
-                measured = label_contrast_of(self.embedder(), labels, vectors, LABELS_ASKED)
-                remember_labels(self._graph, self.space, measured)
+            labels, vectors = sample_of_concepts(
+                self._graph, self.space, LABELS_SAMPLED, walked=LABELS_WALKED, hours=LABELS_HOURS
+            )
+            enough = len(labels) >= LABELS_NEEDED
+            self._labels_wait = LABELS_LOOKED_SECONDS if enough else LABELS_REST_SECONDS
+            if enough:
+                questions = self._proven(labels[:LABELS_ASKED], query=True)
+                remember_labels(self._graph, self.space, label_contrast_of(questions, vectors))
         except KgError as error:  # tried again in a minute
+            if isinstance(error, OtherModel):
+                self._left_alone(error)
             log.warning("concepts not calibrated", space=self.space.slug, reason=str(error))
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
@@ -152,7 +163,10 @@ class OpenSpace:
         try:
             if self._watch.lasting or identity.query_prefix != identity.passage_prefix:
                 vectors = self.embedder().embed_passages(texts)
-                self.assure()  # the probe is a question: as a passage it would have another vector
+                if self._watch.lasting:
+                    self.assure()
+                else:  # the probe is a question: as a passage it would have another vector
+                    self.check()  # however lately it was proven: what is stored is kept for good
                 return vectors
             return self._proven(texts, query=False)
         except OtherModel as error:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any, LiteralString
+
 import neo4j
 import pytest
 
+from kg_api.concepts import wanted
 from kg_api.concepts.service import ConceptService
-from kg_api.graph.database import Graph
-from kg_api.graph.jobs import enqueue_slot, page_of_jobs
+from kg_api.graph.database import Graph, Row
+from kg_api.graph.jobs import enqueue_slot, find_job, page_of_jobs
 from kg_api.ingest.concept_import import import_concepts
+from kg_api.managed.disk import DiskRoom
 from kg_api.models.concept_import import ConceptRow
 from kg_api.models.hybrid import HybridSearch
 from kg_api.models.regeneration import Regeneration
@@ -18,6 +23,8 @@ from tests.support.concept_work import kinds, learn, vectors
 from tests.support.kg import Kg
 
 SHARED = "paper nest"
+EVERYTHING = 1 << 60
+"""More than any disk has."""
 
 
 @pytest.fixture
@@ -60,9 +67,13 @@ def test_the_first_question_by_meaning_starts_it_and_says_so(learned: Kg) -> Non
     found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
     assert found.concepts[0].label == "waggle dance", "by its name"
     told = [each.effect for each in found.degraded if "one source carries" in each.effect]
-    carried = "4 concepts that one source carries are found by their words until they are embedded"
+    carried = "concepts that one source carries are found by their words until they are embedded"
     assert told == [f"notes: {carried}; that was started now"]
+    jobs, _ = page_of_jobs(learned.graph, state="queued", kind=None, ontology=None, offset=0, limit=9)
+    assert [each.kind for each in jobs] == ["concept_embedding"]
     learned.work()
+    job = find_job(learned.graph, jobs[0].job_id)
+    assert (job.done, job.total) == (4, 4), "the worker has counted, not the search"
     assert counted(learned) == (5, 0, 0)
     again = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
     assert not [each for each in again.degraded if each.part == "concepts"]
@@ -118,3 +129,44 @@ def test_what_is_paused_is_told_how_to_start(learned: Kg, graph: Graph, driver: 
     assert any("kg admin regenerate-embeddings --type concept" in each.effect for each in found.degraded)
     jobs, _ = page_of_jobs(graph, state="queued", kind=None, ontology=None, offset=0, limit=9)
     assert jobs == []
+
+
+def test_on_a_full_disk_concepts_are_searched_all_the_same(
+    learned: Kg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search got 507, for what it would have written beside."""
+    monkeypatch.setattr(learned.graph, "_require_room", DiskRoom(tmp_path, EVERYTHING).require)
+    found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
+    assert found.concepts[0].label == "waggle dance"
+    told = [each.effect for each in found.degraded if "could not be started" in each.effect]
+    assert len(told) == 1
+    assert "KG_NEO4J__DISK_RESERVE_MB" in told[0], "and why"
+    monkeypatch.undo()
+    assert counted(learned) == (1, 0, 4)
+    ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
+    assert counted(learned) == (1, 4, 0), "the next search starts it"
+
+
+def test_a_search_counts_no_concepts(learned: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counted all of each ontology one after the other before it answered."""
+    asked = list[str]()
+    read = learned.graph.read
+
+    def noted(name: LiteralString, *more: Any, **parameters: Any) -> list[Row]:
+        asked.append(name)
+        return read(name, *more, **parameters)
+
+    monkeypatch.setattr(learned.graph, "read", noted)
+    ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
+    assert asked
+    assert "concepts/count_embedded" not in asked
+    monkeypatch.undo()
+    assert counted(learned) == (1, 4, 0)
+
+
+def test_more_ontologies_than_one_search_starts_are_told_of(
+    learned: Kg, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wanted, "MOST_STARTED", 0)
+    found = ConceptService(learned.graph, learned.spaces).search("waggle dance", None, 5)
+    assert [each for each in found.degraded if "next search starts that in 1 more ontology" in each.effect]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from kg_api.concepts.fitting import least_similarity
@@ -36,7 +37,8 @@ def world(local: LocalEmbedder) -> World:
     vectors = local.embed_passages(LABELS)
     # of every third, that those asked for are of the whole alphabet
     order = [at for start in range(3) for at in range(start, len(LABELS), 3)]
-    measured = label_contrast_of(local, [LABELS[at] for at in order], vectors[order], LABELS_ASKED)
+    questions = np.stack([local.embed_query(LABELS[at]) for at in order[:LABELS_ASKED]])
+    measured = label_contrast_of(questions, vectors[order])
     return World(vectors, Space("s", local.identity, contrast=contrast_of(local), labels=measured))
 
 

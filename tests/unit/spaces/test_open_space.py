@@ -14,10 +14,11 @@ from prometheus_client import CollectorRegistry
 from kg_api.embed.metered import EmbeddingMetrics, metered
 from kg_api.embed.port import Embedder
 from kg_api.errors import OtherModel
+from kg_api.graph.database import Row
 from kg_api.graph.spaces import Space
 from kg_api.models.spaces import Contrast, ModelChoice
-from kg_api.spaces import model_watch
-from kg_api.spaces.open_space import OpenSpace
+from kg_api.spaces import model_watch, open_space
+from kg_api.spaces.open_space import LABELS_ASKED, LABELS_NEEDED, LABELS_REST_SECONDS, OpenSpace
 from kg_api.spaces.probe import PROBE_TEXT
 from tests.process.providers.provider import Model, Provider
 from tests.support.embedding_server import Hang, Status
@@ -167,13 +168,86 @@ def test_passages_prove_the_model_with_what_is_stored_of_them(opened: Opened) ->
     assert opened.sent == [["foxes", "badgers", PROBE_TEXT], ["herons", PROBE_TEXT]]
 
 
-def test_passages_of_a_model_with_prefixes_are_proven_by_a_question_behind_them(opened: Opened) -> None:
+@pytest.fixture
+def with_prefixes(opened: Opened) -> Opened:
+    """Questions and passages are sent with different prefixes, so the probe is no passage."""
     space = opened.space.space
     opened.space.embedder()
     opened.space.space = replace(space, identity=replace(space.identity, query_prefix="q: "))
-    opened.space.embed_passages(["foxes"])
-    opened.space.embed_passages(["badgers"])
-    assert opened.sent == [["foxes"], [PROBE_TEXT], ["badgers"]]
+    return opened
+
+
+def test_passages_of_a_model_with_prefixes_are_proven_by_a_question_behind_them(
+    with_prefixes: Opened,
+) -> None:
+    with_prefixes.space.embed_passages(["foxes"])
+    with_prefixes.space.embed_passages(["badgers"])
+    assert with_prefixes.sent == [["foxes"], [PROBE_TEXT], ["badgers"], [PROBE_TEXT]]
+
+
+def test_passages_of_another_model_with_prefixes_are_not_given_right_after_a_proof(
+    with_prefixes: Opened,
+) -> None:
+    """They would be stored, and cached for good, under the fingerprint of the one that was proven."""
+    with_prefixes.space.check()
+    with_prefixes.model.turned = True
+    with pytest.raises(OtherModel):
+        with_prefixes.space.embed_passages(["foxes"])
+
+
+class ConceptGraph(CannedGraph):
+    """Has embedded concepts, and keeps what is written."""
+
+    def __init__(self, concepts: int) -> None:
+        super().__init__()
+        self.concepts = concepts
+        self.written: dict[str, Row] = {}
+
+    def spaces_concept_sample(self) -> list[Row]:
+        vector = np.ones(64, dtype=np.float32).tolist()
+        return [{"label": f"label{n}", "vector": vector} for n in range(self.concepts)]
+
+    def write(self, name: str, space: str = "default", /, **parameters: Any) -> list[Row]:
+        self.written[name] = {**parameters, "in": space}
+        return []
+
+
+def look_at_labels(opened: Opened, graph: ConceptGraph) -> None:
+    """Have it looked whether concepts are to be measured, and wait for that."""
+    opened.space._graph = graph
+    opened.space.calibrate_labels_soon()
+    opened.space._asking.submit(int).result(5)
+
+
+def test_concepts_are_measured_by_one_request_that_proves_the_model(opened: Opened) -> None:
+    graph = ConceptGraph(LABELS_NEEDED)
+    look_at_labels(opened, graph)
+    assert opened.sent == [[*(f"label{n}" for n in range(LABELS_ASKED)), PROBE_TEXT]]
+    assert list(graph.written) == ["spaces/remember_labels"]
+
+
+def test_what_another_model_says_of_concepts_is_not_kept(opened: Opened) -> None:
+    """It was kept for a day, and concepts were told near or not by it."""
+    opened.space.check()
+    opened.model.turned = True
+    graph = ConceptGraph(LABELS_NEEDED)
+    look_at_labels(opened, graph)
+    assert graph.written == {}
+    assert "another model answers" in (opened.space.trouble() or "")
+
+
+def test_too_few_concepts_are_not_counted_again_each_minute(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = ConceptGraph(LABELS_NEEDED - 1)
+    look_at_labels(opened, graph)
+    began = open_space.time.monotonic()
+    looked = list[int]()
+    for passed in (61, LABELS_REST_SECONDS + 1):
+        monkeypatch.setattr(open_space.time, "monotonic", lambda passed=passed: began + passed)
+        look_at_labels(opened, graph)
+        looked.append(len(graph.asked))
+    assert looked == [1, 2]
 
 
 def test_assuring_costs_nothing_when_the_model_was_just_seen(opened: Opened) -> None:
