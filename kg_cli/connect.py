@@ -45,4 +45,7 @@ def grant_to_follow(path: str, ontology: str) -> str | None:
 def _is_of_home(url: str, home: Home) -> bool:
     """Whether an address is of the service that this home's key belongs to, on this machine."""
     parts = urlsplit(url)
-    return is_loopback(parts.hostname or "") and (parts.port or 80) == home.service_port()
+    host = parts.hostname or ""
+    if not is_loopback(host) and (not host or host != home.service_host()):
+        return False
+    return (parts.port or 80) == home.service_port()

@@ -67,15 +67,19 @@ def print_json(value: Any) -> None:
 
 
 def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, title: str | None = None
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str | Text]],
+    *,
+    title: str | None = None,
+    to: Console | None = None,
 ) -> None:
-    """Print rows for people. Plain strings are printed as they are, marks and all."""
+    """Print rows for people, as a result if nothing else is said. Plain strings are printed as they are."""
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for name in columns:
         table.add_column(name, overflow="fold")  # an id that is cut short is of no use
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
-    stdout().print(table)
+    (to or stdout()).print(table)
 
 
 def progress(unit: str = "") -> Progress:

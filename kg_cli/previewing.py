@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import partial
 
 import typer
+from rich.console import Console
 
 from kg_api.client import KgClient
 from kg_api.errors import KgError, Unavailable
@@ -48,7 +49,8 @@ def previewed(client: KgClient, selection: Selection, ontology: str, *, yes: boo
         documents = [each.model_dump(mode="json") for each in previews]
         console.print_json({"preview": documents, "cost": total.model_dump(), "stored": False})
     else:
-        _show(previews, total, ontology, unreadable=len(found) - len(previews))
+        to = console.stderr() if as_json else console.stdout()  # the outcome is the one JSON document
+        _show(previews, total, ontology, unreadable=len(found) - len(previews), to=to)
     return Decision.GO_ON if yes else _decision(as_json=as_json)
 
 
@@ -104,7 +106,9 @@ def _one(client: KgClient, ontology: str, file: FileToIngest) -> DocumentPreview
         return None
 
 
-def _show(previews: Sequence[DocumentPreview], total: Cost, ontology: str, *, unreadable: int) -> None:
+def _show(
+    previews: Sequence[DocumentPreview], total: Cost, ontology: str, *, unreadable: int, to: Console
+) -> None:
     changes = Counter(each.change for each in previews)
     rows = [
         (
@@ -116,4 +120,4 @@ def _show(previews: Sequence[DocumentPreview], total: Cost, ontology: str, *, un
         ("space", next((each.config.space for each in previews), "-")),
         *cost_rows(total),
     ]
-    console.print_table(["what", "how much"], rows, title=f"{ontology} (nothing is stored yet)")
+    console.print_table(["what", "how much"], rows, title=f"{ontology} (nothing is stored yet)", to=to)

@@ -42,7 +42,11 @@ def _probed(neo4j: Role, home: Home, settings: Settings) -> Role:
     def reason() -> str | None:
         return neo4j.waiting_for() or probe().trouble()
 
-    return replace(neo4j, waiting_for=reason, broken=lambda: probe().panic())
+    def broken() -> str | None:
+        # what does not answer yet has not panicked, and a query would hold up the supervisor for seconds
+        return None if neo4j.waiting_for() else probe().panic()
+
+    return replace(neo4j, waiting_for=reason, broken=broken)
 
 
 def database_trouble(home: Home, settings: Settings) -> str | None:

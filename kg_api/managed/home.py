@@ -89,8 +89,8 @@ class Home:
             return None
         return text.strip() if text and text.strip() else None
 
-    def announce_service(self, port: int) -> None:
-        """Let commands on this machine know that the service at this port is of this home.
+    def announce_service(self, host: str, port: int) -> None:
+        """Let commands on this machine know that the service at this address is of this home.
 
         Raises:
             OSError: the home cannot be written.
@@ -99,12 +99,17 @@ class Home:
             files.make_folder(folder)
         if self.folder_key() is None:
             files.write_text(self.folder_key_file, secrets.token_hex(FOLDER_KEY_BYTES) + "\n")
-        files.write_json(self.service_file, {"port": port})
+        files.write_json(self.service_file, {"host": host, "port": port})
 
     def service_port(self) -> int | None:
         """Give the port at which this home's service listened last; None when it never ran."""
         port = files.read_json(self.service_file).get("port")
         return port if isinstance(port, int) else None
+
+    def service_host(self) -> str | None:
+        """Give the host, in small letters, on which the service listened last; None when it never ran."""
+        host = files.read_json(self.service_file).get("host")
+        return host.lower() if isinstance(host, str) else None
 
     def has_data(self) -> bool:
         """Whether a Neo4j has run here: its system database exists."""

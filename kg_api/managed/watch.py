@@ -146,8 +146,9 @@ class Watch:
         if self.state == "starting":
             reason = self.role.waiting_for()
             self._become("starting" if reason else "ready", reason or "")
-            return
-        if self._clock() - self._started > self._policy.healthy_after:
+            if reason is None:
+                return
+        elif self._clock() - self._started > self._policy.healthy_after:
             self.deaths = 0
         if self._clock() - self._checked > self._policy.check_seconds:
             self._checked = self._clock()

@@ -40,7 +40,7 @@ def serve(settings: Settings) -> None:
     host, port = settings.api.host, settings.api.port or DEFAULT_PORT
     if not is_loopback(host):
         log.warning("listening beyond this machine, and anyone who reaches it may read and write", host=host)
-    _announce(settings, port)
+    _announce(settings, host, port)
     connections, backlog = connections_and_backlog(settings.api)
     limits = ConnectionLimits(settings.api, connections)
     server = uvicorn.Server(
@@ -68,10 +68,10 @@ def serve(settings: Settings) -> None:
         raise hopeless[0]
 
 
-def _announce(settings: Settings, port: int) -> None:
+def _announce(settings: Settings, host: str, port: int) -> None:
     """Without it, folders below KG_SYNC__ROOTS can be followed all the same."""
     try:
-        Home(settings.home).announce_service(port)
+        Home(settings.home).announce_service(host, port)
     except OSError as error:
         log.warning(
             "KG_HOME cannot be written: `kg folders add` can name folders below KG_SYNC__ROOTS only",

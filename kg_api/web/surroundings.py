@@ -7,6 +7,7 @@ from kg_api.managed.disk import DiskRoom
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j_role import disk_room
 from kg_api.models.health import Check
+from kg_api.plural import counted
 from kg_api.settings import Settings
 
 GIB = 1024**3
@@ -39,7 +40,9 @@ class Surroundings:
         grave = any(told.state == "failed" or told.deaths >= PASSING_DEATHS for told in dying.values())
         waits = "; ".join(state.trouble_of(name, told) or "" for name, told in dying.items())
         restarts = sum(told.restarts for told in said.roles.values())
-        return Check(name="processes", ok=not grave, detail=waits or f"all run; {restarts} restarts")
+        return Check(
+            name="processes", ok=not grave, detail=waits or f"all run; {counted(restarts, 'restart')}"
+        )
 
     def _disk(self) -> Check | None:
         room = self._room()

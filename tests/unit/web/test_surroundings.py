@@ -1,0 +1,33 @@
+"""What the service says of the processes beside it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kg_api.managed import processes, state
+from kg_api.managed.home import Home
+from kg_api.managed.state import State
+from kg_api.managed.watch import RoleStatus
+from kg_api.settings import load_settings
+from kg_api.web.surroundings import Surroundings
+
+
+@pytest.mark.parametrize(
+    ("restarts", "told"), [(0, "all run; 0 restarts"), (1, "all run; 1 restart"), (2, "all run; 2 restarts")]
+)
+def test_restarts_are_counted_as_a_person_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restarts: int, told: str
+) -> None:
+    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    home = Home(tmp_path).create()
+    home.remember(neo4j=17000)
+    me = processes.identify(os.getpid())
+    assert me
+    processes.save(home.pid_file("supervisor"), me)
+    worker = RoleStatus("ready", me.pid, 0, "", restarts=restarts)
+    state.write(home, State("1", home.bolt_uri() or "", {"worker": worker}))
+    checks = {check.name: check.detail for check in Surroundings(load_settings()).checks()}
+    assert checks["processes"] == told
