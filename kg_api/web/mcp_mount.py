@@ -12,7 +12,8 @@ from contextlib import asynccontextmanager
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.exceptions import HTTPException
-from starlette.types import Receive, Scope, Send
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
 
 from kg_api.errors import Unavailable
 from kg_api.mcp.in_process import ContainerLibrary
@@ -20,6 +21,7 @@ from kg_api.mcp.server import make_server
 from kg_api.settings import ApiSettings
 from kg_api.web.opening import Opening
 from kg_api.web.origin import allowed_hosts
+from kg_api.web.strict_json import read_bounded
 
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -58,7 +60,18 @@ class McpMount:
             raise HTTPException(405, "MCP is spoken here by POST", headers={"Allow": "POST"})
         if self._manager is None:
             raise Unavailable("not ready yet: the service is starting or ending")
-        await self._manager.handle_request(scope, receive, send)
+        body = await read_bounded(Request(scope, receive))  # the SDK parses it unbounded, on the event loop
+        await self._manager.handle_request(scope, _replayed(body, receive), send)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Give a body that was read already, then whatever comes next, such as that the client goes away."""
+    ahead: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receiving() -> Message:
+        return ahead.pop() if ahead else await receive()
+
+    return receiving
 
 
 def security(settings: ApiSettings) -> TransportSecuritySettings:

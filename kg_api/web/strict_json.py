@@ -89,6 +89,23 @@ async def read_model(request: Request, model: type[ModelT]) -> ModelT:
     return await _read(request, lambda body: valid(model, parse(body)))
 
 
+async def read_bounded(request: Request) -> bytes:
+    """Read the body of a request that somebody else parses: only its bounds are checked.
+
+    Raises:
+        HTTPException: 400, when it is out of bounds.
+    """
+    return await _read(request, _bounded)
+
+
+def _bounded(content: bytes) -> bytes:
+    try:
+        check_bounds(content)
+    except OutOfBounds as error:
+        raise HTTPException(400, f"the body {error}") from None
+    return content
+
+
 async def _read(request: Request, reading: Callable[[bytes], ReadT]) -> ReadT:
     """Read a large body in a thread, few of them at once; those that wait hold no thread."""
     body = await request.body()

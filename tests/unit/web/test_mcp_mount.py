@@ -1,13 +1,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from typing import Any
 
+import httpx
 import pytest
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecurityMiddleware
 from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
 
-from kg_api.settings import ApiSettings
-from kg_api.web.mcp_mount import security
+from kg_api.settings import ApiSettings, load_settings
+from kg_api.web.app import create_app
+from kg_api.web.json_bounds import MAX_DEPTH, MAX_VALUES
+from kg_api.web.mcp_mount import McpMount, security
 from tests.unit.web.test_origin import ask, settings
 
 HOSTS = [
@@ -60,3 +68,81 @@ def test_the_sdk_refuses_nothing_that_we_let_through(
 def test_the_sdk_knows_other_names_and_pages_too(given: ApiSettings) -> None:
     assert ask_the_sdk(given, "evil.example", None) == 421
     assert ask_the_sdk(given, "localhost", "https://evil.example") == 403
+
+
+def post(body: bytes) -> httpx.Response:
+    """Ask the whole app, whose database is not open."""
+
+    async def asked() -> httpx.Response:
+        app = create_app(load_settings(), lambda _: None)
+        (mount,) = (
+            each.app for each in app.routes if isinstance(each, Route) and isinstance(each.app, McpMount)
+        )
+        transport = httpx.ASGITransport(app)
+        async with mount.running(), httpx.AsyncClient(transport=transport, base_url="http://localhost") as to:
+            headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+            return await to.post("/mcp", content=body, headers=headers)
+
+    return asyncio.run(asked())
+
+
+def call(**more: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"} | more).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"[" * (MAX_DEPTH + 1), "is nested too deeply"),
+        (call(params=[0] * MAX_VALUES), "values; send it in parts"),
+        (b"[" + b"[]," * MAX_VALUES, "values; send it in parts"),
+    ],
+    ids=["deep", "many in a call", "many lists"],
+)
+def test_a_body_out_of_bounds_never_gets_to_the_sdk(
+    body: bytes, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def handle(*_: object) -> None:
+        raise AssertionError("the SDK saw it")
+
+    monkeypatch.setattr(StreamableHTTPSessionManager, "handle_request", handle)
+    response = post(body)
+    assert (response.status_code, response.headers["content-type"]) == (400, "application/problem+json")
+    assert told in response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"_meta": {"note": "x" * 100_000}}], ids=["short", "read in a thread"]
+)
+def test_an_ordinary_call_is_answered(params: dict[str, Any]) -> None:
+    response = post(call(params=params))
+    assert response.status_code == 200
+    assert "hybrid_search" in {tool["name"] for tool in response.json()["result"]["tools"]}
+
+
+def test_behind_the_body_the_sdk_sees_that_the_client_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Message] = []
+
+    async def handle(_: object, _scope: Scope, receive: Receive, _send: Send) -> None:
+        seen.extend([await receive(), await receive()])
+
+    monkeypatch.setattr(StreamableHTTPSessionManager, "handle_request", handle)
+    parts: list[Message] = [
+        {"type": "http.request", "body": b"[", "more_body": True},
+        {"type": "http.request", "body": b"]", "more_body": False},
+        {"type": "http.disconnect"},
+    ]
+
+    async def asked() -> None:
+        async def receive() -> Message:
+            return parts.pop(0)
+
+        async def send(_: Message) -> None:
+            pass
+
+        mount = McpMount(create_app(load_settings(), lambda _: None).state.opening, settings())
+        async with mount.running():
+            await mount({"type": "http", "method": "POST", "path": "/mcp", "headers": []}, receive, send)
+
+    asyncio.run(asked())
+    assert seen == [{"type": "http.request", "body": b"[]", "more_body": False}, {"type": "http.disconnect"}]
