@@ -45,7 +45,7 @@ class Proving:
         if self._reader.is_blank:
             return "it is empty"
         if self._read:
-            return "what it lists are no statements with quotes"
+            return "none of the entries in its list is a statement with quotes"
         if self._reader.found and not self._reader.complete:
             return "it breaks off before its first statement ends"
         return "it holds no list of statements"
@@ -55,9 +55,7 @@ class Proving:
         """What of an answer that can be read was left out, once it is at its end."""
         told: list[str] = []
         if self._unreadable:
-            told.append(
-                f"{self._unreadable} of {self._read} entries are no statements with quotes, and were left out"
-            )
+            told.append(f"{self._unreadable} of {self._read} entries left out: not statements with quotes")
         if self._read > MOST_STATEMENTS:
             told.append(f"the first {MOST_STATEMENTS} statements were read, the others left out")
         elif self._reader.found and not self._reader.complete:

@@ -27,7 +27,7 @@ def fault_of(error: Neo4jError, uri: str) -> DatabaseUnavailable | None:
         return StorageFull(f"the disk of Neo4j at {uri} is full: free some space, and try again")
     if error.code == _LOCKED_OUT:
         return DatabaseUnavailable(
-            f"Neo4j at {uri} lets nobody in for some seconds, for somebody has sent it wrong passwords"
+            f"Neo4j at {uri} refuses all logins for a few seconds after too many wrong passwords"
         )
     if (error.code or "").startswith(_OF_THE_SERVER):
         return DatabaseUnavailable(f"Neo4j at {uri} cannot do its work ({error.code}); `kg doctor` says why")

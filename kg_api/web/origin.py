@@ -76,7 +76,7 @@ class OriginCheck:
         host = headers.get("host", "")
         name = _authority(f"http://{host}")[0]
         if not is_loopback(name) and name not in self._hosts:
-            told = "this service does not answer to that Host; KG_API__ALLOWED_HOSTS says to which it does"
+            told = "the Host header does not name this service; add the name to KG_API__ALLOWED_HOSTS"
             return 421, "http", "Misdirected", told
         origin = headers.get("origin")
         if origin in self._origins:

@@ -35,8 +35,8 @@ GARBAGE = {
     '{"answer": "every ten seconds"}': "no list of statements",
     '["every ten seconds"]': "no list of statements",
     '{"statements": [{"text": "It renews its': "breaks off",
-    '{"statements": [{"text": "A worker renews its lease."}]}': "no statements with quotes",
-    '[{"answer": "every ten seconds", "source": 1}]': "no statements with quotes",
+    '{"statements": [{"text": "A worker renews its lease."}]}': "is a statement with quotes",
+    '[{"answer": "every ten seconds", "source": 1}]': "is a statement with quotes",
 }
 
 
@@ -65,5 +65,5 @@ def test_what_is_cut_off_or_no_statement_is_told_beside_what_was_proved(
     assert len(told["statements"]) == 2
     assert [each["part"] for each in told["degraded"]] == ["answer", "answer"]
     effects = " ".join(each["effect"] for each in told["degraded"])
-    assert "1 of 3 entries are no statements" in effects
+    assert "1 of 3 entries left out: not statements with quotes" in effects
     assert "breaks off" in effects

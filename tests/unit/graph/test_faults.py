@@ -41,3 +41,9 @@ def test_faults_of_the_server_are_ours_to_wait_for(
 )
 def test_a_wrong_statement_is_not_waited_for(code: str) -> None:
     assert fault_of(told(code, "wrong"), "bolt://x") is None
+
+
+def test_a_lock_out_is_told_with_its_reason() -> None:
+    fault = fault_of(told("Neo.ClientError.Security.AuthenticationRateLimit", "too many times"), "bolt://x")
+    wanted = "Neo4j at bolt://x refuses all logins for a few seconds after too many wrong passwords"
+    assert str(fault) == wanted

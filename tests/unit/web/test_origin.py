@@ -21,13 +21,24 @@ def settings(listening: str = "127.0.0.1", hosts: str | None = None, pages: str 
 
 
 async def ask(given: ApiSettings, host: str, *, method: str = "GET", path: str = "/x", **headers: str) -> int:
+    return (await reply(given, host, method=method, path=path, **headers)).status_code
+
+
+async def reply(
+    given: ApiSettings, host: str, *, method: str = "GET", path: str = "/x", **headers: str
+) -> httpx.Response:
     inner = Starlette(
         routes=[Route("/{rest:path}", lambda _: PlainTextResponse("ok"), methods=["GET", "POST"])]
     )
     check = OriginCheck(inner, allowed_hosts(given), given.allowed_web_pages)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(check), base_url="http://127.0.0.1") as client:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return (await client.request(method, path, headers={"Host": host, **named})).status_code
+        return await client.request(method, path, headers={"Host": host, **named})
+
+
+def test_a_foreign_name_is_refused_with_the_variable_to_set() -> None:
+    told = asyncio.run(reply(settings(), "evil.example")).json()["detail"]
+    assert told == "the Host header does not name this service; add the name to KG_API__ALLOWED_HOSTS"
 
 
 @pytest.mark.parametrize(
