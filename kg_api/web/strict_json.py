@@ -93,7 +93,7 @@ async def read_bounded(request: Request) -> bytes:
     """Read the body of a request that somebody else parses: only its bounds are checked.
 
     Raises:
-        HTTPException: 400, when it is out of bounds.
+        HTTPException: 400 or 413, when it is out of bounds.
     """
     return await _read(request, _bounded)
 
@@ -102,7 +102,7 @@ def _bounded(content: bytes) -> bytes:
     try:
         check_bounds(content)
     except OutOfBounds as error:
-        raise HTTPException(400, f"the body {error}") from None
+        raise HTTPException(error.status, f"the body {error}") from None
     return content
 
 

@@ -91,23 +91,23 @@ def call(**more: Any) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "status", "told"),
     [
-        (b"[" * (MAX_DEPTH + 1), "is nested too deeply"),
-        (call(params=[0] * MAX_VALUES), "values; send it in parts"),
-        (b"[" + b"[]," * MAX_VALUES, "values; send it in parts"),
+        (b"[" * (MAX_DEPTH + 1), 400, "is nested too deeply"),
+        (call(params=[0] * MAX_VALUES), 413, "values; send it in parts"),
+        (b"[" + b"[]," * MAX_VALUES, 413, "values; send it in parts"),
     ],
     ids=["deep", "many in a call", "many lists"],
 )
 def test_a_body_out_of_bounds_never_gets_to_the_sdk(
-    body: bytes, told: str, monkeypatch: pytest.MonkeyPatch
+    body: bytes, status: int, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def handle(*_: object) -> None:
         raise AssertionError("the SDK saw it")
 
     monkeypatch.setattr(StreamableHTTPSessionManager, "handle_request", handle)
     response = post(body)
-    assert (response.status_code, response.headers["content-type"]) == (400, "application/problem+json")
+    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
     assert told in response.json()["detail"]
 
 
