@@ -8,8 +8,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import neo4j
 import pytest
 
+from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.running import Service, environment, serve, started
 
@@ -18,8 +20,11 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="package")
-def service(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(
+    server: Neo4jServer, driver: neo4j.Driver, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
     """The REST service; documents of more than a million bytes are too large for it."""
+    wipe(driver)  # what tests elsewhere left may be of another model
     folder = tmp_path_factory.mktemp("service")
     running = serve(server, folder, KG_API__MAX_DOCUMENT_BYTES="1000000")
     yield running

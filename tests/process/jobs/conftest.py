@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import neo4j
 import pytest
 
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces import ensure_space
+from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.process.jobs.crew import Crew, tell
 from tests.support.embedders import small_embedder
@@ -28,8 +30,11 @@ def crew(server: Neo4jServer, graph: Graph, tmp_path: Path) -> Iterator[Crew]:
 
 
 @pytest.fixture(scope="session")
-def service(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(
+    server: Neo4jServer, driver: neo4j.Driver, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
     """The REST service, to watch jobs through it."""
+    wipe(driver)  # what tests elsewhere left may be of another model
     running = serve(server, tmp_path_factory.mktemp("service"))
     yield running
     running.kill()

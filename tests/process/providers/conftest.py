@@ -65,3 +65,4 @@ def open_world(
             )
 
         yield start
+    empty(driver)  # services of other tests start with another model

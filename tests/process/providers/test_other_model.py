@@ -14,7 +14,6 @@ from tests.process.providers.starting import REFUSED, refusals
 from tests.process.providers.world import World, effects, quick
 from tests.support.cypher import rows
 from tests.support.embedding_server import Status
-from tests.support.providers import CANARY
 from tests.support.running import environment, serve, started, wait_until
 
 SETTINGS = {
@@ -75,18 +74,6 @@ def test_searches_notice_it_stop_their_lane_and_go_on_by_themselves(world: World
     wait_until(lambda: world.search("foxes", **asked)["mode"] == "vector", 20)
     assert world.search("foxes", **asked)["degraded"] == []
     assert all(each["ok"] for each in world.ask("GET", "/ready")["checks"])
-
-
-def test_a_sentence_that_a_provider_quotes_is_in_no_record_and_no_log(world: World, model: Model) -> None:
-    secret = "the seventh vault opens at dawn with a silver key"
-    model.always = Status(400, message=f"flagged by policy: {secret.upper()} ({CANARY})")
-    world.ingest("quoted", f"Nobody shall know that {secret}. Do not tell them.")
-    wait_until(lambda: world.ask("GET", "/ontologies/quoted/refused")["sources"], 30)
-    answer = world.search(f"is it true that {secret}", ontology="quoted", mode="vector")
-    records = [world.ask("GET", path) for path in ("/ontologies/quoted/refused", "/jobs?limit=100")]
-    told = f"{records}{effects(answer)}{world.service.output()}{world.worker.output()}"
-    assert "flagged by policy: ***" in told
-    assert "seventh vault" not in told.lower().replace(f"nobody shall know that {secret}", "")
 
 
 def test_service_and_worker_do_not_start_with_it(world: World, model: Model, tmp_path: Path) -> None:
