@@ -23,9 +23,11 @@ ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / "bin"
 QUESTIONS = ("what happens when a worker is killed in the middle of a batch?", "why is Neo4j the only store?")
 OWN_ONTOLOGY = "kg-docs"
-SEVERAL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile")
+SEVERAL = ("-n", str(os.cpu_count() or 1), "--dist", "loadfile")
 PROCESSES = () if "KG_TEST_NEO4J_URI" in os.environ else SEVERAL
-"""Tests wait more than they compute; each process has a Neo4j of its own, unless one is given."""
+"""Each process of tests has a Neo4j of its own, unless one is given."""
+AGAIN = ("--reruns", "2", "-rfEsxXR")
+"""What fails is tried twice more, and the end names it: some tests wait for real processes by the clock."""
 
 
 def main(arguments: list[str]) -> int:
@@ -62,13 +64,13 @@ def run(folders: list[str]) -> None:
 def test(arguments: list[str]) -> None:
     """Run all checks and the usual tests."""
     check([])
-    _tool("pytest", *PROCESSES, *arguments)
+    _tool("pytest", *PROCESSES, *AGAIN, *arguments)
 
 
 def full(arguments: list[str]) -> None:
     """Run the full-size suites too."""
     check([])
-    _tool("pytest", *PROCESSES, "-m", "full or not full", "--timeout", "5400", *arguments)
+    _tool("pytest", *PROCESSES, *AGAIN, "-m", "full or not full", "--timeout", "5400", *arguments)
 
 
 def check(_: list[str]) -> None:
