@@ -11,8 +11,10 @@ from contextlib import asynccontextmanager
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import PARSE_ERROR
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from kg_api.errors import Unavailable
@@ -60,8 +62,18 @@ class McpMount:
             raise HTTPException(405, "MCP is spoken here by POST", headers={"Allow": "POST"})
         if self._manager is None:
             raise Unavailable("not ready yet: the service is starting or ending")
-        body = await read_bounded(Request(scope, receive))  # the SDK parses it unbounded, on the event loop
+        try:
+            body = await read_bounded(Request(scope, receive))  # the SDK would parse it unbounded
+        except HTTPException as error:
+            await _unread(error)(scope, receive, send)
+            return
         await self._manager.handle_request(scope, _replayed(body, receive), send)
+
+
+def _unread(error: HTTPException) -> JSONResponse:
+    """The protocol's own answer to a body that is not read."""
+    told = {"code": PARSE_ERROR, "message": str(error.detail)}
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": told}, error.status_code)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

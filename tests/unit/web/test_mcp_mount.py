@@ -107,8 +107,9 @@ def test_a_body_out_of_bounds_never_gets_to_the_sdk(
 
     monkeypatch.setattr(StreamableHTTPSessionManager, "handle_request", handle)
     response = post(body)
-    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
-    assert told in response.json()["detail"]
+    error = response.json()["error"]
+    assert (response.status_code, error["code"]) == (status, -32700)
+    assert told in error["message"]
 
 
 @pytest.mark.parametrize(
