@@ -129,10 +129,10 @@ def test_failures_wait_and_end_in_death(graph: Graph) -> None:
     job_id = request(graph)
     for _ in range(2):
         _, owner = owned(graph, "w")
-        state = jobs.fail(graph, owner, "E: x", delay_seconds=0.05, max_stumbles=3, permanent=False)
+        state = jobs.fail(graph, owner, "E: x", delay_seconds=1, max_stumbles=3, permanent=False)
         assert state == "queued"
         assert claim(graph, "w") is None
-        time.sleep(0.1)
+        time.sleep(1.05)
     _, owner = owned(graph, "w")
     assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_stumbles=3, permanent=False) == "dead"
     dead = jobs.find_job(graph, job_id)
