@@ -291,7 +291,7 @@ def test_who_waits_is_told_for_what(graph: Graph) -> None:
     assert told is not None
     assert (told.kind, told.ontology, told.done, told.total) == ("source_embedding", "a", 120, 340)
     assert told.rate is not None
-    assert told.eta_seconds == pytest.approx(220 / told.rate, rel=0.1)
+    assert told.eta_seconds == pytest.approx(220 / told.rate, rel=0.1, abs=0.1)
     assert jobs.find_job(graph, ahead).waits_for is None
     assert [each.waits_for and each.waits_for.job_id for each in lately(graph, None)] == [None, ahead]
     (line,) = queue_status(graph).waits
