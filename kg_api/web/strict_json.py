@@ -40,7 +40,7 @@ def parse(content: bytes) -> Any:
     except UnicodeDecodeError:
         raise HTTPException(400, "the body is not UTF-8") from None
     except OutOfBounds as error:
-        raise HTTPException(error.status, f"the body {error}") from None
+        raise _out_of_bounds(error) from None
     except ValueError as error:
         raise HTTPException(400, f"the body is not JSON: {error}") from None
 
@@ -102,8 +102,12 @@ def _bounded(content: bytes) -> bytes:
     try:
         check_bounds(content)
     except OutOfBounds as error:
-        raise HTTPException(error.status, f"the body {error}") from None
+        raise _out_of_bounds(error) from None
     return content
+
+
+def _out_of_bounds(error: OutOfBounds) -> HTTPException:
+    return HTTPException(error.status, f"the body {error}")
 
 
 async def _read(request: Request, reading: Callable[[bytes], ReadT]) -> ReadT:
