@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What is done with this repository, each by one command. Needs Python 3.11 or later and git, nothing else.
 
-python3 tasks.py run [FOLDER ...]   start kg, take in this repository's documents and the folders, search
-python3 tasks.py test [PYTEST ...]  all checks and tests, as CI runs them
-python3 tasks.py check              formatting, lint, types, imports, docker-compose.yml
-python3 tasks.py full [PYTEST ...]  the full-size suites too
-python3 tasks.py docs               write the reference pages of docs/ anew
-python3 tasks.py lock               write requirements/*.txt anew from pyproject.toml
+python3 tasks.py run [FOLDER ...]        start kg, take in this repository's documents and the folders, search
+python3 tasks.py test [PYTEST ...]       all checks and tests, as CI runs them
+python3 tasks.py check                   formatting, lint, types, imports, docker-compose.yml
+python3 tasks.py full [PYTEST ...]       the full-size suites too
+python3 tasks.py coverage [PYTEST ...]   the usual tests, and how much of the code they run
+python3 tasks.py docs                    write the reference pages of docs/ anew
+python3 tasks.py lock                    write requirements/*.txt anew from pyproject.toml
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / "bin"
 QUESTIONS = ("what happens when a worker is killed in the middle of a batch?", "why is Neo4j the only store?")
 OWN_ONTOLOGY = "kg-docs"
-SEVERAL = ("-n", str(os.cpu_count() or 1), "--dist", "loadfile")
+SEVERAL = ("-n", str(os.cpu_count() or 1), "--dist", "loadfile", "--no-loadscope-reorder")
 PROCESSES = () if "KG_TEST_NEO4J_URI" in os.environ else SEVERAL
 """Each process of tests has a Neo4j of its own, unless one is given."""
 AGAIN = ("--reruns", "2", "-rfEsxXR")
@@ -32,7 +33,7 @@ AGAIN = ("--reruns", "2", "-rfEsxXR")
 
 def main(arguments: list[str]) -> int:
     """Run one task; give its exit code."""
-    tasks = {"run": run, "test": test, "check": check, "full": full, "docs": docs, "lock": lock}
+    tasks = {task.__name__: task for task in (run, test, check, full, coverage, docs, lock)}
     name, *rest = arguments or ["help"]
     if sys.version_info < (3, 11):
         print(f"kg needs Python 3.11 or later; this is {sys.version.split()[0]}", file=sys.stderr)
@@ -56,7 +57,7 @@ def run(folders: list[str]) -> None:
     for folder in folders:
         _tool("kg", "ingest", folder, "--ontology", Path(folder).resolve().name, "--wait")
     for question in QUESTIONS:
-        print(f"\n$ kg search {question!r}", flush=True)
+        print(f"\n$ .venv/bin/kg search {question!r}", flush=True)
         _tool("kg", "search", question, "--limit", "3")
     print("\nkg keeps running. Yours now:  .venv/bin/kg search ...   .venv/bin/kg --help   .venv/bin/kg down")
 
@@ -70,7 +71,17 @@ def test(arguments: list[str]) -> None:
 def full(arguments: list[str]) -> None:
     """Run the full-size suites too."""
     check([])
-    _tool("pytest", *PROCESSES, *AGAIN, "-m", "full or not full", "--timeout", "5400", *arguments)
+    size = ("-m", "full or not full", "--hypothesis-profile", "full", "--timeout", "5400")
+    _tool("pytest", *PROCESSES, *AGAIN, *size, *arguments)
+
+
+def coverage(arguments: list[str]) -> None:
+    """Run the usual tests, and say how much of the code they and the processes they start have run."""
+    _prepare("dev")
+    _tool("coverage", "erase")
+    _tool("coverage", "run", "-m", "pytest", *PROCESSES, *AGAIN, *arguments)
+    _tool("coverage", "combine", "--quiet")
+    _tool("coverage", "report")
 
 
 def check(_: list[str]) -> None:

@@ -19,11 +19,11 @@ from benchmarks.chunk_retrieval import Vectors
 from benchmarks.chunking import opened
 from benchmarks.local_models import interval, load, ndcg
 from kg_api.chunk.context import contextual, template
-from kg_api.chunk.fit import fitted
+from kg_api.chunk.fit import fit_chunks
 from kg_api.chunk.plan import chunk
 from kg_api.chunk.spans import ChunkSpan, Paragraph
 from kg_api.embed.catalogue import BGE_SMALL
-from kg_api.models.chunking import Chunking
+from kg_api.models.embedding.chunking import Chunking
 from kg_api.parse.documents import parse
 from kg_api.parse.split import split
 
@@ -74,7 +74,7 @@ def chunks(vectors: Vectors, address: str, heading: str, text: str, chunking: Ch
         return template(page, (heading,), {}, said) if chunking.context == "template" else ""
 
     paragraphs = [Paragraph(span.start, span.end, span.heading) for span in split(parse(text, "a.md"))]
-    spans = fitted(text, chunk(text, paragraphs, chunking), vectors.embedder.spans, before)
+    spans = fit_chunks(text, chunk(text, paragraphs, chunking), vectors.embedder.spans, before)
     return [contextual(before(span), text[span.start : span.end]) for span in spans]
 
 

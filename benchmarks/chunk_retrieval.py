@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.chunk.context import contextual, template
-from kg_api.chunk.fit import fitted
+from kg_api.chunk.fit import fit_chunks
 from kg_api.chunk.plan import chunk
 from kg_api.chunk.semantic_model import open_sentence_vectors
 from kg_api.chunk.spans import ChunkSpan, Paragraph
-from kg_api.embed.local import LocalEmbedder
-from kg_api.models.chunking import Chunking
-from kg_api.models.parsing import ParsedDocument
+from kg_api.embed.local.embedder import LocalEmbedder
+from kg_api.models.embedding.chunking import Chunking
+from kg_api.models.library.parsing import ParsedDocument
 from kg_api.parse.split import split
-from kg_api.search.fusion import reciprocal_rank_fusion
+from kg_api.search.rank.fusion import reciprocal_rank_fusion
 
 LANE = 50
 """Chunks that each list brings to the fusion, as in kg's search."""
@@ -58,7 +58,7 @@ class Chunked:
             paragraphs = [Paragraph(span.start, span.end, span.heading) for span in split(document)]
             before = context_of(document, paragraphs, chunking)
             spans = chunk(document.text, paragraphs, chunking, vectors)
-            for span in fitted(document.text, spans, embedder.spans, before):
+            for span in fit_chunks(document.text, spans, embedder.spans, before):
                 chunked.corpus.append(name)
                 chunked.spans.append(span)
                 chunked.texts.append(contextual(before(span), document.text[span.start : span.end]))

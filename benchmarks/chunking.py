@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from benchmarks.chunk_retrieval import Chunked, Ranking, Vectors, by_meaning, by_words, fused
 from kg_api.embed.catalogue import BGE_SMALL, MINILM, PackagedModel
-from kg_api.embed.local import LocalEmbedder
-from kg_api.embed.packaged import ensure_packaged
-from kg_api.evaluate.coverage import Range, omega, scores
-from kg_api.models.chunking import Chunking
-from kg_api.models.parsing import ParsedDocument
+from kg_api.embed.local.embedder import LocalEmbedder
+from kg_api.embed.local.packaged import ensure_packaged
+from kg_api.evaluate.scores.coverage import Range, omega, scores
+from kg_api.models.embedding.chunking import Chunking
+from kg_api.models.library.parsing import ParsedDocument
 from kg_api.parse.documents import parse
 from kg_api.settings import load_settings
 

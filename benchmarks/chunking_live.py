@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.chunking import DATA, RETRIEVED
 from benchmarks.stack import machine, stack
 from kg_api.client import KgClient
-from kg_api.evaluate.coverage import Range, Scores, scores
+from kg_api.evaluate.scores.coverage import Range, Scores, scores
 
 SETTINGS: list[dict[str, Any]] = [
     {"strategy": "paragraph", "chunk_size": 140},

@@ -19,12 +19,12 @@ import numpy as np
 from kg_api.concepts.fitting import SHARE, UNMEASURED_SHARE
 from kg_api.embed.catalogue import CATALOGUE
 from kg_api.embed.open import open_embedder
-from kg_api.extract.keyphrase import KeyphraseExtractor
-from kg_api.graph.due import DocumentAbout, SourceText
+from kg_api.extract.keyphrase.extractor import KeyphraseExtractor
+from kg_api.graph.spaces.due import DocumentAbout, SourceText
 from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.spaces import ModelChoice
+from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.settings import load_settings
-from kg_api.spaces.calibration import contrast_of, label_contrast_of
+from kg_api.spaces.calibration import calibrate_labels, calibrate_similarity
 from kg_api.spaces.open_space import LABELS_ASKED, LABELS_SAMPLED
 
 QUESTIONS = Path(__file__).parent / "concept_questions.tsv"
@@ -63,17 +63,17 @@ def labels_of(file: Path) -> list[str]:
 def measured(name: str, labels: list[str]) -> dict[str, dict[str, object]]:
     """What each rule takes and leaves with a model."""
     embedder = open_embedder(load_settings(), ModelChoice(provider="local", model=name))
-    vectors, contrast = embedder.embed_passages(labels), contrast_of(embedder)
+    vectors, calibration = embedder.embed_passages(labels), calibrate_similarity(embedder)
     sample = np.random.default_rng(0).choice(len(labels), min(LABELS_SAMPLED, len(labels)), replace=False)
     questions = np.stack([embedder.embed_query(labels[at]) for at in sample[:LABELS_ASKED]])
-    near = label_contrast_of(questions, vectors[sample])
+    near = calibrate_labels(questions, vectors[sample])
     best: dict[str, list[float]] = {"right": [], "nonsense": []}
     for line in QUESTIONS.read_text(encoding="utf-8").splitlines():
         kind, question = line.split("\t")
         best[kind].append(float((vectors @ embedder.embed_query(question)).max()))
     floors = {
-        "passages": contrast.middle,
-        "unmeasured": contrast.unrelated + UNMEASURED_SHARE * (1 - contrast.unrelated),
+        "passages": calibration.middle,
+        "unmeasured": calibration.unrelated + UNMEASURED_SHARE * (1 - calibration.unrelated),
         "measured": near.unrelated + SHARE * near.gap,
     }
     return {rule: taken(floor, best) for rule, floor in floors.items()}

@@ -27,8 +27,8 @@ from rich.table import Table
 from tokenizers import Tokenizer
 
 from kg_api.embed.catalogue import DEFAULT
-from kg_api.embed.local import LocalEmbedder
-from kg_api.embed.packaged import TOKENIZER, WEIGHTS, ensure_model
+from kg_api.embed.local.embedder import LocalEmbedder
+from kg_api.embed.local.packaged import TOKENIZER, WEIGHTS, ensure_model
 from kg_api.settings import load_settings
 
 REPOSITORY = Path(__file__).parents[1]

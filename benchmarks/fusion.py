@@ -21,12 +21,12 @@ from typing import Any
 
 from benchmarks.stack import machine, stack
 from kg_api.client import KgClient
-from kg_api.evaluate.sets import read_set
+from kg_api.evaluate.sets.folder import read_set
+from kg_api.models.embedding.spaces import SimilarityCalibration
 from kg_api.models.evaluation import QuestionSet
-from kg_api.models.search import SourceHit
-from kg_api.models.spaces import Contrast
-from kg_api.search.fusion import BEST, LaneScores, fuse
-from kg_api.spaces.calibration import contrast_of
+from kg_api.models.queries.search import SourceHit
+from kg_api.search.rank.fusion import BEST, LaneScores, fuse
+from kg_api.spaces.calibration import calibrate_similarity
 
 QUESTIONS = 150
 TOP = 10
@@ -65,7 +65,7 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.model:
         os.environ["KG_EMBEDDING__MODEL"] = chosen.model
-    contrast = _contrast()
+    calibration = _contrast()
     with stack() as running, running.client() as client:
         found: dict[str, Any] = {}
         for folder in chosen.sets:
@@ -74,16 +74,16 @@ def main() -> None:
             running.kg(
                 "ingest", str(_nothing(running.home.path)), "--ontology", questions.name, "--wait", "--json"
             )
-            found[questions.name] = _compare(_ask_all(client, questions, chat=chosen.chat), contrast)
-    told = {"related": contrast.related, "unrelated": contrast.unrelated}
+            found[questions.name] = _compare(_ask_all(client, questions, chat=chosen.chat), calibration)
+    told = {"related": calibration.related, "unrelated": calibration.unrelated}
     print(json.dumps({"machine": machine(), "contrast": told, "ndcg@10": found}, indent=2))
 
 
-def _contrast() -> Contrast:
+def _contrast() -> SimilarityCalibration:
     from kg_api.embed.open import open_embedder  # noqa: PLC0415 - reads the model that --model named
     from kg_api.settings import load_settings  # noqa: PLC0415
 
-    return contrast_of(open_embedder(load_settings()))
+    return calibrate_similarity(open_embedder(load_settings()))
 
 
 def _ingest(client: KgClient, questions: QuestionSet) -> None:
@@ -134,9 +134,9 @@ def _best(scores: dict[str, float]) -> dict[str, float]:
 Way = Callable[[Asked], list[str]]
 
 
-def _ways(contrast: Contrast) -> dict[str, Way]:
+def _ways(calibration: SimilarityCalibration) -> dict[str, Way]:
     def lanes(asked: Asked) -> list[LaneScores]:
-        return [LaneScores("vector", asked.near, asked.further, contrast), LaneScores("text", asked.words)]
+        return [LaneScores("vector", asked.near, asked.further, calibration), LaneScores("text", asked.words)]
 
     return {
         "text": lambda asked: list(asked.words),
@@ -148,10 +148,10 @@ def _ways(contrast: Contrast) -> dict[str, Way]:
     }
 
 
-def _compare(asked: Sequence[Asked], contrast: Contrast) -> dict[str, float]:
+def _compare(asked: Sequence[Asked], calibration: SimilarityCalibration) -> dict[str, float]:
     return {
         name: round(100 * statistics.mean(_gain(each, way(each)) for each in asked), 2)
-        for name, way in _ways(contrast).items()
+        for name, way in _ways(calibration).items()
     }
 
 

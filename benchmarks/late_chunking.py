@@ -26,13 +26,13 @@ from benchmarks import chunking as chroma
 from benchmarks.chunk_retrieval import Vectors
 from benchmarks.local_models import interval, load, ndcg
 from kg_api.chunk.context import contextual, template
-from kg_api.chunk.fit import fitted
+from kg_api.chunk.fit import fit_chunks
 from kg_api.chunk.plan import chunk
 from kg_api.chunk.spans import ChunkSpan, Paragraph
 from kg_api.embed.catalogue import CATALOGUE, DEFAULT
-from kg_api.embed.late import joined
-from kg_api.embed.port import Part
-from kg_api.models.chunking import Chunking
+from kg_api.embed.local.late import join_vectors
+from kg_api.embed.port import TextPart
+from kg_api.models.embedding.chunking import Chunking
 from kg_api.parse.documents import parse
 from kg_api.parse.split import split
 from kg_api.planning.late import parts
@@ -60,7 +60,7 @@ class Chunks:
     spans: list[ChunkSpan]
     alone: list[str]
     with_template: list[str]
-    parts: list[Part]
+    parts: list[TextPart]
 
 
 @dataclass(frozen=True)
@@ -138,16 +138,16 @@ def variants(vectors: Vectors, chunks: Chunks) -> Iterator[tuple[str, NDArray[np
     yield "template", with_template
     within = vectors.embedder.within(chunks.parts)
     for share in SHARES:
-        yield f"late {share:g}", joined(none, within, share)
+        yield f"late {share:g}", join_vectors(none, within, share)
     for share in SHARES[:-1]:
-        yield f"template and late {share:g}", joined(with_template, within, share)
+        yield f"template and late {share:g}", join_vectors(with_template, within, share)
 
 
 def chunked(vectors: Vectors, documents: list[Document], chunking: Chunking) -> Chunks:
     found, embedder = Chunks([], [], [], [], []), vectors.embedder
     for each in documents:
         text, paragraphs = each.text, each.paragraphs
-        spans = fitted(text, chunk(text, paragraphs, chunking), embedder.spans, lambda _: "")
+        spans = fit_chunks(text, chunk(text, paragraphs, chunking), embedder.spans, lambda _: "")
         starts = [paragraph.start for paragraph in paragraphs]
         at = [bisect_right(starts, span.start) - 1 for span in spans]
         said = [text[span.start : span.end] for span in spans]

@@ -25,8 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from kg_api.embed.catalogue import CATALOGUE, PackagedModel
-from kg_api.embed.local import LocalEmbedder
-from kg_api.embed.packaged import ensure_packaged
+from kg_api.embed.local.embedder import LocalEmbedder
+from kg_api.embed.local.packaged import ensure_packaged
 from kg_api.embed.port import Vectors
 from kg_api.settings import load_settings
 

@@ -24,7 +24,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
 
-from kg_cli.connect import open_client
+from kg_cli.terminal.connect import open_client
 
 ONTOLOGY = "python_peps"
 QUESTION = "why do dictionaries have an operator to merge them, when there was update()"

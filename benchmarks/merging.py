@@ -21,15 +21,15 @@ from rapidfuzz import fuzz
 from rich.console import Console
 from rich.table import Table
 
-from kg_api.concepts.matching import LEAST, likeness, same
-from kg_api.concepts.spelling import alike
+from kg_api.concepts.merging.matching import MIN_LIKENESS, likeness, same
+from kg_api.concepts.merging.spelling import alike
 from kg_api.embed.catalogue import CATALOGUE, PackagedModel
-from kg_api.embed.local import LocalEmbedder
-from kg_api.embed.packaged import ensure_packaged
-from kg_api.graph.concept_names import Text
-from kg_api.models.spaces import Contrast
+from kg_api.embed.local.embedder import LocalEmbedder
+from kg_api.embed.local.packaged import ensure_packaged
+from kg_api.graph.concepts.names import Text
+from kg_api.models.embedding.spaces import SimilarityCalibration
 from kg_api.settings import load_settings
-from kg_api.spaces.calibration import contrast_of
+from kg_api.spaces.calibration import calibrate_similarity
 
 PAIRS = Path(__file__).with_name("merging_pairs.tsv")
 
@@ -75,12 +75,12 @@ def read() -> list[Pair]:
 
 def measured(model: PackagedModel, pairs: Sequence[Pair]) -> list[Pair]:
     embedder = LocalEmbedder(ensure_packaged(model, load_settings().cache), model.spec)
-    contrast: Contrast = contrast_of(embedder)
+    calibration: SimilarityCalibration = calibrate_similarity(embedder)
     one = embedder.embed_passages([pair.one for pair in pairs])
     other = embedder.embed_passages([pair.other for pair in pairs])
     cosines: list[float] = np.sum(one * other, axis=1).tolist()
     return [
-        Pair(pair.same, pair.one, pair.other, pair.origin, likeness(cosine, contrast))
+        Pair(pair.same, pair.one, pair.other, pair.origin, likeness(cosine, calibration))
         for pair, cosine in zip(pairs, cosines, strict=True)
     ]
 
@@ -140,7 +140,7 @@ def show(model: str, pairs: Iterable[Pair]) -> None:
     for pair in pairs:
         if by_rules(pair) != pair.same:
             kind = alike(pair.one, pair.other)
-            least = f" (of {LEAST[kind]})" if kind else ""
+            least = f" (of {MIN_LIKENESS[kind]})" if kind else ""
             print(
                 model,
                 "missed" if pair.same else "WRONG",

@@ -191,12 +191,12 @@ def _embedded_again(stage: Stage) -> dict[str, Any]:
         each["texts"] for each in entries if each.get("event") == "embedded" and each["of"] == "passages"
     )
     needed = stage.rows(DISTINCT)[0]["n"]
-    stumbled = [each for each in entries if each.get("event") in {"job stumbled", "job is dead"}]
+    failed = [each for each in entries if each.get("event") in {"job failed", "job is dead"}]
     return {
         "texts_embedded": made,
         "texts_needed": needed,
         "embedded_share": round(made / max(needed, 1), 4),
-        "stumbles": len(stumbled),
+        "failures": len(failed),
     }
 
 

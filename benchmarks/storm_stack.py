@@ -23,8 +23,8 @@ from kg_api.managed.home import Home
 from kg_api.managed.roles import Role
 from kg_api.managed.supervisor import Supervisor
 from kg_api.settings import load_settings
-from kg_cli.stack import choose_ports
-from kg_cli.stack_roles import stack_roles
+from kg_cli.stack.processes import choose_ports
+from kg_cli.stack.roles import stack_roles
 
 START_SECONDS = 300.0
 RESTART_SECONDS = 0.5

@@ -13,7 +13,7 @@ _HOST = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
 _ORIGIN = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?")
 
 
-def listed(value: str | None) -> tuple[str, ...]:
+def split_list(value: str | None) -> tuple[str, ...]:
     """The parts of a setting that has commas between them."""
     return tuple(part.strip() for part in (value or "").split(",") if part.strip())
 
@@ -21,68 +21,89 @@ def listed(value: str | None) -> tuple[str, ...]:
 class ApiSettings(Section):
     """The REST service."""
 
-    host: str = Field(default="127.0.0.1", description="Where the service listens: this machine only.")
-    port: int | None = Field(default=None, ge=1, le=65535, description="Unset: 8420, or a free one.")
+    host: str = Field(
+        default="127.0.0.1",
+        description="Address the service listens on; the default is reachable from this machine only.",
+    )
+    port: int | None = Field(
+        default=None,
+        ge=1,
+        le=65535,
+        description="Port the service listens on; unset: 8420, or a free port if that is taken.",
+    )
     allowed_hosts: str | None = Field(
         default=None,
-        description="Names and addresses under which clients reach the service, `,` between them; needed "
-        "where KG_API__HOST is beyond this machine. `localhost` and loopback addresses always work.",
+        description=(
+            "Comma-separated host names and addresses that clients use to reach the "
+            "service; required when KG_API__HOST is not a loopback address. "
+            "`localhost` and loopback addresses are always allowed."
+        ),
     )
     allowed_origins: str | None = Field(
         default=None,
-        description="Other web pages that may ask the service, such as `https://app.example.org`, `,` "
-        "between them.",
+        description=(
+            "Comma-separated origins of other web pages that may call the service, "
+            "such as `https://app.example.org`."
+        ),
     )
-    max_document_bytes: int = Field(default=64 * MIB, gt=0, description="Largest document taken.")
-    max_request_bytes: int = Field(default=1 * MIB, gt=0, description="Largest body of any other request.")
+    max_document_bytes: int = Field(default=64 * MIB, gt=0, description="Maximum size of a document.")
+    max_request_bytes: int = Field(
+        default=1 * MIB, gt=0, description="Maximum size of any other request body."
+    )
     max_connections: int = Field(
         default=1000,
         ge=1,
         le=100_000,
-        description="Open connections at once; beyond, the one that has sent no whole request for longest is "
-        "closed. Fewer where the limit of open files is low.",
+        description=(
+            "Maximum number of open connections; beyond it, the one that has gone "
+            "longest without a complete request is closed. Lower where the limit on "
+            "open files is low."
+        ),
     )
     header_seconds: Seconds = Field(
-        default=10, description="How long a connection may take to send the head of a request."
+        default=10, description="Time limit for receiving the headers of a request."
     )
-    idle_seconds: Seconds = Field(
-        default=5, description="How long an answered connection is kept open for the next request."
-    )
+    idle_seconds: Seconds = Field(default=5, description="How long an idle connection is kept open.")
     stall_seconds: Seconds = Field(
         default=20,
-        description="A body that comes, or an answer that is read, more slowly than "
-        "KG_API__MIN_BYTES_PER_SECOND over so long is given up.",
+        description=(
+            "A transfer that stays slower than KG_API__MIN_BYTES_PER_SECOND for this long is aborted."
+        ),
     )
     min_bytes_per_second: int = Field(
-        default=500, ge=0, le=1_000_000_000, description="The least rate of bodies and answers; 0: any."
+        default=500,
+        ge=0,
+        le=1_000_000_000,
+        description="Minimum transfer rate of request and response bodies; 0: no minimum.",
     )
     backlog_seconds: Seconds = Field(
-        default=120, description="A job that waits so long, and no worker at work, make `/ready` red."
+        default=120,
+        description="`/ready` fails if a job has waited longer than this and no worker is running.",
     )
     event_streams: int = Field(
-        default=50, ge=0, le=10_000, description="How many may follow jobs by Server-Sent Events at once."
+        default=50, ge=0, le=10_000, description="Maximum number of concurrent Server-Sent Events streams."
     )
 
     @field_validator("allowed_hosts")
     @classmethod
     def _host_names(cls, value: str | None) -> str | None:
-        if not all(map(_HOST.fullmatch, listed(value))):
-            raise ValueError("takes names or addresses alone, no scheme, no port, `,` between them")
+        if not all(map(_HOST.fullmatch, split_list(value))):
+            raise ValueError("takes comma-separated host names or addresses, without scheme or port")
         return value
 
     @field_validator("allowed_origins")
     @classmethod
     def _web_pages(cls, value: str | None) -> str | None:
-        if not all(map(_ORIGIN.fullmatch, listed(value))):
-            raise ValueError("takes origins such as https://app.example.org, `,` between")
+        if not all(map(_ORIGIN.fullmatch, split_list(value))):
+            raise ValueError("takes comma-separated origins such as https://app.example.org")
         return value
 
     @property
     def allowed_host_names(self) -> tuple[str, ...]:
         """The hosts one by one; addresses of IPv6 without brackets, as requests are compared."""
-        return tuple(each.strip("[]").lower() for each in listed(self.allowed_hosts))
+        return tuple(each.strip("[]").lower() for each in split_list(self.allowed_hosts))
 
     @property
     def allowed_web_pages(self) -> tuple[str, ...]:
         """The origins one by one."""
-        return listed(self.allowed_origins)
+        return split_list(self.allowed_origins)

@@ -12,7 +12,7 @@ from prometheus_client import REGISTRY
 
 from kg_api.answer.service import AnswerService
 from kg_api.augment.service import AugmentService
-from kg_api.concepts.merging import merge_near
+from kg_api.concepts.merging.merge import merge_near
 from kg_api.concepts.service import ConceptService
 from kg_api.configure.check import SpaceChecker
 from kg_api.configure.drop import DropService
@@ -23,7 +23,7 @@ from kg_api.configure.models import ModelService
 from kg_api.configure.service import ConfigurationService
 from kg_api.configure.switch import SwitchService
 from kg_api.embed.known import price_of
-from kg_api.embed.metered import EmbeddingMetrics, metered
+from kg_api.embed.metered import EmbeddingMetrics, meter
 from kg_api.embed.open import open_embedder
 from kg_api.embed.port import Embedder
 from kg_api.errors import (
@@ -37,26 +37,26 @@ from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
-from kg_api.graph.spaces import Space
+from kg_api.graph.spaces.registry import Space
 from kg_api.ingest.service import IngestService
 from kg_api.jobs.backfill import Backfill
-from kg_api.jobs.concept_embedding import ConceptEmbedding
 from kg_api.jobs.concept_extraction import ConceptExtraction
+from kg_api.jobs.embedding.concept_job import ConceptEmbedding
+from kg_api.jobs.embedding.source_job import SourceEmbedding
 from kg_api.jobs.run import Handler
-from kg_api.jobs.source_embedding import SourceEmbedding
 from kg_api.jobs.space_cleanup import SpaceCleanup
 from kg_api.llm.lazy import LanguageModel
 from kg_api.managed.home import Home
-from kg_api.managed.neo4j_role import disk_room
-from kg_api.models.spaces import ModelChoice
+from kg_api.managed.neo4j.role import disk_room
+from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.planning.contexts import Contexts
+from kg_api.provider.retrying import RetryPolicy
 from kg_api.rerank.open import open_reranker
 from kg_api.rerank.port import Reranker
-from kg_api.retrying import RetryPolicy
 from kg_api.search.hybrid import HybridService
-from kg_api.search.hyde import Hyde
+from kg_api.search.plan.hyde import Hyde
+from kg_api.search.rank.ranker import Reranking
 from kg_api.search.service import SearchService
-from kg_api.search.stages import Rereading
 from kg_api.settings import Settings
 from kg_api.similarity.service import SimilarityService
 from kg_api.spaces.cached import CachedPassages
@@ -189,8 +189,8 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     configure = ConfigurationService(graph, estimator, embeddings)
     llm = LanguageModel(settings)
     imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search does not wait for a second try
-    rereading = Rereading(reranker, settings.rerank.seconds)
-    search = SearchService(graph, spaces, rereading, Hyde(imagining.ask))
+    reranking = Reranking(reranker, settings.rerank.seconds)
+    search = SearchService(graph, spaces, reranking, Hyde(imagining.ask))
     return Container(
         settings=settings,
         graph=graph,
@@ -226,7 +226,7 @@ def _folder_access(settings: Settings) -> FolderAccess:
 
 
 def _open_model(settings: Settings, choice: ModelChoice | None) -> Embedder:
-    return metered(open_embedder(settings, choice), _metrics())
+    return meter(open_embedder(settings, choice), _metrics())
 
 
 @cache

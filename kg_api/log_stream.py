@@ -11,7 +11,7 @@ from collections import deque
 from typing import TextIO
 
 LOST = "log lines were lost, for they could not be written"
-MOST_KEPT = 200
+MAX_KEPT = 200
 
 
 class ForgivingStream(io.TextIOBase):
@@ -32,7 +32,7 @@ class ForgivingStream(io.TextIOBase):
         """Write and flush; it always seems to work."""
         with self._lock:
             self._kept.append(text)
-            if len(self._kept) > MOST_KEPT:
+            if len(self._kept) > MAX_KEPT:
                 self._kept.popleft()
                 self.lost += 1
             with contextlib.suppress(OSError, ValueError):  # ValueError: it is closed, as the process ends

@@ -28,14 +28,14 @@ _LINES = "\n\t"
 def escape_controls(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """Write control characters as escapes: what a request brings must not steer the reader's terminal."""
     return {
-        _escaped(name): _escaped(value, keep=_LINES if name == "exception" else "")
+        _escape(name): _escape(value, keep=_LINES if name == "exception" else "")
         if isinstance(value, str)
         else value
         for name, value in event.items()
     }
 
 
-def _escaped(text: str, keep: str = "") -> str:
+def _escape(text: str, keep: str = "") -> str:
     def escape(found: re.Match[str]) -> str:
         return found[0] if found[0] in keep else found[0].encode("unicode_escape").decode()
 

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from kg_api.models.extraction import MOST_PER_SOURCE, PER_SOURCE, ExtractorName
+from kg_api.models.concepts.extraction import MAX_PER_SOURCE, PER_SOURCE, ExtractorName
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 WebAddress = Annotated[str, Field(pattern=r"^https?://[^\s@/]+(/[^\s@?#]*)?$")]
@@ -60,7 +60,7 @@ def plausible_key(key: SecretStr | None) -> SecretStr | None:
         "has a blank or a line's end in it": bool(re.search(r"\s", value.removeprefix("Bearer "))),
         "has quotes around it": value[:1] in {'"', "'", "`"} or value[-1:] in {'"', "'", "`"},
         "begins with `Bearer`, which is not part of it": value.lower().startswith("bearer"),
-        "has characters in it that no key has": not value.isascii() or not value.isprintable(),
+        "contains characters that no API key has": not value.isascii() or not value.isprintable(),
         "is a placeholder": bool(_NO_KEY.search(value) or _PLACEHOLDER.fullmatch(value)),
     }
     for complaint, holds in wrong.items():
@@ -74,11 +74,11 @@ class ProviderSettings(Section):
 
     base_url: WebAddress
     api_key: SecretStr | None = Field(default=None, description="Its key; only needed when it is used.")
-    timeout: Seconds = Field(default=30, description="Seconds that one request may take.")
+    timeout: Seconds = Field(default=30, description="Timeout of one request, in seconds.")
     max_retries: int = Field(
-        default=2, ge=0, le=10, description="Tries after the first one; 2 waits of 1 and 2 s in between."
+        default=2, ge=0, le=10, description="Maximum number of retries, after waits of 1 and 2 s by default."
     )
-    batch_size: int = Field(default=100, ge=1, le=2048, description="Texts in one request.")
+    batch_size: int = Field(default=100, ge=1, le=2048, description="Texts per request.")
 
     _key = field_validator("api_key")(plausible_key)
 
@@ -88,19 +88,24 @@ class OpenAISettings(ProviderSettings):
 
     base_url: WebAddress = Field(
         default=OPENAI_ADDRESS,
-        description="Another server with the same interface: Ollama, vLLM, TEI, a proxy.",
+        description="Base URL of another server with the same API, such as Ollama, vLLM, TEI or a proxy.",
     )
-    api_key: SecretStr | None = Field(default=None, description="OpenAI's key; another server may want none.")
+    api_key: SecretStr | None = Field(
+        default=None, description="API key of OpenAI; other servers may not require one."
+    )
     embed_model: str = Field(
         default="text-embedding-3-small",
         min_length=1,
-        description="Model, with KG_EMBEDDING__PROVIDER=openai.",
+        description="Embedding model with KG_EMBEDDING__PROVIDER=openai.",
     )
     embed_dims: int | None = Field(
         default=None,
         ge=1,
         le=4096,
-        description="Size of its vectors: needed for a model unknown to kg, smaller for some known ones.",
+        description=(
+            "Dimensions of its vectors: required for a model that kg does not know; "
+            "some models can be shortened."
+        ),
     )
 
     @field_validator("api_key")
@@ -120,18 +125,20 @@ class OpenAISettings(ProviderSettings):
 class NomicSettings(ProviderSettings):
     """Nomic's embedding service."""
 
-    api_key: SecretStr | None = Field(default=None, description="Nomic's key.")
-    base_url: WebAddress = Field(default=NOMIC_ADDRESS, description="Another server with the same interface.")
+    api_key: SecretStr | None = Field(default=None, description="API key of Nomic.")
+    base_url: WebAddress = Field(
+        default=NOMIC_ADDRESS, description="Base URL of another server with the same API."
+    )
 
 
 class CohereSettings(Section):
     """Cohere, for reranking."""
 
     base_url: WebAddress = Field(
-        default=COHERE_ADDRESS, description="Another server with the same interface."
+        default=COHERE_ADDRESS, description="Base URL of another server with the same API."
     )
     api_key: SecretStr | None = Field(
-        default=None, description="Cohere's key; only needed with KG_RERANK__PROVIDER=cohere."
+        default=None, description="API key of Cohere; required only with KG_RERANK__PROVIDER=cohere."
     )
 
     _key = field_validator("api_key")(plausible_key)
@@ -142,29 +149,37 @@ class RerankSettings(Section):
 
     provider: Literal["auto", "local", "cohere", "endpoint", "none"] = Field(
         default="auto",
-        description="`auto`: `endpoint` where its address is set, else `local` where it is installed; "
-        "passages go to Cohere only when it is named.",
+        description=(
+            "`auto`: `endpoint` if its base URL is set, else `local` if it is "
+            "installed; `cohere` is used only when named."
+        ),
     )
     model: str | None = Field(
-        default=None, min_length=1, description="Unset: `rerank-v3.5` of Cohere, an endpoint's own."
+        default=None,
+        min_length=1,
+        description="Reranking model; unset: `rerank-v3.5` for Cohere, an endpoint's default.",
     )
     base_url: WebAddress | None = Field(
         default=None,
-        description="Of `endpoint`: a server with /rerank, such as TEI, vLLM or Infinity.",
+        description="For `endpoint`: base URL of a server with /rerank, such as TEI, vLLM or Infinity.",
     )
-    api_key: SecretStr | None = Field(default=None, description="Its key, where it wants one.")
+    api_key: SecretStr | None = Field(
+        default=None, description="API key of the endpoint, if it requires one."
+    )
     model_dir: Path | None = Field(
-        default=None, description="Of `local`: a folder with model.onnx and tokenizer.json to use instead."
+        default=None, description="For `local`: folder with model.onnx and tokenizer.json to use instead."
     )
     seconds: Seconds = Field(
-        default=1.5, description="How long a search waits for it; what is read by then is blended in."
+        default=1.5, description="Time limit for reranking in a search; scores that arrive by then are used."
     )
-    batch_size: int = Field(default=50, ge=1, le=1000, description="Passages in one request to a provider.")
+    batch_size: int = Field(default=50, ge=1, le=1000, description="Passages per request to a provider.")
     max_characters: int = Field(
         default=4000,
         ge=200,
         le=1_000_000,
-        description="A longer passage goes to a provider in windows, of which the best counts.",
+        description=(
+            "Maximum characters per passage; a longer one is sent in windows, and the best score counts."
+        ),
     )
 
     _key = field_validator("api_key")(plausible_key)
@@ -182,14 +197,23 @@ class RerankSettings(Section):
 class LlmSettings(Section):
     """A language model behind an OpenAI-compatible chat endpoint."""
 
-    model: str | None = Field(default=None, min_length=1, description="Its name; unset: no language model.")
-    base_url: WebAddress | None = Field(default=None, description="Unset: OPENAI_BASE_URL.")
-    api_key: SecretStr | None = Field(
-        default=None, description="Unset: OPENAI_API_KEY, where its address is OpenAI's or OPENAI_BASE_URL's."
+    model: str | None = Field(
+        default=None, min_length=1, description="Name of the language model; unset: none."
     )
-    timeout_seconds: Seconds = Field(default=60, description="Seconds that one request may take.")
-    price_input: Price | None = Field(default=None, description="US dollars for a million tokens read.")
-    price_output: Price | None = Field(default=None, description="US dollars for a million tokens written.")
+    base_url: WebAddress | None = Field(
+        default=None, description="Base URL of the language model's server; unset: OPENAI_BASE_URL."
+    )
+    api_key: SecretStr | None = Field(
+        default=None,
+        description="API key; unset: OPENAI_API_KEY, if the base URL is OpenAI's or OPENAI_BASE_URL.",
+    )
+    timeout_seconds: Seconds = Field(default=60, description="Timeout of one request, in seconds.")
+    price_input: Price | None = Field(
+        default=None, description="Price in US dollars per million input tokens."
+    )
+    price_output: Price | None = Field(
+        default=None, description="Price in US dollars per million output tokens."
+    )
 
     _key = field_validator("api_key")(plausible_key)
 
@@ -199,14 +223,17 @@ class ConceptsSettings(Section):
 
     extractor: ExtractorName = Field(
         default="keyphrase",
-        description="`llm`: by the language model, with relationships; `keyphrase`: without one; `none`.",
+        description=(
+            "Concept extractor: `llm` uses the language model and finds "
+            "relationships, `keyphrase` needs no model, `none` extracts nothing."
+        ),
     )
     per_source: int = Field(
-        default=PER_SOURCE, ge=1, le=MOST_PER_SOURCE, description="Most concepts of one source."
+        default=PER_SOURCE, ge=1, le=MAX_PER_SOURCE, description="Maximum number of concepts per source."
     )
     budget: Price | None = Field(
         default=None,
-        description="US dollars that extraction by a language model may cost an ontology; unset: no bound.",
+        description="Budget for extraction by a language model, in US dollars per ontology; unset: no limit.",
     )
 
 
@@ -215,12 +242,15 @@ class SyncSettings(Section):
 
     scans: bool = Field(
         default=True,
-        description="Whether this worker scans folders; `false` for one on a machine where they are not.",
+        description="Whether this worker scans folders; `false` on a machine that does not have them.",
     )
     roots: str | None = Field(
         default=None,
-        description="Folders below these may be followed by whoever reaches the service, `:` between them; "
-        "unset: none but those that `kg folders add` names on the machine and in the home of the service.",
+        description=(
+            "Colon-separated folders below which any client of the service may "
+            "register folders; unset: only `kg folders add`, run on the machine and "
+            "in the home of the service, can register them."
+        ),
     )
 
     @field_validator("roots")
@@ -228,7 +258,7 @@ class SyncSettings(Section):
     def _absolute(cls, roots: str | None) -> str | None:
         for root in (roots or "").split(os.pathsep):
             if root and not Path(root).is_absolute():
-                raise ValueError("takes absolute paths alone, with ':' between them")
+                raise ValueError("takes absolute paths, separated by ':'")
         return roots
 
     @property

@@ -21,10 +21,9 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from kg_api import misspelt
 from kg_api.api_settings import ApiSettings
 from kg_api.errors import ConfigurationError
-from kg_api.models.spaces import Provider
+from kg_api.models.embedding.spaces import Provider
 from kg_api.sections import (
     CohereSettings,
     ConceptsSettings,
@@ -37,6 +36,7 @@ from kg_api.sections import (
     Section,
     SyncSettings,
 )
+from kg_api.wording import misspelt
 
 BY_THEIR_OWN_NAMES = ("openai", "nomic", "cohere")
 """Sections whose variables have no KG_ before them, as the providers' own tools read them."""
@@ -48,23 +48,26 @@ class Neo4jSettings(Section):
     uri: str | None = Field(
         default=None,
         pattern=r"^(neo4j|bolt)(\+s|\+ssc)?://[^@]+$",
-        description="An own Neo4j, such as `bolt://host:7687`, no password in it; unset: the managed one.",
+        description=(
+            "URI of an external Neo4j, such as `bolt://host:7687`, without a password; unset: kg runs its "
+            "own."
+        ),
     )
-    user: str = Field(default="neo4j", description="User at `KG_NEO4J__URI`.")
-    password: SecretStr | None = Field(default=None, description="Its password; goes with the URI.")
-    database: str = Field(default="neo4j", description="Its database.")
+    user: str = Field(default="neo4j", description="Username for `KG_NEO4J__URI`.")
+    password: SecretStr | None = Field(default=None, description="Password for `KG_NEO4J__URI`; required.")
+    database: str = Field(default="neo4j", description="Name of the database.")
     port: int | None = Field(default=None, ge=1, le=65535, description="Bolt port of the managed Neo4j.")
-    heap_mb: int | None = Field(default=None, ge=256, description="Heap of the managed Neo4j, MiB.")
+    heap_mb: int | None = Field(default=None, ge=256, description="Heap size of the managed Neo4j, MiB.")
     pagecache_mb: int | None = Field(default=None, ge=64, description="Page cache of the managed Neo4j, MiB.")
     disk_reserve_mb: int = Field(
         default=64,
         ge=0,
         le=1_000_000,
-        description="Nothing is written when the disk of the managed Neo4j has less room than this, MiB.",
+        description=(
+            "Writes are refused when the disk of the managed Neo4j has less free space than this, MiB."
+        ),
     )
-    start_timeout_seconds: Seconds = Field(
-        default=300, description="How long a start may take before it counts as failed."
-    )
+    start_timeout_seconds: Seconds = Field(default=300, description="Time limit for Neo4j to start.")
 
     @model_validator(mode="after")
     def _password_with_uri(self) -> Self:
@@ -76,29 +79,37 @@ class Neo4jSettings(Section):
 class WorkerSettings(Section):
     """The process that keeps embeddings there and fresh."""
 
-    batch_size: int = Field(default=64, ge=1, le=2048, description="Sources embedded and written at once.")
-    poll_seconds: Seconds = Field(default=0.5, description="How often an idle worker looks for a job.")
+    batch_size: int = Field(default=64, ge=1, le=2048, description="Sources embedded and written per batch.")
+    poll_seconds: Seconds = Field(default=0.5, description="How often an idle worker polls for jobs.")
     lease_seconds: Seconds = Field(
-        default=30, description="After this long without a sign of life a job goes to another worker."
+        default=30,
+        description="A job whose worker has sent no heartbeat for this long is taken over by another.",
     )
-    heartbeat_seconds: Seconds = Field(default=10, description="How often a worker gives that sign.")
-    tick_seconds: Seconds = Field(default=60, description="How often missing work is looked for.")
-    max_stumbles: int = Field(default=5, ge=1, description="Failures without progress before a job is dead.")
+    heartbeat_seconds: Seconds = Field(default=10, description="Interval between heartbeats.")
+    tick_seconds: Seconds = Field(default=60, description="Interval between checks for missing work.")
+    max_stumbles: int = Field(default=5, ge=1, description="Maximum failures in a row before a job is dead.")
     turn_seconds: Seconds = Field(
-        default=20, description="After this long a job lets others go first that are waiting."
+        default=20, description="Time slice of a job: after this long it yields to jobs that are waiting."
     )
     stuck_seconds: Seconds = Field(
-        default=1800, description="A job that gets nothing done for so long is dead, its worker alive or not."
+        default=1800,
+        description="A job that makes no progress for this long is dead, even if its worker is alive.",
     )
-    grace_seconds: Seconds = Field(
-        default=30, description="How long a worker that is told to end may take for the batch at hand."
-    )
+    grace_seconds: Seconds = Field(default=30, description="Time limit for the current batch on shutdown.")
     most_queued: int = Field(
-        default=10_000, ge=1, le=1_000_000, description="So many jobs may wait; then requests get a 429."
+        default=10_000,
+        ge=1,
+        le=1_000_000,
+        description="Maximum queued jobs; then requests get a 429.",
     )
-    niceness: int = Field(default=5, ge=0, le=19, description="So that backfill never slows a search.")
+    niceness: int = Field(
+        default=5,
+        ge=0,
+        le=19,
+        description="Nice value of the worker, so it never slows a search.",
+    )
     metrics_port: int | None = Field(
-        default=None, ge=1, le=65535, description="Where the worker shows its metrics; unset: nowhere."
+        default=None, ge=1, le=65535, description="Port for Prometheus metrics; unset: none."
     )
 
     @model_validator(mode="after")
@@ -112,30 +123,42 @@ class EmbeddingSettings(Section):
     """The embedding model of ontologies that name no other."""
 
     provider: Provider = Field(
-        default="local", description="`deterministic` is a toy for tests: words, no meaning."
+        default="local",
+        description=(
+            "Embedding provider; `deterministic` is for tests only: it hashes words and knows no meaning."
+        ),
     )
     model: str | None = Field(
         default=None,
         min_length=1,
-        description="Unset: the provider's usual one; for openai OPENAI_EMBED_MODEL.",
+        description="Embedding model; unset: the provider's default (openai: OPENAI_EMBED_MODEL).",
     )
     model_folder: Path | None = Field(
-        default=None, description="A folder with model.onnx and tokenizer.json to use instead."
+        default=None, description="Folder with model.onnx and tokenizer.json to use instead."
     )
-    threads: int | None = Field(default=None, ge=1, description="Unset: one per core.")
+    threads: int | None = Field(
+        default=None, ge=1, description="Threads for local models; unset: one per core."
+    )
     query_seconds: Seconds = Field(
         default=5,
-        description="How long a search waits for a provider, tries and all, before it does without.",
+        description=(
+            "How long a search waits for the provider, retries included, before it continues without vectors."
+        ),
     )
     cache_entries: int = Field(
-        default=200_000, ge=0, le=100_000_000, description="Vectors kept so as not to embed twice; 0: none."
+        default=200_000,
+        ge=0,
+        le=100_000_000,
+        description="Maximum vectors in the embedding cache; 0: no cache.",
     )
     max_tokens: int = Field(
-        default=512, ge=64, le=1_000_000, description="Longest text of a model that kg does not know."
+        default=512, ge=64, le=1_000_000, description="Maximum input tokens of a model that kg does not know."
     )
-    query_prefix: str = Field(default="", description="What such a model wants before a question.")
-    passage_prefix: str = Field(default="", description="What such a model wants before a passage.")
-    price: Price | None = Field(default=None, description="Its price in US dollars for a million tokens.")
+    query_prefix: str = Field(default="", description="Query prefix of a model that kg does not know.")
+    passage_prefix: str = Field(default="", description="Passage prefix of a model that kg does not know.")
+    price: Price | None = Field(
+        default=None, description="Price of a model that kg does not know, in US dollars per million tokens."
+    )
 
     @model_validator(mode="after")
     def _one_model(self) -> Self:
@@ -151,9 +174,11 @@ class LogSettings(Section):
     """Structured logs on standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The least grave message that is logged."
+        default="info", description="Minimum log level."
     )
-    format: Literal["json", "text"] = Field(default="json", description="For programs or for people.")
+    format: Literal["json", "text"] = Field(
+        default="json", description="Log format: JSON for programs, or text for people."
+    )
 
 
 class Settings(BaseSettings):
@@ -170,16 +195,18 @@ class Settings(BaseSettings):
 
     home: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("kg"),
-        description="Data, password, logs and state of the managed parts.",
+        description="Folder for the data, password, logs and state of the processes that kg manages.",
     )
     cache: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("kg"),
-        description="Neo4j's jars and the embedding model; can be deleted, is fetched again.",
+        description="Cache for Neo4j's jars and the embedding model; safe to delete, it is downloaded again.",
     )
     api_url: str | None = Field(
         default=None,
         pattern=r"^https?://",
-        description="Where the client finds kg; unset: what `kg up` started in this home.",
+        description=(
+            "URL of the kg service for the client; unset: the one that `kg up` started from this home."
+        ),
     )
     api_key: SecretStr | None = Field(default=None, description="Sent by the client as a bearer token.")
     neo4j: Neo4jSettings = Neo4jSettings()
@@ -259,7 +286,7 @@ def load_settings(**overrides: object) -> Settings:
     environment = EnvSettingsSource(Settings).env_vars
     unknown = [*misspelt.complaints(environment, (name for name, _ in variables()))]
     if unknown:
-        raise ConfigurationError("these settings are wrong:\n  " + "\n  ".join(unknown))
+        raise ConfigurationError("invalid settings:\n  " + "\n  ".join(unknown))
     try:
         given = {name: value for name, value in overrides.items() if value is not None}
         return Settings(**given)  # pyright: ignore[reportArgumentType]
@@ -270,4 +297,4 @@ def load_settings(**overrides: object) -> Settings:
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
         lines = [f"{variable_of(e['loc'])}: {e['msg']}" for e in found]
-        raise ConfigurationError("these settings are wrong:\n  " + "\n  ".join(lines)) from None
+        raise ConfigurationError("invalid settings:\n  " + "\n  ".join(lines)) from None

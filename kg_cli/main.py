@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from kg_api import __version__
 from kg_api.errors import KgError
@@ -15,8 +16,22 @@ from kg_cli import commands
 INTERRUPTED = 130
 UNEXPECTED = 1
 
+
+class _Commands(TyperGroup):
+    """The root of all commands."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run what is asked for. A wrong option is told without the name of Python's exception."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
+
 app = typer.Typer(
     name="kg",
+    cls=_Commands,
     help="Find passages in your own documents by meaning, with their exact place. Start with: kg up",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -58,20 +73,20 @@ def run_command(arguments: list[str]) -> int:
     try:
         app(arguments, prog_name="kg")
     except SystemExit as end:
-        return _flushed(end.code if isinstance(end.code, int) else 0 if end.code is None else UNEXPECTED)
+        return _flush(end.code if isinstance(end.code, int) else 0 if end.code is None else UNEXPECTED)
     except KgError as error:
         _complain(str(error), error)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the border of the process: nobody above would tell the person
-        from kg_cli import crash
+        from kg_cli.terminal import crash
 
         _complain(crash.describe(error), error)
     return UNEXPECTED
 
 
-def _flushed(code: int) -> int:
+def _flush(code: int) -> int:
     """Write what is still to be written; a reader that went away, such as `head`, is no error of ours."""
     try:
         sys.stdout.flush()
@@ -84,7 +99,7 @@ def _flushed(code: int) -> int:
 
 
 def _complain(message: str, error: Exception) -> None:
-    from kg_cli import console, crash
+    from kg_cli.terminal import console, crash
 
     console.complain(message)
     crash.trace_when_debugging(error)

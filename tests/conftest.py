@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import LiteralString, cast
 
 import hypothesis
@@ -17,20 +19,48 @@ from tests.neo4j_server import Neo4jServer, neo4j_server
 
 OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_")
 KEPT_VARIABLES = ("KG_CACHE", "KG_TEST_")
-hypothesis.settings.register_profile("usual", deadline=None)
+LIGHT_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A Neo4j of the tests lives for minutes: to compile with all optimisations costs more than it gives back."""
+
+hypothesis.settings.register_profile("usual", deadline=None, max_examples=30)
+hypothesis.settings.register_profile("full", deadline=None, max_examples=300)
 hypothesis.settings.load_profile("usual")
 """How long an example takes says how busy the machine is."""
 
+SLOW_FIRST = ("process/managed/", "process/", "service/", "graph/", "")
+"""Folders in the order of their tests, so that what ends a run of several processes is short."""
+
 WIPE = "MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the slow folders first."""
+    here = Path(__file__).parent
+
+    def rank(item: pytest.Item) -> int:
+        name = item.path.relative_to(here).as_posix()
+        return next(place for place, folder in enumerate(SLOW_FIRST) if name.startswith(folder))
+
+    items.sort(key=rank)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _clean_environment() -> Iterator[None]:
     """Nothing of the developer's own kg reaches a test."""
-    foreign = [name for name in os.environ if name.startswith(OURS) and not name.startswith(KEPT_VARIABLES)]
-    removed = {name: os.environ.pop(name) for name in foreign}
+    before = dict(os.environ)
+    for name in before:
+        if name.startswith(OURS) and not name.startswith(KEPT_VARIABLES):
+            del os.environ[name]
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", LIGHT_JAVA)
     yield
-    os.environ.update(removed)
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C: a script's background ignores it, and so would all that tests start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

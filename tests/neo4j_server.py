@@ -12,9 +12,10 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kg_api.managed import bolt, processes, roles
+from kg_api.managed import processes, roles
 from kg_api.managed.home import Home
-from kg_api.managed.neo4j_role import choose_bolt_port, neo4j_role
+from kg_api.managed.neo4j import bolt
+from kg_api.managed.neo4j.role import choose_bolt_port, neo4j_role
 from kg_api.managed.ports import free_port
 from kg_api.managed.roles import Role
 from kg_api.settings import Neo4jSettings, Settings, load_settings

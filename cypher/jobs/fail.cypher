@@ -1,9 +1,9 @@
-// The job stumbled: it waits and is tried again, or is dead after too many times without progress.
+// The job failed: it waits and is tried again, or is dead after too many times without progress.
 MATCH (j:Job {job_id: $job_id})
 SET j.locked_by = $worker
 WITH j
 WHERE j.state = 'running' AND j.fence = $fence
-WITH j, j.stumbles + 1 >= $max_stumbles OR $permanent AS dead,
+WITH j, j.stumbles + 1 >= $max_failures OR $permanent AS dead,
      datetime.realtime() + duration({seconds: $delay_seconds}) AS later
 SET j.stumbles = j.stumbles + 1, j.error = $error, j.permanent = $permanent, j.worker = null, j.lease_until = null,
     j.state = CASE WHEN dead THEN 'dead' ELSE 'queued' END,

@@ -12,11 +12,11 @@ SET j.stumbles = stumbles, j.error = error, j.attempts = j.attempts + 1, j.fence
     j.worker = $worker, j.lease_until = datetime.realtime() + duration({seconds: $lease_seconds}),
     j.started_at = coalesce(j.started_at, datetime.realtime()),
     j.claimed_at = datetime.realtime(), j.done_at_claim = j.done, j.progressed_at = datetime.realtime(),
-    j.state = CASE WHEN stumbles >= $max_stumbles THEN 'dead' ELSE 'running' END,
-    j.unique_key = CASE WHEN stumbles >= $max_stumbles THEN null ELSE j.unique_key END,
-    j.finished_at = CASE WHEN stumbles >= $max_stumbles THEN datetime.realtime() ELSE null END
+    j.state = CASE WHEN stumbles >= $max_failures THEN 'dead' ELSE 'running' END,
+    j.unique_key = CASE WHEN stumbles >= $max_failures THEN null ELSE j.unique_key END,
+    j.finished_at = CASE WHEN stumbles >= $max_failures THEN datetime.realtime() ELSE null END
 RETURN j.job_id AS job_id, j.kind AS kind, j.state AS state, j.ontology AS ontology, j.fence AS fence,
-       j.cursor AS cursor, j.wanted AS wanted, j.stumbles AS stumbles, coalesce(j.waits, 0) AS waits,
+       j.cursor AS cursor, j.wanted AS wanted, j.stumbles AS failures, coalesce(j.waits, 0) AS waits,
        coalesce(j.selection, 'due') AS selection, j.forced_at AS forced_at, coalesce(j.part, '') AS part,
        j.parent_id AS parent_id, j.done AS done, j.total AS total, j.request_id AS request_id,
        coalesce(j.rank, 0) AS rank

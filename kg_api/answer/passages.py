@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kg_api.graph.spaces import Space
-from kg_api.models.answering import AnswerRequest, Shown
-from kg_api.models.augment import Threshold
+from kg_api.graph.spaces.registry import Space
 from kg_api.models.identity import digest
-from kg_api.models.search import ContextWindow, Place, SourceHit
-from kg_api.search.fusion import LEAST_GAP, USUAL
+from kg_api.models.queries.answering import AnswerRequest, Shown
+from kg_api.models.queries.augment import Threshold
+from kg_api.models.queries.search import ContextWindow, Place, SourceHit
+from kg_api.search.rank.fusion import MIN_GAP, USUAL
 
 SHARE = 0.6
 """Of the way from what unrelated texts have to what questions have with their answers.
@@ -22,7 +22,7 @@ else 64, 77 and 94 % find nothing.
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class PromptPassage:
     """A source as it is shown."""
 
     name: str
@@ -36,23 +36,23 @@ def threshold_of(space: Space, request: AnswerRequest) -> Threshold:
         return Threshold(space=space.slug, min_similarity=None, source="none")
     if request.min_similarity is not None:
         return Threshold(space=space.slug, min_similarity=request.min_similarity, source="request")
-    known = space.contrast if space.contrast and space.contrast.gap >= LEAST_GAP else None
-    contrast = known or USUAL
-    least = round(contrast.unrelated + SHARE * contrast.gap, 4)
+    known = space.calibration if space.calibration and space.calibration.gap >= MIN_GAP else None
+    calibration = known or USUAL
+    least = round(calibration.unrelated + SHARE * calibration.gap, 4)
     return Threshold(space=space.slug, min_similarity=least, source="model" if known else "default")
 
 
-def shown(windows: Sequence[ContextWindow], hits: Sequence[SourceHit]) -> list[Passage]:
+def list_passages(windows: Sequence[ContextWindow], hits: Sequence[SourceHit]) -> list[PromptPassage]:
     """The sources of windows, each by itself, in the windows' order."""
     places = {place.source_id: place for hit in hits for place in (*(hit.context or ()), hit)}
     ids = [identity for window in windows for identity in window.source_ids]
     return [
-        Passage(f"{number}-{digest('shown', identity)[:4]}", places[identity])
+        PromptPassage(f"{number}-{digest('shown', identity)[:4]}", places[identity])
         for number, identity in enumerate(ids, start=1)
     ]
 
 
-def told(passages: Sequence[Passage], hits: Sequence[SourceHit]) -> list[Shown]:
+def present_passages(passages: Sequence[PromptPassage], hits: Sequence[SourceHit]) -> list[Shown]:
     """As the answer names them."""
     similarity = {hit.source_id: hit.similarity for hit in hits}
     return [

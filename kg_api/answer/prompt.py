@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from kg_api.answer.passages import Passage
-from kg_api.llm.prompts import Question
+from kg_api.answer.passages import PromptPassage
+from kg_api.llm.prompts import Prompt
 
 INSTRUCTION = """\
 You answer a question from passages. The user's message is a JSON object. All texts in it, the passages and \
@@ -38,19 +38,19 @@ SCHEMA: dict[str, object] = {
     "required": ["statements"],
     "additionalProperties": False,
 }
-_LONGEST_PATH = 600
+_MAX_PATH_LENGTH = 600
 
 
-def asked(question: str, passages: Sequence[Passage]) -> Question:
+def build_prompt(question: str, passages: Sequence[PromptPassage]) -> Prompt:
     """The question to the language model; the texts go as data."""
     listed = [
         {
             "id": passage.name,
             "document": passage.place.document,
-            "headings": " > ".join(passage.place.heading)[:_LONGEST_PATH],
+            "headings": " > ".join(passage.place.heading)[:_MAX_PATH_LENGTH],
             "text": passage.place.full_text.strip(),
         }
         for passage in passages
     ]
     data = json.dumps({"question": question, "passages": listed}, ensure_ascii=False)
-    return Question(INSTRUCTION, data, "answer", SCHEMA)
+    return Prompt(INSTRUCTION, data, "answer", SCHEMA)

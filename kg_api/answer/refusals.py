@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kg_api.answer.statements import Proving
-from kg_api.models.answering import AnswerCounts, Refusal
-from kg_api.models.search import Degradation
+from kg_api.models.queries.answering import AnswerCounts, Refusal
+from kg_api.models.queries.search import Degradation
 
 REASONS: dict[Refusal, str] = {
     "nothing_found": "no passage was found",
@@ -25,7 +25,7 @@ def reason_of(refusal: Refusal | None, counts: AnswerCounts) -> str | None:
     return None if refusal is None else REASONS[refusal]
 
 
-def unproved(proving: Proving) -> Refusal:
+def explain_unproven(proving: Proving) -> Refusal:
     """Why an answer that can be read has no statement."""
     return "no_valid_citation" if proving.without_citation else "not_in_passages"
 

@@ -10,34 +10,33 @@ from typing import Protocol
 
 import structlog
 
-from kg_api.answer.passages import Passage, shown, threshold_of, told
-from kg_api.answer.prompt import asked
-from kg_api.answer.refusals import notes_of, reason_of, unproved, unreadable
+from kg_api.answer.passages import PromptPassage, list_passages, present_passages, threshold_of
+from kg_api.answer.prompt import build_prompt
+from kg_api.answer.refusals import explain_unproven, notes_of, reason_of, unreadable
 from kg_api.answer.statements import Proving, as_text
 from kg_api.errors import ConfigurationError, InvalidInput, LlmFailed, TooBusy
 from kg_api.graph.database import Graph
-from kg_api.graph.library import neighbours
-from kg_api.llm.prompts import Question
-from kg_api.models.answering import (
+from kg_api.llm.prompts import Prompt
+from kg_api.models.queries.answering import (
     AnswerCounts,
     Answered,
     AnswerRequest,
     Refusal,
     Statement,
 )
-from kg_api.models.augment import Threshold
-from kg_api.models.search import ContextWindow, Degradation, Place, SourceHit, SourceSearch
+from kg_api.models.queries.augment import Threshold
+from kg_api.models.queries.search import ContextWindow, Degradation, SourceHit, SourceSearch
+from kg_api.search.plan.similarity import filter_by
+from kg_api.search.present.reading import read_windows
 from kg_api.search.service import SearchService
-from kg_api.search.similarity_filter import filter_by
 from kg_api.search.timing import Stopwatch
-from kg_api.search.windows import merged_windows
 from kg_api.spaces.counting import token_counter
-from kg_api.spaces.plans import Known, PlanWatch
+from kg_api.spaces.plans import OntologySnapshot, PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
 
 log = structlog.get_logger()
 
-MOST_AT_ONCE = 12
+MAX_AT_ONCE = 12
 """Answers that are written at the same time in one process: each holds a thread for as long."""
 
 
@@ -49,19 +48,19 @@ class Model(Protocol):
         """The model's."""
         ...
 
-    def stream(self, question: Question) -> Generator[str]:
+    def stream(self, question: Prompt) -> Generator[str]:
         """Give what it writes, piece by piece."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
+class RetrievedPassages:
     """What there is to answer from."""
 
     request: AnswerRequest
     model: str
     hits: list[SourceHit]
-    passages: list[Passage]
+    passages: list[PromptPassage]
     thresholds: list[Threshold]
     counts: AnswerCounts
     degraded: list[Degradation]
@@ -112,7 +111,7 @@ class AnswerService:
         self._search = search
         self._model = model
         self._plans = PlanWatch(graph)
-        self._places = threading.BoundedSemaphore(MOST_AT_ONCE)
+        self._places = threading.BoundedSemaphore(MAX_AT_ONCE)
 
     def answer(self, request: AnswerRequest) -> Answered:
         """Answer a question.
@@ -138,13 +137,13 @@ class AnswerService:
         """
         self._take()
         try:
-            retrieved = self._retrieved(request)
+            retrieved = self._retrieve(request)
         except BaseException:
             self._places.release()
             raise
-        return Writing(self._written(retrieved), self._places.release)
+        return Writing(self._write(retrieved), self._places.release)
 
-    def _retrieved(self, request: AnswerRequest) -> Retrieved:
+    def _retrieve(self, request: AnswerRequest) -> RetrievedPassages:
         watch = Stopwatch()
         name = self._model_name()
         known = self._plans.known(request.ontologies or ())
@@ -154,7 +153,7 @@ class AnswerService:
         asked_in = [thresholds[slug] for slug in found.spaces if slug in thresholds]
         with watch.stage("context"):
             windows, tokens, beyond, notes = self._windows(found.sources, request, known)
-        passages = shown(windows, found.sources)
+        passages = list_passages(windows, found.sources)
         left_out = found.left_out
         counts = AnswerCounts(
             found=len(found.sources) + left_out.below_similarity + left_out.without_vector,
@@ -168,7 +167,7 @@ class AnswerService:
         )
         blind = request.min_similarity is not None and not found.spaces
         degraded = [*found.degraded, *notes]
-        return Retrieved(
+        return RetrievedPassages(
             request, name, found.sources, passages, asked_in, counts, degraded, watch, unmeasured=blind
         )
 
@@ -179,25 +178,23 @@ class AnswerService:
             raise InvalidInput(f"answers need a language model, for the service: {error}") from error
 
     def _windows(
-        self, hits: list[SourceHit], request: AnswerRequest, known: Known
+        self, hits: list[SourceHit], request: AnswerRequest, known: OntologySnapshot
     ) -> tuple[list[ContextWindow], int, int, list[Degradation]]:
         """What is around the hits, within the budget; its tokens, the hits left out, and notes."""
         if not hits:
             return [], 0, 0, []
-        places: dict[str, Place] = {hit.source_id: hit for hit in hits}
-        around = neighbours(self._graph, [*places.values()], request.window_size)
-        for hit in hits:
-            hit.context = around[hit.source_id]
-        standing = known.standings.get(hits[0].ontology)
-        counter = token_counter(self._spaces.of(standing.answering.space if standing else known.new))
-        windows, beyond = merged_windows(hits, counter, request.token_budget)
+        embedding_state = known.embedding_states.get(hits[0].ontology)
+        counter = token_counter(
+            self._spaces.of(embedding_state.answering.space if embedding_state else known.new)
+        )
+        windows, beyond = read_windows(self._graph, hits, counter, request.window_size, request.token_budget)
         notes = [counter.problem] if counter.problem else []
         if beyond:
             notes.append(f"token_budget: there is no room for {beyond} of the passages")
         told_of = [Degradation(part="windows", effect=note) for note in notes]
         return windows, sum(window.tokens for window in windows), beyond, told_of
 
-    def _written(self, retrieved: Retrieved) -> Generator[Statement | Answered]:
+    def _write(self, retrieved: RetrievedPassages) -> Generator[Statement | Answered]:
         """Statements as they come, at last the whole answer."""
         proving = Proving(retrieved.passages)
         statements: list[Statement] = []
@@ -208,19 +205,17 @@ class AnswerService:
                     yield statement
             if proving.fault is not None:
                 raise LlmFailed(unreadable(proving.fault))
-        yield _answered(retrieved, proving, statements)
+        yield _build_answer(retrieved, proving, statements)
 
-    def _pieces(self, retrieved: Retrieved) -> Generator[str]:
-        return self._model.stream(asked(retrieved.request.question, retrieved.passages))
+    def _pieces(self, retrieved: RetrievedPassages) -> Generator[str]:
+        return self._model.stream(build_prompt(retrieved.request.question, retrieved.passages))
 
     def _take(self) -> None:
         if not self._places.acquire(blocking=False):
-            raise TooBusy(
-                f"{MOST_AT_ONCE} answers are being written at this moment; try again in a few seconds"
-            )
+            raise TooBusy(f"{MAX_AT_ONCE} answers are being generated right now; try again in a few seconds")
 
 
-def _answered(retrieved: Retrieved, proving: Proving, statements: list[Statement]) -> Answered:
+def _build_answer(retrieved: RetrievedPassages, proving: Proving, statements: list[Statement]) -> Answered:
     counts = retrieved.counts.model_copy(
         update={
             "statements": len(statements),
@@ -228,7 +223,7 @@ def _answered(retrieved: Retrieved, proving: Proving, statements: list[Statement
             "refused_citations": proving.refused_citations,
         }
     )
-    refusal = None if statements else retrieved.refusal or unproved(proving)
+    refusal = None if statements else retrieved.refusal or explain_unproven(proving)
     timings = retrieved.watch.milliseconds()
     log.info("answered", refusal=refusal, model=retrieved.model, **counts.model_dump(), ms=timings["total"])
     return Answered(
@@ -239,7 +234,7 @@ def _answered(retrieved: Retrieved, proving: Proving, statements: list[Statement
         reason=reason_of(refusal, retrieved.counts),
         statements=statements,
         citations=proving.citations,
-        sources=told(retrieved.passages, retrieved.hits),
+        sources=present_passages(retrieved.passages, retrieved.hits),
         thresholds=retrieved.thresholds,
         counts=counts,
         model=retrieved.model,
@@ -261,7 +256,7 @@ def _search(request: AnswerRequest) -> SourceSearch:
     )
 
 
-def _thresholds(request: AnswerRequest, known: Known) -> dict[str, Threshold]:
+def _thresholds(request: AnswerRequest, known: OntologySnapshot) -> dict[str, Threshold]:
     """What is similar enough in each space."""
-    spaces = [*(each.answering.space for each in known.standings.values()), known.new]
+    spaces = [*(each.answering.space for each in known.embedding_states.values()), known.new]
     return {space.slug: threshold_of(space, request) for space in spaces}

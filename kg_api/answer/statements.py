@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
-from kg_api.answer.passages import Passage
+from kg_api.answer.passages import PromptPassage
 from kg_api.extract.quotes import find_quote, says_enough
 from kg_api.llm.replies import ObjectReader, line
-from kg_api.models.answering import Citation, Statement
+from kg_api.models.queries.answering import Citation, Statement
 
-MOST_STATEMENTS = 50
-MOST_QUOTES = 20
+MAX_STATEMENTS = 50
+MAX_QUOTES = 20
 """Of a statement so many are looked at."""
-LONGEST_STATEMENT = 2000
-LEAST_SCORE = 0.95
+MAX_STATEMENT_LENGTH = 2000
+MIN_SCORE = 0.95
 """Likeness of a quote to the words of the passage: less lets "ten" pass for "twenty"."""
 _OF_PLACE = {"source_id", "ontology", "document", "document_id", "paragraph", "heading"}
 _MARK = re.compile(r"\s*\[[^\[\]\s]*#\d+-\d+\]|\s*\[\d{1,3}(?:-[0-9a-f]{4})?\]")
@@ -25,7 +25,7 @@ _MARK = re.compile(r"\s*\[[^\[\]\s]*#\d+-\d+\]|\s*\[\d{1,3}(?:-[0-9a-f]{4})?\]")
 class Proving:
     """Turns an answer's objects into statements with citations, and counts what it leaves out."""
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
+    def __init__(self, passages: Sequence[PromptPassage]) -> None:
         self._passages = {passage.name: passage for passage in passages}
         self.citations: list[Citation] = []
         """All so far, by number."""
@@ -56,27 +56,27 @@ class Proving:
         told: list[str] = []
         if self._unreadable:
             told.append(f"{self._unreadable} of {self._read} entries left out: not statements with quotes")
-        if self._read > MOST_STATEMENTS:
-            told.append(f"the first {MOST_STATEMENTS} statements were read, the others left out")
+        if self._read > MAX_STATEMENTS:
+            told.append(f"the first {MAX_STATEMENTS} statements were read, the others left out")
         elif self._reader.found and not self._reader.complete:
-            told.append(f"it breaks off, or is no JSON, behind {self._read} entries: what is before was read")
+            told.append(f"it breaks off, or is not JSON, behind {self._read} entries: those were read")
         return told
 
     def statements(self, pieces: Iterable[str]) -> Iterator[Statement]:
         """Give each statement as soon as it is whole and proved."""
         for item in self._reader.objects(pieces):
             self._read += 1
-            if self._read > MOST_STATEMENTS:
+            if self._read > MAX_STATEMENTS:
                 return
-            if (proved := self._proved(item)) is not None:
+            if (proved := self._prove(item)) is not None:
                 yield proved
 
-    def _proved(self, item: dict[str, Any]) -> Statement | None:
-        text = line(_MARK.sub("", line(item.get("text"), LONGEST_STATEMENT)), LONGEST_STATEMENT)
+    def _prove(self, item: dict[str, Any]) -> Statement | None:
+        text = line(_MARK.sub("", line(item.get("text"), MAX_STATEMENT_LENGTH)), MAX_STATEMENT_LENGTH)
         if not text or not isinstance(item.get("quotes"), list):
             self._unreadable += 1
             return None
-        found = [self._citation(quote) for quote in _listed(item.get("quotes"))[:MOST_QUOTES]]
+        found = [self._citation(quote) for quote in _as_list(item.get("quotes"))[:MAX_QUOTES]]
         self.refused_citations += sum(each is None for each in found)
         cited = {each.number: each for each in found if each is not None}
         if not cited:
@@ -90,13 +90,13 @@ class Proving:
         if passage is None or not isinstance(quote, str):
             return None
         found = find_quote(passage.place.full_text, quote)
-        if found is None or found.score < LEAST_SCORE or not says_enough(found.text, passage.place.full_text):
+        if found is None or found.score < MIN_SCORE or not says_enough(found.text, passage.place.full_text):
             return None
         start = passage.place.start + found.start
         end = passage.place.start + found.end
-        return self._numbered(passage, start, end, found.text, found.score)
+        return self._cite(passage, start, end, found.text, found.score)
 
-    def _numbered(self, passage: Passage, start: int, end: int, quote: str, score: float) -> Citation:
+    def _cite(self, passage: PromptPassage, start: int, end: int, quote: str, score: float) -> Citation:
         name = f"{passage.place.source_id}#{start}-{end}"
         known = next((each for each in self.citations if each.citation == name), None)
         if known is not None:
@@ -115,5 +115,5 @@ def as_text(statements: Sequence[Statement]) -> str:
     )
 
 
-def _listed(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else []

@@ -7,12 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kg_api.augment.plan import Piece
-from kg_api.augment.scope import Searched
+from kg_api.augment.scope import AugmentScope
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.graph.spaces import Space
-from kg_api.models.augment import AugmentRequest
-from kg_api.models.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, Degradation, SourceHits, SourceSearch
-from kg_api.search.similarity_filter import SimilarityFilter
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.queries.augment import AugmentRequest
+from kg_api.models.queries.search import (
+    MAX_LIMIT,
+    MAX_QUERY_CHARACTERS,
+    Degradation,
+    SourceHits,
+    SourceSearch,
+)
+from kg_api.search.plan.similarity import SimilarityFilter
 from kg_api.spaces.model_watch import FAULTS
 from kg_api.spaces.registry import SpaceRegistry
 
@@ -23,7 +29,7 @@ Search = Callable[[SourceSearch, SimilarityFilter], SourceHits]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PieceResults:
     """What the searches for a piece gave: one, or one a space for a whole text too long for a query."""
 
     piece: Piece
@@ -31,7 +37,7 @@ class Asked:
     degraded: list[Degradation] = field(default_factory=list[Degradation])
 
     @property
-    def told(self) -> list[tuple[int, Degradation]]:
+    def degradations(self) -> list[tuple[int, Degradation]]:
         """What could not be done, with the piece's number."""
         effects = [*self.degraded, *(each for answer in self.answers for each in answer.degraded)]
         return [(self.piece.number, each) for each in effects]
@@ -42,11 +48,11 @@ class Asking:
     """How the pieces of one request are searched for."""
 
     request: AugmentRequest
-    where: Searched
+    where: AugmentScope
     spaces: SpaceRegistry
     search: Search
 
-    def ask(self, piece: Piece) -> Asked:
+    def ask(self, piece: Piece) -> PieceResults:
         """Search for a piece.
 
         Raises:
@@ -54,9 +60,9 @@ class Asking:
             Unavailable: no lane that was asked for can answer.
         """
         if len(piece.text) <= MAX_QUERY_CHARACTERS or self.request.mode == "text":
-            return Asked(piece, [self._found(piece, ontology=self.request.ontology)])
+            return PieceResults(piece, [self._search(piece, ontology=self.request.ontology)])
         told = [self._by_vector(piece, space) for space in self.where.spaces]
-        return Asked(
+        return PieceResults(
             piece,
             [each for each in told if isinstance(each, SourceHits)],
             [each for each in told if isinstance(each, Degradation)],
@@ -67,12 +73,12 @@ class Asking:
         try:
             vector = [float(value) for value in self.spaces.of(space).embed_query(piece.text)]
             names = self.request.ontology if len(self.where.spaces) == 1 else self.where.ontologies(space)
-            return self._found(piece, ontology=names, query_vector=vector, space=space.slug)
+            return self._search(piece, ontology=names, query_vector=vector, space=space.slug)
         except (*FAULTS, InvalidInput, Conflict) as error:  # Conflict: another space answers since a moment
             effect = f"the whole text could not be searched for by meaning ({error}): only its pieces were"
             return Degradation(part="embedding", effect=effect)
 
-    def _found(self, piece: Piece, **more: Any) -> SourceHits:
+    def _search(self, piece: Piece, **more: Any) -> SourceHits:
         request = self.request
         search = SourceSearch(
             query_text=piece.text[:MAX_QUERY_CHARACTERS],

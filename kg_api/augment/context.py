@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kg_api.augment.merge import Passage
-from kg_api.ingest.conversation import heading, quoted
-from kg_api.models.augment import AugmentRecord
-from kg_api.models.search import Place, SourceHit
+from kg_api.augment.merge import MergedPassage
+from kg_api.ingest.conversation import heading, quote_block
+from kg_api.models.queries.augment import AugmentRecord
+from kg_api.models.queries.search import Place, SourceHit
 
 Block = tuple[AugmentRecord, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class PackedContext:
     """What fits."""
 
     text: str
@@ -24,7 +24,9 @@ class Context:
     """Passages that do not fit into the budget."""
 
 
-def context_of(passages: Sequence[Passage], count: Callable[[str], int], budget: int | None) -> Context:
+def context_of(
+    passages: Sequence[MergedPassage], count: Callable[[str], int], budget: int | None
+) -> PackedContext:
     """Write the passages down, the best first; one that does not fit any more is passed over.
 
     Args:
@@ -40,7 +42,7 @@ def context_of(passages: Sequence[Passage], count: Callable[[str], int], budget:
             tokens += record.tokens
             kept.append((record, block))
     text = "".join(block for _, block in kept)
-    return Context(text, tokens, [record for record, _ in kept], len(passages) - len(kept))
+    return PackedContext(text, tokens, [record for record, _ in kept], len(passages) - len(kept))
 
 
 def citation(source_id: str, start: int, end: int) -> str:
@@ -48,13 +50,13 @@ def citation(source_id: str, start: int, end: int) -> str:
     return f"{source_id}#{start}-{end}"
 
 
-def _block(passage: Passage, number: int, count: Callable[[str], int]) -> Block:
+def _block(passage: MergedPassage, number: int, count: Callable[[str], int]) -> Block:
     hit = passage.nearest.hit
     text, start, end = _to_read(hit)
     cited = citation(hit.source_id, start, end)
     near = "" if hit.similarity is None else f", similarity {hit.similarity:.2f}"
     place = heading(f"{number}. {' > '.join([hit.ontology + ' / ' + hit.document, *hit.heading])}", 3)
-    block = f"{place}[{cited}]{near}\n\n{quoted(text)}\n\n"
+    block = f"{place}[{cited}]{near}\n\n{quote_block(text)}\n\n"
     return _record(passage, text, cited, count(block)), block
 
 
@@ -66,7 +68,7 @@ def _to_read(hit: SourceHit) -> tuple[str, int, int]:
     return text, hit.start, hit.start + len(text)
 
 
-def _record(passage: Passage, text: str, cited: str, tokens: int) -> AugmentRecord:
+def _record(passage: MergedPassage, text: str, cited: str, tokens: int) -> AugmentRecord:
     hit = passage.nearest.hit
     return AugmentRecord(
         **hit.model_dump(include=set(Place.model_fields)),

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from math import ceil
 
-from kg_api.chunk.divide import Measure, divide, sentences, trimmed
-from kg_api.models.search import MAX_QUERY_CHARACTERS
+from kg_api.chunk.divide import Measure, divide, sentences, trim
+from kg_api.models.queries.search import MAX_QUERY_CHARACTERS
 from kg_api.parse.documents import parse
 from kg_api.parse.lines import is_blank
 from kg_api.parse.split import split
@@ -41,7 +41,7 @@ def cut(text: str, count: Callable[[str], int], most: int, overlap: int) -> list
     room = most - overlap
     parts = (part for each in paragraphs for part in divide(text, (each.start, each.end), measure, room))
     sized = [(part, measure(text, *part)) for part in parts]
-    pieces = (trimmed(text, *piece) for piece in _pieces(text, sized, measure, most, overlap))
+    pieces = (trim(text, *piece) for piece in _pieces(text, sized, measure, most, overlap))
     return [piece for piece in pieces if piece]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from kg_api.models.augment import AugmentDegradation
-from kg_api.models.search import Degradation
+from kg_api.models.queries.augment import AugmentDegradation
+from kg_api.models.queries.search import Degradation
 
 _NUMBER = re.compile(r"\d+")
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from kg_api.augment.cut import Span, cut
 from kg_api.augment.tokens import TokenCounter
-from kg_api.chunk.divide import trimmed
+from kg_api.chunk.divide import trim
 from kg_api.errors import InvalidInput
 from kg_api.ingest.conversation import consolidate
-from kg_api.models.augment import AugmentRequest
-from kg_api.models.search import MAX_QUERY_CHARACTERS
+from kg_api.models.queries.augment import AugmentRequest
+from kg_api.models.queries.search import MAX_QUERY_CHARACTERS
 
 MAX_PIECES = 64
 """Of a longer text so many that are spread evenly stand for it."""
@@ -42,7 +42,7 @@ class Pieces:
     """Of the whole text."""
 
 
-def consolidated(request: AugmentRequest) -> tuple[str, tuple[str, ...]]:
+def consolidate_request(request: AugmentRequest) -> tuple[str, tuple[str, ...]]:
     """The text of a request as Markdown, and notes that a person should see.
 
     Raises:
@@ -53,16 +53,16 @@ def consolidated(request: AugmentRequest) -> tuple[str, tuple[str, ...]]:
         return told.text, told.notes
     text = request.text or ""
     if not _WORD.search(text):
-        raise InvalidInput("text: there is no word in it to look for")
+        raise InvalidInput("text: it contains no word to search for")
     return text, ()
 
 
 def pieces_of(text: str, request: AugmentRequest, counter: TokenCounter) -> Pieces:
     """Cut a text. No piece is longer than the model takes at once: it would be averaged, and find less."""
     tokens = counter.count(text)
-    most = most_tokens(request, counter)
+    most = chunk_token_limit(request, counter)
     one = most if request.one_query_tokens is None else request.one_query_tokens
-    only = trimmed(text, 0, len(text))
+    only = trim(text, 0, len(text))
     if only and tokens <= one and len(text) <= MAX_QUERY_CHARACTERS:
         return Pieces([_piece(1, text, only, counter)], 0, tokens)
     overlap = request.overlap_tokens * most // request.chunk_tokens  # as much of a smaller piece
@@ -74,7 +74,7 @@ def pieces_of(text: str, request: AugmentRequest, counter: TokenCounter) -> Piec
     return Pieces(pieces, len(spans) - len(kept), tokens)
 
 
-def most_tokens(request: AugmentRequest, counter: TokenCounter) -> int:
+def chunk_token_limit(request: AugmentRequest, counter: TokenCounter) -> int:
     """Most tokens of a piece."""
     return request.chunk_tokens if counter.most is None else min(request.chunk_tokens, counter.most)
 

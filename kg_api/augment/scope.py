@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kg_api.augment.thresholds import threshold
-from kg_api.graph.spaces import Space
-from kg_api.models.augment import AugmentRequest, Threshold
-from kg_api.search.similarity_filter import SimilarityFilter, filter_by
-from kg_api.spaces.plans import Known
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.queries.augment import AugmentRequest, Threshold
+from kg_api.search.plan.similarity import SimilarityFilter, filter_by
+from kg_api.spaces.plans import OntologySnapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class AugmentScope:
     """Spaces by the ontologies that they answer."""
 
     of_ontology: dict[str, Space]
@@ -40,11 +40,13 @@ class Searched:
         return [] if self.of_ontology else [self.new]
 
 
-def searched(request: AugmentRequest, known: Known) -> Searched:
+def resolve_scope(request: AugmentRequest, known: OntologySnapshot) -> AugmentScope:
     """Work out where is searched."""
-    answering = {name: standing.answering.space for name, standing in known.standings.items()}
+    answering = {
+        name: embedding_state.answering.space for name, embedding_state in known.embedding_states.items()
+    }
     names = answering if request.ontologies is None else request.ontologies
     of_ontology = {name: answering.get(name, known.new) for name in names}
     spaces = {space.slug: space for space in (*of_ontology.values(), known.new)}
     thresholds = {slug: threshold(slug, space.identity.model, request) for slug, space in spaces.items()}
-    return Searched(of_ontology, known.new, thresholds)
+    return AugmentScope(of_ontology, known.new, thresholds)

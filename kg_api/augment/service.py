@@ -7,16 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import structlog
 
-from kg_api.augment.asking import Asked, Asking
-from kg_api.augment.context import Context, context_of
+from kg_api.augment.asking import Asking, PieceResults
+from kg_api.augment.context import PackedContext, context_of
 from kg_api.augment.degraded import together
-from kg_api.augment.merge import Choices, Found, Selection, select
-from kg_api.augment.plan import MAX_PIECES, Pieces, consolidated, pieces_of
-from kg_api.augment.scope import searched
+from kg_api.augment.merge import Choices, PassageSelection, PieceHit, select
+from kg_api.augment.plan import MAX_PIECES, Pieces, consolidate_request, pieces_of
+from kg_api.augment.scope import resolve_scope
 from kg_api.augment.tokens import TokenCounter, counter_of
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import Space
-from kg_api.models.augment import (
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.queries.augment import (
     AugmentCounts,
     AugmentDegradation,
     Augmented,
@@ -56,16 +56,16 @@ class AugmentService:
             Unavailable: no lane that was asked for can answer.
         """
         watch = Stopwatch()
-        where = searched(request, self._plans.known(request.ontologies or ()))
+        where = resolve_scope(request, self._plans.known(request.ontologies or ()))
         with watch.stage("cut"):
-            text, notes = consolidated(request)
+            text, notes = consolidate_request(request)
             counter = self._counter(where.spaces[0])
             pieces = pieces_of(text, request, counter)
         with watch.stage("search"):
             asking = Asking(request, where, self._spaces, self._search.search)
             asked = self._ask(asking, pieces)
         with watch.stage("select"):
-            selection = select(_found(asked), _choices(request))
+            selection = select(_collect_hits(asked), _choices(request))
             context = context_of(selection.passages, counter.count, request.token_budget)
         counts = _counts(text, pieces, asked, selection, context)
         log.info("augmented", **counts.model_dump(), ms=watch.milliseconds()["total"])
@@ -76,10 +76,13 @@ class AugmentService:
             records=context.records,
             order=selection.order,
             thresholds=[where.thresholds[space.slug] for space in where.spaces],
-            pieces=_told(asked),
+            pieces=_present_pieces(asked),
             counts=counts,
             notes=[*notes, *_nothing_near(asked, selection)],
-            degraded=[*_left_out(pieces), *together(told for each in asked for told in each.told)],
+            degraded=[
+                *_describe_left_out(pieces),
+                *together(note for each in asked for note in each.degradations),
+            ],
             timings_ms=watch.milliseconds(),
         )
 
@@ -89,7 +92,7 @@ class AugmentService:
         except FAULTS:  # the searches tell it
             return counter_of(None)
 
-    def _ask(self, asking: Asking, pieces: Pieces) -> list[Asked]:
+    def _ask(self, asking: Asking, pieces: Pieces) -> list[PieceResults]:
         """Search for all pieces side by side, as many as there are threads for."""
         waiting = [self._pool.submit(asking.ask, piece) for piece in pieces.pieces]
         try:
@@ -109,16 +112,16 @@ def _choices(request: AugmentRequest) -> Choices:
     )
 
 
-def _found(asked: Sequence[Asked]) -> list[Found]:
+def _collect_hits(asked: Sequence[PieceResults]) -> list[PieceHit]:
     return [
-        Found(each.piece.number, rank, hit)
+        PieceHit(each.piece.number, rank, hit)
         for each in asked
         for answer in each.answers
         for rank, hit in enumerate(answer.sources, start=1)
     ]
 
 
-def _told(asked: Sequence[Asked]) -> list[AugmentPiece]:
+def _present_pieces(asked: Sequence[PieceResults]) -> list[AugmentPiece]:
     return [
         AugmentPiece(
             number=each.piece.number,
@@ -133,7 +136,11 @@ def _told(asked: Sequence[Asked]) -> list[AugmentPiece]:
 
 
 def _counts(
-    text: str, pieces: Pieces, asked: Sequence[Asked], selection: Selection, context: Context
+    text: str,
+    pieces: Pieces,
+    asked: Sequence[PieceResults],
+    selection: PassageSelection,
+    context: PackedContext,
 ) -> AugmentCounts:
     left_out = selection.left_out
     answers = [answer for each in asked for answer in each.answers]
@@ -158,7 +165,7 @@ def _counts(
     )
 
 
-def _nothing_near(asked: Sequence[Asked], selection: Selection) -> list[str]:
+def _nothing_near(asked: Sequence[PieceResults], selection: PassageSelection) -> list[str]:
     left_out = (answer.left_out.nearest for each in asked for answer in each.answers)
     nearest = max((each for each in left_out if each is not None), default=None)
     if selection.passages or nearest is None:
@@ -168,7 +175,7 @@ def _nothing_near(asked: Sequence[Asked], selection: Selection) -> list[str]:
     ]
 
 
-def _left_out(pieces: Pieces) -> list[AugmentDegradation]:
+def _describe_left_out(pieces: Pieces) -> list[AugmentDegradation]:
     if not pieces.left_out:
         return []
     effect = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kg_api.models.augment import AugmentRequest, Threshold
+from kg_api.models.queries.augment import AugmentRequest, Threshold
 
 DEFAULT = 0.7
 MEASURED = {

@@ -16,18 +16,18 @@ _ON_TOP = "\u0300-\u036f\u20d0-\u20f0\ufe00-\ufe0f\u200d"
 _WORD = re.compile(rf"[^\s{_STOPS}]+[{_STOPS}{_ON_TOP}]*|[{_STOPS}][{_STOPS}{_ON_TOP}]*")
 _CLAUSE = re.compile(r"[,;:–—،؛]\s+|[，、；：､]\s*")
 _CLUSTER = regex.compile(r"\X")
-_LONGEST_CLUSTER = 24
+_MAX_CLUSTER_LENGTH = 24
 """Code points. The longest emoji has ten; above this somebody stacks marks without end."""
 
 
-def spoken(text: str, start: int, end: int) -> Iterator[Span]:
+def find_words(text: str, start: int, end: int) -> Iterator[Span]:
     """Give the words of text[start:end], without the white space between them."""
     return (word.span() for word in _WORD.finditer(text, start, end))
 
 
 def word_borders(text: str, start: int, end: int) -> Iterator[int]:
     """At the beginning of each word."""
-    return (begin for begin, _ in spoken(text, start, end) if begin > start)
+    return (begin for begin, _ in find_words(text, start, end) if begin > start)
 
 
 def clause_borders(text: str, start: int, end: int) -> Iterator[int]:
@@ -45,8 +45,8 @@ def clusters(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
         if cluster.end() - begin > longest and cluster.start() > begin:
             yield begin, cluster.start()
             begin = cluster.start()
-        while cluster.end() - begin > max(longest, _LONGEST_CLUSTER):
-            yield begin, begin + _LONGEST_CLUSTER
-            begin += _LONGEST_CLUSTER
+        while cluster.end() - begin > max(longest, _MAX_CLUSTER_LENGTH):
+            yield begin, begin + _MAX_CLUSTER_LENGTH
+            begin += _MAX_CLUSTER_LENGTH
     if begin < end:
         yield begin, end

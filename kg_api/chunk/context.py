@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
-from kg_api.models.documents import MetadataValue
-from kg_api.parse.titles import plain_title
+from kg_api.models.library.documents import MetadataValue
+from kg_api.parse.formats.titles import plain_title
 
-LONGEST = 300
+MAX_LINE_LENGTH = 300
 """Characters of a line, about 75 tokens: the rest is for the text."""
 _DATES = ("date", "published", "updated", "created")
 _PEOPLE = ("author", "authors", "by")
@@ -30,12 +30,12 @@ def template(
             `authors` or `by` are used.
         text: the chunk; headings that it begins with are not repeated.
     """
-    own = {_folded(name) for name in _first_headings(text)}
+    own = {_fold(name) for name in _first_headings(text)}
     path = [plain_title(name) for name in _without_repeats((title, *heading))]
-    path = [name for name in path if name and _folded(name) not in own]
+    path = [name for name in path if name and _fold(name) not in own]
     rest = [_value(metadata, names) for names in (_DATES, _PEOPLE)]
     ending = ", ".join(part for part in rest if part)
-    line = _shortened(path, LONGEST - (len(ending) + 3 if ending else 0))
+    line = _shorten(path, MAX_LINE_LENGTH - (len(ending) + 3 if ending else 0))
     return f"{line} ({ending})" if line and ending else line or ending
 
 
@@ -48,7 +48,7 @@ def _without_repeats(names: Iterable[str]) -> list[str]:
     """The first heading of a document is mostly its title."""
     kept: list[str] = []
     for name in names:
-        if not kept or _folded(kept[-1]) != _folded(name):
+        if not kept or _fold(kept[-1]) != _fold(name):
             kept.append(name)
     return kept
 
@@ -58,7 +58,7 @@ def _first_headings(text: str) -> Iterable[str]:
     return islice((name for line in text[:2000].splitlines() if (name := line.strip(_MARKS))), _LINES)
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     return " ".join(plain_title(name).casefold().split())
 
 
@@ -66,10 +66,10 @@ def _value(metadata: Mapping[str, MetadataValue], names: Iterable[str]) -> str:
     folded = {key.casefold(): value for key, value in metadata.items()}
     found = (folded[name] for name in names if folded.get(name) not in {None, ""})
     value = " ".join(str(next(found, "")).split())
-    return value if len(value) <= LONGEST // 4 else value[: LONGEST // 4 - 1].rstrip() + "…"
+    return value if len(value) <= MAX_LINE_LENGTH // 4 else value[: MAX_LINE_LENGTH // 4 - 1].rstrip() + "…"
 
 
-def _shortened(path: Sequence[str], most: int) -> str:
+def _shorten(path: Sequence[str], most: int) -> str:
     """Join the path with `most` characters: its middle is left out first, then the ends of its names."""
     names = list(path)
     while len(line := " > ".join(names)) > most and len(names) > 1:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
-from kg_api.chunk.borders import clusters, spoken
+from kg_api.chunk.borders import clusters, find_words
 from kg_api.chunk.spans import Span
 from kg_api.parse.size import words
 
@@ -29,14 +29,14 @@ def by_count(text: str, size: int, overlap: int) -> Iterator[Span]:
     while _fill(ready, coming, size) > fresh:
         taken = _fitting(text, list(ready), size)
         yield ready[0][0], ready[taken - 1][1]
-        fresh = _repeated(text, list(islice(ready, taken)), overlap)
+        fresh = _count_repeated(text, list(islice(ready, taken)), overlap)
         for _ in range(taken - fresh):
             ready.popleft()
 
 
 def _words(text: str, whole: int) -> Iterator[Span]:
     """The words, and pieces of what counts for more than `whole` words."""
-    for start, end in spoken(text, 0, len(text)):
+    for start, end in find_words(text, 0, len(text)):
         if end - start <= 2 * whole or words(text, start, end) <= whole:
             yield start, end
         else:
@@ -63,7 +63,7 @@ def _fitting(text: str, ready: list[Span], size: int) -> int:
     return max(1, bisect_right(ready, size, key=lambda atom: words(text, begin, atom[1])))
 
 
-def _repeated(text: str, chunk: list[Span], overlap: int) -> int:
+def _count_repeated(text: str, chunk: list[Span], overlap: int) -> int:
     """How many of a chunk's last words the next one begins with."""
     if not overlap:
         return 0

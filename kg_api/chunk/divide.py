@@ -50,7 +50,7 @@ def sentences(text: str, start: int, end: int) -> Iterator[Span]:
     return pairwise(chain((start,), _unbroken(sentence_borders)(text, start, end), (end,)))
 
 
-def trimmed(text: str, start: int, end: int) -> Span | None:
+def trim(text: str, start: int, end: int) -> Span | None:
     """The span without white space at its ends; None when there is nothing to see in it."""
     if is_blank(text, start, end):
         return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kg_api.chunk.context import contextual
-from kg_api.chunk.divide import trimmed
+from kg_api.chunk.divide import trim
 from kg_api.chunk.spans import ChunkSpan, Span
 
 SpansOf = Callable[[str, str], Sequence[Span]]
 """`Embedder.spans`: cuts a text so that its pieces fit the model with another text in front of each."""
 
 
-def fitted(
+def fit_chunks(
     text: str, spans: Sequence[ChunkSpan], spans_of: SpansOf, before: Callable[[ChunkSpan], str]
 ) -> list[ChunkSpan]:
     """Cut the chunks that are over the model's limit with their context in front; nothing is left out.
@@ -42,5 +42,5 @@ def fitted(
 
 
 def _pieces(text: str, span: ChunkSpan, found: Sequence[Span]) -> list[ChunkSpan]:
-    places = (trimmed(text, span.start + start, span.start + end) for start, end in found)
+    places = (trim(text, span.start + start, span.start + end) for start, end in found)
     return [ChunkSpan(*place, span.parent) for place in places if place]

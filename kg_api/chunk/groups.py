@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kg_api.chunk.divide import divide, trimmed
+from kg_api.chunk.divide import divide, trim
 from kg_api.chunk.spans import Paragraph, Span
 from kg_api.parse.size import words
 
@@ -26,7 +26,7 @@ def by_group(text: str, paragraphs: Sequence[Paragraph], size: int, overlap: int
 def _parts(text: str, section: Iterator[Paragraph], most: int) -> list[tuple[Span, int]]:
     """Paragraphs and pieces of long ones, with their words; nothing blank."""
     pieces = (piece for each in section for piece in divide(text, (each.start, each.end), words, most))
-    seen = filter(None, (trimmed(text, *piece) for piece in pieces))
+    seen = filter(None, (trim(text, *piece) for piece in pieces))
     return [(piece, words(text, *piece)) for piece in seen]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kg_api.chunk.borders import clusters, spoken
-from kg_api.chunk.divide import characters, divide, trimmed
+from kg_api.chunk.borders import clusters, find_words
+from kg_api.chunk.divide import characters, divide, trim
 from kg_api.chunk.spans import ChunkSpan, Paragraph, Span
 
 
@@ -18,7 +18,7 @@ def by_hierarchy(
     before the end of the former as `overlap` characters hold.
     """
     for start, end in _parents(text, paragraphs, parent_size):
-        if parent := trimmed(text, start, end):
+        if parent := trim(text, start, end):
             for child in _children(text, parent, size, overlap):
                 yield ChunkSpan(*child, parent)
 
@@ -26,7 +26,7 @@ def by_hierarchy(
 def _children(text: str, parent: Span, size: int, overlap: int) -> Iterator[Span]:
     former = (parent[0], parent[0])
     for piece in divide(text, parent, characters, size - overlap):
-        if core := trimmed(text, *piece):
+        if core := trim(text, *piece):
             yield _earlier(text, former, core[0], overlap), core[1]
             former = core
 
@@ -51,7 +51,7 @@ def _earlier(text: str, former: Span, begin: int, overlap: int) -> int:
     if not overlap:
         return begin
     low = max(former[0] + 1, begin - overlap)
-    for start, end in spoken(text, former[0], begin):
+    for start, end in find_words(text, former[0], begin):
         if start >= low:
             return start
         if end - low > overlap // 2:  # a long word, or a script without spaces: repeat its end

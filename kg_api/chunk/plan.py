@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kg_api.chunk.count import by_count
-from kg_api.chunk.divide import divide, trimmed
+from kg_api.chunk.divide import divide, trim
 from kg_api.chunk.groups import by_group
 from kg_api.chunk.hierarchy import by_hierarchy
 from kg_api.chunk.semantic import by_meaning
 from kg_api.chunk.spans import ChunkSpan, Paragraph, SentenceVectors, Span
-from kg_api.models.chunking import Chunking
+from kg_api.models.embedding.chunking import Chunking
 from kg_api.parse.size import words
 
 CHUNKER_VERSION = "1"
@@ -41,7 +41,7 @@ def chunk(
     if chunking.strategy == "hierarchical":
         size, overlap, parent_size = chunking.size, chunking.overlap or 0, chunking.parent_size or 0
         return list(by_hierarchy(text, paragraphs, size, overlap, parent_size))
-    spans = (trimmed(text, *span) for span in _spans(text, paragraphs, chunking, sentence_vectors))
+    spans = (trim(text, *span) for span in _spans(text, paragraphs, chunking, sentence_vectors))
     return [ChunkSpan(*span) for span in spans if span]
 
 

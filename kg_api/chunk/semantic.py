@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.chunk.divide import divide, sentences, trimmed
+from kg_api.chunk.divide import divide, sentences, trim
 from kg_api.chunk.spans import Paragraph, SentenceVectors, Span
 from kg_api.parse.size import words
 
@@ -16,7 +16,7 @@ BUFFER = 1
 """Sentences on each side of a border whose mean vectors are compared."""
 PERCENTILE = 80
 """Borders above this percentile of a text's distances are where the meaning moves."""
-_SMALLEST = 4
+_MIN_SIZE_DIVISOR = 4
 """No chunk ends there before it has the size divided by this."""
 _BATCH = 2048
 """Sentences whose vectors are made at once; those of a large text would not fit in memory."""
@@ -36,7 +36,7 @@ def by_meaning(
             cut = _farthest(moves, lengths, first, at)
             yield places[2 * first], places[2 * cut - 1]
             first, filled = cut, sum(lengths[cut:at])
-        if filled * _SMALLEST >= size and moves[at - 1] > threshold:
+        if filled * _MIN_SIZE_DIVISOR >= size and moves[at - 1] > threshold:
             yield places[2 * first], places[2 * at - 1]
             first, filled = at, 0
         filled += length
@@ -85,7 +85,7 @@ def _places(text: str, paragraphs: Sequence[Paragraph], most: int) -> array[int]
     for each in paragraphs:
         for sentence in sentences(text, each.start, each.end):
             for piece in divide(text, sentence, words, most):
-                places.extend(trimmed(text, *piece) or ())
+                places.extend(trim(text, *piece) or ())
     return places
 
 

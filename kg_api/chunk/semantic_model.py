@@ -27,7 +27,7 @@ _TOKENIZER = (
     "tokenizers/l2_supercat_tokenizer_config.json",
     "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
 )
-_LONGEST = 4000
+_MAX_SENTENCE_LENGTH = 4000
 """Characters of a sentence that are looked at."""
 
 
@@ -47,7 +47,9 @@ def open_sentence_vectors() -> SentenceVectors:
     tokenizer.no_padding()
 
     def vectors(texts: Sequence[str]) -> NDArray[np.float32]:
-        found = tokenizer.encode_batch_fast([text[:_LONGEST] for text in texts], add_special_tokens=False)
+        found = tokenizer.encode_batch_fast(
+            [text[:_MAX_SENTENCE_LENGTH] for text in texts], add_special_tokens=False
+        )
         summed = [table[each.ids].sum(axis=0) for each in found]
         matrix = np.array(summed, dtype=np.float32).reshape(len(texts), table.shape[1])
         lengths = np.linalg.norm(matrix, axis=1, keepdims=True)

@@ -11,7 +11,7 @@ from kg_api.chunk.spans import ChunkSpan, Paragraph, Span
 
 WINDOW_VERSION = "1"
 """Another version means other windows from the same text, or other vectors from the same window."""
-LEAST = 2
+MIN_FILL = 2
 """A window but the last is filled to at least 1 / LEAST, so that there is a choice where it ends."""
 
 CHARACTERS = 50
@@ -86,7 +86,7 @@ def _last(ends: _Ends, sizes: Sequence[Span], first: int, most: int) -> int:
         if at > first and filled + whole > most:
             break
         last = at
-        if (filled + whole) * LEAST < most:
+        if (filled + whole) * MIN_FILL < most:
             enough = at + 1
         filled += until_next
     else:

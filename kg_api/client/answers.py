@@ -9,7 +9,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from kg_api.client.call import Call
-from kg_api.client.connection import shown
+from kg_api.client.connection import redact_url
 from kg_api.errors import KgError, ServiceUnreachable
 
 T = TypeVar("T", bound=BaseModel)
@@ -24,10 +24,10 @@ def read(call: Call[T], response: httpx.Response) -> T:
     """
     if response.is_error and response.status_code not in call.accepted:
         raise _error(response)
-    return parsed(call, response.content, response.url)
+    return parse_reply(call, response.content, response.url)
 
 
-def parsed(call: Call[T], content: str | bytes, url: httpx.URL) -> T:
+def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:
     """Turn JSON into the call's model.
 
     Raises:
@@ -41,26 +41,26 @@ def parsed(call: Call[T], content: str | bytes, url: httpx.URL) -> T:
 
 def not_kg(url: httpx.URL) -> ServiceUnreachable:
     """Something else has answered."""
-    return ServiceUnreachable(f"what answers at {shown(url)} is not this kg; check KG_API_URL")
+    return ServiceUnreachable(f"what answers at {redact_url(url)} is not this kg; check KG_API_URL")
 
 
 def _error(response: httpx.Response) -> KgError:
-    return failed(response.content, f"kg answered {response.status_code} {response.reason_phrase}")
+    return parse_problem(response.content, f"kg answered {response.status_code} {response.reason_phrase}")
 
 
-def failed(content: str | bytes, otherwise: str = "kg broke off") -> KgError:
+def parse_problem(content: str | bytes, otherwise: str = "kg broke off") -> KgError:
     """The error that a problem document stands for; of one that is none, an error that says `otherwise`."""
     try:
         body = json.loads(content)
         slug, detail = body["type"].removeprefix("urn:kg:"), body["detail"]
     except (ValueError, KeyError, TypeError, AttributeError):
         return KgError(otherwise)
-    return _named(KgError, slug)(detail)
+    return _find_error(KgError, slug)(detail)
 
 
-def _named(tree: type[KgError], slug: str) -> type[KgError]:
+def _find_error(tree: type[KgError], slug: str) -> type[KgError]:
     """The error class of that slug, searched below `tree`; KgError itself for one of a newer service."""
     if tree.slug() == slug:
         return tree
-    found = (_named(branch, slug) for branch in tree.__subclasses__())
+    found = (_find_error(branch, slug) for branch in tree.__subclasses__())
     return next((each for each in found if each is not KgError), KgError)

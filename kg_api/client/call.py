@@ -9,7 +9,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ValidationError
 
 from kg_api.errors import InvalidInput
-from kg_api.models.problems import field_problems
+from kg_api.models.problems import describe_problems
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -37,7 +37,7 @@ def path_of(*parts: str) -> str:
 
 def params_of(**params: Any) -> dict[str, Any]:
     """Query parameters; what is no Unicode is replaced and so not found, like any other name."""
-    return {name: _unicode(value) for name, value in given(params).items()}
+    return {name: _unicode(value) for name, value in drop_unset(params).items()}
 
 
 def _unicode(value: Any) -> Any:
@@ -46,7 +46,7 @@ def _unicode(value: Any) -> Any:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-def given(options: dict[str, Any]) -> dict[str, Any]:
+def drop_unset(options: dict[str, Any]) -> dict[str, Any]:
     """What is not None."""
     return {name: value for name, value in options.items() if value is not None}
 
@@ -60,4 +60,4 @@ def valid(model: type[T], given: dict[str, Any]) -> T:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        raise InvalidInput("; ".join(map(str, field_problems(error.errors())))) from None
+        raise InvalidInput(describe_problems(error.errors())) from None

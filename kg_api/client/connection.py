@@ -18,7 +18,7 @@ def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[
     """
     url = _address(base_url)
     if api_key and not (api_key.isascii() and api_key.isprintable()):
-        raise ConfigurationError("KG_API_KEY holds characters that no key has")
+        raise ConfigurationError("KG_API_KEY contains characters that no API key has")
     return {
         "base_url": url,
         "headers": {"Authorization": f"Bearer {api_key}"} if api_key else {},
@@ -31,9 +31,9 @@ def _address(base_url: str) -> httpx.URL:
     try:
         url = httpx.URL(base_url)
     except httpx.InvalidURL as error:
-        raise ConfigurationError(f"KG_API_URL is no address: {error}") from None
+        raise ConfigurationError(f"KG_API_URL is not a valid URL: {error}") from None
     if url.port is not None and not 0 < url.port < 2**16:
-        raise ConfigurationError(f"KG_API_URL is no address: there is no port {url.port}")
+        raise ConfigurationError(f"KG_API_URL is not a valid URL: there is no port {url.port}")
     return url
 
 
@@ -41,15 +41,16 @@ def unreachable(base_url: httpx.URL, error: httpx.RequestError) -> ServiceUnreac
     """No answer at all, or none in time."""
     if isinstance(error, httpx.ReadTimeout):
         return ServiceUnreachable(
-            f"kg at {shown(base_url)} has not answered in time; it may be at it still: look before you repeat"
+            f"kg at {redact_url(base_url)} did not answer in time; it may still be working:"
+            " check before you repeat"
         )
     return ServiceUnreachable(
-        f"kg does not answer at {shown(base_url)} ({type(error).__name__}); "
+        f"kg does not answer at {redact_url(base_url)} ({type(error).__name__}); "
         "start it with `kg up`, or set KG_API_URL"
     )
 
 
-def shown(url: httpx.URL) -> str:
+def redact_url(url: httpx.URL) -> str:
     """An address without what may be secret in it."""
     return str(url.copy_with(username="", password="", query=None))
 

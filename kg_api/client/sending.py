@@ -11,7 +11,7 @@ from httpx_sse import SSEError, aconnect_sse, connect_sse
 from pydantic import BaseModel
 
 from kg_api.client import connection
-from kg_api.client.answers import failed, not_kg, parsed, read
+from kg_api.client.answers import not_kg, parse_problem, parse_reply, read
 from kg_api.client.call import Call
 
 T = TypeVar("T", bound=BaseModel)
@@ -63,8 +63,8 @@ class Sending:
                     read(call, source.response)
                 for event in source.iter_sse():
                     if event.event == "error":
-                        raise failed(event.data)
-                    yield parsed(call, event.data, source.response.url)
+                        raise parse_problem(event.data)
+                    yield parse_reply(call, event.data, source.response.url)
         except SSEError:
             raise not_kg(self._http.base_url) from None
         except httpx.RequestError as error:
@@ -108,8 +108,8 @@ class AsyncSending:
                     read(call, source.response)
                 async for event in source.aiter_sse():
                     if event.event == "error":
-                        raise failed(event.data)
-                    yield parsed(call, event.data, source.response.url)
+                        raise parse_problem(event.data)
+                    yield parse_reply(call, event.data, source.response.url)
         except SSEError:
             raise not_kg(self._http.base_url) from None
         except httpx.RequestError as error:

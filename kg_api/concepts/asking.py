@@ -6,23 +6,23 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kg_api.errors import InvalidInput
-from kg_api.graph.concept_lanes import Meaning, has_concepts
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs import Progress
-from kg_api.graph.spaces import Space
-from kg_api.models.search import Degradation
-from kg_api.nearest import no_ontology
+from kg_api.graph.search.concepts import Meaning, has_concepts
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.queries.search import Degradation
 from kg_api.spaces.model_watch import FAULTS
-from kg_api.spaces.plans import Known
+from kg_api.spaces.plans import OntologySnapshot
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.wording.nearest import not_searched
 
-MOST_TOLD = 10
+MAX_SHOWN = 10
 EXTRACTION = "sources are read for concepts; what is not read has none"
 EMBEDDING = "concepts are embedded; what is not embedded is found by words only"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ConceptQuery:
     """What the lanes are asked."""
 
     ontologies: list[str]
@@ -31,7 +31,9 @@ class Question:
     degraded: list[Degradation] = field(default_factory=list[Degradation])
 
 
-def question(text: str, wanted: Sequence[str] | None, known: Known, spaces: SpaceRegistry) -> Question:
+def question(
+    text: str, wanted: Sequence[str] | None, known: OntologySnapshot, spaces: SpaceRegistry
+) -> ConceptQuery:
     """Embed a question once in each space that answers for one of its ontologies.
 
     Args:
@@ -40,12 +42,16 @@ def question(text: str, wanted: Sequence[str] | None, known: Known, spaces: Spac
         known: all ontologies.
         spaces: the models.
     """
-    standings = known.standings
-    names = [name for name in (standings if wanted is None else dict.fromkeys(wanted)) if name in standings]
-    asked = Question(names, [], _unknown(wanted or (), standings))
+    embedding_states = known.embedding_states
+    names = [
+        name
+        for name in (embedding_states if wanted is None else dict.fromkeys(wanted))
+        if name in embedding_states
+    ]
+    asked = ConceptQuery(names, [], _unknown(wanted or (), embedding_states))
     by_space: dict[str, tuple[Space, list[str]]] = {}
     for name in names:
-        space = standings[name].answering.space
+        space = embedding_states[name].answering.space
         by_space.setdefault(space.slug, (space, []))[1].append(name)
     for space, ontologies in by_space.values():
         try:
@@ -62,7 +68,7 @@ def question(text: str, wanted: Sequence[str] | None, known: Known, spaces: Spac
 
 def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], what: str) -> list[Degradation]:
     """How far some work is in each of some ontologies, where it goes on; no numbers until it is counted."""
-    waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MOST_TOLD]
+    waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
     return [
         Degradation(
             part="concepts", effect=f"{name}: {f'{at.done} of {at.total} ' if at.total else ''}{what}"
@@ -80,6 +86,5 @@ def none_yet(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
 
 
 def _unknown(wanted: Sequence[str], there: Collection[str]) -> list[Degradation]:
-    names = [name for name in wanted if name not in there][:MOST_TOLD]
-    effect = f"{no_ontology(names, there)}: nothing can be found in it"
-    return [Degradation(part="query", effect=effect)] if names else []
+    told = not_searched(wanted, there)
+    return [Degradation(part="query", effect=told)] if told else []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from kg_api.graph.concept_lanes import Meaning, concepts_by_text
 from kg_api.graph.database import Graph
-from kg_api.graph.fulltext import CONCEPT_FIELDS, lucene_queries
-from kg_api.graph.spaces import Space
-from kg_api.models.concepts import ConceptHit
-from kg_api.models.spaces import USUAL
+from kg_api.graph.fulltext.queries import CONCEPT_FIELDS, lucene_queries
+from kg_api.graph.search.concepts import Meaning, concepts_by_text
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.concepts.queries import ConceptHit
+from kg_api.models.embedding.spaces import USUAL
 
 NAME_FIELDS = {name: CONCEPT_FIELDS[name] for name in ("label", "search_terms")}
 """What a concept is called; a word of its description says little of it."""
@@ -17,7 +17,7 @@ SHARE = 0.45
 """A concept is near from so far on the way from unrelated concepts to the very one (adr/0029)."""
 UNMEASURED_SHARE = 0.5
 """The same from unrelated texts to equal ones, where there are too few concepts to be measured."""
-LEAST_GAP = 0.04
+MIN_GAP = 0.04
 """A model that holds concepts apart by less does not tell them apart."""
 DEPTH = 200
 """So many of those with a word in their names are looked through."""
@@ -39,7 +39,7 @@ def with_fits(
         words: those of the question; none: full text is not asked.
         meanings: the question's vectors, whose spaces say which similarity is near.
     """
-    floors = {name: least_similarity(each.space) for each in meanings for name in each.ontologies}
+    floors = {name: min_similarity_of(each.space) for each in meanings for name in each.ontologies}
     near = {
         hit.concept_id
         for hit in hits
@@ -48,18 +48,18 @@ def with_fits(
     unsure = {hit.ontology for hit in hits if hit.concept_id not in {*called, *near}}
     queries = lucene_queries(words, sorted(unsure), fields=NAME_FIELDS) if unsure else []
     worded = {each.concept.concept_id for each in concepts_by_text(graph, queries, (), DEPTH)}
-    return [_told(hit, called, worded, near) for hit in hits]
+    return [_annotate(hit, called, worded, near) for hit in hits]
 
 
-def least_similarity(space: Space) -> float:
+def min_similarity_of(space: Space) -> float:
     """From which cosine on a concept of a space may be taken for what was asked."""
-    if space.labels is not None and space.labels.gap >= LEAST_GAP:
+    if space.labels is not None and space.labels.gap >= MIN_GAP:
         return space.labels.unrelated + SHARE * space.labels.gap
-    unrelated = (space.contrast or USUAL).unrelated
+    unrelated = (space.calibration or USUAL).unrelated
     return unrelated + UNMEASURED_SHARE * (1 - unrelated)
 
 
-def _told(
+def _annotate(
     hit: ConceptHit, called: Collection[str], worded: Collection[str], near: Collection[str]
 ) -> ConceptHit:
     if hit.concept_id in called:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kg_api.graph.concept_reads import Appearance
-from kg_api.models.concepts import ConceptPassage, UnverifiedQuote
-from kg_api.models.search import Place
+from kg_api.graph.concepts.reads import Appearance
+from kg_api.models.concepts.queries import ConceptPassage, UnverifiedQuote
+from kg_api.models.queries.search import Place
 
 
 @dataclass(slots=True)
@@ -19,7 +19,7 @@ class _Window:
     """With the rank of each."""
 
 
-def merged_passages(
+def merge_passages(
     found: Sequence[Appearance], around: Mapping[str, Sequence[Place]]
 ) -> list[ConceptPassage]:
     """Put the sources that carry a concept among their neighbours.
@@ -59,12 +59,12 @@ def _passage(window: _Window) -> ConceptPassage:
         source_id=best.place.source_id,
         carried_by=[each.place.source_id for _, each in window.carrying],
         quotes=[quote for _, each in window.carrying for quote in each.quotes],
-        unverified=[quote for _, each in window.carrying for quote in _unverified(each)],
+        unverified=[quote for _, each in window.carrying for quote in _to_unverified(each)],
         sources=window.places,
     )
 
 
-def _unverified(each: Appearance) -> list[UnverifiedQuote]:
+def _to_unverified(each: Appearance) -> list[UnverifiedQuote]:
     place = each.place
     return [
         UnverifiedQuote(

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from kg_api.concepts.asking import none_yet
 from kg_api.concepts.fitting import with_fits
 from kg_api.errors import Unavailable
-from kg_api.graph.concept_lanes import (
+from kg_api.graph.database import Graph
+from kg_api.graph.fulltext.queries import CONCEPT_FIELDS, MAX_TERMS, lucene_queries, terms
+from kg_api.graph.search.concepts import (
     WORDS_INDEX,
-    FoundConcept,
+    ConceptLaneHit,
     Meaning,
     concepts_by_name,
     concepts_by_text,
     concepts_by_vector,
 )
-from kg_api.graph.database import Graph
-from kg_api.graph.fulltext import CONCEPT_FIELDS, MAX_TERMS, lucene_queries, terms
-from kg_api.models.concepts import ConceptHit
+from kg_api.models.concepts.queries import ConceptHit
 from kg_api.models.identity import concept_name, name_id
-from kg_api.models.search import Degradation
+from kg_api.models.queries.search import Degradation
 
 RRF_K = 60
 """As for sources: a hit's score is the sum of 1 / (60 + rank) over the lanes that found it."""
@@ -73,14 +73,14 @@ def find_concepts(
     lanes.append([*named, *_also_called(query_text, [each for lane in lanes for each in lane], named)])
     called = {each.concept.concept_id for each in lanes[-1]}
     asked = () if WORDS_INDEX in populating else words
-    hits = with_fits(graph, _fused(lanes, usable)[:limit], called, asked, usable)
-    told = list(_told(meanings, words, lanes, populating))
+    hits = with_fits(graph, _fuse(lanes, usable)[:limit], called, asked, usable)
+    told = list(_describe_degradation(meanings, words, lanes, populating))
     return FoundConcepts(hits, told if hits else [*told, *none_yet(graph, ontologies)])
 
 
 def _also_called(
-    query_text: str, found: Iterable[FoundConcept], named: Iterable[FoundConcept]
-) -> Iterator[FoundConcept]:
+    query_text: str, found: Iterable[ConceptLaneHit], named: Iterable[ConceptLaneHit]
+) -> Iterator[ConceptLaneHit]:
     """Those of what was found that have the question among their search terms, each once."""
     name = concept_name(query_text)
     seen = {each.concept.concept_id for each in named}
@@ -90,11 +90,11 @@ def _also_called(
             yield each
 
 
-def _fused(lanes: Sequence[Sequence[FoundConcept]], meanings: Sequence[Meaning]) -> list[ConceptHit]:
+def _fuse(lanes: Sequence[Sequence[ConceptLaneHit]], meanings: Sequence[Meaning]) -> list[ConceptHit]:
     """Each concept once, by the sum of its reciprocal ranks; equal ones by similarity, sources and id."""
     spaces = {name: each.space.slug for each in meanings for name in each.ontologies}
     scores: dict[str, float] = {}
-    first: dict[str, FoundConcept] = {}
+    first: dict[str, ConceptLaneHit] = {}
     for lane in lanes:
         for rank, found in enumerate(lane, start=1):
             identity = found.concept.concept_id
@@ -112,10 +112,10 @@ def _fused(lanes: Sequence[Sequence[FoundConcept]], meanings: Sequence[Meaning])
     return sorted(hits, key=lambda hit: (-hit.score, -(hit.similarity or -1), -hit.sources, hit.concept_id))
 
 
-def _told(
+def _describe_degradation(
     meanings: Sequence[Meaning],
     words: Sequence[str],
-    lanes: Sequence[Sequence[FoundConcept]],
+    lanes: Sequence[Sequence[ConceptLaneHit]],
     populating: Mapping[str, str],
 ) -> Iterator[Degradation]:
     for name in (each.space.concept_index_name for each in meanings):

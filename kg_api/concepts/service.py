@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kg_api.concepts.asking import EMBEDDING, EXTRACTION, question, under_way
-from kg_api.concepts.ends import CANDIDATES, both_ends
-from kg_api.concepts.passages import merged_passages
-from kg_api.concepts.paths import PathFinder
+from kg_api.concepts.network.ends import CANDIDATES, both_ends
+from kg_api.concepts.network.paths import PathFinder
+from kg_api.concepts.network.surroundings import find_related, neighbourhood
+from kg_api.concepts.passages import merge_passages
 from kg_api.concepts.search import find_concepts
-from kg_api.concepts.surroundings import neighbourhood, related
 from kg_api.concepts.wanted import start_embedding
-from kg_api.graph.concept_lanes import WORDS_INDEX
-from kg_api.graph.concept_reads import (
+from kg_api.graph.concepts.reads import (
     appearances,
     count_evidence,
     evidence_of,
     find_concept,
     page_of_concepts,
-    unverified_of,
+    read_unverified,
 )
 from kg_api.graph.database import Graph
-from kg_api.graph.library import neighbours
+from kg_api.graph.documents.library import neighbours
 from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
-from kg_api.models.concepts import (
+from kg_api.graph.search.concepts import WORDS_INDEX
+from kg_api.models.concepts.queries import (
     Concept,
     ConceptContext,
     ConceptDetails,
@@ -35,8 +35,8 @@ from kg_api.models.concepts import (
     RelatedConcepts,
     none_fits,
 )
-from kg_api.models.search import Degradation
-from kg_api.spaces.plans import PlanWatch, read_standing
+from kg_api.models.queries.search import Degradation
+from kg_api.spaces.plans import PlanWatch, read_embedding_state
 from kg_api.spaces.registry import SpaceRegistry
 
 SHOWN = 20
@@ -87,9 +87,9 @@ class ConceptService:
         """
         concept = find_concept(self._graph, concept_id)
         evidence = evidence_of(self._graph, concept.concept_id, shown)
-        around = related(self._graph, concept, 1, shown)
+        around = find_related(self._graph, concept, 1, shown)
         quotes = count_evidence(self._graph, concept.concept_id)
-        unverified, total = unverified_of(self._graph, concept.concept_id, shown)
+        unverified, total = read_unverified(self._graph, concept.concept_id, shown)
         return ConceptDetails(
             **concept.model_dump(),
             evidence=evidence,
@@ -117,7 +117,7 @@ class ConceptService:
         return ConceptContext(
             concept=concept,
             window_size=window,
-            passages=merged_passages(found, around),
+            passages=merge_passages(found, around),
             more_passages=max(0, concept.sources - len(found)),
         )
 
@@ -127,7 +127,7 @@ class ConceptService:
         Raises:
             NotFound: there is none by that id.
         """
-        return related(self._graph, find_concept(self._graph, concept_id), hops, limit)
+        return find_related(self._graph, find_concept(self._graph, concept_id), hops, limit)
 
     def neighbourhood(self, concept_id: str, limit: int) -> Neighbourhood:
         """The concepts around one, as nodes and edges.
@@ -163,7 +163,7 @@ class ConceptService:
         Raises:
             NotFound: there is no such ontology.
         """
-        read_standing(self._graph, ontology)
+        read_embedding_state(self._graph, ontology)
         concepts, total = page_of_concepts(self._graph, ontology, offset, limit)
         return ConceptList(concepts=concepts, total=total, offset=offset, limit=limit)
 

@@ -7,22 +7,22 @@ from collections.abc import Collection
 import structlog
 
 from kg_api.errors import DatabaseUnavailable, TooBusy
-from kg_api.graph.concept_vectors import has_concepts, want_concepts
+from kg_api.graph.concepts.vectors import has_concepts, want_concepts
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.job_records import CONCEPT_EMBEDDING
 from kg_api.graph.jobs import request_job
-from kg_api.models.search import Degradation
-from kg_api.plural import counted
-from kg_api.spaces.plans import Known, Standing
+from kg_api.graph.jobs.records import CONCEPT_EMBEDDING
+from kg_api.models.queries.search import Degradation
+from kg_api.spaces.plans import EmbeddingState, OntologySnapshot
+from kg_api.wording.plural import pluralize
 
 log = structlog.get_logger()
 
-MOST_STARTED = 50
+MAX_STARTED = 50
 """Ontologies that one search starts."""
 FOUND_BY_WORDS = "concepts that one source carries are found by their words until they are embedded"
 
 
-def start_embedding(graph: Graph, known: Known, ontologies: Collection[str]) -> list[Degradation]:
+def start_embedding(graph: Graph, known: OntologySnapshot, ontologies: Collection[str]) -> list[Degradation]:
     """Have all concepts embedded of ontologies whose concepts are asked for by meaning for the first time.
 
     Args:
@@ -33,25 +33,25 @@ def start_embedding(graph: Graph, known: Known, ontologies: Collection[str]) -> 
     Returns:
         What is found by its words only until that is done.
     """
-    asked = [known.standings[name] for name in ontologies if name in known.standings]
+    asked = [known.embedding_states[name] for name in ontologies if name in known.embedding_states]
     new = [each for each in asked if not each.configured.wants_concepts]
     told = list[str]()
     try:
-        told += [effect for each in new[:MOST_STARTED] if (effect := _started(graph, each))]
+        told += [effect for each in new[:MAX_STARTED] if (effect := _start(graph, each))]
     except (TooBusy, DatabaseUnavailable) as error:  # a full disk, say: what only reads goes on
         log.info("concepts are embedded later", reason=str(error))
         told.append(f"{FOUND_BY_WORDS}; that could not be started: {error}")
     else:
-        if (more := len(new) - MOST_STARTED) > 0:
-            rest = counted(more, "more ontology", "more ontologies")
+        if (more := len(new) - MAX_STARTED) > 0:
+            rest = pluralize(more, "more ontology", "more ontologies")
             told.append(f"{FOUND_BY_WORDS}; the next search starts that in {rest}")
     return [Degradation(part="concepts", effect=effect) for effect in told]
 
 
-def _started(graph: Graph, standing: Standing) -> str | None:
+def _start(graph: Graph, embedding_state: EmbeddingState) -> str | None:
     """What was begun; nothing is counted, as the search waits for this: the job counts what it has to do."""
-    name = standing.ontology
-    waits = standing.configured.paused or not standing.configured.embed_on_ingest
+    name = embedding_state.ontology
+    waits = embedding_state.configured.paused or not embedding_state.configured.embed_on_ingest
 
     def start(tx: Transaction) -> bool:
         begun = want_concepts(tx, name) and has_concepts(tx, name)

@@ -6,15 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kg_api.errors import Conflict
-from kg_api.graph.configuration import Configured, hold_configurations, space_of_new, write_configuration
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.dropping import ask_for_cleanup, begin_dropping, forget_vectors
-from kg_api.graph.spaces import Space, find_space
-from kg_api.models.spaces import FIRST_SLUG
-from kg_api.models.switching import SpaceDropped
-from kg_api.spaces.plans import Standing, chosen_standings
+from kg_api.graph.spaces.configuration import (
+    StoredConfiguration,
+    hold_configurations,
+    space_of_new,
+    write_configuration,
+)
+from kg_api.graph.spaces.registry import Space, find_space
+from kg_api.graph.spaces.removal import ask_for_cleanup, begin_dropping, forget_vectors
+from kg_api.models.embedding.spaces import FIRST_SLUG
+from kg_api.models.embedding.switching import SpaceDropped
+from kg_api.spaces.plans import EmbeddingState, select_embedding_states
 
-MOST_TOLD = 10
+MAX_SHOWN = 10
 
 
 class DropService:
@@ -31,10 +36,10 @@ class DropService:
             Conflict: it answers, is being built, or is for new ontologies.
         """
         space = find_space(self._graph, slug)
-        chosen = chosen_standings(self._graph, None if ontology is None else [ontology])
+        chosen = select_embedding_states(self._graph, None if ontology is None else [ontology])
         if ontology is None:
             self._refuse_used(slug, chosen)
-        job_id = self._graph.transaction(lambda tx: _dropped(tx, space, chosen, whole=ontology is None))
+        job_id = self._graph.transaction(lambda tx: _drop(tx, space, chosen, whole=ontology is None))
         gone = [each.ontology for each in chosen if _goes_back_to(each.configured, slug)]
         notes = [f"{', '.join(gone)}: cannot be rolled back to it any more"] if gone else []
         if slug == FIRST_SLUG and ontology is None:
@@ -42,10 +47,12 @@ class DropService:
         names = [each.ontology for each in chosen] if ontology else gone
         return SpaceDropped(slug=slug, ontologies=names, job_id=job_id, notes=notes)
 
-    def _refuse_used(self, slug: str, standings: Sequence[Standing]) -> None:
-        using = [each.ontology for each in standings if slug in {plan.space.slug for plan in each.plans}]
+    def _refuse_used(self, slug: str, embedding_states: Sequence[EmbeddingState]) -> None:
+        using = [
+            each.ontology for each in embedding_states if slug in {plan.space.slug for plan in each.plans}
+        ]
         if using:
-            told = ", ".join(using[:MOST_TOLD]) + (" and more" if len(using) > MOST_TOLD else "")
+            told = ", ".join(using[:MAX_SHOWN]) + (" and more" if len(using) > MAX_SHOWN else "")
             raise Conflict(f"{slug} is used by {told}: activate another space for them first, or roll back")
         if space_of_new(self._graph) == slug:
             raise Conflict(
@@ -53,11 +60,11 @@ class DropService:
             )
 
 
-def _goes_back_to(configured: Configured, slug: str) -> bool:
+def _goes_back_to(configured: StoredConfiguration, slug: str) -> bool:
     return configured.previous is not None and configured.previous.space == slug
 
 
-def _dropped(tx: Transaction, space: Space, chosen: Sequence[Standing], *, whole: bool) -> str:
+def _drop(tx: Transaction, space: Space, chosen: Sequence[EmbeddingState], *, whole: bool) -> str:
     if whole:
         begin_dropping(tx, space.slug)  # it is locked before the ontologies, as whoever begins to use it does
     held = hold_configurations(tx, [each.ontology for each in chosen])
@@ -65,9 +72,9 @@ def _dropped(tx: Transaction, space: Space, chosen: Sequence[Standing], *, whole
         used = {layout.key for layout in configured.layouts}
         unused = [slot.key for slot in space.slots if slot.key not in used]
         if whole and len(unused) < len(space.slots):
-            raise Conflict(f"{name} has just begun to use {space.slug}: look again")
+            raise Conflict(f"{name} has just started using {space.slug}: check, and try again")
         if not unused:
-            raise Conflict(f"{name} uses all that it has in {space.slug}")
+            raise Conflict(f"{name} still uses all of its vectors in {space.slug}")
         if _goes_back_to(configured, space.slug):
             write_configuration(tx, name, replace(configured, previous=None))
         if not whole:

@@ -7,28 +7,23 @@ from typing import Final
 
 from kg_api.configure.estimate import Estimator
 from kg_api.errors import Conflict
-from kg_api.graph.concept_vectors import (
-    ConceptsWanted,
-    count_concepts,
-    count_due_concepts,
-    retry_refused_concepts,
-    want_concepts,
-)
+from kg_api.graph.concepts.extraction_config import retry_unread
+from kg_api.graph.concepts.vectors import count_concepts, want_concepts
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.due import count_due, retry_refused
-from kg_api.graph.extraction_config import retry_unread
+from kg_api.graph.documents.library import embedding_status
 from kg_api.graph.idempotency import once
-from kg_api.graph.job_control import RETRIED
-from kg_api.graph.job_records import CONCEPT_EMBEDDING, EXTRACTION
 from kg_api.graph.jobs import find_job, is_asked_for, request_job, retry_job
-from kg_api.graph.library import embedding_status
-from kg_api.models.configuration import Cost, EmbeddingStarted
+from kg_api.graph.jobs.control import RETRIED
+from kg_api.graph.jobs.records import CONCEPT_EMBEDDING, EXTRACTION
+from kg_api.graph.spaces.due import count_due
+from kg_api.graph.spaces.marks import retry_refused
+from kg_api.models.embedding.configuration import Cost, EmbeddingStarted
+from kg_api.models.embedding.regeneration import EmbeddedKind, Regenerated, Regeneration, RegenerationStarted
 from kg_api.models.identity import digest
 from kg_api.models.jobs import Job
-from kg_api.models.regeneration import EmbeddedKind, Regenerated, Regeneration, RegenerationStarted
-from kg_api.plural import counted
 from kg_api.spaces.activation import activate_complete
-from kg_api.spaces.plans import Standing, read_standing, read_standings
+from kg_api.spaces.plans import EmbeddingState, read_embedding_state, read_embedding_states
+from kg_api.wording.plural import pluralize
 
 JOB_KINDS: Final[dict[EmbeddedKind, str]] = {"source": "source_embedding", "concept": CONCEPT_EMBEDDING}
 """The job of each kind of thing that is embedded."""
@@ -38,7 +33,7 @@ JOB_KINDS: Final[dict[EmbeddedKind, str]] = {"source": "source_embedding", "conc
 class _Part:
     """What is to be made of one kind in one ontology."""
 
-    standing: Standing
+    embedding_state: EmbeddingState
     type: EmbeddedKind
     due: int
 
@@ -50,19 +45,19 @@ class EmbeddingRequests:
         self._graph = graph
         self._estimator = estimator
 
-    def begun(self, standing: Standing) -> list[str]:
+    def begun(self, embedding_state: EmbeddingState) -> list[str]:
         """Start what a new configuration makes due, unless that waits to be asked for; say what was done."""
-        parts = [part for part in self._parts(standing, Regeneration(type="all")) if part.due]
+        parts = [part for part in self._parts(embedding_state, Regeneration(type="all")) if part.due]
         if not parts:
-            activate_complete(self._graph, standing)
+            activate_complete(self._graph, embedding_state)
             return []
-        if not standing.target.config.embed_on_ingest:
-            told = " and ".join(counted(part.due, part.type) for part in parts)
-            command = f"kg admin source-embeddings generate --ontology {standing.ontology!r}"
+        if not embedding_state.target.config.embed_on_ingest:
+            told = " and ".join(pluralize(part.due, part.type) for part in parts)
+            command = f"kg admin source-embeddings generate --ontology {embedding_state.ontology!r}"
             return [f"still to be embedded: {told}; but embedding at ingestion is off: start it by {command}"]
         ids = self._graph.transaction(lambda tx: [self._request(tx, part, Regeneration()) for part in parts])
         return [
-            f"a worker embeds {counted(part.due, part.type)} now: job {job_id}"
+            f"a worker embeds {pluralize(part.due, part.type)} now: job {job_id}"
             for part, job_id in zip(parts, ids, strict=True)
         ]
 
@@ -79,8 +74,8 @@ class EmbeddingRequests:
             NotFound: there is no such ontology.
             TooBusy: too many jobs wait.
         """
-        read_standing(self._graph, ontology)
-        done = self._asked(Regeneration(ontology=ontology, type="all"), key).ontologies[0]
+        read_embedding_state(self._graph, ontology)
+        done = self._request_regeneration(Regeneration(ontology=ontology, type="all"), key).ontologies[0]
         return EmbeddingStarted(ontology=ontology, due=done.due, job_id=done.job_id)
 
     def regenerate(self, asked: Regeneration, key: str | None = None) -> RegenerationStarted:
@@ -91,21 +86,27 @@ class EmbeddingRequests:
             Conflict: the key was used for something else.
             TooBusy: too many jobs wait.
         """
-        return self._asked(asked, key, wants_concepts=asked.type in {"concept", "all"})
+        return self._request_regeneration(asked, key, wants_concepts=asked.type in {"concept", "all"})
 
-    def _asked(
+    def _request_regeneration(
         self, asked: Regeneration, key: str | None, *, wants_concepts: bool = False
     ) -> RegenerationStarted:
         name = asked.ontology
-        standings = [read_standing(self._graph, name)] if name else [*read_standings(self._graph).values()]
-        standings = [_wanting(each) for each in standings] if wants_concepts else standings
+        embedding_states = (
+            [read_embedding_state(self._graph, name)]
+            if name
+            else [*read_embedding_states(self._graph).values()]
+        )
+        embedding_states = (
+            [_wanting(each) for each in embedding_states] if wants_concepts else embedding_states
+        )
         if asked.type not in {*JOB_KINDS, "all"}:
             notes = [f"this version has no {asked.type} embeddings yet: there is nothing to do"]
             return RegenerationStarted(due=0, ontologies=[], notes=notes)
         if asked.dry_run:
-            return self._quoted(asked, standings)
-        known = [part for each in standings for part in self._parts(each, asked)]
-        return self._graph.transaction(lambda tx: self._started(tx, asked, known, key))
+            return self._estimate(asked, embedding_states)
+        known = [part for each in embedding_states for part in self._parts(each, asked)]
+        return self._graph.transaction(lambda tx: self._start(tx, asked, known, key))
 
     def retry(self, job_id: str) -> Job:
         """Run a job again that has ended; what it set aside is tried again.
@@ -118,36 +119,38 @@ class EmbeddingRequests:
         if job.kind == EXTRACTION and job.ontology and job.state in RETRIED:
             name = job.ontology
             self._graph.transaction(lambda tx: retry_unread(tx, name))
-        standing = read_standings(self._graph, job.ontology).get(job.ontology) if job.ontology else None
+        embedding_state = (
+            read_embedding_states(self._graph, job.ontology).get(job.ontology) if job.ontology else None
+        )
         kind = _kind_made_by(job.kind)
-        if kind is not None and standing is None:
-            raise Conflict(f"the ontology of job {job_id} has gone: there is nothing to try again")
-        if kind is not None and standing is not None and job.state in RETRIED:
-            part = _Part(standing, kind, 0)  # before the job: it looks only once
-            self._graph.transaction(lambda tx: _tried_again(tx, part))
+        if kind is not None and embedding_state is None:
+            raise Conflict(f"the ontology of job {job_id} was deleted: there is nothing to retry")
+        if kind is not None and embedding_state is not None and job.state in RETRIED:
+            part = _Part(embedding_state, kind, 0)  # before the job: it looks only once
+            self._graph.transaction(lambda tx: _retry_rejected(tx, part))
         return retry_job(self._graph, job_id)
 
-    def _quoted(self, asked: Regeneration, standings: list[Standing]) -> RegenerationStarted:
-        parts = [part for each in standings for part in self._parts(each, asked)]
-        quotes = [_regenerated(part, cost=self._cost(part)) for part in parts]
+    def _estimate(self, asked: Regeneration, embedding_states: list[EmbeddingState]) -> RegenerationStarted:
+        parts = [part for each in embedding_states for part in self._parts(each, asked)]
+        quotes = [_to_regenerated(part, cost=self._cost(part)) for part in parts]
         notes = ["nothing was changed: this is a dry run"]
         return RegenerationStarted(due=sum(each.due for each in quotes), ontologies=quotes, notes=notes)
 
     def _cost(self, part: _Part) -> Cost:
         if part.type == "concept":
-            return self._estimator.of_concepts(part.standing.target, due=part.due)
-        return self._estimator.of_ontology(part.standing.target, due=part.due)
+            return self._estimator.of_concepts(part.embedding_state.target, due=part.due)
+        return self._estimator.of_ontology(part.embedding_state.target, due=part.due)
 
-    def _started(
+    def _start(
         self, tx: Transaction, asked: Regeneration, known: list[_Part], key: str | None
     ) -> RegenerationStarted:
         def make() -> dict[str, object]:
-            parts = [replace(part, due=part.due + _tried_again(tx, part)) for part in known]
-            for standing in (part.standing for part in parts if part.type == "concept"):
-                if standing.configured.wants_concepts:
-                    want_concepts(tx, standing.ontology)
+            parts = [replace(part, due=part.due + _retry_rejected(tx, part)) for part in known]
+            for embedding_state in (part.embedding_state for part in parts if part.type == "concept"):
+                if embedding_state.configured.wants_concepts:
+                    want_concepts(tx, embedding_state.ontology)
             started = [
-                _regenerated(part, job_id=self._request(tx, part, asked) if part.due else None)
+                _to_regenerated(part, job_id=self._request(tx, part, asked) if part.due else None)
                 for part in parts
             ]
             answer = RegenerationStarted(due=sum(part.due for part in parts), ontologies=started)
@@ -160,41 +163,43 @@ class EmbeddingRequests:
 
     def _request(self, tx: Transaction, part: _Part, asked: Regeneration) -> str:
         """Ask for the job; one that is at work already counts what is due in its total."""
-        kind, ontology = JOB_KINDS[part.type], part.standing.ontology
+        kind, ontology = JOB_KINDS[part.type], part.embedding_state.ontology
         added = 0 if is_asked_for(tx, kind, ontology) else part.due
         return request_job(tx, kind, ontology, added=added, selection=asked.selection, force=asked.force)
 
-    def _parts(self, standing: Standing, asked: Regeneration) -> list[_Part]:
+    def _parts(self, embedding_state: EmbeddingState, asked: Regeneration) -> list[_Part]:
         """What there is to be made; of concepts nothing is told where all kinds are meant and none is due."""
         parts: list[_Part] = []
         if asked.type in {"source", "all"}:
-            parts.append(_Part(standing, "source", self._due(standing, asked)))
+            parts.append(_Part(embedding_state, "source", self._due(embedding_state, asked)))
         if asked.type in {"concept", "all"}:
-            concepts = _Part(standing, "concept", self._due_concepts(standing, asked))
+            concepts = _Part(embedding_state, "concept", self._due_concepts(embedding_state, asked))
             parts += [concepts] if concepts.due or asked.type == "concept" else []
         return parts
 
-    def _due(self, standing: Standing, asked: Regeneration) -> int:
+    def _due(self, embedding_state: EmbeddingState, asked: Regeneration) -> int:
         if asked.force:
-            return embedding_status(self._graph, [standing.counted], standing.ontology).total
-        return count_due(self._graph, standing.wanted(standing.target, selection=asked.selection))
+            return embedding_status(self._graph, [embedding_state.counted], embedding_state.ontology).total
+        return count_due(
+            self._graph, embedding_state.wanted(embedding_state.target, selection=asked.selection)
+        )
 
-    def _due_concepts(self, standing: Standing, asked: Regeneration) -> int:
-        plan = standing.concept_plans[-1]
+    def _due_concepts(self, embedding_state: EmbeddingState, asked: Regeneration) -> int:
+        plan = embedding_state.concept_plans[-1]
         if asked.force:
             return count_concepts(self._graph, [plan]).total
-        return count_due_concepts(self._graph, ConceptsWanted(plan, asked.selection))
+        return count_due(self._graph, plan.wanted(asked.selection))
 
 
-def _regenerated(part: _Part, *, job_id: str | None = None, cost: Cost | None = None) -> Regenerated:
+def _to_regenerated(part: _Part, *, job_id: str | None = None, cost: Cost | None = None) -> Regenerated:
     return Regenerated(
-        ontology=part.standing.ontology, type=part.type, due=part.due, job_id=job_id, cost=cost
+        ontology=part.embedding_state.ontology, type=part.type, due=part.due, job_id=job_id, cost=cost
     )
 
 
-def _wanting(standing: Standing) -> Standing:
+def _wanting(embedding_state: EmbeddingState) -> EmbeddingState:
     """With the concepts of a single source among what is due."""
-    return replace(standing, configured=replace(standing.configured, wants_concepts=True))
+    return replace(embedding_state, configured=replace(embedding_state.configured, wants_concepts=True))
 
 
 def _kind_made_by(job_kind: str) -> EmbeddedKind | None:
@@ -202,8 +207,7 @@ def _kind_made_by(job_kind: str) -> EmbeddedKind | None:
     return made.get(job_kind)
 
 
-def _tried_again(tx: Transaction, part: _Part) -> int:
+def _retry_rejected(tx: Transaction, part: _Part) -> int:
     """Let what was refused be tried again; how much of it."""
-    if part.type == "concept":
-        return sum(retry_refused_concepts(tx, plan) for plan in part.standing.concept_plans)
-    return sum(retry_refused(tx, plan.ontology, plan.mark) for plan in part.standing.plans)
+    plans = part.embedding_state.concept_plans if part.type == "concept" else part.embedding_state.plans
+    return sum(retry_refused(tx, plan.ontology, plan.mark) for plan in plans)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from kg_api.embed.known import refusal_of_parts
 from kg_api.embed.port import Embedder
 from kg_api.errors import InvalidInput
-from kg_api.graph.concept_vectors import sample_of_concepts
+from kg_api.graph.concepts.vectors import sample_of_concepts
 from kg_api.graph.database import Graph
-from kg_api.graph.due import DocumentAbout, SourceText, sources_of_document
-from kg_api.models.chunking import SIZES
-from kg_api.models.configuration import Cost
+from kg_api.graph.spaces.due import DocumentAbout, SourceText, sources_of_document
+from kg_api.models.embedding.chunking import SIZES
+from kg_api.models.embedding.configuration import Cost
 from kg_api.planning.contexts import Contexts
-from kg_api.planning.cost import MILLION, Sampled, cost_of, tokens_a_second
+from kg_api.planning.cost import MILLION, CostSample, cost_of, tokens_a_second
 from kg_api.planning.planner import Before, PlannedChunk, Planner
 from kg_api.spaces.model_watch import FAULTS
 from kg_api.spaces.plans import Plan
@@ -58,9 +58,9 @@ class Estimator:
         try:
             embedder = self._spaces.of(plan.space).embedder()
             tokens = math.ceil(embedder.count_tokens(texts) * due / len(texts)) if texts and due else 0
-            speed = self._measured(plan, embedder) if tokens else None
+            speed = self._measure_speed(plan, embedder) if tokens else None
         except (*FAULTS, InvalidInput) as error:
-            return _uncounted(0, due, error)
+            return _unknown_cost(0, due, error)
         price = self._price_of(plan)
         return Cost(
             documents=0,
@@ -114,16 +114,16 @@ class Estimator:
             embedder = self._spaces.of(plan.space).embedder()
             quote = self._contexts.quote(plan, sample, about)
             chunks = self._chunks(plan, embedder, sample, quote.before)
-            sampled = Sampled(chunks, len(sample), documents, sources, factor)
+            sampled = CostSample(chunks, len(sample), documents, sources, factor)
             speed = self._speed(plan, embedder, chunks)
             return cost_of(sampled, embedder, self._price_of(plan), speed, quote.written())
         except (*FAULTS, InvalidInput) as error:
-            return _uncounted(documents, sources, error)
+            return _unknown_cost(documents, sources, error)
 
     def _speed(self, plan: Plan, embedder: Embedder, chunks: Sequence[PlannedChunk]) -> float | None:
-        return self._measured(plan, embedder) if chunks else self._speeds.get(plan.space.slug)
+        return self._measure_speed(plan, embedder) if chunks else self._speeds.get(plan.space.slug)
 
-    def _measured(self, plan: Plan, embedder: Embedder) -> float | None:
+    def _measure_speed(self, plan: Plan, embedder: Embedder) -> float | None:
         """Tokens a second, measured once; None where a trial would cost money."""
         slug = plan.space.slug
         if plan.space.identity.provider in LOCAL and slug not in self._speeds:
@@ -146,7 +146,7 @@ class Estimator:
         ]
 
 
-def _uncounted(documents: int, sources: int, error: Exception) -> Cost:
+def _unknown_cost(documents: int, sources: int, error: Exception) -> Cost:
     return Cost(
         documents=documents,
         sampled_documents=0,

@@ -6,8 +6,7 @@ from kg_api.errors import ConfigurationError, InvalidInput, NotFound
 from kg_api.extract.cost import extraction_cost
 from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
-from kg_api.graph.database import Graph
-from kg_api.graph.extraction_config import (
+from kg_api.graph.concepts.extraction_config import (
     ExtractionCounts,
     StoredExtraction,
     count_extraction,
@@ -15,9 +14,11 @@ from kg_api.graph.extraction_config import (
     unread_sources,
     write_extraction,
 )
-from kg_api.graph.job_records import EXTRACTION
-from kg_api.graph.job_views import page_of_jobs
-from kg_api.models.extraction_config import (
+from kg_api.graph.database import Graph
+from kg_api.graph.jobs.records import EXTRACTION
+from kg_api.graph.jobs.views import page_of_jobs
+from kg_api.llm.money import price_of
+from kg_api.models.concepts.extraction_config import (
     ExtractionConfig,
     ExtractionCost,
     ExtractionStarted,
@@ -26,9 +27,11 @@ from kg_api.models.extraction_config import (
     UsedExtraction,
 )
 from kg_api.models.jobs import JobState
-from kg_api.plural import counted
+from kg_api.sections import LlmSettings
+from kg_api.wording.plural import pluralize
 
-MOST_REFUSED = 1000
+MAX_REJECTED = 1000
+PRICES = "KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT"
 
 
 class ExtractionService:
@@ -49,7 +52,7 @@ class ExtractionService:
         Raises:
             NotFound: there is no such ontology.
         """
-        return self._told(read_extraction(self._graph, ontology), [], with_cost=with_cost)
+        return self._to_status(read_extraction(self._graph, ontology), [], with_cost=with_cost)
 
     def set(self, ontology: str, config: ExtractionConfig, *, dry_run: bool) -> ExtractionStatus:
         """Configure an ontology, which is made when it is not there; nothing is changed in a dry run.
@@ -65,11 +68,11 @@ class ExtractionService:
         used = self._extractors.used(config)
         self._check(ontology, used)
         if dry_run:
-            told = self._told(anew, ["nothing was changed: this is a dry run"], with_cost=True)
+            told = self._to_status(anew, ["nothing was changed: this is a dry run"], with_cost=True)
             return told.model_copy(update={"applied": False})
         self._graph.transaction(lambda tx: write_extraction(tx, ontology, config))
-        notes = self._begun(ontology)
-        return self._told(read_extraction(self._graph, ontology), notes, with_cost=True)
+        notes = self._begin(ontology)
+        return self._to_status(read_extraction(self._graph, ontology), notes, with_cost=True)
 
     def extract(self, ontology: str) -> ExtractionStarted:
         """Have concepts extracted from what is due, and from what was set aside.
@@ -97,7 +100,7 @@ class ExtractionService:
         """
         mark = self._mark(self._extractors.used(read_extraction(self._graph, ontology).config))
         total = count_extraction(self._graph, ontology, mark)["refused"]
-        found = unread_sources(self._graph, ontology, mark, limit=MOST_REFUSED)
+        found = unread_sources(self._graph, ontology, mark, limit=MAX_REJECTED)
         return UnreadSources(ontology=ontology, total=total, sources=found)
 
     def _present(self, ontology: str) -> StoredExtraction:
@@ -127,11 +130,11 @@ class ExtractionService:
         dead = [job for job in last if job.state is JobState.DEAD]
         return f"job {dead[0].job_id} is dead: {dead[0].error or 'no reason is recorded'}" if dead else None
 
-    def _begun(self, ontology: str) -> list[str]:
+    def _begin(self, ontology: str) -> list[str]:
         due, job_id = self._requests.begin(ontology)
-        return [f"a worker reads {counted(due, 'source')} now: job {job_id}"] if job_id else []
+        return [f"a worker reads {pluralize(due, 'source')} now: job {job_id}"] if job_id else []
 
-    def _told(self, stored: StoredExtraction, notes: list[str], *, with_cost: bool) -> ExtractionStatus:
+    def _to_status(self, stored: StoredExtraction, notes: list[str], *, with_cost: bool) -> ExtractionStatus:
         used = self._extractors.used(stored.config)
         mark = self._mark(used)
         counts = count_extraction(self._graph, stored.ontology, mark)
@@ -148,7 +151,12 @@ class ExtractionService:
             cost=cost,
             problem=self._problem(stored.ontology, used),
             last_error=self._last_error(stored.ontology),
-            notes=[*notes, *_advice(stored, used, cost, counts["concepts"]), *_doubts(counts)],
+            notes=[
+                *notes,
+                *_advice(stored, used, cost, counts["concepts"]),
+                *_idle_budget(used, self._extractors.settings.llm),
+                *_doubts(counts),
+            ],
         )
 
     def _cost(self, ontology: str, used: UsedExtraction, due: int) -> ExtractionCost:
@@ -173,6 +181,15 @@ def _advice(
             "used up, and goes on when the budget is raised"
         )
     return notes
+
+
+def _idle_budget(used: UsedExtraction, llm: LlmSettings) -> list[str]:
+    """That a budget bounds nothing: only a language model costs money, by its prices."""
+    if used.budget is None or used.extractor == "llm":
+        return []
+    prices = "" if price_of(llm, 0, 0) is not None else f", whose prices {PRICES} set"
+    told = f"the budget has no effect: the extractor is {used.extractor}, and only the language model"
+    return [f"{told}{prices}, costs money"]
 
 
 def _doubts(counts: ExtractionCounts) -> list[str]:

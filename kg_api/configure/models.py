@@ -8,10 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, KgError
-from kg_api.graph.configuration import Configured, read_configurations, space_of_new
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import Space, all_spaces, find_space
-from kg_api.models.spaces import FIRST_SLUG, EmbeddingHealth, NewSpace, SpaceHealth, SpaceInfo, SpaceState
+from kg_api.graph.spaces.configuration import StoredConfiguration, read_configurations, space_of_new
+from kg_api.graph.spaces.registry import Space, all_spaces, find_space
+from kg_api.models.embedding.spaces import (
+    FIRST_SLUG,
+    EmbeddingHealth,
+    NewSpace,
+    SpaceHealth,
+    SpaceInfo,
+    SpaceState,
+)
 from kg_api.spaces.open_space import OpenSpace
 from kg_api.spaces.registry import SpaceRegistry
 
@@ -60,7 +67,7 @@ class ModelService:
         """Ask every model for its probe text."""
         opened = self._spaces.all()
         with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
-            found = list(pool.map(_asked, opened))
+            found = list(pool.map(_check_space, opened))
         good = all(each.status == "ok" for each in found)
         return EmbeddingHealth(status="ok" if good else "error", spaces=found)
 
@@ -100,7 +107,7 @@ class Uses:
     previous: list[str] = field(default_factory=list[str])
 
 
-def _uses(configurations: Mapping[str, Configured]) -> dict[str, Uses]:
+def _uses(configurations: Mapping[str, StoredConfiguration]) -> dict[str, Uses]:
     uses: dict[str, Uses] = {}
     for name, configured in configurations.items():
         uses.setdefault(configured.answering.space, Uses()).answering.append(name)
@@ -121,7 +128,7 @@ def _state(space: Space, use: Uses) -> SpaceState:
     return "retiring" if use.previous else "idle"
 
 
-def _asked(opened: OpenSpace) -> SpaceHealth:
+def _check_space(opened: OpenSpace) -> SpaceHealth:
     begun = time.perf_counter()
     try:
         opened.check()

@@ -8,31 +8,36 @@ from collections.abc import Callable, Sequence
 from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.estimate import Estimator
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.graph.concept_vectors import count_concepts
-from kg_api.graph.configuration import Configured, hold_configurations, hold_spaces, write_configuration
+from kg_api.graph.concepts.vectors import count_concepts
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.due import DocumentAbout, SourceText, refused_sources
-from kg_api.graph.library import embedding_status
-from kg_api.graph.spaces import Space, all_spaces, ensure_index
-from kg_api.models.configuration import (
+from kg_api.graph.documents.library import embedding_status
+from kg_api.graph.spaces.configuration import (
+    StoredConfiguration,
+    hold_configurations,
+    hold_spaces,
+    write_configuration,
+)
+from kg_api.graph.spaces.due import DocumentAbout, SourceText, read_refused_sources
+from kg_api.graph.spaces.registry import Space, all_spaces, ensure_index
+from kg_api.models.embedding.configuration import (
     Cost,
     EmbeddingConfig,
     EmbeddingConfigChange,
     EmbeddingConfiguration,
     RefusedSources,
 )
-from kg_api.models.documents import DocumentRecord, EmbeddingStatus, SourceRecord
-from kg_api.spaces.activation import configured_anew
+from kg_api.models.library.documents import DocumentRecord, EmbeddingStatus, SourceRecord
+from kg_api.spaces.activation import reconfigure
 from kg_api.spaces.plans import (
-    Standing,
+    EmbeddingState,
+    embedding_state_of,
     plan_of,
-    read_standing,
-    read_standings,
+    read_embedding_state,
+    read_embedding_states,
     space_of_new,
-    standing_of,
 )
 
-MOST_REFUSED = 1000
+MAX_REJECTED = 1000
 
 
 class ConfigurationService:
@@ -49,7 +54,7 @@ class ConfigurationService:
         Raises:
             NotFound: there is no such ontology.
         """
-        return self._told(read_standing(self._graph, ontology), [])
+        return self._present(read_embedding_state(self._graph, ontology), [])
 
     def change(
         self, ontology: str, change: EmbeddingConfigChange, *, dry_run: bool
@@ -85,25 +90,27 @@ class ConfigurationService:
         activates: bool,
     ) -> EmbeddingConfiguration:
         spaces = all_spaces(self._graph)
-        before = read_standings(self._graph, ontology).get(ontology)
+        before = read_embedding_states(self._graph, ontology).get(ontology)
         present = before.configured if before else None
         config = wanted(before.target.config if before else EmbeddingConfig(space=space_of_new(spaces).slug))
         _require_space(spaces, config.space)
-        anew = configured_anew(present, config, answers=self._answers(before), activates=activates)
-        standing = standing_of(ontology, anew, spaces)
-        self._estimator.require_usable(standing.target)
+        anew = reconfigure(present, config, answers=self._answers(before), activates=activates)
+        embedding_state = embedding_state_of(ontology, anew, spaces)
+        self._estimator.require_usable(embedding_state.target)
         if dry_run:
-            told = self._told(standing, ["nothing was changed: this is a dry run"])
+            told = self._present(embedding_state, ["nothing was changed: this is a dry run"])
             return told.model_copy(update={"applied": False})
-        ensure_index(self._graph, standing.target.space)
+        ensure_index(self._graph, embedding_state.target.space)
         self._graph.transaction(lambda tx: _write(tx, ontology, present, anew))
-        return self._told(standing, [*_beside(standing), *self._requests.begun(standing)])
+        return self._present(
+            embedding_state, [*_beside(embedding_state), *self._requests.begun(embedding_state)]
+        )
 
     def cost_of_new(
         self, record: DocumentRecord, new: Sequence[SourceRecord]
     ) -> tuple[EmbeddingConfig, Cost]:
         """What embedding a document's new sources will take, as its ontology is configured."""
-        known = read_standings(self._graph, record.ontology).get(record.ontology)
+        known = read_embedding_states(self._graph, record.ontology).get(record.ontology)
         plan = known.target if known else None
         if plan is None:
             space = space_of_new(all_spaces(self._graph))
@@ -122,11 +129,11 @@ class ConfigurationService:
             NotFound: there is no such ontology.
         """
         if ontology:
-            standings = [read_standing(self._graph, ontology)]
+            embedding_states = [read_embedding_state(self._graph, ontology)]
         else:
-            standings = [*read_standings(self._graph).values()]
-        status = embedding_status(self._graph, [each.counted for each in standings], ontology)
-        concepts = count_concepts(self._graph, [each.concept_plans[-1] for each in standings])
+            embedding_states = [*read_embedding_states(self._graph).values()]
+        status = embedding_status(self._graph, [each.counted for each in embedding_states], ontology)
+        concepts = count_concepts(self._graph, [each.concept_plans[-1] for each in embedding_states])
         return status.model_copy(update={"concepts": concepts})
 
     def refused(self, ontology: str) -> RefusedSources:
@@ -135,19 +142,21 @@ class ConfigurationService:
         Raises:
             NotFound: there is no such ontology.
         """
-        standing = read_standing(self._graph, ontology)
-        total = embedding_status(self._graph, [standing.counted], ontology).refused
-        found = refused_sources(self._graph, ontology, standing.target.mark, limit=MOST_REFUSED)
+        embedding_state = read_embedding_state(self._graph, ontology)
+        total = embedding_status(self._graph, [embedding_state.counted], ontology).refused
+        found = read_refused_sources(self._graph, ontology, embedding_state.target.mark, limit=MAX_REJECTED)
         return RefusedSources(ontology=ontology, total=total, sources=found)
 
-    def _answers(self, standing: Standing | None) -> bool:
-        if standing is None:
+    def _answers(self, embedding_state: EmbeddingState | None) -> bool:
+        if embedding_state is None:
             return False
-        return embedding_status(self._graph, [standing.counted], standing.ontology).searchable > 0
+        return (
+            embedding_status(self._graph, [embedding_state.counted], embedding_state.ontology).searchable > 0
+        )
 
-    def _told(self, standing: Standing, notes: list[str]) -> EmbeddingConfiguration:
-        plan, configured = standing.target, standing.configured
-        status = embedding_status(self._graph, [standing.counted], plan.ontology)
+    def _present(self, embedding_state: EmbeddingState, notes: list[str]) -> EmbeddingConfiguration:
+        plan, configured = embedding_state.target, embedding_state.configured
+        status = embedding_status(self._graph, [embedding_state.counted], plan.ontology)
         return EmbeddingConfiguration(
             ontology=plan.ontology,
             config=plan.config,
@@ -157,14 +166,14 @@ class ConfigurationService:
             missing=status.missing,
             stale=status.stale,
             refused=status.refused,
-            answering=standing.serving.config if standing.serving else None,
+            answering=embedding_state.serving.config if embedding_state.serving else None,
             previous=configured.previous.config(embed_on_ingest=configured.embed_on_ingest)
             if configured.previous
             else None,
             activates=configured.activates,
             paused=configured.paused,
             regeneration=self._estimator.of_ontology(plan, due=status.missing + status.stale),
-            notes=[*notes, *_paused(standing), *self._estimator.advice(plan)],
+            notes=[*notes, *_note_paused(embedding_state), *self._estimator.advice(plan)],
         )
 
 
@@ -172,32 +181,34 @@ def _require_space(spaces: dict[str, Space], slug: str) -> None:
     if slug not in spaces or spaces[slug].dropping:
         state = "is being removed" if slug in spaces else "is not there"
         raise InvalidInput(
-            f"the embedding space {slug!r} {state}; `kg admin spaces list` shows those there are, and "
+            f"the embedding space {slug!r} {state}; `kg admin spaces list` shows the existing ones, and "
             "`kg admin spaces create` makes one"
         )
 
 
-def _write(tx: Transaction, ontology: str, present: Configured | None, anew: Configured) -> None:
+def _write(
+    tx: Transaction, ontology: str, present: StoredConfiguration | None, anew: StoredConfiguration
+) -> None:
     hold_spaces(tx, {layout.space for layout in anew.layouts})
     held = hold_configurations(tx, [ontology]).get(ontology)
     if held is not None and anew.target.key in held.leftovers:
         raise Conflict(f"what {ontology} had there is being removed: try again in a moment")
     if held not in (present, anew):  # the second when the transaction is repeated
-        raise Conflict(f"{ontology} was configured by somebody else at this moment: look, and try again")
+        raise Conflict(f"{ontology} was reconfigured by someone else at the same time: check, and try again")
     write_configuration(tx, ontology, anew)
 
 
-def _beside(standing: Standing) -> list[str]:
-    if standing.serving is None:
+def _beside(embedding_state: EmbeddingState) -> list[str]:
+    if embedding_state.serving is None:
         return []
-    how = "by itself" if standing.configured.activates else "when you activate it"
+    how = "by itself" if embedding_state.configured.activates else "when you activate it"
     return [f"what is embedded now answers searches until all is made anew; then the new answers, {how}"]
 
 
-def _paused(standing: Standing) -> list[str]:
-    if not standing.configured.paused:
+def _note_paused(embedding_state: EmbeddingState) -> list[str]:
+    if not embedding_state.configured.paused:
         return []
-    command = f"kg admin source-embeddings generate --ontology {standing.ontology!r}"
+    command = f"kg admin source-embeddings generate --ontology {embedding_state.ontology!r}"
     return [f"its last job was cancelled, so nothing is embedded by itself; begin again by {command}"]
 
 

@@ -9,16 +9,16 @@ from kg_api.configure.check import SpaceChecker
 from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.service import ConfigurationService
 from kg_api.errors import Conflict
-from kg_api.graph.configuration import (
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.spaces.configuration import (
     hold_configurations,
     hold_spaces,
     set_space_of_new,
     space_of_new,
     write_configuration,
 )
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.spaces import find_space
-from kg_api.models.switching import (
+from kg_api.graph.spaces.registry import find_space
+from kg_api.models.embedding.switching import (
     Build,
     SpaceBuild,
     SpaceBuilding,
@@ -26,8 +26,8 @@ from kg_api.models.switching import (
     SpaceSwitched,
     SwitchedOntology,
 )
-from kg_api.spaces.activation import activate, turned_back
-from kg_api.spaces.plans import Standing, chosen_standings, read_standings
+from kg_api.spaces.activation import activate, turn_back
+from kg_api.spaces.plans import EmbeddingState, read_embedding_states, select_embedding_states
 
 
 class SwitchService:
@@ -53,13 +53,13 @@ class SwitchService:
             Conflict: another space is being built for one of them.
         """
         find_space(self._graph, slug)
-        chosen = chosen_standings(self._graph, asked.ontologies)
+        chosen = select_embedding_states(self._graph, asked.ontologies)
         there = [
             each.ontology for each in chosen if {plan.space.slug for plan in each.plans} == {slug}
         ]  # a change of its chunking within the space is no build of the space
         wanted = [each for each in chosen if each.ontology not in there]
         _refuse_other_builds(slug, wanted)
-        builds = [self._built(slug, each, asked) for each in wanted]
+        builds = [self._build(slug, each, asked) for each in wanted]
         notes = [f"{', '.join(there)}: answered by {slug} already"] if there else []
         if any(build.answering == slug for build in builds) and not asked.dry_run:
             notes.append("ontologies without any vectors use the space at once")
@@ -74,7 +74,7 @@ class SwitchService:
             NotFound: there is no such space or ontology.
         """
         space = find_space(self._graph, slug)
-        return self._checker.check(space, self._in(slug, chosen_standings(self._graph, ontologies)))
+        return self._checker.check(space, self._in(slug, select_embedding_states(self._graph, ontologies)))
 
     def activate(
         self, slug: str, ontologies: Sequence[str] | None = None, *, accept_refused: bool = False
@@ -88,7 +88,7 @@ class SwitchService:
         space = find_space(self._graph, slug)
         building = [
             each
-            for each in chosen_standings(self._graph, ontologies)
+            for each in select_embedding_states(self._graph, ontologies)
             if each.serving
             and each.target.space.slug == slug
             and (ontologies or each.serving.space.slug != slug)
@@ -102,7 +102,7 @@ class SwitchService:
         found = self._checker.check(space, building, accept_refused=accept_refused)
         if not found.ok:
             wrong = "; ".join(each.detail for each in found.findings if not each.ok)
-            raise Conflict(f"{slug} cannot answer yet: {wrong}")
+            raise Conflict(f"{slug} cannot be activated yet: {wrong}")
 
         def switch(tx: Transaction) -> None:
             hold_spaces(tx, [slug])
@@ -110,9 +110,9 @@ class SwitchService:
             if new:
                 set_space_of_new(tx, slug)
 
-        seconds = self._timed(switch)
-        switched = [_switched(each.ontology, each.answering.space.slug, slug) for each in building]
-        return self._told(slug, switched, seconds)
+        seconds = self._time(switch)
+        switched = [_to_switched(each.ontology, each.answering.space.slug, slug) for each in building]
+        return self._present(slug, switched, seconds)
 
     def rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
         """Go back to what answered before, in one transaction; a build that is not complete is given up.
@@ -123,15 +123,17 @@ class SwitchService:
         """
         find_space(self._graph, slug)
         chosen = [
-            each for each in chosen_standings(self._graph, ontologies) if each.target.space.slug == slug
+            each
+            for each in select_embedding_states(self._graph, ontologies)
+            if each.target.space.slug == slug
         ]
         back = {
             each.ontology: turned
             for each in chosen
-            if (turned := turned_back(each.configured)) and (ontologies or turned.target.space != slug)
+            if (turned := turn_back(each.configured)) and (ontologies or turned.target.space != slug)
         }
         if not back:
-            raise Conflict(f"no ontology that uses {slug} has anything to go back to")
+            raise Conflict(f"no ontology that uses {slug} has a previous space to roll back to")
         present = {each.ontology: each.configured for each in chosen}
         before = next(iter(back.values())).target.space
 
@@ -139,58 +141,62 @@ class SwitchService:
             hold_spaces(tx, {configured.target.space for configured in back.values()})
             held = hold_configurations(tx, [*back])
             if any(held.get(name) not in (present[name], back[name]) for name in back):
-                raise Conflict("an ontology was configured anew meanwhile: look again")
+                raise Conflict("an ontology was reconfigured in the meantime: check, and try again")
             for name, configured in back.items():
                 write_configuration(tx, name, configured)
             if ontologies is None and space_of_new(self._graph) == slug:
                 set_space_of_new(tx, before)
 
-        seconds = self._timed(switch)
-        now = read_standings(self._graph)
+        seconds = self._time(switch)
+        now = read_embedding_states(self._graph)
         notes = [
             f"{name}: {note}" for name in back if name in now for note in self._requests.begun(now[name])
         ]
-        switched = [_switched(name, slug, at.target.space) for name, at in back.items()]
-        told = self._told(slug, switched, seconds)
+        switched = [_to_switched(name, slug, at.target.space) for name, at in back.items()]
+        told = self._present(slug, switched, seconds)
         return told.model_copy(update={"notes": [*told.notes, *notes]})
 
-    def _built(self, slug: str, standing: Standing, asked: SpaceBuild) -> Build:
-        config = standing.answering.config.model_copy(update={"space": slug})
-        told = self._configure.set(standing.ontology, config, dry_run=asked.dry_run, activates=asked.activate)
+    def _build(self, slug: str, embedding_state: EmbeddingState, asked: SpaceBuild) -> Build:
+        config = embedding_state.answering.config.model_copy(update={"space": slug})
+        told = self._configure.set(
+            embedding_state.ontology, config, dry_run=asked.dry_run, activates=asked.activate
+        )
         due = told.missing + told.stale
         job_id = None
         if not asked.dry_run:
-            job_id = self._requests.embed(standing.ontology).job_id
+            job_id = self._requests.embed(embedding_state.ontology).job_id
         answering = told.answering.space if told.answering else slug
         cost = told.regeneration if asked.dry_run else None
-        return Build(ontology=standing.ontology, answering=answering, due=due, job_id=job_id, cost=cost)
+        return Build(
+            ontology=embedding_state.ontology, answering=answering, due=due, job_id=job_id, cost=cost
+        )
 
-    def _in(self, slug: str, standings: Iterable[Standing]) -> list[Standing]:
-        return [each for each in standings if each.target.space.slug == slug]
+    def _in(self, slug: str, embedding_states: Iterable[EmbeddingState]) -> list[EmbeddingState]:
+        return [each for each in embedding_states if each.target.space.slug == slug]
 
     def _serves(self, slug: str) -> bool:
-        return any(each.answering.space.slug == slug for each in read_standings(self._graph).values())
+        return any(each.answering.space.slug == slug for each in read_embedding_states(self._graph).values())
 
-    def _timed(self, switch: Callable[[Transaction], None]) -> float:
+    def _time(self, switch: Callable[[Transaction], None]) -> float:
         begun = time.perf_counter()
         self._graph.transaction(switch)
         return round(time.perf_counter() - begun, 3)
 
-    def _told(self, slug: str, switched: list[SwitchedOntology], seconds: float) -> SpaceSwitched:
+    def _present(self, slug: str, switched: list[SwitchedOntology], seconds: float) -> SpaceSwitched:
         notes = ["searches that began before go on as they were for up to a second"]
         new = space_of_new(self._graph)
         return SpaceSwitched(slug=slug, ontologies=switched, space_of_new=new, seconds=seconds, notes=notes)
 
 
-def _switched(ontology: str, before: str, now: str) -> SwitchedOntology:
+def _to_switched(ontology: str, before: str, now: str) -> SwitchedOntology:
     return SwitchedOntology(ontology=ontology, before=before, now=now)
 
 
-def _refuse_other_builds(slug: str, wanted: Sequence[Standing]) -> None:
+def _refuse_other_builds(slug: str, wanted: Sequence[EmbeddingState]) -> None:
     for each in wanted:
         if each.serving is not None and each.target.space.slug != slug:
             other = each.target.space.slug
             raise Conflict(
-                f"{each.ontology} is being built in {other} already: wait, or give that up by "
+                f"{each.ontology} is being built in {other} already: wait, or cancel that with "
                 f"`kg admin spaces rollback {other} --ontology {each.ontology!r}`"
             )

@@ -10,13 +10,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from kg_api.embed.late import by_text, joined
-from kg_api.embed.port import Part, Vectors
-from kg_api.embed.spans import Span, Token, cut
+from kg_api.embed.local.late import by_text, join_vectors
+from kg_api.embed.port import TextPart, Vectors
 from kg_api.embed.tally import spend
-from kg_api.embed.tokens import measure, query_pieces, total
+from kg_api.embed.text.spans import Span, TokenSpan, cut
+from kg_api.embed.text.tokens import measure, query_pieces, total
 from kg_api.embed.vectors import require_text, too_long, unit
-from kg_api.models.spaces import SpaceIdentity
+from kg_api.models.embedding.spaces import SpaceIdentity
 
 _WORD = re.compile(r"\w+")
 
@@ -49,12 +49,12 @@ class DeterministicEmbedder:
         spend(self.count_tokens(texts))
         return vectors
 
-    def embed_parts(self, parts: Sequence[Part]) -> Vectors:
+    def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
         """See `TokenEmbedder`; a part is coloured by all words around it alike."""
         numbers = by_text(parts)
         around = self.embed_passages(list(numbers))
         within = {at: row for mine, row in zip(numbers.values(), around, strict=True) for at in mine}
-        return joined(self.embed_passages([part.alone for part in parts]), within)
+        return join_vectors(self.embed_passages([part.alone for part in parts]), within)
 
     def embed_query(self, text: str) -> Vectors:
         """See `Embedder`."""
@@ -97,11 +97,11 @@ class _Words:
     special = 0
     widest = 1
 
-    def most_characters(self, max_tokens: int) -> int:  # noqa: ARG002 - words may be of any length
+    def max_characters(self, max_tokens: int) -> int:  # noqa: ARG002 - words may be of any length
         return 1_000_000
 
     def count(self, text: str) -> int:
         return sum(1 for _ in _WORD.finditer(text))
 
-    def tokens(self, text: str) -> list[Token]:
-        return [Token(*found.span(), word) for word, found in enumerate(_WORD.finditer(text))]
+    def tokens(self, text: str) -> list[TokenSpan]:
+        return [TokenSpan(*found.span(), word) for word, found in enumerate(_WORD.finditer(text))]

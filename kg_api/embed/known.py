@@ -9,7 +9,7 @@ from typing import Literal
 from kg_api.embed.catalogue import CATALOGUE, DEFAULT
 from kg_api.embed.port import Embedder, TokenEmbedder, gives_tokens
 from kg_api.errors import ConfigurationError
-from kg_api.models.spaces import ModelChoice, SpaceIdentity
+from kg_api.models.embedding.spaces import ModelChoice, SpaceIdentity
 from kg_api.settings import Settings
 
 
@@ -88,7 +88,7 @@ def remote_model(choice: ModelChoice, settings: Settings) -> RemoteModel:
     dimensions = choice.dimensions
     if dimensions is None and name == own_model(settings):
         dimensions = settings.openai.embed_dims
-    facts = OPENAI.get(name) or _described(name, dimensions, settings)
+    facts = OPENAI.get(name) or _describe(name, dimensions, settings)
     return RemoteModel(name, facts, _size(name, facts, dimensions))
 
 
@@ -133,7 +133,7 @@ def require_tokens(embedder: Embedder) -> TokenEmbedder:
     raise ConfigurationError(told or f"{embedder.identity.model} gives no vectors of tokens here")
 
 
-def packaged_model(name: str) -> str:
+def require_packaged_model(name: str) -> str:
     """Check the name of a local model.
 
     Raises:
@@ -144,7 +144,7 @@ def packaged_model(name: str) -> str:
     return name
 
 
-def _described(name: str, dimensions: int | None, settings: Settings) -> KnownModel:
+def _describe(name: str, dimensions: int | None, settings: Settings) -> KnownModel:
     if dimensions is None:
         raise ConfigurationError(
             f"kg does not know the model {name}: set OPENAI_EMBED_DIMS to the size of its vectors "

@@ -9,11 +9,11 @@ from typing import TypeVar
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from kg_api.embed.port import Embedder, Part, TokenEmbedder, Vectors, gives_tokens
+from kg_api.embed.port import Embedder, TextPart, TokenEmbedder, Vectors, gives_tokens
 from kg_api.embed.probed import embed_probed
 from kg_api.embed.tally import counting
 from kg_api.errors import EmbeddingUnavailable, KgError
-from kg_api.models.spaces import SpaceIdentity
+from kg_api.models.embedding.spaces import SpaceIdentity
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -92,12 +92,12 @@ class MeteredEmbedder:
             with counting() as tally:
                 found = embed()
         except KgError as error:
-            self._failed(what, texts, time.perf_counter() - begun, error)
+            self._record_failure(what, texts, time.perf_counter() - begun, error)
             raise
-        self._done(what, texts, time.perf_counter() - begun, tally.tokens)
+        self._record_success(what, texts, time.perf_counter() - begun, tally.tokens)
         return found
 
-    def _done(self, what: str, texts: int, seconds: float, tokens: int) -> None:
+    def _record_success(self, what: str, texts: int, seconds: float, tokens: int) -> None:
         if not texts:  # a probe alone
             return
         identity = self.identity
@@ -107,7 +107,7 @@ class MeteredEmbedder:
         write = log.debug if what == "query" else log.info
         write("embedded", of=what, model=identity.model, texts=texts, tokens=tokens, ms=_ms(seconds))
 
-    def _failed(self, what: str, texts: int, seconds: float, error: KgError) -> None:
+    def _record_failure(self, what: str, texts: int, seconds: float, error: KgError) -> None:
         model = self._model()
         self._metrics.errors.labels(error.slug()).inc()
         self._metrics.latency.labels(model).observe(seconds)
@@ -127,12 +127,12 @@ class MeteredTokenEmbedder(MeteredEmbedder):
         super().__init__(embedder, metrics)
         self._parts = embedder
 
-    def embed_parts(self, parts: Sequence[Part]) -> Vectors:
+    def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
         """See `TokenEmbedder`."""
         return self._watch("parts", len(parts), lambda: self._parts.embed_parts(parts))
 
 
-def metered(embedder: Embedder, metrics: EmbeddingMetrics) -> Embedder:
+def meter(embedder: Embedder, metrics: EmbeddingMetrics) -> Embedder:
     """Watch an embedder; what it can do besides, it still can."""
     if gives_tokens(embedder):
         return MeteredTokenEmbedder(embedder, metrics)

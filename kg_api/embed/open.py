@@ -6,12 +6,12 @@ from pathlib import Path
 
 from kg_api.embed.catalogue import CATALOGUE, ModelSpec
 from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.known import DEFAULT_MODELS, own_model, packaged_model
-from kg_api.embed.packaged import describe, ensure_packaged, find_model
+from kg_api.embed.known import DEFAULT_MODELS, own_model, require_packaged_model
+from kg_api.embed.local.packaged import describe, ensure_packaged, find_model
 from kg_api.embed.port import Embedder
 from kg_api.errors import ConfigurationError
 from kg_api.maven import Progress
-from kg_api.models.spaces import ModelChoice
+from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.settings import Settings
 
 
@@ -47,11 +47,11 @@ def open_embedder(
         case "local":
             return _open_local(settings, choice, on_progress)
         case "openai":
-            from kg_api.embed.openai import open_openai  # noqa: PLC0415 - the SDK is an extra, and slow to import
+            from kg_api.embed.remote.openai import open_openai  # noqa: PLC0415 - the SDK is an extra, and slow to import
 
             return open_openai(settings, choice)
         case "nomic":
-            from kg_api.embed.nomic import open_nomic  # noqa: PLC0415 - so is httpx
+            from kg_api.embed.remote.nomic import open_nomic  # noqa: PLC0415 - so is httpx
 
             return open_nomic(settings, choice)
 
@@ -64,7 +64,7 @@ def _open_deterministic(choice: ModelChoice) -> Embedder:
 
 
 def _open_local(settings: Settings, choice: ModelChoice, on_progress: Progress | None) -> Embedder:
-    from kg_api.embed.local import LocalEmbedder  # noqa: PLC0415 - onnxruntime takes its time to import
+    from kg_api.embed.local.embedder import LocalEmbedder  # noqa: PLC0415 - onnxruntime takes its time to import
 
     folder, spec = _find_local(settings, choice.model, on_progress)
     if choice.dimensions not in {None, spec.dimensions}:
@@ -81,5 +81,5 @@ def _find_local(settings: Settings, name: str | None, on_progress: Progress | No
     own = settings.embedding.model_folder
     if own is not None and name not in CATALOGUE and (described := describe(own)).name == name:
         return own, described
-    model = CATALOGUE[packaged_model(name)]
+    model = CATALOGUE[require_packaged_model(name)]
     return ensure_packaged(model, settings.cache, on_progress), model.spec

@@ -9,13 +9,13 @@ from typing import Protocol, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.models.spaces import SpaceIdentity
+from kg_api.models.embedding.spaces import SpaceIdentity
 
 Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextPart:
     """A part of a longer text, to be embedded as it is meant there. Offsets are code points, end excluded."""
 
     text: str
@@ -95,7 +95,7 @@ class Embedder(Protocol):
 class TokenEmbedder(Embedder, Protocol):
     """A model that gives a vector for each token, so that a part of a text can be embedded within it."""
 
-    def embed_parts(self, parts: Sequence[Part]) -> Vectors:
+    def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
         """Embed parts of texts of at most `max_tokens` tokens; each text is read once for all its parts.
 
         A part is read twice: by itself, and in its text. Its vector depends on both and on nothing beside it.

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 
 
 @dataclass
-class Tally:
+class TokenTally:
     """The tokens read so far within `counting`."""
 
     tokens: int = 0
 
 
-_current: ContextVar[Tally | None] = ContextVar("tally", default=None)
+_current: ContextVar[TokenTally | None] = ContextVar("tally", default=None)
 
 
 @contextmanager
-def counting() -> Generator[Tally]:
+def counting() -> Generator[TokenTally]:
     """Count the tokens that embedders read for the calling thread; nothing is tokenised a second time."""
-    tally = Tally()
+    tally = TokenTally()
     token = _current.set(tally)
     try:
         yield tally

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from kg_api.embed.port import Vectors
 from kg_api.errors import EmbeddingUnavailable
-from kg_api.models.spaces import SpaceIdentity
+from kg_api.models.embedding.spaces import SpaceIdentity
 
 
 class UnavailableEmbedder:

@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from kg_api.models.evaluation import Asked, SetQuery
+from kg_api.models.evaluation import QuestionResult, SetQuery
 
-Searcher = Callable[[SetQuery], Asked]
+Searcher = Callable[[SetQuery], QuestionResult]
 """Asks the service one question."""
 
 
@@ -29,13 +29,13 @@ class AnswerFile:
             OSError: it cannot be read or written.
         """
         self.path = path
-        self.answers: dict[str, Asked] = {}
-        for asked in _kept(path, key):
+        self.answers: dict[str, QuestionResult] = {}
+        for asked in _read_kept(path, key):
             self.answers[asked.query_id] = asked
         lines = [json.dumps({"key": key}), *(each.model_dump_json() for each in self.answers.values())]
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
-    def add(self, asked: Asked) -> None:
+    def add(self, asked: QuestionResult) -> None:
         """Keep an answer."""
         self.answers[asked.query_id] = asked
         with self.path.open("a", encoding="utf-8") as file:
@@ -44,7 +44,7 @@ class AnswerFile:
 
 def ask_all(
     queries: Sequence[SetQuery], search: Searcher, kept: AnswerFile, tell: Callable[[], None]
-) -> Mapping[str, Asked]:
+) -> Mapping[str, QuestionResult]:
     """Ask what has no answer yet.
 
     Args:
@@ -62,7 +62,7 @@ def ask_all(
     return {query.query_id: kept.answers[query.query_id] for query in queries}
 
 
-def _kept(path: Path, key: str) -> list[Asked]:
+def _read_kept(path: Path, key: str) -> list[QuestionResult]:
     """Answers of the same run; those that lacked a part are asked for again."""
     if not path.is_file():
         return []
@@ -70,10 +70,10 @@ def _kept(path: Path, key: str) -> list[Asked]:
     header: Any = _json(lines[0])
     if not isinstance(header, dict) or header != {"key": key}:
         return []
-    found = list[Asked]()
+    found = list[QuestionResult]()
     for line in lines[1:-1]:  # behind the last line end is nothing, or what a kill has cut
         try:
-            found.append(Asked.model_validate_json(line))
+            found.append(QuestionResult.model_validate_json(line))
         except ValidationError:
             continue
     return [asked for asked in found if not asked.degraded]

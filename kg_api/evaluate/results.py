@@ -14,15 +14,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluate.records import text_of
-from kg_api.evaluate.sample import sample_hash
-from kg_api.evaluate.scoring import means, per_query
-from kg_api.evaluate.statistics import interval, percentiles
+from kg_api.evaluate.scores.scoring import means, per_query
+from kg_api.evaluate.scores.statistics import interval, percentiles
+from kg_api.evaluate.sets.records import text_of
+from kg_api.evaluate.sets.sample import sample_hash
 from kg_api.models.evaluation import (
     RESULT_FORMAT,
-    Asked,
     EvalData,
     EvalResult,
+    QuestionResult,
     QuestionSet,
     SetQuery,
     Target,
@@ -66,7 +66,11 @@ class Run:
 
 
 def result(
-    run: Run, answers: Mapping[str, Asked], started: datetime, finished: datetime, machine: Mapping[str, Any]
+    run: Run,
+    answers: Mapping[str, QuestionResult],
+    started: datetime,
+    finished: datetime,
+    machine: Mapping[str, Any],
 ) -> EvalResult:
     """Score the answers of a run."""
     scored = per_query(run.target, run.queries, answers, run.limit)
@@ -75,7 +79,7 @@ def result(
         key=run.key,
         label=run.label,
         target=run.target,
-        metrics=_rounded(means(scored)),
+        metrics=_round(means(scored)),
         intervals=_intervals(scored),
         latency_ms=percentiles([each.ms for each in answers.values()]),
         stages_ms={name: percentiles(_stage(answers, name)) for name in sorted(stages)},
@@ -87,7 +91,7 @@ def result(
         started_at=started,
         finished_at=finished,
         seconds=round(sum(each.ms for each in answers.values()) / 1000, 3),
-        per_query={query: _rounded(scores) for query, scores in scored.items()},
+        per_query={query: _round(scores) for query, scores in scored.items()},
         query_ms={name: round(each.ms, 3) for name, each in answers.items()},
     )
 
@@ -103,7 +107,8 @@ def read_result(path: Path) -> EvalResult:
         found = EvalResult.model_validate_json(text)
     except ValidationError as error:
         raise InvalidInput(
-            f"{path} is no result of `kg eval run`: {error.errors()[0]['msg']} ({error.errors()[0]['loc']})"
+            f"{path} is not a result of `kg eval run`: {error.errors()[0]['msg']} "
+            f"({error.errors()[0]['loc']})"
         ) from None
     if found.format > RESULT_FORMAT:
         raise InvalidInput(f"{path} was written by a newer kg; compare it with that")
@@ -116,9 +121,9 @@ def _intervals(scored: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[flo
     return {name: (round(low, _DIGITS), round(high, _DIGITS)) for name, (low, high) in found.items()}
 
 
-def _stage(answers: Mapping[str, Asked], name: str) -> list[float]:
+def _stage(answers: Mapping[str, QuestionResult], name: str) -> list[float]:
     return [each.timings_ms[name] for each in answers.values() if name in each.timings_ms]
 
 
-def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+def _round(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, _DIGITS) for name, value in values.items()}

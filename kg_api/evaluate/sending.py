@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from kg_api.models.evaluation import Found, SetDocument, Titles
-from kg_api.models.parsing import Format
+from kg_api.models.evaluation import FoundSpan, SetDocument, Titles
+from kg_api.models.library.parsing import Format
 
-_LONGEST_TITLE = 1000
+_MAX_TITLE_LENGTH = 1000
 
 EVALUATED = "urn:kg-eval:"
 """How the address of what an evaluation stored begins."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentDocument:
     """A document as it goes to kg."""
 
     document: str
@@ -33,13 +33,13 @@ class Sent:
         told = hashlib.sha256(f"{self.format}\n{self.title}\n{self.text}".encode()).hexdigest()
         return f"{EVALUATED}{told[:32]}"
 
-    def found(self, start: int, end: int) -> Found:
+    def found(self, start: int, end: int) -> FoundSpan:
         """A place in what was sent, in offsets of the set's text."""
         at = [min(max(place - self.shift, 0), self.length) for place in (start, end)]
-        return Found(document=self.document, start=at[0], end=at[1])
+        return FoundSpan(document=self.document, start=at[0], end=at[1])
 
 
-def as_sent(document: SetDocument, titles: Titles) -> Sent:
+def as_sent(document: SetDocument, titles: Titles) -> SentDocument:
     """Give a document the form in which it is taken in.
 
     Args:
@@ -48,7 +48,9 @@ def as_sent(document: SetDocument, titles: Titles) -> Sent:
             before the text besides, so that it is embedded with the beginning, as is usual with these sets.
             A text that begins with its title, or that the set gives a format, is left as it is.
     """
-    text, title, form = document.text, document.title[:_LONGEST_TITLE], document.format
+    text, title, form = document.text, document.title[:_MAX_TITLE_LENGTH], document.format
     begins = text.partition("\n")[0].rstrip() == title
     before = f"{title}\n\n" if titles == "above" and title and form is None and not begins else ""
-    return Sent(document.document, before + text, title or None, form or "text", len(before), len(text))
+    return SentDocument(
+        document.document, before + text, title or None, form or "text", len(before), len(text)
+    )

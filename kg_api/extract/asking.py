@@ -9,14 +9,14 @@ from functools import cache
 from importlib import resources
 from string import Template
 
-from kg_api.graph.due import DocumentAbout, SourceText
-from kg_api.llm.parts import LONGEST_TITLE, short_metadata
-from kg_api.llm.prompts import Chunk, Question, names_of
+from kg_api.graph.spaces.due import DocumentAbout, SourceText
+from kg_api.llm.parts import MAX_TITLE_LENGTH, short_metadata
+from kg_api.llm.prompts import Chunk, Prompt, names_of
 from kg_api.models.identity import digest
 
 TOGETHER = 8
 """Passages in one question, one behind the other in the document."""
-MOST = 8_000
+MAX_BYTES = 8_000
 """Bytes of passages in one question, unless one alone has more."""
 VERSION = "1"
 """Of how answers are asked for and read; another one makes all sources due again."""
@@ -26,14 +26,14 @@ WORDS_A_CONCEPT = 25
 CONCEPT_TOKENS = 110
 """Of a concept in an answer with its quote, and a relation now and then: a guess, for estimates."""
 PASSAGE_TOKENS = 20
-_LONGEST_PATH = 600
+_MAX_PATH_LENGTH = 600
 _TEXT: dict[str, object] = {"type": "string"}
 _NUMBER: dict[str, object] = {"type": "number"}
 _TEXTS: dict[str, object] = {"type": "array", "items": _TEXT}
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ExtractionPassage:
     """A source to be read, and what stands before and behind it."""
 
     source: SourceText
@@ -66,13 +66,13 @@ def instruction(per_source: int) -> str:
     return Template(text).substitute(per_source=per_source)
 
 
-def passages_of(due: Sequence[SourceText], document: Sequence[SourceText]) -> list[Passage]:
+def passages_of(due: Sequence[SourceText], document: Sequence[SourceText]) -> list[ExtractionPassage]:
     """The sources that are due, among their neighbours; one that its document has no more stands alone."""
     places = {source.source_id: at for at, source in enumerate(document)}
     return [_passage(source, document, places.get(source.source_id)) for source in due]
 
 
-def key_of(model: str, per_source: int, about: DocumentAbout, passage: Passage) -> str:
+def key_of(model: str, per_source: int, about: DocumentAbout, passage: ExtractionPassage) -> str:
     """A hash of all that decides over what is found in a passage."""
     shown = json.dumps([about.title, short_metadata(about.metadata)], ensure_ascii=False)
     source = passage.source
@@ -82,11 +82,11 @@ def key_of(model: str, per_source: int, about: DocumentAbout, passage: Passage) 
     )
 
 
-def batches(passages: Sequence[Passage]) -> Iterator[list[Passage]]:
+def batches(passages: Sequence[ExtractionPassage]) -> Iterator[list[ExtractionPassage]]:
     """Passages that follow on each other, so many that they can be asked for at once."""
-    batch: list[Passage] = []
+    batch: list[ExtractionPassage] = []
     for passage in passages:
-        full = len(batch) == TOGETHER or sum(each.size for each in batch) + passage.size > MOST
+        full = len(batch) == TOGETHER or sum(each.size for each in batch) + passage.size > MAX_BYTES
         if batch and (full or passage.at != batch[-1].at + 1):
             yield batch
             batch = []
@@ -95,10 +95,10 @@ def batches(passages: Sequence[Passage]) -> Iterator[list[Passage]]:
         yield batch
 
 
-def question(about: DocumentAbout, batch: Sequence[Passage], per_source: int) -> Question:
+def question(about: DocumentAbout, batch: Sequence[ExtractionPassage], per_source: int) -> Prompt:
     """What is asked about some passages that follow on each other."""
     data = {
-        "title": about.title[:LONGEST_TITLE],
+        "title": about.title[:MAX_TITLE_LENGTH],
         "metadata": dict(short_metadata(about.metadata)),
         "text_before": batch[0].before,
         "passages": [
@@ -107,32 +107,32 @@ def question(about: DocumentAbout, batch: Sequence[Passage], per_source: int) ->
         ],
         "text_after": batch[-1].after,
     }
-    return Question(
+    return Prompt(
         instruction(per_source), json.dumps(data, ensure_ascii=False), "concepts", _of("passages", ENTRY)
     )
 
 
-def names(batch: Sequence[Passage]) -> list[str]:
+def names(batch: Sequence[ExtractionPassage]) -> list[str]:
     """The ids of passages in a question."""
     return names_of([each.chunk for each in batch])
 
 
-def answer_tokens(passages: Iterable[Passage], per_source: int) -> int:
+def answer_tokens(passages: Iterable[ExtractionPassage], per_source: int) -> int:
     """About how much will be written of some passages."""
     concepts = (min(per_source, 1 + each.words // WORDS_A_CONCEPT) for each in passages)
     return sum(PASSAGE_TOKENS + CONCEPT_TOKENS * count for count in concepts)
 
 
-def _passage(source: SourceText, document: Sequence[SourceText], at: int | None) -> Passage:
+def _passage(source: SourceText, document: Sequence[SourceText], at: int | None) -> ExtractionPassage:
     if at is None:
-        return Passage(source, "", "", -1)
+        return ExtractionPassage(source, "", "", -1)
     before = document[at - 1].full_text[-BESIDE:] if at else ""
     after = document[at + 1].full_text[:BESIDE] if at + 1 < len(document) else ""
-    return Passage(source, before, after, at)
+    return ExtractionPassage(source, before, after, at)
 
 
 def _path(source: SourceText) -> str:
-    return " > ".join(source.heading)[:_LONGEST_PATH]
+    return " > ".join(source.heading)[:_MAX_PATH_LENGTH]
 
 
 def _object(**properties: object) -> dict[str, object]:

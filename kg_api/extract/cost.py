@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from kg_api.extract.asking import answer_tokens, batches, key_of, passages_of, question
 from kg_api.graph.cache import read_contexts
 from kg_api.graph.database import Graph
-from kg_api.graph.due import SourceText, about_documents, sources_of_document
+from kg_api.graph.spaces.due import SourceText, about_documents, sources_of_document
 from kg_api.llm.money import price_of, tokens_of
-from kg_api.models.extraction_config import ExtractionCost, UsedExtraction
+from kg_api.models.concepts.extraction_config import ExtractionCost, UsedExtraction
 from kg_api.sections import LlmSettings
 
 SAMPLED_DOCUMENTS = 20

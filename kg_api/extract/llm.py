@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from kg_api.errors import InvalidInput
 from kg_api.extract.asking import (
     VERSION,
-    Passage,
+    ExtractionPassage,
     answer_tokens,
     batches,
     instruction,
@@ -19,17 +19,17 @@ from kg_api.extract.asking import (
     passages_of,
     question,
 )
-from kg_api.extract.purse import Purse
-from kg_api.extract.reading import READING, Entry, Unusable, entries, extraction_of, kept
+from kg_api.extract.budget import LlmBudget
+from kg_api.extract.reading import READING, Entry, Unusable, entries, extraction_of, serialize
 from kg_api.graph.cache import read_contexts
 from kg_api.graph.database import Graph
-from kg_api.graph.due import DocumentAbout, SourceText
+from kg_api.graph.spaces.due import DocumentAbout, SourceText
 from kg_api.llm.money import Reply
-from kg_api.llm.prompts import Question
-from kg_api.models.extraction import Extraction, ExtractorName
+from kg_api.llm.prompts import Prompt
+from kg_api.models.concepts.extraction import Extraction, ExtractorName
 from kg_api.models.identity import digest
 
-AskCounted = Callable[[Question], Reply]
+AskCounted = Callable[[Prompt], Reply]
 """`Chat.ask_counted`."""
 AT_ONCE = 4
 """Questions that are asked at the same time."""
@@ -38,20 +38,20 @@ AT_ONCE = 4
 class LlmExtractor:
     """See `Extractor`; for several threads. What was answered before for the same text costs nothing."""
 
-    def __init__(self, graph: Graph, model: str, ask: AskCounted, purse: Purse, per_source: int) -> None:
+    def __init__(self, graph: Graph, model: str, ask: AskCounted, budget: LlmBudget, per_source: int) -> None:
         """Nothing is asked yet.
 
         Args:
             graph: where answers are kept.
             model: the language model's name.
             ask: asks it.
-            purse: pays.
+            budget: pays.
             per_source: most concepts of a source.
         """
         self._graph = graph
         self._model = model
         self._ask = ask
-        self._purse = purse
+        self._budget = budget
         self._per_source = per_source
         self._asking = threading.Semaphore(AT_ONCE)
 
@@ -77,16 +77,18 @@ class LlmExtractor:
         passages = passages_of(due, document)
         keys = [key_of(self._model, self._per_source, about, each) for each in passages]
         wanted = dict(zip(keys, passages, strict=True))
-        found = self._remembered(wanted)
-        found |= self._asked(about, {key: each for key, each in wanted.items() if key not in found})
+        found = self._recall(wanted)
+        found |= self._extract_missing(about, {key: each for key, each in wanted.items() if key not in found})
         return [_of(found[key], each.source) for key, each in zip(keys, passages, strict=True)]
 
-    def _remembered(self, wanted: Mapping[str, Passage]) -> dict[str, Extraction]:
+    def _recall(self, wanted: Mapping[str, ExtractionPassage]) -> dict[str, Extraction]:
         known = read_contexts(self._graph, list(wanted))
         found = {key: self._read(wanted[key], json.loads(text))[0] for key, text in known.items()}
         return {key: each for key, each in found.items() if isinstance(each, Extraction)}
 
-    def _asked(self, about: DocumentAbout, missing: Mapping[str, Passage]) -> dict[str, Extraction]:
+    def _extract_missing(
+        self, about: DocumentAbout, missing: Mapping[str, ExtractionPassage]
+    ) -> dict[str, Extraction]:
         keys = {id(passage): key for key, passage in missing.items()}
         found: dict[str, Extraction] = {}
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -102,7 +104,9 @@ class LlmExtractor:
                 raise
         return found
 
-    def _batch(self, about: DocumentAbout, batch: Sequence[tuple[str, Passage]]) -> dict[str, Extraction]:
+    def _batch(
+        self, about: DocumentAbout, batch: Sequence[tuple[str, ExtractionPassage]]
+    ) -> dict[str, Extraction]:
         """Ask for some passages together, and once more, alone, for each that the answer is of no use for."""
         found = self._once(about, batch)
         for key, passage in batch:
@@ -111,12 +115,12 @@ class LlmExtractor:
         return {key: _result(passage, found[key]) for key, passage in batch}
 
     def _once(
-        self, about: DocumentAbout, batch: Sequence[tuple[str, Passage]]
+        self, about: DocumentAbout, batch: Sequence[tuple[str, ExtractionPassage]]
     ) -> dict[str, Extraction | str]:
         """What is found in passages by one question, or why nothing is."""
         passages = [passage for _, passage in batch]
         asked = question(about, passages, self._per_source)
-        reserved = self._purse.reserve(asked, answer_tokens(passages, self._per_source))
+        reserved = self._budget.reserve(asked, answer_tokens(passages, self._per_source))
         try:
             with self._asking:
                 reply = self._ask(asked)
@@ -126,19 +130,19 @@ class LlmExtractor:
                 for name, (key, passage) in zip(names(passages), batch, strict=True)
             }
             answers = {key: text for key, (_, text) in read.items() if text is not None}
-            self._purse.keep(answers, asked, reply)
+            self._budget.keep(answers, asked, reply)
         except InvalidInput as error:  # the server does not take the text
             return {key: str(error) for key, _ in batch}
         finally:
-            self._purse.release(reserved)
+            self._budget.release(reserved)
         return {key: result for key, (result, _) in read.items()}
 
-    def _read(self, passage: Passage, entry: Entry | None) -> tuple[Extraction | str, str | None]:
+    def _read(self, passage: ExtractionPassage, entry: Entry | None) -> tuple[Extraction | str, str | None]:
         """What is found, or why nothing is; and what is to be remembered."""
         if entry is None:
             return "its answer leaves it out", None
         try:
-            return extraction_of(passage.source, entry, self._per_source), kept(entry)
+            return extraction_of(passage.source, entry, self._per_source), serialize(entry)
         except Unusable as error:
             return str(error), None
 
@@ -148,7 +152,7 @@ def mark_of(model: str, per_source: int) -> str:
     return digest("llm", VERSION, READING, model, instruction(per_source))[:16]
 
 
-def _result(passage: Passage, found: Extraction | str) -> Extraction:
+def _result(passage: ExtractionPassage, found: Extraction | str) -> Extraction:
     if isinstance(found, Extraction):
         return found
     reason = f"the language model's answer cannot be used, asked twice: {found}"

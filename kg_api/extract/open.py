@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from kg_api.errors import ConfigurationError
-from kg_api.extract.keyphrase import KeyphraseExtractor
+from kg_api.extract.budget import LlmBudget
+from kg_api.extract.keyphrase.extractor import KeyphraseExtractor
 from kg_api.extract.llm import LlmExtractor, mark_of
 from kg_api.extract.port import Extractor
-from kg_api.extract.purse import Purse
 from kg_api.graph.database import Graph
 from kg_api.llm.lazy import LanguageModel
-from kg_api.models.extraction_config import ExtractionConfig, UsedExtraction
-from kg_api.retrying import RetryPolicy
+from kg_api.models.concepts.extraction_config import ExtractionConfig, UsedExtraction
+from kg_api.provider.retrying import RetryPolicy
 from kg_api.settings import Settings
 
 NO_MARK = ""
@@ -72,5 +72,5 @@ class Extractors:
                 f"concepts of {ontology!r} are extracted by a language model, for the service and its "
                 f"workers: {error}"
             ) from error
-        purse = Purse(self._graph, ontology, self.settings.llm, config.budget)
-        return LlmExtractor(self._graph, model, self._llm.ask_counted, purse, config.per_source)
+        budget = LlmBudget(self._graph, ontology, self.settings.llm, config.budget)
+        return LlmExtractor(self._graph, model, self._llm.ask_counted, budget, config.per_source)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kg_api.graph.due import DocumentAbout, SourceText
-from kg_api.models.extraction import Extraction, ExtractorName
+from kg_api.graph.spaces.due import DocumentAbout, SourceText
+from kg_api.models.concepts.extraction import Extraction, ExtractorName
 
 
 class Extractor(Protocol):

@@ -11,19 +11,19 @@ from functools import cached_property
 
 from rapidfuzz import fuzz
 
-from kg_api.models.extraction import Quote
+from kg_api.models.concepts.extraction import Quote
 
-LONGEST = 1000
+MAX_QUOTE_LENGTH = 1000
 """Code points of a quote: a longer one is said to be of the source, but proves no more than its beginning."""
-LEAST_SCORE = 0.85
+MIN_SCORE = 0.85
 """Likeness from which a passage counts as what was quoted."""
-SHORTEST_LIKE = 16
+MIN_SIMILAR_LENGTH = 16
 """Characters; something shorter must be there as it is: any word is like some other word."""
-LEAST_LETTERS, LEAST_UNSPACED = 8, 4
+MIN_LETTERS, MIN_UNSPACED = 8, 4
 """Letters and digits of a quote that proves something; in a script that writes words together."""
 CASE_ONLY = 0.99
 """The score of what differs in case alone, and the most of what is found by likeness."""
-_MOST_TEXT = 50_000
+_MAX_TEXT_LENGTH = 50_000
 """Code points of a text in which likeness is looked for."""
 _SAME = str.maketrans(
     {
@@ -72,38 +72,38 @@ def find_quote(text: str, quote: str) -> Quote | None:
     Returns:
         The span of `text`, verbatim; None when it is not there.
     """
-    quoted, sought = Quoted(quote), Searched(text)
+    quoted, sought = QuotedText(quote), QuoteSearch(text)
     return sought.as_it_is(quoted) or sought.but_for_form(quoted) or sought.alike(quoted)
 
 
 def says_enough(quote: str, passage: str) -> bool:
     """Whether a quote proves anything: a word or two are in any text. All of a passage always does."""
     letters = sum(character.isalnum() for character in quote)
-    least = LEAST_UNSPACED if _WITHOUT_BLANKS.search(quote) else LEAST_LETTERS
+    least = MIN_UNSPACED if _WITHOUT_BLANKS.search(quote) else MIN_LETTERS
     return letters >= least or quote.strip() == passage.strip()
 
 
-class Quoted:
+class QuotedText:
     """A quote that is looked for in several texts."""
 
     def __init__(self, said: str) -> None:
         """`said`: what is said to be in a text."""
         self.said = said
-        wanted = said.strip()[:LONGEST].strip()
+        wanted = said.strip()[:MAX_QUOTE_LENGTH].strip()
         self.wanted = wanted if any(character.isalnum() for character in wanted) else ""
 
     @cached_property
     def folded(self) -> str:
         """But for its form."""
-        return _folded(self.wanted).text.strip()
+        return _fold(self.wanted).text.strip()
 
     @property
     def may_be_alike(self) -> bool:
         """Whether it is long enough to be found by likeness."""
-        return len(self.folded) >= SHORTEST_LIKE
+        return len(self.folded) >= MIN_SIMILAR_LENGTH
 
 
-class Searched:
+class QuoteSearch:
     """A text in which several quotes are looked for, in three ways; see `find_quote`."""
 
     def __init__(self, text: str) -> None:
@@ -112,18 +112,18 @@ class Searched:
 
     @cached_property
     def _folded(self) -> _Folded:
-        return _folded(self.text)
+        return _fold(self.text)
 
-    def as_it_is(self, quote: Quoted) -> Quote | None:
+    def as_it_is(self, quote: QuotedText) -> Quote | None:
         """To the letter. The cheapest way."""
         at = _at_words(self.text, quote.wanted, 0) if quote.wanted else None
         return None if at is None else _quote(self.text, at, at + len(quote.wanted), 1.0, quote.said)
 
-    def but_for_form(self, quote: Quoted) -> Quote | None:
+    def but_for_form(self, quote: QuotedText) -> Quote | None:
         """But for white space, quotation marks, dashes and case."""
         return _but_for_form(self.text, self._folded, quote.folded, quote.said) if quote.folded else None
 
-    def alike(self, quote: Quoted) -> Quote | None:
+    def alike(self, quote: QuotedText) -> Quote | None:
         """By likeness. It takes long."""
         return _by_likeness(self.text, self._folded, quote.folded, quote.said) if quote.folded else None
 
@@ -133,28 +133,28 @@ def _but_for_form(text: str, folded: _Folded, sought: str, said: str) -> Quote |
     if at is None:
         return None
     start, end = folded.places[at], _end(folded, text, at + len(sought))
-    same_case = _folded(text[start:end], case=True).text == _folded(said, case=True).text.strip()
+    same_case = _fold(text[start:end], case=True).text == _fold(said, case=True).text.strip()
     return _quote(text, start, end, 1.0 if same_case else CASE_ONLY, said)
 
 
 def _by_likeness(text: str, folded: _Folded, sought: str, said: str) -> Quote | None:
-    sought = _unelided(folded.text, sought)
-    if len(sought) < SHORTEST_LIKE:
+    sought = _longest_piece(folded.text, sought)
+    if len(sought) < MIN_SIMILAR_LENGTH:
         return None
     found = fuzz.partial_ratio_alignment(
-        sought, folded.text[:_MOST_TEXT], score_cutoff=100 * LEAST_SCORE - 10
+        sought, folded.text[:_MAX_TEXT_LENGTH], score_cutoff=100 * MIN_SCORE - 10
     )
     if found is None or found.dest_start == found.dest_end:
         return None
     start, end = _whole_words(folded.text, found.dest_start, found.dest_end)
     passage = folded.text[start:end]
     score = round(min(fuzz.ratio(sought, passage) / 100, CASE_ONLY), 4)
-    if score < LEAST_SCORE or _says(sought) != _says(passage):
+    if score < MIN_SCORE or _says(sought) != _says(passage):
         return None
     return _quote(text, folded.places[start], _end(folded, text, end), score, said)
 
 
-def _unelided(text: str, sought: str) -> str:
+def _longest_piece(text: str, sought: str) -> str:
     """Of a quote with gaps, its longest piece, if all pieces are there in their order; else all of it."""
     pieces = [piece for piece in _ELISION.split(sought) if piece]
     at = 0
@@ -166,8 +166,8 @@ def _unelided(text: str, sought: str) -> str:
 
 
 def _quote(text: str, start: int, end: int, score: float, said: str) -> Quote:
-    end = min(end, start + LONGEST)
-    found, said = text[start:end], _UNSTORABLE.sub(" ", said).strip()[:LONGEST]
+    end = min(end, start + MAX_QUOTE_LENGTH)
+    found, said = text[start:end], _UNSTORABLE.sub(" ", said).strip()[:MAX_QUOTE_LENGTH]
     return Quote(found, start, end, score, None if said == found else said)
 
 
@@ -207,7 +207,7 @@ def _says(passage: str) -> tuple[Counter[str], int]:
     return Counter(_NUMBER.findall(passage)), len(_DENIAL.findall(passage))
 
 
-def _folded(text: str, *, case: bool = False) -> _Folded:
+def _fold(text: str, *, case: bool = False) -> _Folded:
     letters: list[str] = []
     places = array("q")
     for at, character in enumerate(text):

@@ -8,18 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from kg_api.extract.quotes import LONGEST, find_quote, says_enough
-from kg_api.graph.due import SourceText
-from kg_api.llm.listed import listed
+from kg_api.extract.quotes import MAX_QUOTE_LENGTH, find_quote, says_enough
+from kg_api.graph.spaces.due import SourceText
+from kg_api.llm.listed import parse_list
 from kg_api.models.cleaning import one_line
-from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
+from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.models.identity import concept_name
 
 LABEL, DESCRIPTION, TERM, TYPE = 200, 1000, 200, 100
 """Most characters."""
-MOST_TERMS, MOST_QUOTES = 20, 5
+MAX_TERMS, MAX_QUOTES = 20, 5
 RELATIONS_A_CONCEPT = 3
-LONGEST_ENTRY = 50_000
+MAX_ENTRY_LENGTH = 50_000
 """Characters of what is said of one passage."""
 READING = "2"
 """Of how answers are believed; another one makes all sources due again. What was answered before is kept."""
@@ -37,21 +37,21 @@ def entries(answer: str) -> dict[str, Entry]:
     """What an answer says of each passage, by id; ids that are there twice are left out."""
     found: dict[str, Entry] = {}
     twice: set[str] = set()
-    for entry in listed(answer, "passages"):
+    for entry in parse_list(answer, "passages"):
         name = str(entry.get("id"))
         twice |= {name} & found.keys()
         found[name] = entry
     return {name: entry for name, entry in found.items() if name not in twice}
 
 
-def kept(entry: Entry) -> str:
+def serialize(entry: Entry) -> str:
     """What is remembered of an entry, in JSON: the fields that are asked for.
 
     Raises:
         Unusable: it is longer than any honest one.
     """
     text = json.dumps({name: entry.get(name) for name in ("concepts", "relations")})
-    if len(text) > LONGEST_ENTRY:
+    if len(text) > MAX_ENTRY_LENGTH:
         raise Unusable("more is said of it than of any passage can be")
     return text
 
@@ -72,9 +72,9 @@ def extraction_of(source: SourceText, entry: Entry, per_source: int) -> Extracti
     if not isinstance(said, list):
         raise Unusable("there is no list of concepts")
     found = [_concept(source.full_text, each) for each in cast("list[object]", said)]
-    concepts = _merged([concept for concept, _ in found if concept is not None])
+    concepts = _merge([concept for concept, _ in found if concept is not None])
     if found and not concepts:
-        raise Unusable("of what is said of it, nothing is in its text")
+        raise Unusable("none of its quotes is in the text")
     chosen = _most_sure(concepts, per_source)
     return Extraction(
         source.source_id,
@@ -90,36 +90,38 @@ def clean(value: object, longest: int) -> str:
     return one_line(value)[:longest].strip() if isinstance(value, str) else ""
 
 
-def _concept(text: str, said: object) -> tuple[FoundConcept | None, int]:
+def _concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
     """A concept if it counts, and how many quotes of it are not in the text, or prove nothing."""
     if not isinstance(said, dict):
         return None, 0
     entry = cast("Entry", said)
     label, confidence = clean(entry.get("label"), LABEL), _confidence(entry.get("confidence"))
-    quoted = [each for each in _list(entry.get("quotes")) if isinstance(each, str)][:MOST_QUOTES]
+    quoted = [each for each in _list(entry.get("quotes")) if isinstance(each, str)][:MAX_QUOTES]
     terms = _terms(entry, label)
     found = [_proof(text, each, (label, *terms)) for each in quoted]
     proof = [quote for quote in found if quote and not _is_name(quote, text, (label, *terms))]
-    known = any(found) or _named(text, label) is not None
+    known = any(found) or _find_name(text, label) is not None
     lost = len(quoted) - len(proof)
     if confidence is None or not concept_name(label) or not known:
         return None, lost
-    others = (clean(each, LONGEST) for each, quote in zip(quoted, found, strict=True) if quote not in proof)
+    others = (
+        clean(each, MAX_QUOTE_LENGTH) for each, quote in zip(quoted, found, strict=True) if quote not in proof
+    )
     unverified = tuple(dict.fromkeys(each for each in others if each))
     description = clean(entry.get("description"), DESCRIPTION)
-    return FoundConcept(label, _distinct(proof), description, terms, confidence, unverified), lost
+    return ExtractedConcept(label, _distinct(proof), description, terms, confidence, unverified), lost
 
 
 def _terms(entry: Entry, label: str) -> tuple[str, ...]:
     terms = (clean(each, TERM) for each in _list(entry.get("search_terms")))
     known = dict.fromkeys(term for term in terms if term and concept_name(term) != concept_name(label))
-    return tuple(known)[:MOST_TERMS]
+    return tuple(known)[:MAX_TERMS]
 
 
 def _proof(text: str, quoted: str, names: Sequence[str]) -> Quote | None:
     """What was quoted, if it says enough, or names the concept: any word is in some text."""
     quote = find_quote(text, quoted)
-    if quote is None or says_enough(quote.text, text) or any(_named(quote.text, each) for each in names):
+    if quote is None or says_enough(quote.text, text) or any(_find_name(quote.text, each) for each in names):
         return quote
     return None
 
@@ -130,14 +132,14 @@ def _is_name(quote: Quote, text: str, names: Sequence[str]) -> bool:
     return alone and quote.text.strip() != text.strip()
 
 
-def _named(text: str, name: str) -> Quote | None:
+def _find_name(text: str, name: str) -> Quote | None:
     """Where a text has a name in whole words; a short one in capitals, as it is written."""
     found = find_quote(text, name)
     short = name.isupper() and sum(each.isalpha() for each in name) <= SHORT_LETTERS
     return None if found is not None and found.score < 1 and short else found
 
 
-def _relations(said: object, concepts: Sequence[FoundConcept]) -> list[FoundRelation]:
+def _relations(said: object, concepts: Sequence[ExtractedConcept]) -> list[ExtractedRelation]:
     labels = {concept_name(each.label): each.label for each in concepts}
     found = dict.fromkeys(
         relation for each in _list(said) if (relation := _relation(each, labels)) is not None
@@ -145,7 +147,7 @@ def _relations(said: object, concepts: Sequence[FoundConcept]) -> list[FoundRela
     return list(found)[: RELATIONS_A_CONCEPT * len(concepts)]
 
 
-def _relation(said: object, labels: Mapping[str, str]) -> FoundRelation | None:
+def _relation(said: object, labels: Mapping[str, str]) -> ExtractedRelation | None:
     if not isinstance(said, dict):
         return None
     entry = cast("Entry", said)
@@ -154,7 +156,7 @@ def _relation(said: object, labels: Mapping[str, str]) -> FoundRelation | None:
     subject, target = ends
     if subject is None or target is None or subject == target or not concept_name(kind) or confidence is None:
         return None
-    return FoundRelation(subject, kind, target, confidence)
+    return ExtractedRelation(subject, kind, target, confidence)
 
 
 def _confidence(said: object) -> float | None:
@@ -164,18 +166,18 @@ def _confidence(said: object) -> float | None:
     return float(min(max(said, 0.0), 1.0))
 
 
-def _merged(found: Sequence[FoundConcept]) -> list[FoundConcept]:
+def _merge(found: Sequence[ExtractedConcept]) -> list[ExtractedConcept]:
     """One for each name."""
-    by_name: dict[str, FoundConcept] = {}
+    by_name: dict[str, ExtractedConcept] = {}
     for each in found:
         name = concept_name(each.label)
         known = by_name.get(name)
-        by_name[name] = each if known is None else _joined(known, each)
+        by_name[name] = each if known is None else _join(known, each)
     return list(by_name.values())
 
 
-def _joined(one: FoundConcept, other: FoundConcept) -> FoundConcept:
-    terms = tuple(dict.fromkeys((*one.search_terms, *other.search_terms)))[:MOST_TERMS]
+def _join(one: ExtractedConcept, other: ExtractedConcept) -> ExtractedConcept:
+    terms = tuple(dict.fromkeys((*one.search_terms, *other.search_terms)))[:MAX_TERMS]
     return replace(
         one,
         quotes=_distinct((*one.quotes, *other.quotes)),
@@ -191,7 +193,7 @@ def _distinct(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
     return tuple(places[place] for place in sorted(places))
 
 
-def _most_sure(concepts: Sequence[FoundConcept], most: int) -> list[FoundConcept]:
+def _most_sure(concepts: Sequence[ExtractedConcept], most: int) -> list[ExtractedConcept]:
     """In their order; those that a quote proves come before others."""
     chosen = sorted(concepts, key=lambda each: (not each.quotes, -each.confidence))[:most]
     return [each for each in concepts if each in chosen]

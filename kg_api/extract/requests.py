@@ -9,12 +9,12 @@ import structlog
 
 from kg_api.errors import NotFound, Unavailable
 from kg_api.extract.open import Extractors
-from kg_api.graph.concept_writes import count_for_extraction
+from kg_api.graph.concepts.extraction_config import StoredExtraction, read_extraction, retry_unread
+from kg_api.graph.concepts.writes import count_for_extraction
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.extraction_config import StoredExtraction, read_extraction, retry_unread
-from kg_api.graph.job_records import EXTRACTION
-from kg_api.graph.job_requests import ensure_job, is_asked_for, request_job
-from kg_api.graph.job_views import LONGEST_REST, rests
+from kg_api.graph.jobs.records import EXTRACTION
+from kg_api.graph.jobs.requests import ensure_job, is_asked_for, request_job
+from kg_api.graph.jobs.views import MAX_COOLDOWN_SECONDS, rests
 
 log = structlog.get_logger()
 
@@ -94,6 +94,6 @@ class ExtractionRequests:
         used = self._extractors.used(stored.config)
         if stored.paused or used.extractor == "none":
             return False
-        after_fault = math.inf if used.extractor == "llm" else LONGEST_REST
+        after_fault = math.inf if used.extractor == "llm" else MAX_COOLDOWN_SECONDS
         uptime = time.monotonic() - self._begun
         return not rests(self._graph, EXTRACTION, stored.ontology, at_most=uptime, after_fault=after_fault)

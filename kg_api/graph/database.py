@@ -28,12 +28,12 @@ from tenacity import (
 from kg_api.errors import ConfigurationError, DatabaseUnavailable, KgError, SchemaChanging, Unavailable
 from kg_api.graph.faults import fault_of
 from kg_api.graph.statements import statement
-from kg_api.models.spaces import FIRST_SLUG
+from kg_api.models.embedding.spaces import FIRST_SLUG
 
 Row = dict[str, Any]
 T = TypeVar("T")
 
-MOST_QUEUED = 10_000
+MAX_QUEUED = 10_000
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 5.0
 """How long one managed transaction is tried again; a request then gets 503, a worker waits and goes on."""
@@ -87,7 +87,7 @@ _repeated = retry(
 class Transaction:
     """An open transaction; whoever gave it commits it."""
 
-    def __init__(self, transaction: neo4j.ManagedTransaction, most_queued: int = MOST_QUEUED) -> None:
+    def __init__(self, transaction: neo4j.ManagedTransaction, most_queued: int = MAX_QUEUED) -> None:
         self._transaction = transaction
         self.most_queued = most_queued
         """So many jobs may wait."""
@@ -107,7 +107,7 @@ class Graph:
         password: str,
         database: str = "neo4j",
         *,
-        most_queued: int = MOST_QUEUED,
+        most_queued: int = MAX_QUEUED,
         require_room: Callable[[], None] = lambda: None,
     ) -> None:
         """Connects when first used.
@@ -160,7 +160,7 @@ class Graph:
             return tx.run(name, space, **parameters)
 
         seconds = SEARCH_SECONDS if name.startswith(_OF_SEARCHES) else None
-        with _translated(self._uri):
+        with _translate_errors(self._uri):
             return self._read(work, seconds)
 
     def write(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
@@ -183,7 +183,7 @@ class Graph:
         """
         self._require_room()
         try:
-            with _translated(self._uri):
+            with _translate_errors(self._uri):
                 return self._commit(work)
         except DatabaseUnavailable:
             self._require_room()  # the better reason, where the disk has just become full
@@ -208,7 +208,7 @@ class Graph:
 
 
 @contextmanager
-def _translated(uri: str) -> Generator[None]:
+def _translate_errors(uri: str) -> Generator[None]:
     """Turn the driver's errors into ours; what a person cannot mend (a wrong statement) stays as it is."""
     try:
         yield

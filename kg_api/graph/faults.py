@@ -17,7 +17,7 @@ _LOCKED_OUT = "Neo.ClientError.Security.AuthenticationRateLimit"
 
 def fault_of(error: Neo4jError, uri: str) -> DatabaseUnavailable | None:
     """Give our error for a fault of the server; None when it is about the statement or its parameters."""
-    told = _told(error)
+    told = _message_text(error)
     if any(words in told for words in _PANIC):
         return DatabasePanicked(
             f"Neo4j at {uri} has met a critical error and must be started again; "
@@ -34,7 +34,7 @@ def fault_of(error: Neo4jError, uri: str) -> DatabaseUnavailable | None:
     return None
 
 
-def _told(error: Neo4jError) -> str:
+def _message_text(error: Neo4jError) -> str:
     """All that the server says, with the causes that it names, in lower case."""
     parts: list[str] = []
     cause: BaseException | None = error

@@ -10,7 +10,7 @@ from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.database import Graph, Transaction
 
 KEPT_HOURS = 24
-LONGEST_KEY = 255
+MAX_KEY_LENGTH = 255
 """Characters."""
 
 Answer = dict[str, Any]
@@ -29,8 +29,10 @@ def once(tx: Transaction, key: str, request_hash: str, make: Callable[[], Answer
         Conflict: the key belongs to another request.
         InvalidInput: it is empty or too long.
     """
-    if not 0 < len(key) <= LONGEST_KEY:
-        raise InvalidInput(f"an Idempotency-Key has 1 to {LONGEST_KEY} characters, this one has {len(key)}")
+    if not 0 < len(key) <= MAX_KEY_LENGTH:
+        raise InvalidInput(
+            f"an Idempotency-Key has 1 to {MAX_KEY_LENGTH} characters, this one has {len(key)}"
+        )
     row = tx.run("idempotency/hold", key=key, request_hash=request_hash, hours=KEPT_HOURS)[0]
     if row["request_hash"] != request_hash:
         raise Conflict(

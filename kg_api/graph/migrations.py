@@ -15,8 +15,8 @@ import structlog
 from kg_api import __version__
 from kg_api.errors import SchemaTooNew
 from kg_api.graph.database import Graph, while_schema_changes
+from kg_api.graph.fulltext.scopes import FILL, fill
 from kg_api.graph.indexes import index_states
-from kg_api.graph.scopes import FILL, fill
 from kg_api.graph.statements import names, statement
 
 log = structlog.get_logger()
@@ -24,7 +24,7 @@ log = structlog.get_logger()
 WAIT_SECONDS = 1.0
 
 
-def known() -> list[LiteralString]:
+def list_known() -> list[LiteralString]:
     """The names of all migrations of this version, in order."""
     return cast("list[LiteralString]", names("schema"))
 
@@ -42,7 +42,7 @@ def migrate(graph: Graph) -> list[str]:
     """
     refuse_newer(graph)
     applied = {row["name"] for row in graph.read("migrations/applied")}
-    missing: list[LiteralString] = [name for name in known() if name not in applied]
+    missing: list[LiteralString] = [name for name in list_known() if name not in applied]
     if missing:
         graph.write("migrations/constraint")
     for name in missing:
@@ -80,7 +80,7 @@ def refuse_newer(graph: Graph) -> None:
     Raises:
         SchemaTooNew: naming them and the version that wrote them.
     """
-    unknown = [row for row in graph.read("migrations/applied") if row["name"] not in known()]
+    unknown = [row for row in graph.read("migrations/applied") if row["name"] not in list_known()]
     if unknown:
         newest = unknown[-1]
         raise SchemaTooNew(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Row
 from kg_api.models.identity import ID_DIGITS, document_id
-from kg_api.nearest import no_ontology, suggestion
+from kg_api.wording.nearest import no_ontology, suggestion
 
 MIN_PREFIX_DIGITS = 8
 MAX_NAMES_READ = 5000
@@ -31,13 +31,34 @@ def names_of_ontologies(graph: Graph) -> list[str]:
 def unknown_ontology(graph: Graph, ontology: str | Sequence[str]) -> NotFound:
     """The error that says which ontologies are nearest to one that is not there."""
     told = no_ontology(ontology, names_of_ontologies(graph))
-    return NotFound(f"{told}; `kg ontologies` lists those there are")
+    return NotFound(f"{told}; `kg ontologies` lists the existing ones")
 
 
 def note_on_ontology(graph: Graph, ontology: str | None) -> list[str]:
     """The note of an empty list: none where the ontology it was filtered by is there."""
     names = names_of_ontologies(graph) if ontology is not None else []
     return [] if ontology is None or ontology in names else [no_ontology(ontology, names)]
+
+
+def note_on_documents(
+    graph: Graph, names: Sequence[str], ids: Sequence[str], ontologies: Sequence[str] | None
+) -> str:
+    """The note of a filter by documents: which of them are in none of the ontologies; empty where all are.
+
+    Args:
+        graph: where they are.
+        names: what the filter names.
+        ids: the ids that they have, or would have, in the ontologies.
+        ontologies: those looked into; None: all.
+    """
+    there = {row["document"] for row in graph.read("documents/identify", document_ids=list(ids))}
+    unknown = [name for name in names if name not in there][:MAX_OFFERED]
+    if not unknown:
+        return ""
+    within = ontologies[0] if ontologies is not None and len(ontologies) == 1 else None
+    rows = graph.read("documents/names", ontology=within, limit=MAX_NAMES_READ)
+    near = suggestion(unknown, [row["document"] for row in rows])
+    return f"there is no document {', '.join(map(repr, unknown))}{near}"
 
 
 def identify_document(
@@ -146,10 +167,10 @@ def _one(called: str, rows: Sequence[Row]) -> Row:
 
 def _unknown_document(graph: Graph, called: str, ontology: str | None, sought: str) -> NotFound:
     if note := note_on_ontology(graph, ontology):
-        return NotFound(f"{note[0]}; `kg ontologies` lists those there are")
+        return NotFound(f"{note[0]}; `kg ontologies` lists the existing ones")
     within = "" if ontology is None else f" in {ontology!r}"
     rows = graph.read("documents/names", ontology=ontology, limit=MAX_NAMES_READ)
     own = [row["document"] for row in rows]
     full = [f"{row['ontology']}/{row['document']}" for row in rows]
     near = "" if is_whole_id(called) else suggestion(called, own) or suggestion(called, full)
-    return NotFound(f"there is no {sought} {called!r}{within}{near}; `kg documents` lists those there are")
+    return NotFound(f"there is no {sought} {called!r}{within}{near}; `kg documents` lists the existing ones")

@@ -43,11 +43,11 @@ class IndexWatch:
         if too_old or not self._states.keys() >= set(names):
             self._states = {**dict.fromkeys(names), **index_states(self._graph)}
             self._read_at = time.monotonic()
-        told = {name: _told(self._states.get(name)) for name in names}
+        told = {name: _describe(self._states.get(name)) for name in names}
         return {name: state for name, state in told.items() if state is not None}
 
 
-def _told(state: IndexState | None) -> str | None:
+def _describe(state: IndexState | None) -> str | None:
     if state is None:
         return "not there"
     return None if state.online else f"{state.state.lower()}, {state.percent:.0f} % populated"

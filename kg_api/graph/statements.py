@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final, LiteralString, cast
 
-from kg_api.models.spaces import FIRST_SLUG, SECOND_SLOT, SLUG_PATTERN
+from kg_api.models.embedding.spaces import FIRST_SLUG, SECOND_SLOT, SLUG_PATTERN
 
 FIRST_INDEX: Final = "passage_embedding"
 FIRST_CONCEPT_INDEX: Final = "concept_embedding"
@@ -38,7 +38,7 @@ def of_space(name: str, key: str) -> str:
         ValueError: the slug is not one; it becomes part of a statement, so nothing else may pass.
     """
     if not re.fullmatch(SLUG_PATTERN, key.removesuffix(SECOND_SLOT)):
-        raise ValueError(f"{key!r} is no slug of a space")
+        raise ValueError(f"{key!r} is not a valid space slug")
     return name if key == FIRST_SLUG else f"{name}_{key}"
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from kg_api.graph.concept_import import Known, documents_called, sources_to_carry
-from kg_api.graph.concept_vectors import want_concepts
-from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.concepts.extraction_config import read_extraction
+from kg_api.graph.concepts.imports import KnownDocuments, documents_called, sources_to_carry
+from kg_api.graph.concepts.vectors import want_concepts
+from kg_api.graph.concepts.writes import write_extractions
 from kg_api.graph.database import Graph
-from kg_api.graph.extraction_config import read_extraction
-from kg_api.ingest.concept_placing import Allowance, Missing, Placed, place
-from kg_api.models.concept_import import MAX_PROBLEMS, ConceptRow, ConceptsImported, ImportProblem
-from kg_api.models.extraction import Extraction
+from kg_api.ingest.concept_placing import Allowance, Missing, PlacedConcepts, place
+from kg_api.models.concepts.extraction import Extraction
+from kg_api.models.concepts.imports import MAX_PROBLEMS, ConceptRow, ConceptsImported, ImportProblem
 from kg_api.models.identity import concept_name
 
 MARK = "import"
@@ -24,9 +24,9 @@ _SHOWN = 200
 class _Import:
     """What one request brings."""
 
-    sources: dict[str, Placed]
-    by_document: dict[str, list[Placed]]
-    touched: dict[str, Placed] = field(default_factory=dict[str, Placed])
+    sources: dict[str, PlacedConcepts]
+    by_document: dict[str, list[PlacedConcepts]]
+    touched: dict[str, PlacedConcepts] = field(default_factory=dict[str, PlacedConcepts])
     problems: list[ImportProblem] = field(default_factory=list[ImportProblem])
     rows: int = 0
     allowance: Allowance = field(default_factory=Allowance)
@@ -53,7 +53,7 @@ def import_concepts(graph: Graph, ontology: str, rows: Sequence[ConceptRow]) -> 
         [each for each in documents if each is not None],
         [row.source_id for row in rows if row.source_id is not None],
     )
-    found = _Import({each.source_id: Placed(each) for each in stored}, {})
+    found = _Import({each.source_id: PlacedConcepts(each) for each in stored}, {})
     for each in found.sources.values():
         found.by_document.setdefault(each.source.document_id, []).append(each)
     for at, (row, document) in enumerate(zip(rows, documents, strict=True)):
@@ -62,14 +62,14 @@ def import_concepts(graph: Graph, ontology: str, rows: Sequence[ConceptRow]) -> 
     if extractions:  # who brings concepts wants them by meaning: those of a single source, too
         graph.transaction(lambda tx: want_concepts(tx, ontology))
         graph.transaction(lambda tx: write_extractions(tx, ontology, extractions, MARK, imported=True))
-    return _told(ontology, found, extractions)
+    return _present(ontology, found, extractions)
 
 
 def _names(row: ConceptRow) -> Iterator[str]:
     yield from (name for name in (row.document, row.title) if name is not None)
 
 
-def _document(row: ConceptRow, known: Known) -> str | None:
+def _document(row: ConceptRow, known: KnownDocuments) -> str | None:
     """The document of this name, unless only another has the row's title; else the only one of the title."""
     named = known.by_name.get(row.document or "")
     titled = [known.by_title.get(name, []) for name in (row.title, row.document) if name is not None]
@@ -78,14 +78,16 @@ def _document(row: ConceptRow, known: Known) -> str | None:
     return next((alike[0] for alike in titled if len(alike) == 1), None)
 
 
-def _sources(found: _Import, row: ConceptRow, document: str | None) -> list[Placed]:
+def _sources(found: _Import, row: ConceptRow, document: str | None) -> list[PlacedConcepts]:
     if row.source_id is not None:
         return [found.sources[row.source_id]] if row.source_id in found.sources else []
     sources = found.by_document.get(document or "", [])
     return [each for each in sources if row.paragraph in (None, each.source.paragraph)]
 
 
-def _take(found: _Import, at: int, row: ConceptRow, sources: Sequence[Placed], known: Known) -> None:
+def _take(
+    found: _Import, at: int, row: ConceptRow, sources: Sequence[PlacedConcepts], known: KnownDocuments
+) -> None:
     where = next(_names(row), None) or row.source_id or ""
     if not sources:
         found.problems.append(ImportProblem(row=at, place=where, reason=_why_not(row, known)))
@@ -106,7 +108,7 @@ def _why_missing(missing: Missing) -> str:
     )
 
 
-def _why_not(row: ConceptRow, known: Known) -> str:
+def _why_not(row: ConceptRow, known: KnownDocuments) -> str:
     if row.source_id is not None:
         return "the ontology has no such source"
     if row.paragraph is not None and _document(row, known) is not None:
@@ -117,7 +119,7 @@ def _why_not(row: ConceptRow, known: Known) -> str:
     return "the ontology has no document of this name or title"
 
 
-def _told(ontology: str, found: _Import, extractions: Sequence[Extraction]) -> ConceptsImported:
+def _present(ontology: str, found: _Import, extractions: Sequence[Extraction]) -> ConceptsImported:
     proved: dict[tuple[str, str], bool] = {}
     for each in extractions:
         for concept in each.concepts:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from kg_api.extract.quotes import Quoted, Searched
-from kg_api.graph.due import SourceText
-from kg_api.models.concept_import import ConceptGiven, ConceptRow
-from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
+from kg_api.extract.quotes import QuotedText, QuoteSearch
+from kg_api.graph.spaces.due import SourceText
+from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
+from kg_api.models.concepts.imports import ConceptGiven, ConceptRow
 from kg_api.models.identity import concept_name
 from kg_api.parse.sentences import sentence_borders
 
-_LONGEST_QUOTE = 1000
+_MAX_QUOTE_LENGTH = 1000
 ALIKE_SECONDS = 5.0
 """So long one request may have texts compared by likeness, as it is foreseen: the clock decides nothing."""
 _A_TEXT, _A_CHARACTER, _A_CUBE = 5e-5, 1e-8, 4e-11
@@ -20,26 +20,28 @@ _A_TEXT, _A_CHARACTER, _A_CUBE = 5e-5, 1e-8, 4e-11
 
 
 @dataclass(slots=True)
-class Placed:
+class PlacedConcepts:
     """What was found for one source."""
 
     source: SourceText
-    concepts: list[FoundConcept] = field(default_factory=list[FoundConcept])
-    relations: list[FoundRelation] = field(default_factory=list[FoundRelation])
+    concepts: list[ExtractedConcept] = field(default_factory=list[ExtractedConcept])
+    relations: list[ExtractedRelation] = field(default_factory=list[ExtractedRelation])
     names: set[str] = field(default_factory=set[str])
     """Of its concepts."""
-    text: Searched = field(init=False)
+    text: QuoteSearch = field(init=False)
 
     def __post_init__(self) -> None:
         """All quotes are looked for in one text, which is folded once at most."""
-        self.text = Searched(self.source.full_text)
+        self.text = QuoteSearch(self.source.full_text)
 
     def add(self, given: ConceptGiven, quotes: Sequence[Quote], unverified: Sequence[str] = ()) -> None:
         """Take a concept that this source carries, with quotes of it and what is in no source."""
         self.names.add(concept_name(given.label))
         terms = tuple(given.search_terms)
         self.concepts.append(
-            FoundConcept(given.label, tuple(quotes), given.description, terms, unverified=tuple(unverified))
+            ExtractedConcept(
+                given.label, tuple(quotes), given.description, terms, unverified=tuple(unverified)
+            )
         )
 
     def extraction(self) -> Extraction:
@@ -65,7 +67,7 @@ class Allowance:
     left: float = ALIKE_SECONDS
     """Seconds, foreseen."""
 
-    def takes(self, quote: Quoted, sources: Sequence[Placed]) -> bool:
+    def takes(self, quote: QuotedText, sources: Sequence[PlacedConcepts]) -> bool:
         """Whether one more quote may be compared with all of these; it counts as done then."""
         lengths = [len(each.source.full_text) for each in sources]
         cubes = sum(min(len(quote.folded), length) ** 3 for length in lengths)
@@ -77,7 +79,7 @@ class Allowance:
 
 
 def place(
-    row: ConceptRow, sources: Sequence[Placed], allowance: Allowance | None = None
+    row: ConceptRow, sources: Sequence[PlacedConcepts], allowance: Allowance | None = None
 ) -> Iterator[Missing]:
     """Put a row's concepts and relations where they stand; what stands nowhere goes to the first source.
 
@@ -93,7 +95,7 @@ def place(
     for given in _all_concepts(row):
         yield from _place(given, sources, allowance)
     for subject, kind, target in row.relations:
-        _relate(FoundRelation(subject, kind, target), sources)
+        _relate(ExtractedRelation(subject, kind, target), sources)
 
 
 def _all_concepts(row: ConceptRow) -> Iterator[ConceptGiven]:
@@ -107,11 +109,11 @@ def _all_concepts(row: ConceptRow) -> Iterator[ConceptGiven]:
                 yield ConceptGiven(label=label)
 
 
-def _place(given: ConceptGiven, sources: Sequence[Placed], allowance: Allowance) -> Iterator[Missing]:
+def _place(given: ConceptGiven, sources: Sequence[PlacedConcepts], allowance: Allowance) -> Iterator[Missing]:
     found: dict[int, list[Quote]] = {}
     lost: list[str] = []
     for said in given.quotes:
-        quote = Quoted(said)
+        quote = QuotedText(said)
         best = _exact(quote, sources)
         unsought = best is None and quote.may_be_alike and not allowance.takes(quote, sources)
         if best is None and quote.may_be_alike and not unsought:
@@ -122,14 +124,14 @@ def _place(given: ConceptGiven, sources: Sequence[Placed], allowance: Allowance)
         else:
             found.setdefault(best[0], []).append(best[1])
     if not found:
-        names = [Quoted(name) for name in (given.label, *given.search_terms)]
+        names = [QuotedText(name) for name in (given.label, *given.search_terms)]
         named = {at: hit for at, each in enumerate(sources) if (hit := _says(each, names))}
         found = {at: [] if lost else [hit] for at, hit in named.items()}  # a name makes up for no lost quote
     for number, at in enumerate(found or {0: []}):
         sources[at].add(given, found.get(at, []), () if number else lost)
 
 
-def _exact(quote: Quoted, sources: Sequence[Placed]) -> tuple[int, Quote] | None:
+def _exact(quote: QuotedText, sources: Sequence[PlacedConcepts]) -> tuple[int, Quote] | None:
     """Where a quote stands to the letter, or but for its form: quickly told, so all sources are looked at."""
     as_it_is = ((at, each.text.as_it_is(quote)) for at, each in enumerate(sources))
     return _best(as_it_is) or _best((at, each.text.but_for_form(quote)) for at, each in enumerate(sources))
@@ -146,7 +148,7 @@ def _best(hits: Iterable[tuple[int, Quote | None]]) -> tuple[int, Quote] | None:
     return best
 
 
-def _says(placed: Placed, names: Iterable[Quoted]) -> Quote | None:
+def _says(placed: PlacedConcepts, names: Iterable[QuotedText]) -> Quote | None:
     """The sentence in which a source names a concept."""
     for name in names:
         hit = placed.text.as_it_is(name) or placed.text.but_for_form(name)
@@ -157,18 +159,20 @@ def _says(placed: Placed, names: Iterable[Quoted]) -> Quote | None:
 
 def _sentence(text: str, hit: Quote) -> Quote:
     """The sentence around a hit; the hit alone when it is too long or reaches over its border."""
-    lead = max(0, hit.start - _LONGEST_QUOTE)
-    borders = [lead, *sentence_borders(text, lead, min(len(text), hit.end + _LONGEST_QUOTE))]
+    lead = max(0, hit.start - _MAX_QUOTE_LENGTH)
+    borders = [lead, *sentence_borders(text, lead, min(len(text), hit.end + _MAX_QUOTE_LENGTH))]
     start = max(each for each in borders if each <= hit.start)
-    end = min((each for each in borders if each >= hit.end), default=min(len(text), hit.end + _LONGEST_QUOTE))
+    end = min(
+        (each for each in borders if each >= hit.end), default=min(len(text), hit.end + _MAX_QUOTE_LENGTH)
+    )
     said = text[start:end]
     start, end = start + len(said) - len(said.lstrip()), start + len(said.rstrip())
-    if end - start > _LONGEST_QUOTE or (lead and start <= lead):
+    if end - start > _MAX_QUOTE_LENGTH or (lead and start <= lead):
         return hit
     return Quote(text[start:end], start, end, hit.score)
 
 
-def _relate(relation: FoundRelation, sources: Sequence[Placed]) -> None:
+def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> None:
     """State it where both stand; else where the subject does, which then carries the other too, unproved."""
     subject, target = concept_name(relation.subject), concept_name(relation.object)
     both = [each for each in sources if {subject, target} <= each.names]

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from kg_api.errors import InvalidInput
 from kg_api.ingest.records import Incoming
-from kg_api.models.conversations import Conversation, Message
+from kg_api.models.library.conversations import Conversation, Message
+from kg_api.parse.formats.markdown import blocks
 from kg_api.parse.lines import NEWLINE, is_blank
-from kg_api.parse.markdown import blocks
 
 _BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 _STRUCTURE = re.compile(
@@ -29,11 +29,11 @@ _LIST_MARKS = re.compile(r"(?:[-+*>]|\d{1,9}[.)]|\s)*")
 """A text of these alone makes no block, and its heading would go to the next message."""
 _CLOSING_MARKS = re.compile(r"(?:^|(?<=\s))(?=#+$)")
 _FRAME = "## x\n\n"
-_MOST_NAMED = 10
+_MAX_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Consolidated:
+class ConsolidatedConversation:
     """A conversation as Markdown."""
 
     text: str
@@ -41,7 +41,7 @@ class Consolidated:
     """What a person should know."""
 
 
-def consolidate(messages: Sequence[Message], title: str | None = None) -> Consolidated:
+def consolidate(messages: Sequence[Message], title: str | None = None) -> ConsolidatedConversation:
     """Make one Markdown text of messages, in the order given; the same messages give the same text.
 
     Blank ones are left out, which a note says. The text of n messages is the beginning of that of n + 1.
@@ -54,7 +54,7 @@ def consolidate(messages: Sequence[Message], title: str | None = None) -> Consol
     if len(blank) == len(messages):
         raise InvalidInput("messages: none of them says anything; nothing was done")
     parts += [_section(message) for message in messages if not is_blank(message.text)]
-    return Consolidated("".join(parts), _notes(blank))
+    return ConsolidatedConversation("".join(parts), _notes(blank))
 
 
 def incoming(conversation: Conversation) -> tuple[Incoming, tuple[str, ...]]:
@@ -75,7 +75,7 @@ def incoming(conversation: Conversation) -> tuple[Incoming, tuple[str, ...]]:
     return about, told.notes
 
 
-def quoted(text: str) -> str:
+def quote_block(text: str) -> str:
     """Put `> ` before each line: whatever it says, it stays one block quotation."""
     return "\n".join(f"> {line}".rstrip() for line in NEWLINE.split(text))
 
@@ -87,7 +87,7 @@ def heading(words: str, level: int) -> str:
 
 def _section(message: Message) -> str:
     when = f" — {message.timestamp.isoformat()}" if message.timestamp else ""
-    return f"{heading(message.author + when, 2)}{_contained(message.text)}\n\n"
+    return f"{heading(message.author + when, 2)}{_contain(message.text)}\n\n"
 
 
 def _one_line(words: str) -> str:
@@ -95,12 +95,12 @@ def _one_line(words: str) -> str:
     return _CLOSING_MARKS.sub(r"\\", " ".join(words.split()))
 
 
-def _contained(text: str) -> str:
+def _contain(text: str) -> str:
     lines = "\n".join(NEWLINE.split(text))
     said = _BLANK_LINES.sub("", lines).rstrip()
     if _LIST_MARKS.fullmatch(said):
         return f"```\n{said}\n```"
-    return said if _keeps_to_itself(said) else quoted(said)
+    return said if _keeps_to_itself(said) else quote_block(said)
 
 
 def _keeps_to_itself(text: str) -> bool:
@@ -119,6 +119,6 @@ def _is_one_section(text: str) -> bool:
 def _notes(blank: Sequence[int]) -> tuple[str, ...]:
     if not blank:
         return ()
-    named = ", ".join(map(str, blank[:_MOST_NAMED])) + (" and more" if len(blank) > _MOST_NAMED else "")
+    named = ", ".join(map(str, blank[:_MAX_NAMED])) + (" and more" if len(blank) > _MAX_NAMED else "")
     were = "1 blank message was" if len(blank) == 1 else f"{len(blank)} blank messages were"
     return (f"{were} left out: number {named}",)

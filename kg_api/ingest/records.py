@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, field
 
 from kg_api.errors import UnreadableDocument
-from kg_api.models.documents import DocumentRecord, MetadataValue, SourceRecord
 from kg_api.models.identity import content_hash, digest, document_id, source_ids
-from kg_api.models.parsing import Format, ParsedDocument
+from kg_api.models.library.documents import DocumentRecord, MetadataValue, SourceRecord
+from kg_api.models.library.parsing import Format, ParsedDocument
 from kg_api.parse.documents import parse
 from kg_api.parse.split import SPLITTER_VERSION, split
 

@@ -6,9 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import Stored, preview_document, store_document
+from kg_api.graph.documents.writes import StoreResult, preview_document, store_document
 from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.documents import DocumentRecord, Ingested, SourceChanges, SourceRecord, StoredChange
+from kg_api.models.library.documents import (
+    DocumentRecord,
+    Ingested,
+    SourceChanges,
+    SourceRecord,
+    StoredChange,
+)
 from kg_api.parse.decode import decode
 
 
@@ -41,7 +47,7 @@ class IngestService:
         stored = store_document(self._graph, record)
         if self._wake is not None and stored.change.added:
             self._wake(record.ontology, stored.change.added)
-        return _told(record, stored, [*notes, *more])
+        return _present(record, stored, [*notes, *more])
 
     def preview_text(self, incoming: Incoming, notes: Sequence[str] = ()) -> Preview:
         """Say what `ingest_text` would do; nothing is stored.
@@ -68,7 +74,7 @@ class IngestService:
         return self.ingest_text(replace(incoming, text=text), notes)
 
 
-def _told(record: DocumentRecord, stored: Stored, notes: Sequence[str]) -> Ingested:
+def _present(record: DocumentRecord, stored: StoreResult, notes: Sequence[str]) -> Ingested:
     change = stored.change
     replaced = f"it took the place of {change.replaced_uri}" if change.replaced_uri else None
     return Ingested(

@@ -9,19 +9,18 @@ import structlog
 
 from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.cache import prune_cache
-from kg_api.graph.concept_vectors import ConceptsWanted, count_due_concepts
+from kg_api.graph.concepts.extraction_config import read_extractions
 from kg_api.graph.database import Graph
-from kg_api.graph.dropping import ask_for_cleanup, leftovers
-from kg_api.graph.due import count_due
-from kg_api.graph.extraction_config import read_extractions
 from kg_api.graph.indexes import index_states
-from kg_api.graph.job_records import CONCEPT_EMBEDDING
 from kg_api.graph.jobs import ensure_job, prune, rests
-from kg_api.graph.spaces import ensure_index
+from kg_api.graph.jobs.records import CONCEPT_EMBEDDING
+from kg_api.graph.spaces.due import count_due
+from kg_api.graph.spaces.registry import ensure_index
+from kg_api.graph.spaces.removal import ask_for_cleanup, leftovers
+from kg_api.jobs.embedding.source_job import KIND as SOURCE_EMBEDDING
 from kg_api.jobs.run import JobRun
-from kg_api.jobs.source_embedding import KIND as SOURCE_EMBEDDING
 from kg_api.spaces.activation import activate_complete
-from kg_api.spaces.plans import Standing, read_standings
+from kg_api.spaces.plans import EmbeddingState, read_embedding_states
 
 log = structlog.get_logger()
 
@@ -46,9 +45,9 @@ class Backfill:
     def run(self, run: JobRun) -> None:
         """Look at every ontology once."""
         self._indexes = index_states(self._graph).keys()
-        for standing in read_standings(self._graph).values():
+        for embedding_state in read_embedding_states(self._graph).values():
             run.checkpoint()
-            self._see_to(standing)
+            self._see_to(embedding_state)
         self._extract(run)
         if leftovers(self._graph):
             self._graph.transaction(ask_for_cleanup)
@@ -57,23 +56,25 @@ class Backfill:
             run.checkpoint()
         run.finish()
 
-    def _see_to(self, standing: Standing) -> None:
+    def _see_to(self, embedding_state: EmbeddingState) -> None:
         """Enqueue what is due, let answer what is complete, and make an index again that has gone."""
-        for plan in standing.plans:
+        for plan in embedding_state.plans:
             if not {plan.space.index_name, plan.space.concept_index_name} <= set(self._indexes):
                 ensure_index(self._graph, plan.space)
-        configured = standing.configured
+        configured = embedding_state.configured
         due = {
-            SOURCE_EMBEDDING: max(count_due(self._graph, standing.wanted(plan)) for plan in standing.plans),
+            SOURCE_EMBEDDING: max(
+                count_due(self._graph, embedding_state.wanted(plan)) for plan in embedding_state.plans
+            ),
             CONCEPT_EMBEDDING: max(
-                count_due_concepts(self._graph, ConceptsWanted(plan)) for plan in standing.concept_plans
+                count_due(self._graph, plan.wanted()) for plan in embedding_state.concept_plans
             ),
         }
         if not any(due.values()):
-            activate_complete(self._graph, standing)
+            activate_complete(self._graph, embedding_state)
         elif configured.embed_on_ingest and not configured.paused:
             for kind in (kind for kind, count in due.items() if count):
-                self._enqueue(kind, standing.ontology, due[kind])
+                self._enqueue(kind, embedding_state.ontology, due[kind])
 
     def _extract(self, run: JobRun) -> None:
         """Enqueue what is to be read for concepts."""

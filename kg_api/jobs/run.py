@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from kg_api.errors import KgError, LeaseLost
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph, Transaction
-from kg_api.jobs.turns import Turn
+from kg_api.jobs.time_slice import TimeSlice
+
+T = TypeVar("T")
 
 
 class Stopped(KgError):
@@ -40,7 +42,7 @@ class JobRun:
         *,
         stopping: threading.Event,
         lost: threading.Event,
-        turn: Turn | None = None,
+        turn: TimeSlice | None = None,
     ) -> None:
         self.job = job
         """As it was claimed; what was asked for since is in it after a `finish` that gave False."""
@@ -61,7 +63,7 @@ class JobRun:
             DatabaseUnavailable: Neo4j does not answer.
         """
         if self._lost.is_set():
-            raise LeaseLost(f"job {self.job.job_id} has another owner now, or has ended")
+            raise LeaseLost(f"job {self.job.job_id} is owned by another worker now, or has ended")
         if self._stopping.is_set():
             raise Stopped
         if self._turn is not None and self._turn.is_over(self.job):
@@ -75,10 +77,8 @@ class JobRun:
         """
         raise Paused(seconds)
 
-    def commit(
-        self, work: Callable[[Transaction], None], *, after: str, done: int, set_aside: int = 0
-    ) -> None:
-        """Do a batch's writes and move the cursor in one transaction.
+    def commit(self, work: Callable[[Transaction], T], *, after: str, done: int, set_aside: int = 0) -> T:
+        """Do a batch's writes and move the cursor in one transaction; give what the writes gave.
 
         Args:
             work: the batch's writes; it may run twice, so it must be safe to repeat.
@@ -90,12 +90,14 @@ class JobRun:
             LeaseLost: another worker has the job, or it or its whole has ended; nothing was written.
         """
 
-        def batch(tx: Transaction) -> None:
-            work(tx)
+        def batch(tx: Transaction) -> T:
+            written = work(tx)
             jobs.advance(tx, self._owner, before=self.cursor, after=after, done=done, set_aside=set_aside)
+            return written
 
-        self._graph.transaction(batch)
+        written = self._graph.transaction(batch)
         self.cursor = after
+        return written
 
     def expect(self, left: int) -> None:
         """Correct the total by what is left to do.
@@ -112,7 +114,7 @@ class JobRun:
             LeaseLost: another worker has the job, or it has ended.
         """
         asked = jobs.lower(self._graph, self._owner, wanted=self.job.wanted, rank=rank)
-        if isinstance(asked, jobs.Asked):
+        if isinstance(asked, jobs.JobRequest):
             self.job = _with(self.job, asked)
             return False
         self.job = replace(self.job, rank=asked)
@@ -155,7 +157,7 @@ class JobRun:
         return False
 
 
-def _with(job: jobs.ClaimedJob, asked: jobs.Asked) -> jobs.ClaimedJob:
+def _with(job: jobs.ClaimedJob, asked: jobs.JobRequest) -> jobs.ClaimedJob:
     return replace(job, wanted=asked.wanted, selection=asked.selection, forced_at=asked.forced_at)
 
 

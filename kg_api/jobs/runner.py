@@ -22,27 +22,27 @@ from kg_api.graph import jobs
 from kg_api.graph.database import Graph
 from kg_api.jobs.heartbeat import Heartbeat
 from kg_api.jobs.run import Handler, JobRun, Paused, Stopped, Yielded
-from kg_api.jobs.turns import Turn
+from kg_api.jobs.time_slice import TimeSlice
 from kg_api.models.jobs import JobState
 from kg_api.settings import WorkerSettings
 
 log = structlog.get_logger()
 
-LONGEST_DELAY_SECONDS = 300.0
-SMALLEST_DELAY_SECONDS = 1.0
-LONGEST_ERROR = 500
+MAX_DELAY_SECONDS = 300.0
+MIN_DELAY_SECONDS = 1.0
+MAX_ERROR_LENGTH = 500
 """Characters of an error that are kept on its job."""
 
 
-def retry_delay(stumbles: int, jitter: float) -> float:
+def retry_delay(failures: int, jitter: float) -> float:
     """Seconds before the next try: 1, 2, 4, ... at most 300, with up to a quarter added.
 
     Args:
-        stumbles: failures in a row so far, from 0.
+        failures: failures in a row so far, from 0.
         jitter: a random number from 0 to 1.
     """
-    doubled = SMALLEST_DELAY_SECONDS * 2 ** min(stumbles, 30)
-    return min(doubled * (1 + jitter / 4), LONGEST_DELAY_SECONDS)
+    doubled = MIN_DELAY_SECONDS * 2 ** min(failures, 30)
+    return min(doubled * (1 + jitter / 4), MAX_DELAY_SECONDS)
 
 
 class Runner:
@@ -81,7 +81,7 @@ class Runner:
             self._worker,
             list(self._handlers),
             lease_seconds=self._settings.lease_seconds,
-            max_stumbles=self._settings.max_stumbles,
+            max_failures=self._settings.max_stumbles,
         )
         if job is None:
             return False
@@ -90,7 +90,7 @@ class Runner:
             with structlog.contextvars.bound_contextvars(job_id=job.job_id, kind=job.kind, **caused_by):
                 self._run(job)
         else:
-            log.error("job is dead", job_id=job.job_id, kind=job.kind, stumbles=job.stumbles)
+            log.error("job is dead", job_id=job.job_id, kind=job.kind, failures=job.failures)
         return True
 
     def _took_one(self) -> bool:
@@ -110,28 +110,28 @@ class Runner:
             jobs.release(self._graph, owner)
             log.info("job released", job_id=job.job_id)
         except Yielded:
-            jobs.give_back(self._graph, owner)
+            jobs.yield_job(self._graph, owner)
             log.info("job lets others go first", job_id=job.job_id)
         except Paused as pause:
-            jobs.give_back(self._graph, owner, delay_seconds=pause.seconds)
+            jobs.yield_job(self._graph, owner, delay_seconds=pause.seconds)
             log.debug("job pauses", job_id=job.job_id, seconds=pause.seconds)
         except LeaseLost:
-            self._lost(job)
+            self._handle_lost(job)
         except DatabaseUnavailable:
             raise
         except Unavailable as error:
             self._waits(job, owner, error)
         except Exception as error:  # noqa: BLE001 - the border of a job: whatever it is, it is recorded on the job
-            self._failed(job, owner, error)
+            self._handle_failure(job, owner, error)
 
     def _handle(self, job: jobs.ClaimedJob, owner: jobs.Owner) -> None:
         every, stuck = self._settings.heartbeat_seconds, self._settings.stuck_seconds
-        turn = Turn(self._graph, list(self._handlers), self._settings.turn_seconds)
+        turn = TimeSlice(self._graph, list(self._handlers), self._settings.turn_seconds)
         with Heartbeat(self._graph, owner, every, stuck_seconds=stuck) as beat:
             run = JobRun(self._graph, job, owner, stopping=self._stopping, lost=beat.lost, turn=turn)
             self._handlers[job.kind].run(run)
 
-    def _lost(self, job: jobs.ClaimedJob) -> None:
+    def _handle_lost(self, job: jobs.ClaimedJob) -> None:
         state = self._state(job.job_id)
         if state is JobState.CANCELLED:
             log.info("job cancelled", job_id=job.job_id, kind=job.kind)
@@ -151,17 +151,17 @@ class Runner:
         delay = retry_delay(job.waits, random.random())  # noqa: S311 - spreads retries, no secret
         if isinstance(error, ModelUnavailable | TooBusy):
             delay = max(delay, error.retry_after_seconds or 0)
-        told = f"waiting: {error}"[:LONGEST_ERROR]
+        told = f"waiting: {error}"[:MAX_ERROR_LENGTH]
         jobs.wait(self._graph, owner, told, delay_seconds=delay)
         log.warning("job waits", job_id=job.job_id, kind=job.kind, seconds=round(delay, 1), reason=str(error))
 
-    def _failed(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: Exception) -> None:
+    def _handle_failure(self, job: jobs.ClaimedJob, owner: jobs.Owner, error: Exception) -> None:
         state = jobs.fail(
             self._graph,
             owner,
-            f"{type(error).__name__}: {error}"[:LONGEST_ERROR],
-            delay_seconds=retry_delay(job.stumbles, random.random()),  # noqa: S311 - spreads retries, no secret
-            max_stumbles=self._settings.max_stumbles,
+            f"{type(error).__name__}: {error}"[:MAX_ERROR_LENGTH],
+            delay_seconds=retry_delay(job.failures, random.random()),  # noqa: S311 - spreads retries, no secret
+            max_failures=self._settings.max_stumbles,
             permanent=isinstance(error, InvalidInput | ConfigurationError),
         )
-        log.error("job stumbled", job_id=job.job_id, kind=job.kind, state=state, exc_info=error)
+        log.error("job failed", job_id=job.job_id, kind=job.kind, state=state, exc_info=error)

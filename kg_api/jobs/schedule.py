@@ -12,10 +12,10 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from kg_api.errors import DatabaseUnavailable
 from kg_api.graph.database import Graph
-from kg_api.graph.folders import enqueue_due
+from kg_api.graph.documents.folders import enqueue_due
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.jobs.backfill import KIND as BACKFILL
-from kg_api.jobs.presence import Presence
+from kg_api.jobs.registration import WorkerRegistration
 
 log = structlog.get_logger()
 
@@ -25,7 +25,7 @@ ALWAYS: dict[str, Any] = {"coalesce": True, "misfire_grace_time": None, "max_ins
 
 
 @contextmanager
-def ticking(graph: Graph, tick_seconds: float, presence: Presence | None = None) -> Generator[None]:
+def ticking(graph: Graph, tick_seconds: float, presence: WorkerRegistration | None = None) -> Generator[None]:
     """Enqueue a backfill now and every so many seconds while the context is open, and tell that one lives.
 
     Every worker ticks; the slot's id makes their ticks one job. The slot is of the database's time. The scans
@@ -37,7 +37,7 @@ def ticking(graph: Graph, tick_seconds: float, presence: Presence | None = None)
         _tick, "interval", args=(graph, tick_seconds), seconds=tick_seconds, next_run_time=at_once, **ALWAYS
     )
     if presence is not None:
-        scheduler.add_job(presence.tell, "interval", seconds=LIFE_SECONDS, next_run_time=at_once, **ALWAYS)
+        scheduler.add_job(presence.report, "interval", seconds=LIFE_SECONDS, next_run_time=at_once, **ALWAYS)
     scheduler.start()
     try:
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.dropping import (
+from kg_api.graph.spaces.removal import (
     CLEANUP,
     Leftover,
     drop_indexes,
@@ -53,13 +53,7 @@ class SpaceCleanup:
 
     def _is_wanted(self, run: JobRun, leftover: Leftover) -> bool:
         """Look once more as the job's owner: a worker that was frozen must not drop what was made since."""
-        wanted: list[bool] = []
-
-        def look(tx: Transaction) -> None:
-            wanted[:] = [is_still_wanted(tx, leftover)]
-
-        run.commit(look, after=run.cursor, done=0)
-        return wanted[0]
+        return run.commit(lambda tx: is_still_wanted(tx, leftover), after=run.cursor, done=0)
 
     def _walk(self, run: JobRun, leftover: Leftover, what: str, portion: Portion) -> None:
         name = f"{leftover.name}/{what}/"
@@ -70,10 +64,8 @@ class SpaceCleanup:
 
     def _step(self, run: JobRun, leftover: Leftover, name: str, after: str, portion: Portion) -> str | None:
         """Remove one portion; where it ended."""
-        last: list[str | None] = []
 
-        def write(tx: Transaction) -> None:
-            last[:] = [portion(tx, leftover, after) if is_still_wanted(tx, leftover) else None]
+        def remove(tx: Transaction) -> str | None:
+            return portion(tx, leftover, after) if is_still_wanted(tx, leftover) else None
 
-        run.commit(write, after=f"{name}{after}", done=0)
-        return last[0]
+        return run.commit(remove, after=f"{name}{after}", done=0)

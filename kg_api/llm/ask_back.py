@@ -7,7 +7,7 @@ import re
 from typing import Any, cast
 
 from kg_api.errors import LlmFailed
-from kg_api.llm.prompts import Question
+from kg_api.llm.prompts import Prompt
 from kg_api.llm.situate import Ask
 
 INSTRUCTION = """\
@@ -24,7 +24,7 @@ SCHEMA: dict[str, object] = {
     "additionalProperties": False,
 }
 _JSON = re.compile(r"\{.*\}", re.DOTALL)
-_LONGEST = 1000
+_MAX_LENGTH = 1000
 
 
 def ask_back(ask: Ask, passage: str, answer: str) -> str:
@@ -35,7 +35,7 @@ def ask_back(ask: Ask, passage: str, answer: str) -> str:
         ConfigurationError, InvalidInput, LlmUnavailable: see `Chat.ask`.
     """
     data = json.dumps({"passage": passage, "answer": answer}, ensure_ascii=False)
-    told = ask(Question(INSTRUCTION, data, "question", SCHEMA))
+    told = ask(Prompt(INSTRUCTION, data, "question", SCHEMA))
     found = _JSON.search(told)
     try:
         value: Any = json.loads(found[0]) if found else None
@@ -43,6 +43,6 @@ def ask_back(ask: Ask, passage: str, answer: str) -> str:
         value = None
     question = cast("dict[str, Any]", value).get("question") if isinstance(value, dict) else None
     words = " ".join(question.split()) if isinstance(question, str) else ""
-    if not 0 < len(words) <= _LONGEST:
+    if not 0 < len(words) <= _MAX_LENGTH:
         raise LlmFailed("the language model gives no question for a passage; choose another by KG_LLM__MODEL")
     return words

@@ -10,29 +10,26 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from kg_api.bounded_http import ReplyTooLarge, bounded_client
 from kg_api.errors import ConfigurationError, LlmFailed, LlmUnavailable
 from kg_api.llm.missing import RESTART, no_model
 from kg_api.llm.money import Reply
-from kg_api.llm.prompts import Question
-from kg_api.llm.refusals import Provider, Refusal, understood
-from kg_api.retrying import RetryPolicy, TryAgain
+from kg_api.llm.prompts import Prompt
+from kg_api.provider.openai_sdk import SDK_ERRORS, StatusError, omit, open_sdk, sdk_edge
+from kg_api.provider.retrying import RetryPolicy
+from kg_api.provider.service import Provider, Service, Variables
 from kg_api.settings import Settings
-
-try:
-    import httpx2
-    import openai
-except ImportError:
-    raise ConfigurationError(
-        "the packages for a language model are not installed; in kg's checkout: "
-        ".venv/bin/python -m pip install '.[openai]', then `kg down` and `kg up`"
-    ) from None
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
-_WITHOUT_KEY = "none"
-"""Sent where no key is set: the SDK insists on one, servers of one's own mostly do not."""
+CHAT = Service(
+    name="a chat service",
+    subject="the language model",
+    rejection="the model{model} does not take what it is asked; choose another one by KG_LLM__MODEL, "
+    "or another context mode",
+    unavailable=LlmUnavailable,
+    unusable=LlmFailed,
+)
 _NO_SCHEMAS = {400, 422, 501}
 """What servers answer that do not know `response_format`."""
 
@@ -55,22 +52,20 @@ def provider_of(settings: Settings) -> Provider:
     address = own.base_url or openais.base_url
     shared = own.api_key is None and _origin(address) == _origin(openais.base_url)
     key = openais.api_key if shared else own.api_key
-    key_variable = "OPENAI_API_KEY" if shared else "KG_LLM__API_KEY"
+    variables = Variables(
+        "KG_LLM__MODEL",
+        "KG_LLM__BASE_URL" if own.base_url else "OPENAI_BASE_URL",
+        "OPENAI_API_KEY" if shared else "KG_LLM__API_KEY",
+    )
     if key is None and openais.model_copy(update={"base_url": address}).needs_key:
         raise ConfigurationError(
-            f"{key_variable} is not set; set it, or KG_LLM__BASE_URL to a server that wants none; {RESTART}"
+            f"{variables.key} is not set; set it, or KG_LLM__BASE_URL to a server that wants none; {RESTART}"
         )
-    return Provider(
-        own.model,
-        address,
-        key.get_secret_value() if key else _WITHOUT_KEY,
-        key_variable,
-        "KG_LLM__BASE_URL" if own.base_url else "OPENAI_BASE_URL",
-    )
+    return Provider(CHAT, variables, own.model, address, key)
 
 
 class Chat:
-    """Asks one question at a time; thread-safe. The SDK's own retries are off: `RetryPolicy` decides."""
+    """Asks one question at a time; thread-safe."""
 
     def __init__(self, provider: Provider, seconds: float, policy: RetryPolicy) -> None:
         """Nothing is asked yet.
@@ -84,19 +79,15 @@ class Chat:
         self._seconds = seconds
         self._policy = policy
         self._takes_schemas: bool | None = None
-        self._client = openai.OpenAI(
-            api_key=provider.key,
-            base_url=provider.address,
-            max_retries=0,
-            http_client=bounded_client(httpx2),
-        )
+        self._edge = sdk_edge(provider)
+        self._client = open_sdk(provider)
 
     @property
     def model(self) -> str:
         """Its name."""
         return self._provider.model
 
-    def ask(self, question: Question) -> str:
+    def ask(self, question: Prompt) -> str:
         """Give what the model writes; empty when it refuses to.
 
         A server that does not take the schema is asked without, from then on at once.
@@ -110,11 +101,11 @@ class Chat:
         """
         return self.ask_counted(question).text
 
-    def ask_counted(self, question: Question) -> Reply:
+    def ask_counted(self, question: Prompt) -> Reply:
         """As `ask`, with the tokens that it took."""
         return self._as_it_takes(lambda with_schema: self._once(question, with_schema=with_schema))
 
-    def stream(self, question: Question) -> Generator[str]:
+    def stream(self, question: Prompt) -> Generator[str]:
         """Give what the model writes, piece by piece as it does; the time-out is for all of it together.
 
         A server that does not stream is asked the usual way. It is not asked again in the middle: what was
@@ -123,14 +114,14 @@ class Chat:
         Raises:
             As `ask`; LlmUnavailable also when it breaks off.
         """
-        pieces = self._as_it_takes(lambda with_schema: self._opened(question, with_schema=with_schema))
+        pieces = self._as_it_takes(lambda with_schema: self._open(question, with_schema=with_schema))
         given = False
         with contextlib.closing(pieces):
             try:
                 for piece in pieces:
                     given = True
                     yield piece
-            except (openai.OpenAIError, httpx2.HTTPError, ValueError):
+            except SDK_ERRORS:
                 failure = LlmUnavailable(
                     f"{self._provider.address} broke off in the middle of its answer, or took longer than "
                     "KG_LLM__TIMEOUT_SECONDS"
@@ -150,69 +141,49 @@ class Chat:
         """Ask with the schema, and without it where the server does not know such."""
         if self._takes_schemas is not False:
             try:
-                answer = self._policy.call(lambda _: once(True), _gave_up)
+                answer = self._policy.call(lambda _: once(True), CHAT.give_up)
             except _SchemaRefused:
                 pass
             else:
                 self._takes_schemas = True
                 return answer
-        answer = self._policy.call(lambda _: once(False), _gave_up)
+        answer = self._policy.call(lambda _: once(False), CHAT.give_up)
         self._takes_schemas = False
         return answer
 
-    def _once(self, question: Question, *, with_schema: bool) -> Reply:
+    def _once(self, question: Prompt, *, with_schema: bool) -> Reply:
         begun = time.perf_counter()
-        reply = self._sent(question, with_schema=with_schema, stream=False)
+        reply = self._send(question, with_schema=with_schema, stream=False)
         return self._read(reply, time.perf_counter() - begun)
 
-    def _opened(self, question: Question, *, with_schema: bool) -> Generator[str]:
+    def _open(self, question: Prompt, *, with_schema: bool) -> Generator[str]:
         """The pieces of an answer whose beginning is there."""
-        reply = self._sent(question, with_schema=with_schema, stream=True)
+        reply = self._send(question, with_schema=with_schema, stream=True)
         return _pieces(reply)
 
-    def _sent(self, question: Question, *, with_schema: bool, stream: bool) -> Any:
+    def _send(self, question: Prompt, *, with_schema: bool, stream: bool) -> Any:
         create: Any = self._client.chat.completions.create  # its overloads want literals
-        try:
+
+        def request() -> Any:
             return create(
                 model=self._provider.model,
                 messages=[
                     {"role": "system", "content": question.instruction},
                     {"role": "user", "content": question.data},
                 ],
-                response_format=_format(question) if with_schema else openai.omit,
+                response_format=_format(question) if with_schema else omit,
                 timeout=self._seconds,
                 stream=stream,
             )
-        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:  # ValueError: not JSON
-            failure = self._meaning(error, question, with_schema=with_schema)
-        raise failure  # outside: the SDK's error holds the request, and with it the key
 
-    def _meaning(self, error: Exception, question: Question, *, with_schema: bool) -> Exception:
-        address = self._provider.address
-        match error:
-            case openai.APITimeoutError():
-                return TryAgain(f"{address} did not answer in time")
-            case openai.APIConnectionError(__cause__=ReplyTooLarge()) | ReplyTooLarge():
-                return LlmFailed(
-                    f"{address} sends more than any answer is long; check {self._provider.address_variable}"
-                )
-            case openai.APIConnectionError() | httpx2.HTTPError():
-                return TryAgain(
-                    f"{address} cannot be reached or broke off ({type(error.__cause__ or error).__name__})"
-                )
-            case openai.APIStatusError():
-                unproven = with_schema and not self._takes_schemas
-                if unproven and error.status_code in _NO_SCHEMAS:
-                    return _SchemaRefused()
-                return understood(_refusal(error), self._provider, question.data)
-            case _:
-                return self._no_chat()
+        is_trial = with_schema and not self._takes_schemas
+        return self._edge.send(lambda: _tried(request) if is_trial else request(), [question.data])
 
     def _read(self, reply: object, seconds: float) -> Reply:
         choices = getattr(reply, "choices", None)
         message = getattr(cast("list[Any]", choices)[0], "message", None) if _is_filled(choices) else None
         if message is None:
-            raise self._no_chat()
+            raise self._provider.no_service()
         usage = getattr(reply, "usage", None)
         read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
         log.info(
@@ -225,12 +196,6 @@ class Chat:
         content = getattr(message, "content", None)
         return Reply(content if isinstance(content, str) else "", read, written)
 
-    def _no_chat(self) -> LlmFailed:
-        return LlmFailed(
-            f"{self._provider.address} does not answer as a chat service does; "
-            f"check {self._provider.address_variable}"
-        )
-
 
 def open_chat(settings: Settings, policy: RetryPolicy | None = None) -> Chat:
     """Open the language model that the settings name; nothing is asked yet.
@@ -241,17 +206,21 @@ def open_chat(settings: Settings, policy: RetryPolicy | None = None) -> Chat:
     return Chat(provider_of(settings), settings.llm.timeout_seconds, policy or RetryPolicy())
 
 
-def _format(question: Question) -> Any:
+def _format(question: Prompt) -> Any:
     return {
         "type": "json_schema",
         "json_schema": {"name": question.name, "strict": True, "schema": dict(question.schema)},
     }
 
 
-def _refusal(error: openai.APIStatusError) -> Refusal:
-    body = cast("dict[str, object]", error.body) if isinstance(error.body, dict) else {}
-    said = str(body.get("message") or body.get("detail") or "")
-    return Refusal(error.status_code, error.response.headers, said, str(error.code or error.type or ""))
+def _tried(request: Callable[[], T]) -> T:
+    """Send a request with a schema to a server of which nobody knows whether it takes such."""
+    try:
+        return request()
+    except StatusError as error:
+        if error.status_code not in _NO_SCHEMAS:
+            raise
+    raise _SchemaRefused  # outside: the SDK's error holds the request, and with it the key
 
 
 def _pieces(reply: Any) -> Generator[str]:
@@ -276,8 +245,3 @@ def _is_filled(choices: object) -> bool:
 def _origin(address: str) -> tuple[str, str]:
     parts = urlsplit(address)
     return parts.scheme, parts.netloc.casefold()
-
-
-def _gave_up(reason: str, asked: float | None) -> LlmUnavailable:
-    rest = f"; it asks to be left alone for {asked:.0f} s" if asked else ""
-    return LlmUnavailable(f"the language model fails: {reason}{rest}", retry_after_seconds=asked)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from kg_api.llm.missing import no_model
 from kg_api.llm.money import Reply
-from kg_api.llm.prompts import Question
-from kg_api.retrying import RetryPolicy
+from kg_api.llm.prompts import Prompt
+from kg_api.provider.retrying import RetryPolicy
 from kg_api.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,31 +39,31 @@ class LanguageModel:
         Raises:
             ConfigurationError: there is none, naming the variable that is missing.
         """
-        return self._opened().model
+        return self._open().model
 
-    def ask(self, question: Question) -> str:
+    def ask(self, question: Prompt) -> str:
         """See `Chat.ask`.
 
         Raises:
             ConfigurationError: there is no language model, too.
         """
-        return self._opened().ask(question)
+        return self._open().ask(question)
 
-    def ask_counted(self, question: Question) -> Reply:
+    def ask_counted(self, question: Prompt) -> Reply:
         """See `Chat.ask_counted`.
 
         Raises:
             ConfigurationError: there is no language model, too.
         """
-        return self._opened().ask_counted(question)
+        return self._open().ask_counted(question)
 
-    def stream(self, question: Question) -> Generator[str]:
+    def stream(self, question: Prompt) -> Generator[str]:
         """See `Chat.stream`.
 
         Raises:
             ConfigurationError: there is no language model, too.
         """
-        with closing(self._opened().stream(question)) as pieces:
+        with closing(self._open().stream(question)) as pieces:
             yield from pieces
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ class LanguageModel:
             if self._chat is not None:
                 self._chat.close()
 
-    def _opened(self) -> Chat:
+    def _open(self) -> Chat:
         with self._opening:
             if self._chat is None:
                 if self._settings is None or self._settings.llm.model is None:

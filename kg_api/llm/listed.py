@@ -6,15 +6,15 @@ import json
 import re
 from typing import cast
 
-_LONGEST_ANSWER = 200_000
+_MAX_ANSWER_LENGTH = 200_000
 _LOOKED_AT = 20
 """Brackets of an answer at which its JSON may begin: some models think or chat first."""
 _THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 
-def listed(answer: str, name: str) -> list[dict[str, object]]:
+def parse_list(answer: str, name: str) -> list[dict[str, object]]:
     """The objects of the list of that name, or of a list by itself; none when it is something else."""
-    said = _THOUGHTS.sub("", answer[:_LONGEST_ANSWER])
+    said = _THOUGHTS.sub("", answer[:_MAX_ANSWER_LENGTH])
     decoder = json.JSONDecoder(strict=False)
     for bracket in list(re.finditer(r"[{\[]", said))[:_LOOKED_AT]:
         try:

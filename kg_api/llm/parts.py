@@ -7,25 +7,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from kg_api.models.documents import MetadataValue
+from kg_api.models.library.documents import MetadataValue
 
 WHOLE = 16_000
 """Bytes of a document that is shown as a whole: about 4,000 tokens of English."""
 ENOUGH = 6_000
 """Bytes after which a stretch of a longer one ends with its section."""
-MOST = 12_000
+MAX_BYTES = 12_000
 """Bytes after which it ends in any case."""
 MARGIN = 800
 """Characters of the text before and behind a stretch that are shown with it."""
 BEGINNING = 1_500
 """Characters of a document's beginning that are shown with each stretch: it mostly says what it is about."""
-LONGEST_TITLE = 300
-_MOST_METADATA = 12
-_LONGEST_VALUE = 100
+MAX_TITLE_LENGTH = 300
+_MAX_METADATA = 12
+_MAX_VALUE_LENGTH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
+class HeadedParagraph:
     """A piece of a document with the path of headings above it. The pieces join to the document."""
 
     text: str
@@ -33,7 +33,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentPart:
     """What is shown for the chunks that begin within it."""
 
     title: str
@@ -54,8 +54,8 @@ class Part:
 
 
 def document_parts(
-    title: str, metadata: Mapping[str, MetadataValue], paragraphs: Sequence[Paragraph]
-) -> tuple[list[Part], list[int]]:
+    title: str, metadata: Mapping[str, MetadataValue], paragraphs: Sequence[HeadedParagraph]
+) -> tuple[list[DocumentPart], list[int]]:
     """Divide a document into what is shown for its chunks.
 
     A stretch of a long one ends with a section where it can, so that an edit elsewhere leaves it as it is.
@@ -63,28 +63,28 @@ def document_parts(
     Returns:
         The parts, and for each paragraph the number of the part for chunks that begin in it.
     """
-    about = title[:LONGEST_TITLE], short_metadata(metadata)
+    about = title[:MAX_TITLE_LENGTH], short_metadata(metadata)
     text = "".join(paragraph.text for paragraph in paragraphs)
     if _size(text) <= WHOLE:
-        return [Part(*about, "", text)], [0] * len(paragraphs)
-    parts: list[Part] = []
+        return [DocumentPart(*about, "", text)], [0] * len(paragraphs)
+    parts: list[DocumentPart] = []
     numbers: list[int] = []
     at = 0
     for start, end in _stretches(paragraphs):
         numbers += [len(parts)] * (end - start)
         stop = at + sum(len(paragraph.text) for paragraph in paragraphs[start:end])
         shown = text[max(0, at - MARGIN) : stop + MARGIN]
-        parts.append(Part(*about, text[:BEGINNING] if at > MARGIN else "", shown))
+        parts.append(DocumentPart(*about, text[:BEGINNING] if at > MARGIN else "", shown))
         at = stop
     return parts, numbers
 
 
-def _stretches(paragraphs: Sequence[Paragraph]) -> Iterator[tuple[int, int]]:
+def _stretches(paragraphs: Sequence[HeadedParagraph]) -> Iterator[tuple[int, int]]:
     begin = used = 0
     for at, paragraph in enumerate(paragraphs):
         size = _size(paragraph.text)
         new_section = at > begin and paragraph.headings != paragraphs[at - 1].headings
-        if at > begin and (used + size > MOST or (used >= ENOUGH and new_section)):
+        if at > begin and (used + size > MAX_BYTES or (used >= ENOUGH and new_section)):
             yield begin, at
             begin, used = at, 0
         used += size
@@ -96,9 +96,9 @@ def short_metadata(metadata: Mapping[str, MetadataValue]) -> tuple[tuple[str, Me
     short = (
         (key, value)
         for key, value in sorted(metadata.items())
-        if len(key) <= _LONGEST_VALUE and value not in {None, ""} and len(str(value)) <= _LONGEST_VALUE
+        if len(key) <= _MAX_VALUE_LENGTH and value not in {None, ""} and len(str(value)) <= _MAX_VALUE_LENGTH
     )
-    return tuple(islice(short, _MOST_METADATA))
+    return tuple(islice(short, _MAX_METADATA))
 
 
 def _size(text: str) -> int:

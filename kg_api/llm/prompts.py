@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kg_api.llm.parts import Part
+from kg_api.llm.parts import DocumentPart
 from kg_api.models.identity import digest
 
 FIRST_CHARACTERS, LAST_CHARACTERS = 600, 200
@@ -37,11 +37,11 @@ SCHEMA: dict[str, object] = {
     "required": ["contexts"],
     "additionalProperties": False,
 }
-_LONGEST_PATH = 600
+_MAX_PATH_LENGTH = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Prompt:
     """What is asked: how to answer, the data, and the JSON schema of the answer."""
 
     instruction: str
@@ -59,19 +59,19 @@ class Chunk:
     headings: tuple[str, ...]
 
 
-def key_of(model: str, part: Part, chunk: Chunk) -> str:
+def key_of(model: str, part: DocumentPart, chunk: Chunk) -> str:
     """A hash of all that decides over a context: model, instruction, what is shown, the chunk."""
     return digest("context", model, INSTRUCTION, part.identity(), *chunk.headings, chunk.text)
 
 
-def question(part: Part, chunks: Sequence[Chunk]) -> Question:
+def question(part: DocumentPart, chunks: Sequence[Chunk]) -> Prompt:
     """What is asked for some chunks of a part: what is the same for all questions about it comes first."""
     passages = [
         {"id": name, "headings": _path(chunk), "text": _excerpt(chunk.text)}
         for name, chunk in zip(names_of(chunks), chunks, strict=True)
     ]
     data = json.dumps({**part.data(), "passages": passages}, ensure_ascii=False)
-    return Question(INSTRUCTION, data, "contexts", SCHEMA)
+    return Prompt(INSTRUCTION, data, "contexts", SCHEMA)
 
 
 def names_of(chunks: Sequence[Chunk]) -> list[str]:
@@ -80,7 +80,7 @@ def names_of(chunks: Sequence[Chunk]) -> list[str]:
 
 
 def _path(chunk: Chunk) -> str:
-    return " > ".join(chunk.headings)[:_LONGEST_PATH]
+    return " > ".join(chunk.headings)[:_MAX_PATH_LENGTH]
 
 
 def _excerpt(text: str) -> str:

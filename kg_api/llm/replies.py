@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
-MOST_CHARACTERS = 200_000
+MAX_CHARACTERS = 200_000
 """Of an answer so many are read."""
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]+")
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
@@ -39,7 +39,7 @@ class ObjectReader:
         self.found = False
         """There is a list of objects."""
         self.complete = False
-        """It was read to its end; else it breaks off, is no JSON, or is longer than anybody reads."""
+        """It was read to its end; else it breaks off, is not JSON, or is longer than anybody reads."""
         self._text = ""
 
     @property
@@ -66,7 +66,7 @@ class ObjectReader:
                     break
                 if isinstance(value, dict):
                     yield cast("dict[str, Any]", value)
-            if len(self._text) > MOST_CHARACTERS:
+            if len(self._text) > MAX_CHARACTERS:
                 return
 
     def says_none(self, name: str) -> bool:

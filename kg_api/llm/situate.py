@@ -6,18 +6,18 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from kg_api.errors import LlmFailed
-from kg_api.llm.listed import listed
-from kg_api.llm.parts import Part
-from kg_api.llm.prompts import Chunk, Question, names_of, question
+from kg_api.llm.listed import parse_list
+from kg_api.llm.parts import DocumentPart
+from kg_api.llm.prompts import Chunk, Prompt, names_of, question
 
-Ask = Callable[[Question], str]
+Ask = Callable[[Prompt], str]
 """`Chat.ask`."""
 TOGETHER = 10
 """Chunks in one question: the document's text is sent, and paid for, once for all of them."""
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 
-def situated(ask: Ask, part: Part, chunks: Sequence[Chunk]) -> list[str]:
+def situate(ask: Ask, part: DocumentPart, chunks: Sequence[Chunk]) -> list[str]:
     """Give the contexts of chunks, one line each; they are asked for together.
 
     What an answer leaves out is asked for once more, one chunk at a time.
@@ -41,7 +41,7 @@ def read(answer: str) -> dict[str, str]:
     return {name: context for name, context in found.items() if name not in twice and context}
 
 
-def _alone(ask: Ask, part: Part, chunk: Chunk) -> str:
+def _alone(ask: Ask, part: DocumentPart, chunk: Chunk) -> str:
     contexts = list(read(ask(question(part, [chunk]))).values())
     if len(contexts) != 1:
         raise LlmFailed(
@@ -52,7 +52,7 @@ def _alone(ask: Ask, part: Part, chunk: Chunk) -> str:
 
 
 def _items(answer: str) -> Iterator[tuple[str, str]]:
-    for entry in listed(answer, "contexts"):
+    for entry in parse_list(answer, "contexts"):
         context = entry.get("context")
         if isinstance(context, str):
             yield str(entry.get("id")), " ".join(_CONTROLS.sub(" ", context).split())

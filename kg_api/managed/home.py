@@ -36,6 +36,10 @@ class Home:
         Raises:
             ConfigurationError: the place cannot be written.
         """
+        if self.path.is_file():
+            raise ConfigurationError(
+                f"{self.path} is a file, not a folder. Name another folder with KG_HOME or --home."
+            )
         try:
             for folder in (self.path, self.neo4j, self.neo4j_conf, self.neo4j_data, self.logs, self.run):
                 files.make_folder(folder)

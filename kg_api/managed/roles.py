@@ -108,10 +108,10 @@ def wait(role: Role, process: ProcessId, *, timeout: float, on_wait: OnWait | No
         if on_wait:
             on_wait(reason)
         if not process.alive():
-            raise ManagedProcessError(died(role))
+            raise ManagedProcessError(describe_death(role))
         if time.monotonic() > deadline:
             raise ManagedProcessError(
-                f"{role.name} does not work after {timeout:.0f} s (waiting for {reason}). Its log: {role.log}"
+                f"{role.name} was not ready after {timeout:.0f} s (waiting for {reason}). Its log: {role.log}"
             )
         time.sleep(POLL_SECONDS)
 
@@ -130,7 +130,7 @@ def stop(role: Role, *, grace_seconds: float | None = None) -> bool:
     return process is not None
 
 
-def died(role: Role, how: str = "") -> str:
+def describe_death(role: Role, how: str = "") -> str:
     """Say that a role's process died, and why as far as its logs tell."""
     ended = f" ({how})" if how else ""
     return f"{role.name} died{ended}. Its log {role.log} ends with:\n{role.last_words() or '(nothing)'}"

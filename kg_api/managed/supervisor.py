@@ -29,18 +29,18 @@ class Supervisor:
 
     def run(self, stop: threading.Event) -> None:
         """Watch until told to stop; the processes run on."""
-        self._tell()
+        self._report()
         while not stop.is_set():
             self.step()
-            stop.wait(self._policy.watch_seconds if self._settled() else self._policy.start_watch_seconds)
+            stop.wait(self._policy.watch_seconds if self._is_settled() else self._policy.start_watch_seconds)
 
     def step(self) -> None:
         """Look after every role once, and publish what changed."""
         for watch in self._watches:
             watch.attend({other.role.name for other in self._watches if other.state == "ready"})
-        self._tell()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         statuses = {watch.role.name: watch.status() for watch in self._watches}
         if statuses == self._published:
             return
@@ -51,5 +51,5 @@ class Supervisor:
         else:
             self._published = statuses
 
-    def _settled(self) -> bool:
+    def _is_settled(self) -> bool:
         return all(watch.state in ("ready", "failed") for watch in self._watches)

@@ -94,7 +94,7 @@ class Watch:
         try:
             self._attend(working)
         except Exception as error:  # noqa: BLE001 - one role's trouble, such as a full disk, must not end the watch
-            self._failed(error)
+            self._handle_failure(error)
 
     def status(self) -> RoleStatus:
         """Tell what is known."""
@@ -108,10 +108,10 @@ class Watch:
             self._last_exit,
         )
 
-    def _failed(self, error: Exception) -> None:
+    def _handle_failure(self, error: Exception) -> None:
         told = str(error) if isinstance(error, KgError) else f"{type(error).__name__}: {error}"
         if self.process is None:
-            self._died(told, permanent=isinstance(error, ConfigurationError))
+            self._handle_death(told, permanent=isinstance(error, ConfigurationError))
         else:
             log.error("process cannot be looked after", role=self.role.name, reason=told[:LOGGED_CHARACTERS])
 
@@ -162,7 +162,7 @@ class Watch:
         roles.stop(self.role, grace_seconds=BROKEN_GRACE_SECONDS)
         self.process = None
         self._last_exit = "ended by the supervisor"
-        self._died(f"{self.role.name} was ended to be started again: {reason}", permanent=False)
+        self._handle_death(f"{self.role.name} was ended to be started again: {reason}", permanent=False)
 
     def _bury(self) -> None:
         code = processes.exit_code(self.process) if self.process else None
@@ -170,9 +170,11 @@ class Watch:
             self.deaths = 0
         self.process = None
         self._last_exit = end_of(code)
-        self._died(roles.died(self.role, self._last_exit), permanent=code == ConfigurationError.exit_code)
+        self._handle_death(
+            roles.describe_death(self.role, self._last_exit), permanent=code == ConfigurationError.exit_code
+        )
 
-    def _died(self, why: str, *, permanent: bool) -> None:
+    def _handle_death(self, why: str, *, permanent: bool) -> None:
         self.deaths += 1
         pause = self._policy.max_pause if permanent else self._policy.pause(self.deaths)
         self._not_before = self._clock() + pause

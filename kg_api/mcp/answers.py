@@ -6,10 +6,10 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from kg_api.mcp.citation import Citation, read_citation
+from kg_api.mcp.citation import CitationPlace, read_citation
 from kg_api.mcp.invisible import invisible_in
 from kg_api.models.base import Answer
-from kg_api.models.search import Degradation
+from kg_api.models.queries.search import Degradation
 
 
 class More(Answer):
@@ -59,6 +59,6 @@ class Passage(Answer):
         return self.model_copy(update=part)
 
 
-def cited(source_id: str, start: int, end: int) -> str:
+def cite(source_id: str, start: int, end: int) -> str:
     """The citation id of a place."""
-    return str(Citation(source_id, start, end))
+    return str(CitationPlace(source_id, start, end))

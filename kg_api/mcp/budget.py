@@ -16,7 +16,7 @@ ASCII_A_TOKEN = 2.75
 OTHER_BYTES_A_TOKEN = 2
 FOR_MORE = 100
 """Tokens of what tells that there is more."""
-LEAST_ROOM = 64
+MIN_ROOM = 64
 """Tokens of items that an answer has room for in any case, so that a walk always gets on."""
 
 ItemT = TypeVar("ItemT", bound=BaseModel)
@@ -39,7 +39,7 @@ def _tokens_in_json(text: str) -> int:
 
 def room_in(frame: BaseModel, token_budget: int) -> int:
     """How many tokens are left for items, beside an answer that has none yet."""
-    return max(token_budget - tokens_of_json(frame) - FOR_MORE, LEAST_ROOM)
+    return max(token_budget - tokens_of_json(frame) - FOR_MORE, MIN_ROOM)
 
 
 def fill(items: Sequence[ItemT], position: Position, room: int) -> tuple[list[ItemT], Position]:
@@ -72,7 +72,7 @@ def _first_part(item: ItemT, room: int) -> tuple[ItemT, int]:
     if not isinstance(item, Passage):
         return item, 0
     frame = tokens_of_json(item.model_copy(update={"text": "", "continues": True}))
-    length = _fitting(item.text, max(room - frame, LEAST_ROOM))
+    length = _fitting(item.text, max(room - frame, MIN_ROOM))
     return (item, 0) if length >= len(item.text) else (item.between(0, length), length)
 
 

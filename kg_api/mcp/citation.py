@@ -11,7 +11,7 @@ _FORM = re.compile(r"(?P<source>[^#\s]{1,100})(?:#(?P<start>\d{1,10})-(?P<end>\d
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
+class CitationPlace:
     """A place in a document, found by one of its sources."""
 
     source_id: str
@@ -21,12 +21,12 @@ class Citation:
     def __str__(self) -> str:
         return f"{self.source_id}#{self.start}-{self.end}"
 
-    def part(self, start: int, end: int) -> Citation:
+    def part(self, start: int, end: int) -> CitationPlace:
         """A part of it; `start` and `end` are counted from its own start."""
-        return Citation(self.source_id, self.start + start, self.start + end)
+        return CitationPlace(self.source_id, self.start + start, self.start + end)
 
 
-def read_citation(text: str) -> tuple[str, Citation | None]:
+def read_citation(text: str) -> tuple[str, CitationPlace | None]:
     """The source's id, and the place where one is given.
 
     Raises:
@@ -35,11 +35,11 @@ def read_citation(text: str) -> tuple[str, Citation | None]:
     found = _FORM.fullmatch(text.strip())
     if found is None:
         raise InvalidInput(
-            f"{text[:200]!r} is no citation id; give one as search_sources gives it, id#start-end"
+            f"{text[:200]!r} is not a citation id; give one as search_sources gives it, id#start-end"
         )
     if found["start"] is None:
         return found["source"], None
     start, end = int(found["start"]), int(found["end"])
     if start >= end:
         raise InvalidInput(f"{text[:200]!r} cites nothing: its end is not behind its start")
-    return found["source"], Citation(found["source"], start, end)
+    return found["source"], CitationPlace(found["source"], start, end)

@@ -6,14 +6,14 @@ import threading
 from collections.abc import Callable, Sequence
 
 from kg_api.bootstrap import Container, open_container
-from kg_api.graph import library
-from kg_api.models.concepts import ConceptContext, ConceptHits
-from kg_api.models.documents import DocumentContent, DocumentPage, OntologyList
-from kg_api.models.hybrid import HybridHits, HybridSearch
-from kg_api.models.search import SourceContext, SourceHits, SourceSearch
-from kg_api.models.similarity import SimilarSearch, SimilarSources
+from kg_api.graph.documents import library
+from kg_api.models.concepts.queries import ConceptContext, ConceptHits
+from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.models.queries.hybrid import HybridHits, HybridSearch
+from kg_api.models.queries.search import SourceContext, SourceHits, SourceSearch
+from kg_api.models.queries.similarity import SimilarSearch, SimilarSources
 from kg_api.settings import Settings
-from kg_api.spaces.plans import read_standings
+from kg_api.spaces.plans import read_embedding_states
 
 
 class ContainerLibrary:
@@ -57,7 +57,7 @@ class ContainerLibrary:
     def ontologies(self) -> OntologyList:
         """See `Library`."""
         graph = self._container().graph
-        counted = [standing.counted for standing in read_standings(graph).values()]
+        counted = [embedding_state.counted for embedding_state in read_embedding_states(graph).values()]
         return OntologyList(ontologies=library.list_ontologies(graph, counted))
 
     def documents(self, ontology: str | None, offset: int, limit: int) -> DocumentPage:

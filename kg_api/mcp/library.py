@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kg_api.models.concepts import ConceptContext, ConceptHits
-from kg_api.models.documents import DocumentContent, DocumentPage, OntologyList
-from kg_api.models.hybrid import HybridHits, HybridSearch
-from kg_api.models.search import SourceContext, SourceHits, SourceSearch
-from kg_api.models.similarity import SimilarSearch, SimilarSources
+from kg_api.models.concepts.queries import ConceptContext, ConceptHits
+from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.models.queries.hybrid import HybridHits, HybridSearch
+from kg_api.models.queries.search import SourceContext, SourceHits, SourceSearch
+from kg_api.models.queries.similarity import SimilarSearch, SimilarSources
 
 
 class Library(Protocol):

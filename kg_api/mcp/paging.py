@@ -13,8 +13,8 @@ from kg_api.mcp.budget import fill, room_in
 from kg_api.mcp.cursor import Cursor, Position, digest, read_cursor, write_cursor
 from kg_api.models.base import Body
 
-LEAST_BUDGET = 300
-MOST_BUDGET = 100_000
+MIN_BUDGET = 300
+MAX_BUDGET = 100_000
 USUAL_BUDGET = 6000
 
 ItemT = TypeVar("ItemT", bound=BaseModel)
@@ -23,7 +23,7 @@ ItemT = TypeVar("ItemT", bound=BaseModel)
 class Paged(Body):
     """Arguments that every tool takes."""
 
-    token_budget: Annotated[int, Field(strict=True, ge=LEAST_BUDGET, le=MOST_BUDGET)] = USUAL_BUDGET
+    token_budget: Annotated[int, Field(strict=True, ge=MIN_BUDGET, le=MAX_BUDGET)] = USUAL_BUDGET
     """About how many tokens the answer may have; what has no room is told in `more`."""
     cursor: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """`more.cursor` of the answer before, to go on; all other arguments as in that call."""
@@ -51,7 +51,7 @@ class Listing(Generic[ItemT]):
         return self.keys[0 if self.remembered is None else max(end - self.remembered, 0) : max(end, 0)]
 
 
-class Walk:
+class Pager:
     """One step of a walk through a list.
 
     Args:

@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 AT_ONCE = 8
 """Calls that run side by side in a process; the others wait their turn, and REST keeps its threads."""
-MOST_CHARACTERS_OF_AN_ERROR = 2000
+MAX_ERROR_LENGTH = 2000
 LIST_STAYS_FRESH = CacheHint(ttl_ms=60_000, scope="private")
 
 
@@ -57,7 +57,7 @@ def make_server(library: Library) -> Server[Any]:
             raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:100]!r}; there are {known}")
         if not turns:
             turns.append(anyio.CapacityLimiter(AT_ONCE))  # made here, for it belongs to the running loop
-        return await run_sync(_called, tool, library, params.arguments or {}, limiter=turns[0])
+        return await run_sync(_call, tool, library, params.arguments or {}, limiter=turns[0])
 
     return Server(
         "kg",
@@ -71,7 +71,7 @@ def make_server(library: Library) -> Server[Any]:
     )
 
 
-def _called(tool: Tool[Any], library: Library, arguments: dict[str, Any]) -> CallToolResult:
+def _call(tool: Tool[Any], library: Library, arguments: dict[str, Any]) -> CallToolResult:
     begun = time.perf_counter()
     result, failure = _outcome(tool, library, arguments)
     took = round((time.perf_counter() - begun) * 1000, 1)
@@ -84,15 +84,15 @@ def _outcome(
 ) -> tuple[CallToolResult, str | None]:
     """The answer, or what went wrong in words that tell the agent what to do; and the error's name."""
     try:
-        return _told(tool.call(library, arguments)), None
+        return _to_result(tool.call(library, arguments)), None
     except KgError as error:
-        return _failed(str(error)), type(error).__name__
+        return _to_error(str(error)), type(error).__name__
     except Exception as error:  # the border of a request: a bug is logged, and gives nothing away
         log.exception("unexpected error", tool=tool.name)
-        return _failed(str(KgError())), type(error).__name__
+        return _to_error(str(KgError())), type(error).__name__
 
 
-def _told(answer: ToolAnswer) -> CallToolResult:
+def _to_result(answer: ToolAnswer) -> CallToolResult:
     """As structured content, and the same as text for clients that know no other; what is left comes last."""
     said = answer.model_dump(mode="json", exclude_none=True)
     said |= {name: said.pop(name) for name in ToolAnswer.model_fields if name in said}
@@ -100,5 +100,5 @@ def _told(answer: ToolAnswer) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], structured_content=said)
 
 
-def _failed(message: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=message[:MOST_CHARACTERS_OF_AN_ERROR])], is_error=True)
+def _to_error(message: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=message[:MAX_ERROR_LENGTH])], is_error=True)

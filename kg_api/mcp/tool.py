@@ -16,7 +16,7 @@ from kg_api.errors import InvalidInput
 from kg_api.mcp.answers import ToolAnswer
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Paged
-from kg_api.models.problems import field_problems
+from kg_api.models.problems import describe_problems
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Paged)
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -69,8 +69,7 @@ def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        found = field_problems(error.errors(include_url=False, include_input=False))
-        raise InvalidInput("; ".join(map(str, found))) from None
+        raise InvalidInput(describe_problems(error.errors(include_url=False, include_input=False))) from None
 
 
 class _Terse(GenerateJsonSchema):

@@ -17,10 +17,10 @@ _JOINERS = "\u200c\u200d"
 
 def one_line(text: str) -> str:
     """The text with single blanks, without characters that nobody sees."""
-    return " ".join((text if text.isprintable() else "".join(_seen(text))).split())
+    return " ".join((text if text.isprintable() else "".join(_visible_characters(text))).split())
 
 
-def _seen(text: str) -> Iterator[str]:
+def _visible_characters(text: str) -> Iterator[str]:
     for at, character in enumerate(text):
         kind = unicodedata.category(character)
         if kind in _BLANK:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from kg_api.models.base import Answer
-from kg_api.models.parsing import Format
+from kg_api.models.library.parsing import Format
 
 RESULT_FORMAT = 1
 """Version of the saved results."""
@@ -83,7 +83,7 @@ class QuestionSet:
         return tuple(found)
 
 
-class Found(Answer):
+class FoundSpan(Answer):
     """One hit of a search: a part of a document, in code points of the set's own text."""
 
     document: str
@@ -91,11 +91,11 @@ class Found(Answer):
     end: int
 
 
-class Asked(Answer):
+class QuestionResult(Answer):
     """A question that was asked, and what came."""
 
     query_id: str
-    found: list[Found]
+    found: list[FoundSpan]
     """The best first."""
     ms: float
     """The whole request as the client saw it."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 ID_DIGITS = 32
-_BETWEEN_WORDS = re.compile(r"(?<![\w+#])[+#]+|!(?!=)|(?<=\w)-|-(?!\d)|[^\w+#=<>%$@!-]+|_+")
+_BETWEEN_WORDS = re.compile(r"(?<![\w+#])[+#]+|!(?!=)|(?<=\w)-|-(?!\d)|[^\w+#=<>%$@!-]+")
 """What makes another meaning is kept: C, C++ and C#; P = NP and P != NP; -1 and 1; $5 and 5%."""
 
 
@@ -61,7 +61,8 @@ def scope_of_document(identity: str) -> str:
 def concept_name(label: str) -> str:
     """What makes two labels the same name: case, punctuation and the width of characters do not count."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold()).casefold()
-    return " ".join(_BETWEEN_WORDS.sub(" ", folded).split()) or " ".join(folded.split())
+    apart = folded.replace("_", " ")  # first, or what stands beside one were taken to stand beside a letter
+    return " ".join(_BETWEEN_WORDS.sub(" ", apart).split()) or " ".join(folded.split())
 
 
 def name_id(ontology: str, label: str) -> str:

@@ -23,6 +23,12 @@ class JobState(StrEnum):
 
 FINISHED = frozenset({JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS, JobState.CANCELLED, JobState.DEAD})
 
+JOB_KINDS = (
+    *("source_embedding", "concept_extraction", "concept_embedding", "folder_sync", "space_cleanup"),
+    "backfill",
+)
+"""What jobs do. Another version of kg may have other kinds too."""
+
 Selection = Literal["due", "missing", "stale"]
 """What an embedding job is about: all that is missing or stale, or one of both."""
 
@@ -60,7 +66,7 @@ class Job(Answer):
     """Items a second since a worker last took it."""
     eta_seconds: float | None
     error: str | None
-    """Why it last stumbled, was cancelled or died."""
+    """Why it last failed, was cancelled or died."""
     worker: str | None
     selection: Selection | None = None
     """Of an embedding job."""

@@ -8,11 +8,21 @@ from typing import Any
 
 from pydantic import Field
 
-from kg_api.models.base import Answer
+from kg_api.models.base import ONTOLOGY_PATTERN, Answer
+from kg_api.models.embedding.spaces import SLUG_PATTERN
 
 MAX_ERRORS = 20
-_BRANCH = re.compile(r"(function-\w+|list|constrained-\w+)\[.*\]$")
+_BRANCH = re.compile(r"(function-\w+|list|literal)\[.*\]$|constrained-\w+(\[.*\])?$")
 """How pydantic names the branches of a union."""
+_PLACES = frozenset({"body", "query", "path", "header"})
+"""How FastAPI names where a field stands; nobody has typed that."""
+_IN_WORDS = {
+    ONTOLOGY_PATTERN: "letters and digits of any script, '_', '-', '.' and inner spaces are allowed; "
+    "it starts with a letter, a digit or '_'",
+    SLUG_PATTERN: "lower-case letters, digits and '_' are allowed, 40 at most; it starts with a letter",
+}
+_ADVICE = {"query_text": "; passages for a longer text: kg augment, POST /queries/augment"}
+"""Of a field that is too long."""
 
 
 class FieldProblem(Answer):
@@ -23,7 +33,7 @@ class FieldProblem(Answer):
     message: str
 
     def __str__(self) -> str:
-        return f"{self.field}: {self.message}"
+        return self.message if self.field == "body" else f"{self.field}: {self.message}"
 
 
 class Problem(Answer):
@@ -41,16 +51,33 @@ class Problem(Answer):
 
 def field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:
     """The errors that pydantic found, the first twenty; the values themselves are not repeated."""
-    return [
-        FieldProblem(field=_field(each["loc"]), message=_message(each["msg"])) for each in errors[:MAX_ERRORS]
-    ]
+    return [FieldProblem(field=_field(each["loc"]), message=_message(each)) for each in errors[:MAX_ERRORS]]
 
 
-def _message(text: str) -> str:
-    """Without the name of Python's exception."""
-    return text.removeprefix("Value error, ")
+def describe_problems(errors: Sequence[Mapping[str, Any]]) -> str:
+    """The same in one line, each field once: of a union, what each of its branches says."""
+    told: dict[str, list[str]] = {}
+    for each in field_problems(errors):
+        told.setdefault(each.field, []).append(each.message)
+    problems = (
+        FieldProblem(field=field, message=", or: ".join(messages)) for field, messages in told.items()
+    )
+    return "; ".join(map(str, problems))
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    """Without the name of Python's exception, and with a pattern in words."""
+    about: Mapping[str, Any] = error.get("ctx") or {}
+    if error["type"] == "string_too_long" or about.get("field_type") == "Value":  # a list is a "List"
+        limit = f"at most {about['max_length']:,} characters are allowed"
+        return limit + _ADVICE.get(_field(error["loc"]), "")
+    if told := _IN_WORDS.get(about.get("pattern", "")):
+        return told
+    whole = error["type"] != "value_error" and _field(error["loc"]) == "body"
+    return ("the body: " if whole else "") + str(error["msg"]).removeprefix("Value error, ")
 
 
 def _field(location: Sequence[int | str]) -> str:
-    names = [str(part)[:100] for part in location if part != "body" and not _BRANCH.match(str(part))]
+    inner = location[1:] if len(location) > 1 and location[0] in _PLACES else location
+    names = [str(part)[:100] for part in inner if part != "body" and not _BRANCH.match(str(part))]
     return ".".join(names) or "body"

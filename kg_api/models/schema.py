@@ -70,7 +70,18 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
     "Job": frozenset(
         {
             *("job_id", "unique_key", "kind", "ontology", "state", "cursor", "done", "total", "wanted"),
-            *("attempts", "stumbles", "waits", "fence", "worker", "locked_by", "lease_until", "error"),
+            *(
+                "attempts",
+                "stumbles",
+                "rank",
+                "request_id",
+                "waits",
+                "fence",
+                "worker",
+                "locked_by",
+                "lease_until",
+                "error",
+            ),
             "permanent",
             *("created_at", "run_after", "started_at", "claimed_at", "done_at_claim", "finished_at"),
             *(

@@ -20,7 +20,7 @@ _WORDS_OF_A_WRAPPED_LINE = 30
 """Above this the lines of a text are not lines of a paragraph."""
 _CLUSTER_STEP = 50
 """Characters between two places where a word without end may be cut."""
-_LONGEST_CLUSTER = 32
+_MAX_CLUSTER_LENGTH = 32
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
 
@@ -51,9 +51,9 @@ def character_borders(text: str, start: int, end: int) -> Iterator[int]:
     """Every few characters, not before one that belongs to the character on its left."""
     for border in range(start + _CLUSTER_STEP, end, _CLUSTER_STEP):
         shift = 0
-        while shift < _LONGEST_CLUSTER and border + shift < end and _joins_left(text, border + shift):
+        while shift < _MAX_CLUSTER_LENGTH and border + shift < end and _joins_left(text, border + shift):
             shift += 1
-        if shift < _LONGEST_CLUSTER and border + shift < end:
+        if shift < _MAX_CLUSTER_LENGTH and border + shift < end:
             yield border + shift
 
 

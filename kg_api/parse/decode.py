@@ -81,7 +81,7 @@ def check_text(text: str) -> str:
             "it is no valid Unicode. Decode it with the right encoding and send it again."
         )
     if (null := text.find("\x00")) >= 0:
-        raise UnreadableDocument(f"the character U+0000 is at offset {null}: this is no text. {READS}")
+        raise UnreadableDocument(f"the character U+0000 is at offset {null}: not a text file. {READS}")
     return text
 
 
@@ -107,7 +107,7 @@ def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:
 def _decode_unmarked(data: bytes) -> tuple[str, tuple[str, ...]]:
     if (zero := data.find(0)) >= 0:
         raise UnreadableDocument(
-            f"byte {zero} is zero: this is no text, or UTF-16 without a byte-order mark. {READS}"
+            f"not a text file (NUL byte at {zero}), or UTF-16 without a byte-order mark. {READS}"
         )
     try:
         return data.decode("utf-8"), ()

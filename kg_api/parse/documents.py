@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import PurePath
 
 from kg_api.errors import UnreadableDocument
-from kg_api.models.parsing import Block, Format, ParsedDocument
-from kg_api.parse import markdown, rst
-from kg_api.parse import text as plain
+from kg_api.models.library.parsing import Block, Format, ParsedDocument
 from kg_api.parse.decode import READS, check_text, decode
-from kg_api.parse.titles import plain_title
+from kg_api.parse.formats import markdown, rst
+from kg_api.parse.formats import text as plain
+from kg_api.parse.formats.titles import plain_title
 
 
 @dataclass(frozen=True, slots=True)

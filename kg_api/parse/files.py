@@ -21,7 +21,7 @@ class FileToIngest:
     document: str
 
 
-class Problem(NamedTuple):
+class FileProblem(NamedTuple):
     """A path that cannot be taken."""
 
     path: str
@@ -31,13 +31,13 @@ class Problem(NamedTuple):
 
 
 @dataclass(slots=True)
-class Selection:
+class FileSelection:
     """What was found under the paths given."""
 
     files: list[FileToIngest] = field(default_factory=list[FileToIngest])
     left_out: Counter[str] = field(default_factory=Counter[str])
     """How many files of each other ending, in folders; they are told, not passed over silently."""
-    problems: list[Problem] = field(default_factory=list[Problem])
+    problems: list[FileProblem] = field(default_factory=list[FileProblem])
 
 
 def _nothing(folder: Path) -> bool:  # noqa: ARG001 - no folder is passed over for itself
@@ -49,7 +49,7 @@ def select(
     suffixes: Collection[str],
     prefix: str = "",
     passed_over: Callable[[Path], bool] = _nothing,
-) -> Selection:
+) -> FileSelection:
     """Find the files under some paths: a file as it is, a folder with all below it that can be read.
 
     Hidden files and folders are passed over, and links to folders are not followed. Two files that would have
@@ -64,29 +64,29 @@ def select(
     Raises:
         InvalidInput: a path does not exist.
     """
-    selection = Selection()
+    selection = FileSelection()
     owners: dict[str, Path] = {}
     for path in paths:
         wanted = suffixes if path.is_dir() else None
         for found in _below(path, prefix, selection, passed_over):
             if wanted is not None and found.suffix.lower() not in wanted:
-                selection.left_out[shown(found.suffix.lower()) or "no ending"] += 1
+                selection.left_out[to_printable(found.suffix.lower()) or "no ending"] += 1
                 continue
             document = prefix + (found.relative_to(path).as_posix() if path.is_dir() else path.name)
             _take(FileToIngest(found, document), owners, selection)
     return selection
 
 
-def shown(path: str | Path) -> str:
+def to_printable(path: str | Path) -> str:
     """A path as it can be printed: what is no UTF-8 in it is replaced."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _below(
-    path: Path, prefix: str, selection: Selection, passed_over: Callable[[Path], bool]
+    path: Path, prefix: str, selection: FileSelection, passed_over: Callable[[Path], bool]
 ) -> Iterator[Path]:
     if not path.exists():
-        raise InvalidInput(f"{shown(path)}: no such file or folder")
+        raise InvalidInput(f"{to_printable(path)}: no such file or folder")
     if not path.is_dir():
         yield path
         return
@@ -95,7 +95,7 @@ def _below(
         below = Path(error.filename).relative_to(path)
         beginning = prefix + (f"{below.as_posix()}/" if below.parts else "")
         reason = f"cannot be listed: {error.strerror}"
-        selection.problems.append(Problem(shown(error.filename), reason, beginning))
+        selection.problems.append(FileProblem(to_printable(error.filename), reason, beginning))
 
     for folder, subfolders, files in os.walk(path, onerror=unlisted):
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
@@ -109,15 +109,17 @@ def _below(
         yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
 
 
-def _take(file: FileToIngest, owners: dict[str, Path], selection: Selection) -> None:
+def _take(file: FileToIngest, owners: dict[str, Path], selection: FileSelection) -> None:
     problem = _problem(file)
     owner = None if problem else owners.setdefault(file.document, file.path)
     if owner is file.path:
         selection.files.append(file)
     elif owner is not None and not owner.samefile(file.path):
-        problem = f"the name {file.document!r} is taken by {shown(owner)}; ingest it by itself with --prefix"
+        problem = (
+            f"the name {file.document!r} is taken by {to_printable(owner)}; ingest it by itself with --prefix"
+        )
     if problem:
-        selection.problems.append(Problem(shown(file.path), problem, file.document))
+        selection.problems.append(FileProblem(to_printable(file.path), problem, file.document))
 
 
 def _problem(file: FileToIngest) -> str | None:

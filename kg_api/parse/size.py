@@ -46,9 +46,9 @@ def _count(text: str) -> int:
     visible = sum(map(len, spaced))
     if text.isascii():
         return max(len(spaced), math.ceil(visible / _LONG_WORD))
-    two, six = _matched(_TWO_A_WORD, text), _matched(_SIX_A_WORD, text)
+    two, six = _count_matched(_TWO_A_WORD, text), _count_matched(_SIX_A_WORD, text)
     return max(len(spaced), math.ceil(two / 2 + six / 6 + (visible - two - six) / _LONG_WORD))
 
 
-def _matched(pattern: re.Pattern[str], text: str) -> int:
+def _count_matched(pattern: re.Pattern[str], text: str) -> int:
     return sum(run.end() - run.start() for run in pattern.finditer(text))

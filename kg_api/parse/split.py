@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from kg_api.models.parsing import Block, BlockKind, ParsedDocument, SourceSpan
+from kg_api.models.library.parsing import Block, BlockKind, ParsedDocument, SourceSpan
 from kg_api.parse.cut import LINES, cut, prose_levels
 from kg_api.parse.lines import is_blank
 from kg_api.parse.size import SplitLimits, words
@@ -61,7 +61,7 @@ def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[Sou
     if is_blank(document.text):
         return []
     sections = list(_sections(document, limits))
-    sources = [(piece, section.path) for section in sections for piece in _joined(section, limits)]
+    sources = [(piece, section.path) for section in sections for piece in _join(section, limits)]
     if len(sources) > 1 and not sections[-1].body:  # the document ends with headings
         (before, _), (last, _) = sources[-2:]
         if before.size + last.size <= limits.split_above:
@@ -115,10 +115,10 @@ def _leads(text: str, start: int, end: int) -> bool:
     return text[max(start, end - _TAIL) : end].rstrip().endswith((":", "："))
 
 
-def _joined(section: _Section, limits: SplitLimits) -> list[_Piece]:
+def _join(section: _Section, limits: SplitLimits) -> list[_Piece]:
     joined = section.body
     for rule in (_is_led, _belong_together, _is_rest):
-        joined = _merged(joined, rule, limits)
+        joined = _merge(joined, rule, limits)
     if section.head is None:
         return joined
     if not joined:
@@ -127,7 +127,7 @@ def _joined(section: _Section, limits: SplitLimits) -> list[_Piece]:
     return [section.head, *joined[1:]]
 
 
-def _merged(
+def _merge(
     pieces: list[_Piece], together: Callable[[_Piece, _Piece, SplitLimits], bool], limits: SplitLimits
 ) -> list[_Piece]:
     merged: list[_Piece] = []

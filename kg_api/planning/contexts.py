@@ -10,10 +10,10 @@ from kg_api.chunk.context import template
 from kg_api.chunk.spans import SentenceVectors
 from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.graph.database import Graph
-from kg_api.graph.due import DocumentAbout, SourceText, about_documents
+from kg_api.graph.spaces.due import DocumentAbout, SourceText, about_documents
 from kg_api.llm.missing import no_model
-from kg_api.models.chunking import Chunking
-from kg_api.planning.cost import Written
+from kg_api.models.embedding.chunking import Chunking
+from kg_api.planning.cost import WrittenContexts
 from kg_api.planning.llm_contexts import LlmContexts, LlmQuote
 from kg_api.planning.planner import Before
 from kg_api.sections import LlmSettings
@@ -22,11 +22,11 @@ from kg_api.spaces.plans import Plan
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class ContextEstimate:
     """Contexts for an estimate: those that cost money are of the usual length, and counted."""
 
     before: Before
-    written: Callable[[], Written | None]
+    written: Callable[[], WrittenContexts | None]
     """What a language model would write for the chunks given to `before`; None when it writes none."""
 
 
@@ -56,7 +56,7 @@ class Contexts:
             case "template" | "late_template":
                 return self._template
             case "llm":
-                return self._opened_llm()
+                return self._open_llm()
             case "none" | "late":
                 return _none
 
@@ -65,7 +65,7 @@ class Contexts:
         plan: Plan,
         sample: Sequence[Sequence[SourceText]],
         about: Mapping[str, DocumentAbout] | None = None,
-    ) -> Quote:
+    ) -> ContextEstimate:
         """Contexts for an estimate; nothing that costs money is asked.
 
         Args:
@@ -74,16 +74,16 @@ class Contexts:
             about: documents that are not stored; unset: they are looked up.
         """
         if plan.config.context in {"none", "late"}:
-            return Quote(_none, _nothing)
+            return ContextEstimate(_none, _nothing)
         if plan.config.context in {"template", "late_template"}:
-            return Quote(self._template if about is None else partial(_templates, about), _nothing)
+            return ContextEstimate(self._template if about is None else partial(_templates, about), _nothing)
         if about is None:
             about = about_documents(
                 self._graph, [source.document_id for sources in sample for source in sources[:1]]
             )
         llm = LlmSettings() if self._settings is None else self._settings.llm
         quote = LlmQuote(self._graph, llm, sample, about)
-        return Quote(quote, quote.written)
+        return ContextEstimate(quote, quote.written)
 
     def require_usable(self, chunking: Chunking) -> None:
         """Refuse a context mode that is not set up.
@@ -94,7 +94,7 @@ class Contexts:
         if chunking.context != "llm":
             return
         try:
-            self._opened_llm()
+            self._open_llm()
         except ConfigurationError as error:
             raise InvalidInput(
                 f"context llm needs a language model, for the service and its workers: {error}"
@@ -104,7 +104,7 @@ class Contexts:
         """Close the connections to the language model."""
         self._close_llm()
 
-    def _opened_llm(self) -> LlmContexts:
+    def _open_llm(self) -> LlmContexts:
         if self._llm is None:
             if self._settings is None:
                 raise no_model()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kg_api.chunk.context import contextual
 from kg_api.embed.port import Embedder
-from kg_api.models.configuration import Cost
+from kg_api.models.embedding.configuration import Cost
 from kg_api.planning.planner import PlannedChunk
 from kg_api.spaces.probe import PROBE_TEXT
 
@@ -20,7 +20,7 @@ MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class CostSample:
     """The chunks of some documents, standing for those of all."""
 
     chunks: Sequence[PlannedChunk]
@@ -32,7 +32,7 @@ class Sampled:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenContexts:
     """What a language model would be asked to write for the sample; estimated."""
 
     contexts: int
@@ -48,11 +48,11 @@ class Written:
 
 
 def cost_of(
-    sampled: Sampled,
+    sampled: CostSample,
     embedder: Embedder,
     price: float | None,
     speed: float | None,
-    written: Written | None = None,
+    written: WrittenContexts | None = None,
 ) -> Cost:
     """Count tokens with the space's own tokenizer.
 
@@ -89,12 +89,12 @@ def tokens_a_second(embedder: Embedder) -> float:
     return max(1, embedder.count_tokens(texts)) / max(time.perf_counter() - begun, 1e-6)
 
 
-def _context_price(written: Written | None, factor: float) -> float | None:
+def _context_price(written: WrittenContexts | None, factor: float) -> float | None:
     return None if written is None or written.price is None else round(written.price * factor, 6)
 
 
 def _notes(
-    sampled: Sampled, *, speed: float | None, price: float | None, written: Written | None
+    sampled: CostSample, *, speed: float | None, price: float | None, written: WrittenContexts | None
 ) -> list[str]:
     notes: list[str] = []
     if sampled.sampled_documents < sampled.documents:
@@ -110,7 +110,7 @@ def _notes(
     return notes if written is None else notes + _notes_of(written, sampled.factor)
 
 
-def _notes_of(written: Written, factor: float) -> list[str]:
+def _notes_of(written: WrittenContexts, factor: float) -> list[str]:
     contexts, requests, read, wrote = (
         math.ceil(each * factor)
         for each in (written.contexts, written.requests, written.read, written.written)

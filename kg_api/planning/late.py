@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kg_api.chunk.spans import ChunkSpan, Paragraph
 from kg_api.chunk.windows import Room, windows
-from kg_api.embed.port import Embedder, Part
+from kg_api.embed.port import Embedder, TextPart
 
 
 def parts(
@@ -15,7 +15,7 @@ def parts(
     spans: Sequence[ChunkSpan],
     befores: Sequence[str],
     embedder: Embedder,
-) -> list[Part]:
+) -> list[TextPart]:
     """Each chunk as a part of its window.
 
     Args:
@@ -28,7 +28,7 @@ def parts(
     found = windows(text, spans, paragraphs, room_of(embedder))
     texts = {window: text[slice(*window)] for window in found}  # one for all chunks of a window
     return [
-        Part(texts[window], span.start - window[0], span.end - window[0], before)
+        TextPart(texts[window], span.start - window[0], span.end - window[0], before)
         for span, before, window in zip(spans, befores, found, strict=True)
     ]
 

@@ -9,16 +9,16 @@ from itertools import takewhile
 
 from kg_api.graph.cache import read_contexts, remember_contexts
 from kg_api.graph.database import Graph
-from kg_api.graph.due import DocumentAbout, SourceText, about_documents, sources_of_document
+from kg_api.graph.spaces.due import DocumentAbout, SourceText, about_documents, sources_of_document
 from kg_api.llm.money import price_of, tokens_of
-from kg_api.llm.parts import Paragraph, Part, document_parts
+from kg_api.llm.parts import DocumentPart, HeadedParagraph, document_parts
 from kg_api.llm.prompts import Chunk, key_of, question
-from kg_api.llm.situate import TOGETHER, Ask, situated
+from kg_api.llm.situate import TOGETHER, Ask, situate
 from kg_api.parse.sentences import sentence_borders
-from kg_api.planning.cost import Written
+from kg_api.planning.cost import WrittenContexts
 from kg_api.sections import LlmSettings
 
-LONGEST = 300
+MAX_CONTEXT_LENGTH = 300
 """Characters of a context, about 75 tokens: the rest is for the text."""
 USUAL = (
     "The annual report of a company for the year 2023, from the section on the results of its second "
@@ -30,7 +30,7 @@ AT_ONCE = 4
 that a provider that remembers what it has read can."""
 _ANSWER_TOKENS = 65
 """Of a usual context with its id."""
-_SHORTEST = 60
+_MIN_CONTEXT_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class _Wanted:
     """A chunk whose context is wanted, and what the model is shown for it."""
 
     key: str
-    part: Part
+    part: DocumentPart
     chunk: Chunk
 
 
@@ -48,7 +48,7 @@ class _Document:
 
     about: DocumentAbout
     sources: Mapping[str, SourceText]
-    parts: Sequence[Part]
+    parts: Sequence[DocumentPart]
     part_of: Mapping[str, int]
     """By source."""
 
@@ -105,7 +105,7 @@ class LlmContexts:
             mine = [source for source in sources if source.document_id == document_id]
             known = about.get(document_id, DocumentAbout("", {}))
             if self._last is None or not self._last.says(known, mine):
-                self._last = _divided(known, sources_of_document(self._graph, document_id))
+                self._last = _divide(known, sources_of_document(self._graph, document_id))
             found[document_id] = self._last
         return found
 
@@ -113,7 +113,7 @@ class LlmContexts:
         known = read_contexts(self._graph, list(wanted))
         requests = _by_part(each for key, each in wanted.items() if key not in known)
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            written = [pool.submit(self._written, part, mine) for part, mine in requests.items()]
+            written = [pool.submit(self._write, part, mine) for part, mine in requests.items()]
             try:
                 for each in written:
                     known |= each.result()
@@ -122,11 +122,11 @@ class LlmContexts:
                 raise
         return known
 
-    def _written(self, part: Part, wanted: Sequence[_Wanted]) -> dict[str, str]:
+    def _write(self, part: DocumentPart, wanted: Sequence[_Wanted]) -> dict[str, str]:
         found: dict[str, str] = {}
         for batch in _batches(wanted):
-            texts = situated(self._ask, part, [each.chunk for each in batch])
-            new = {each.key: capped(text) for each, text in zip(batch, texts, strict=True)}
+            texts = situate(self._ask, part, [each.chunk for each in batch])
+            new = {each.key: cap(text) for each, text in zip(batch, texts, strict=True)}
             remember_contexts(self._graph, new)
             found |= new
         return found
@@ -146,9 +146,7 @@ class LlmQuote:
         self._graph = graph
         self._settings = settings
         self._documents = {
-            sources[0].document_id: _divided(
-                about.get(sources[0].document_id, DocumentAbout("", {})), sources
-            )
+            sources[0].document_id: _divide(about.get(sources[0].document_id, DocumentAbout("", {})), sources)
             for sources in sample
             if sources
         }
@@ -161,7 +159,7 @@ class LlmQuote:
             self._wanted[each.key] = each
         return [USUAL] * len(chunks)
 
-    def written(self) -> Written:
+    def written(self) -> WrittenContexts:
         """What the chunks so far would take."""
         known = read_contexts(self._graph, list(self._wanted))
         missing = [each for key, each in self._wanted.items() if key not in known]
@@ -173,29 +171,31 @@ class LlmQuote:
         read = sum(tokens_of(each.instruction) + tokens_of(each.data) for each in questions)
         wrote = len(missing) * _ANSWER_TOKENS
         price = price_of(self._settings, read, wrote)
-        return Written(len(missing), len(known), len(questions), read, wrote, price)
+        return WrittenContexts(len(missing), len(known), len(questions), read, wrote, price)
 
 
-def capped(text: str) -> str:
+def cap(text: str) -> str:
     """At most 300 characters of a context, up to the end of a sentence if that leaves enough, or a word."""
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_CONTEXT_LENGTH:
         return text
-    sentences = list(takewhile(lambda border: border <= LONGEST, sentence_borders(text, 0, len(text))))
-    if sentences and sentences[-1] >= _SHORTEST:
+    sentences = list(
+        takewhile(lambda border: border <= MAX_CONTEXT_LENGTH, sentence_borders(text, 0, len(text)))
+    )
+    if sentences and sentences[-1] >= _MIN_CONTEXT_LENGTH:
         return text[: sentences[-1]].rstrip()
-    end = text.rfind(" ", 0, LONGEST)
-    return text[: end if end >= _SHORTEST else LONGEST - 1].rstrip() + "…"
+    end = text.rfind(" ", 0, MAX_CONTEXT_LENGTH)
+    return text[: end if end >= _MIN_CONTEXT_LENGTH else MAX_CONTEXT_LENGTH - 1].rstrip() + "…"
 
 
-def _divided(about: DocumentAbout, sources: Sequence[SourceText]) -> _Document:
-    paragraphs = [Paragraph(source.full_text, source.heading) for source in sources]
+def _divide(about: DocumentAbout, sources: Sequence[SourceText]) -> _Document:
+    paragraphs = [HeadedParagraph(source.full_text, source.heading) for source in sources]
     parts, numbers = document_parts(about.title, about.metadata, paragraphs)
     by_id = {source.source_id: source for source in sources}
     return _Document(about, by_id, parts, dict(zip(by_id, numbers, strict=True)))
 
 
-def _by_part(wanted: Iterable[_Wanted]) -> dict[Part, list[_Wanted]]:
-    found: dict[Part, list[_Wanted]] = {}
+def _by_part(wanted: Iterable[_Wanted]) -> dict[DocumentPart, list[_Wanted]]:
+    found: dict[DocumentPart, list[_Wanted]] = {}
     for each in wanted:
         found.setdefault(each.part, []).append(each)
     return found

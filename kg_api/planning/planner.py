@@ -8,21 +8,21 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from kg_api.chunk.context import contextual
-from kg_api.chunk.fit import fitted
+from kg_api.chunk.fit import fit_chunks
 from kg_api.chunk.plan import chunk
 from kg_api.chunk.spans import ChunkSpan, Paragraph, SentenceVectors
 from kg_api.chunk.windows import WINDOW_VERSION
-from kg_api.embed.port import Embedder, Part
-from kg_api.graph.chunks import ChunkPlace
+from kg_api.embed.port import Embedder, TextPart
 from kg_api.graph.database import Graph
-from kg_api.graph.due import SourceText, sources_of_document, versions_of
-from kg_api.models.chunking import Chunking
+from kg_api.graph.spaces.chunks import ChunkPlace
+from kg_api.graph.spaces.due import SourceText, sources_of_document, versions_of
+from kg_api.models.embedding.chunking import Chunking
 from kg_api.models.identity import digest
 from kg_api.planning.late import parts
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class SourceGroup:
     """Sources that are chunked together: one by itself, or all of a document."""
 
     sources: Sequence[SourceText]
@@ -63,7 +63,7 @@ class PlannedChunk:
     before: str = ""
     """The context that is embedded in front of it."""
     parent: PlannedChunk | None = None
-    within: Part | None = None
+    within: TextPart | None = None
     """It in the window that it is embedded in; None: it is embedded by itself."""
 
     @property
@@ -91,7 +91,7 @@ Before = Callable[[Sequence[tuple[SourceText, str]]], Sequence[str]]
 """The contexts of some chunks, each given by its first source and its text."""
 
 
-_Piece = tuple[Passage, ChunkSpan, PlannedChunk]
+_Piece = tuple[SourceGroup, ChunkSpan, PlannedChunk]
 
 
 class Planner:
@@ -120,23 +120,27 @@ class Planner:
             found += (each for each in planned if any(s.source_id in wanted for s in each.sources))
         return found
 
-    def passages(self, sources: Sequence[SourceText]) -> list[Passage]:
+    def passages(self, sources: Sequence[SourceText]) -> list[SourceGroup]:
         """What is chunked together: each source by itself, or all that are given."""
-        return [Passage(sources)] if self._chunking.crosses_sources else [Passage([each]) for each in sources]
+        return (
+            [SourceGroup(sources)]
+            if self._chunking.crosses_sources
+            else [SourceGroup([each]) for each in sources]
+        )
 
-    def of_passages(self, passages: Sequence[Passage], before: Before) -> list[PlannedChunk]:
+    def of_passages(self, passages: Sequence[SourceGroup], before: Before) -> list[PlannedChunk]:
         """All chunks of some passages, in reading order."""
-        return list(self._planned(passages, before))
+        return list(self._plan(passages, before))
 
     def _of_document(self, document_id: str, before: Before) -> list[PlannedChunk]:
         version = self.versions[document_id]
         if self._document is None or self._document[:2] != (document_id, version):
-            passage = Passage(sources_of_document(self._graph, document_id))
-            planned = list(self._planned([passage] if passage.sources else [], before))
+            passage = SourceGroup(sources_of_document(self._graph, document_id))
+            planned = list(self._plan([passage] if passage.sources else [], before))
             self._document = (document_id, version, planned)
         return self._document[2]
 
-    def _planned(self, passages: Sequence[Passage], before: Before) -> Iterator[PlannedChunk]:
+    def _plan(self, passages: Sequence[SourceGroup], before: Before) -> Iterator[PlannedChunk]:
         pieces = self._pieces(passages, before)
         if not self._chunking.is_late:
             yield from (planned for _, _, planned in pieces)
@@ -153,15 +157,15 @@ class Planner:
         for (_, _, planned), part in zip(pieces, found, strict=True):
             yield replace(planned, within=part)
 
-    def _pieces(self, passages: Sequence[Passage], before: Before) -> Iterator[_Piece]:
+    def _pieces(self, passages: Sequence[SourceGroup], before: Before) -> Iterator[_Piece]:
         """What the model takes whole."""
         spans = [(passage, span) for passage in passages for span in self._spans(passage)]
         contexts = before([(_first(*each), each[0].text[each[1].start : each[1].end]) for each in spans])
         for (passage, span), whole in zip(spans, contexts, strict=True):
             context = self._with_room(whole)
-            parent = None if span.parent is None else _planned_chunk(passage, *span.parent)
-            for piece in fitted(passage.text, [span], self._embedder.spans, lambda _, own=context: own):
-                yield passage, piece, _planned_chunk(passage, piece.start, piece.end, context, parent)
+            parent = None if span.parent is None else _plan_chunk(passage, *span.parent)
+            for piece in fit_chunks(passage.text, [span], self._embedder.spans, lambda _, own=context: own):
+                yield passage, piece, _plan_chunk(passage, piece.start, piece.end, context, parent)
 
     def _with_room(self, context: str) -> str:
         """A context of at most a quarter of what the model takes: the text needs the rest."""
@@ -170,16 +174,16 @@ class Planner:
             context = context[: int(len(context) * min(0.9, most / tokens))].rstrip()
         return context
 
-    def _spans(self, passage: Passage) -> list[ChunkSpan]:
+    def _spans(self, passage: SourceGroup) -> list[ChunkSpan]:
         return chunk(passage.text, passage.paragraphs(), self._chunking, self._sentence_vectors)
 
 
-def _first(passage: Passage, span: ChunkSpan) -> SourceText:
+def _first(passage: SourceGroup, span: ChunkSpan) -> SourceText:
     return passage.sources[passage.covered(span.start, span.end)[0]]
 
 
-def _planned_chunk(
-    passage: Passage, start: int, end: int, before: str = "", parent: PlannedChunk | None = None
+def _plan_chunk(
+    passage: SourceGroup, start: int, end: int, before: str = "", parent: PlannedChunk | None = None
 ) -> PlannedChunk:
     first, last = passage.covered(start, end)
     sources = passage.sources[first : last + 1]

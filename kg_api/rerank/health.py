@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 
 from kg_api.errors import KgError
-from kg_api.models.reranking import RerankHealth
+from kg_api.models.queries.reranking import RerankHealth
 from kg_api.rerank.port import Reranker
 
 QUESTION = "how many people live in Berlin?"
 PASSAGE = "Berlin has a population of more than three million people."
-LONGEST = 10.0
+MAX_SECONDS = 10.0
 """Seconds: enough to load the local model on a slow machine."""
 
 
-def check(reranker: Reranker | None, seconds: float = LONGEST) -> RerankHealth:
+def check(reranker: Reranker | None, seconds: float = MAX_SECONDS) -> RerankHealth:
     """Ask one question. A local model is loaded by that, so that the first search does not wait for it."""
     if reranker is None:
         return RerankHealth(status="none", name=None, latency_ms=None)

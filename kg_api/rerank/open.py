@@ -5,8 +5,8 @@ from __future__ import annotations
 import structlog
 
 from kg_api.errors import ConfigurationError
-from kg_api.rerank.local import LocalReranker
-from kg_api.rerank.packaged import MODEL, packaged_folder, require_files, require_packaged
+from kg_api.rerank.local.packaged import MODEL, packaged_folder, require_files, require_packaged
+from kg_api.rerank.local.reranker import LocalReranker
 from kg_api.rerank.port import Reranker
 from kg_api.settings import Settings
 
@@ -29,11 +29,11 @@ def open_reranker(settings: Settings) -> Reranker | None:
         case "local":
             return _open_local(settings)
         case "cohere":
-            from kg_api.rerank.cohere import open_cohere  # noqa: PLC0415 - the SDK is an extra
+            from kg_api.rerank.remote.cohere import open_cohere  # noqa: PLC0415 - the SDK is an extra
 
             return open_cohere(settings)
         case "endpoint":
-            from kg_api.rerank.endpoint import open_endpoint  # noqa: PLC0415 - httpx takes its time to import
+            from kg_api.rerank.remote.endpoint import open_endpoint  # noqa: PLC0415 - httpx takes its time to import
 
             return open_endpoint(settings)
         case "auto":

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from kg_api.concepts.search import find_concepts
+from kg_api.concepts.wanted import start_embedding
 from kg_api.errors import InvalidInput
-from kg_api.graph.concept_lanes import WORDS_INDEX
 from kg_api.graph.database import Graph
 from kg_api.graph.readiness import IndexWatch
-from kg_api.models.concepts import ConceptHit
-from kg_api.models.hybrid import HybridHits, HybridSearch
-from kg_api.models.search import Degradation, SourceSearch
-from kg_api.search.asking import Question
-from kg_api.search.concept_lane import meanings_of
+from kg_api.graph.search.concepts import WORDS_INDEX
+from kg_api.models.concepts.queries import ConceptHit
+from kg_api.models.queries.hybrid import HybridHits, HybridSearch
+from kg_api.models.queries.search import SourceSearch
+from kg_api.search.plan.search_plan import SearchPlan
+from kg_api.search.retrieve.concept_lane import meanings_of
 from kg_api.search.service import SearchService
 
 THROUGH_CONCEPTS = frozenset({"hybrid", "concept"})
@@ -32,33 +33,30 @@ class HybridService:
             InvalidInput: the question is blank, or a field does not go with the mode.
             Unavailable: nothing that was asked for can answer.
         """
-        asked = self._search.ask(_of_sources(request))
-        found = self._search.answer(asked, concepts_alone=request.mode == "concept")
-        concepts, untold = self._concepts(asked.question, request.concept_limit)
-        told = [*found.degraded, *untold]
+        plan = self._search.plan(_of_sources(request), concepts_alone=request.mode == "concept")
+        found = self._search.answer(plan)
+        concepts = self._concepts(plan, request.concept_limit)
         return HybridHits(
             query_text=request.query_text,
             mode=request.mode,
             concepts=concepts,
             sources=found.sources,
             windows=found.windows,
-            degraded=[each for at, each in enumerate(told) if each not in told[:at]],
-            timings_ms=asked.question.watch.milliseconds(),
+            degraded=plan.notes.unique,
+            timings_ms=plan.watch.milliseconds(),
         )
 
-    def _concepts(self, question: Question, limit: int) -> tuple[list[ConceptHit], list[Degradation]]:
+    def _concepts(self, plan: SearchPlan, limit: int) -> list[ConceptHit]:
         if not limit:
-            return [], []
-        meanings = meanings_of(question)
+            return []
+        meanings, names = meanings_of(plan), plan.scope.names
         waiting = self._indexes.populating(WORDS_INDEX, *(each.space.concept_index_name for each in meanings))
-        with question.watch.stage("find_concepts"):
-            names = question.scope.names
-            found = find_concepts(
-                self._graph, question.query.text, meanings, names, limit, populating=waiting
-            )
-        lane = question.query.request.concepts  # it has started them
-        started = self._search.start_concepts(question) if meanings and not lane else []
-        return found.concepts, [*found.degraded, *started]
+        with plan.watch.stage("find_concepts"):
+            found = find_concepts(self._graph, plan.text, meanings, names, limit, populating=waiting)
+        lane = plan.request.concepts  # it has started them
+        started = start_embedding(self._graph, plan.known, names) if meanings and not lane else []
+        plan.notes.record("find_concepts", [*found.degraded, *started])
+        return found.concepts
 
 
 def _of_sources(request: HybridSearch) -> SourceSearch:

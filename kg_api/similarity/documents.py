@@ -7,27 +7,32 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kg_api.errors import Unavailable
 from kg_api.graph.database import Graph
-from kg_api.graph.library import find_document
+from kg_api.graph.documents.library import find_document
 from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
-from kg_api.graph.similar import Asked, Near, nearest, places_in, vectors_of
-from kg_api.models.search import Degradation, Place
-from kg_api.models.similarity import AlikePair, SimilarDocument, SimilarDocuments, SimilarDocumentSearch
-from kg_api.search.duplicates import LEAST_OVERLAP, overlap
+from kg_api.graph.search.similar import NearSource, SimilarityQuery, nearest, places_in, vectors_of
+from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.queries.similarity import (
+    AlikePair,
+    SimilarDocument,
+    SimilarDocuments,
+    SimilarDocumentSearch,
+)
+from kg_api.search.rank.duplicates import MIN_OVERLAP, overlap
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.parts import evenly
 from kg_api.similarity.scope import Comparable, answering, comparable, space_of
 from kg_api.similarity.under_way import under_way
-from kg_api.spaces.plans import Known
+from kg_api.spaces.plans import OntologySnapshot
 
-MOST_SOURCES = 200
+MAX_SOURCES = 200
 """Of a longer document the first so many are compared."""
-MOST_PARTS = 4
+MAX_PARTS = 4
 """Chunks of one source that are compared; of more, so many that are spread evenly."""
 EACH = 30
 """Passages of other documents that are looked at for each source."""
 TOGETHER = 20
 
-Best = dict[int, Near]
+Best = dict[int, NearSource]
 """By the number of the own source: what is nearest to it in one document."""
 
 
@@ -35,7 +40,7 @@ def similar_documents(
     graph: Graph,
     document_id: str,
     request: SimilarDocumentSearch,
-    known: Known,
+    known: OntologySnapshot,
     watches: tuple[IndexWatch, EmbeddingWatch],
 ) -> SimilarDocuments:
     """Find the documents that are most like one.
@@ -46,17 +51,17 @@ def similar_documents(
     """
     watch, (indexes, progress) = Stopwatch(), watches
     document = find_document(graph, document_id)
-    places, total = places_in(graph, [document.ontology], [document.document_id], MOST_SOURCES)
+    places, total = places_in(graph, [document.ontology], [document.document_id], MAX_SOURCES)
     scope = comparable(space_of(document.ontology, known), request.ontologies, known)
     if waiting := indexes.populating(*(space.index_name for space, _ in scope.slots)):
         raise Unavailable(
             f"the vector index {', '.join(waiting)} is still being filled; try again in a moment"
         )
     with watch.stage("vectors"):
-        asked = _asked(graph, places, known)
+        asked = _to_queries(graph, places, known)
     with watch.stage("nearest"):
-        found = _found(graph, asked, scope, request.min_similarity)
-    alike = [_told(best, [each.place for each in asked], request.pairs) for best in found.values()]
+        found = _find_best(graph, asked, scope, request.min_similarity)
+    alike = [_present(best, [each.place for each in asked], request.pairs) for best in found.values()]
     best_first = sorted(alike, key=lambda each: (-each.score, each.ontology, each.document))
     return SimilarDocuments(
         document_id=document_id,
@@ -67,25 +72,25 @@ def similar_documents(
         space=scope.space.slug,
         documents=best_first[: request.limit],
         degraded=[
-            *_left_out(places, total, len(asked)),
-            *scope.told(),
+            *_describe_left_out(places, total, len(asked)),
+            *scope.degradations(),
             *under_way(progress.read(), scope.ontologies),
         ],
         timings_ms=watch.milliseconds(),
     )
 
 
-def _asked(graph: Graph, places: Sequence[Place], known: Known) -> list[Asked]:
+def _to_queries(graph: Graph, places: Sequence[Place], known: OntologySnapshot) -> list[SimilarityQuery]:
     vectors = vectors_of(graph, [place.source_id for place in places], answering(known), known.new)
     return [
-        Asked(place, evenly(vectors[place.source_id], MOST_PARTS))
+        SimilarityQuery(place, evenly(vectors[place.source_id], MAX_PARTS))
         for place in places
         if vectors.get(place.source_id)
     ]
 
 
-def _found(
-    graph: Graph, asked: Sequence[Asked], scope: Comparable, least: float | None
+def _find_best(
+    graph: Graph, asked: Sequence[SimilarityQuery], scope: Comparable, least: float | None
 ) -> Mapping[str, Best]:
     """By document: for each own source what is nearest to it there."""
     found: defaultdict[str, Best] = defaultdict(dict)
@@ -97,14 +102,16 @@ def _found(
     return found
 
 
-def _nearest(graph: Graph, asked: Sequence[Asked], scope: Comparable) -> Iterable[tuple[int, Near]]:
+def _nearest(
+    graph: Graph, asked: Sequence[SimilarityQuery], scope: Comparable
+) -> Iterable[tuple[int, NearSource]]:
     for begin in range(0, len(asked), TOGETHER):
         for space, names in scope.slots:
             nears, _ = nearest(graph, asked[begin : begin + TOGETHER], space, names, EACH)
             yield from ((begin + near.asked, near) for near in nears)
 
 
-def _told(best: Best, own: Sequence[Place], most: int) -> SimilarDocument:
+def _present(best: Best, own: Sequence[Place], most: int) -> SimilarDocument:
     nearest_first = sorted(best.items(), key=lambda each: (-each[1].similarity, each[0]))
     place = nearest_first[0][1].place
     return SimilarDocument(
@@ -118,12 +125,12 @@ def _told(best: Best, own: Sequence[Place], most: int) -> SimilarDocument:
     )
 
 
-def _pair(own: Place, near: Near) -> AlikePair:
-    same = overlap(own.full_text, near.place.full_text) >= LEAST_OVERLAP
+def _pair(own: Place, near: NearSource) -> AlikePair:
+    same = overlap(own.full_text, near.place.full_text) >= MIN_OVERLAP
     return AlikePair(own=own, other=near.place, similarity=near.similarity, near_duplicate=same)
 
 
-def _left_out(places: Sequence[Place], total: int, compared: int) -> list[Degradation]:
+def _describe_left_out(places: Sequence[Place], total: int, compared: int) -> list[Degradation]:
     effects: list[str] = []
     if total > len(places):
         effects.append(f"the document has {total} sources: the first {len(places)} were compared")

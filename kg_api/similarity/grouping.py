@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from kg_api.graph.similar import Near
-from kg_api.models.search import Place
-from kg_api.models.similarity import Duplicate
-from kg_api.search.duplicates import near_duplicates
+from kg_api.graph.search.similar import NearSource
+from kg_api.models.queries.search import Place
+from kg_api.models.queries.similarity import Duplicate
+from kg_api.search.rank.duplicates import near_duplicates
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """A source that is like the one asked for, with others that say almost the same as it."""
 
-    first: Near
+    first: NearSource
     near_duplicate: bool
     """Whether it says almost the same as the one asked for."""
-    others: list[Near] = field(default_factory=list[Near])
+    others: list[NearSource] = field(default_factory=list[NearSource])
 
     @property
     def duplicates(self) -> list[Duplicate]:
@@ -34,7 +34,7 @@ def duplicate_of(place: Place, similarity: float | None) -> Duplicate:
 _NAMES = set(Duplicate.model_fields) - {"similarity"}
 
 
-def each_once(found: Sequence[Near], own: str, least: float | None) -> Iterator[Near]:
+def each_once(found: Sequence[NearSource], own: str, least: float | None) -> Iterator[NearSource]:
     """The nearest passage of each source, and of each parent, without those that hold the source itself.
 
     Args:
@@ -54,7 +54,7 @@ def each_once(found: Sequence[Near], own: str, least: float | None) -> Iterator[
         yield near
 
 
-def grouped(own: Place, found: Sequence[Near], *, together: bool) -> list[Group]:
+def group_duplicates(own: Place, found: Sequence[NearSource], *, together: bool) -> list[Group]:
     """Find near-duplicates of the source, and of each other.
 
     Args:

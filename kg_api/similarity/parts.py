@@ -7,17 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from kg_api.graph.database import Graph
-from kg_api.graph.passages import ChunkText, chunk_texts
-from kg_api.graph.similar import Part
-from kg_api.models.search import MatchedChunk, Place
-from kg_api.models.similarity import SimilarSource
+from kg_api.graph.search.passages import ChunkText, chunk_texts
+from kg_api.graph.search.similar import VectorPart
+from kg_api.models.queries.search import MatchedChunk, Place
+from kg_api.models.queries.similarity import SimilarSource
 from kg_api.similarity.grouping import Group
 
-MOST_PARTS = 16
+MAX_PARTS = 16
 """Chunks of one source that are compared; of more, so many that are spread evenly."""
 
 
-def told(graph: Graph, own: Place, parts: list[Part], groups: Iterable[Group]) -> list[SimilarSource]:
+def present_similar(
+    graph: Graph, own: Place, parts: list[VectorPart], groups: Iterable[Group]
+) -> list[SimilarSource]:
     """Groups of what is near to a source, with the texts of their nearest chunks."""
     groups = list(groups)
     wanted = [each.first.chunk_id for each in groups] + [parts[each.first.part].chunk_id for each in groups]
@@ -27,8 +29,8 @@ def told(graph: Graph, own: Place, parts: list[Part], groups: Iterable[Group]) -
             **group.first.place.model_dump(),
             similarity=group.first.similarity,
             score=group.first.similarity,
-            chunk=matched(group.first.place, group.first.chunk_id, texts),
-            own_chunk=matched(own, parts[group.first.part].chunk_id, texts),
+            chunk=to_matched_chunk(group.first.place, group.first.chunk_id, texts),
+            own_chunk=to_matched_chunk(own, parts[group.first.part].chunk_id, texts),
             near_duplicate=group.near_duplicate,
             duplicates=group.duplicates,
         )
@@ -36,7 +38,7 @@ def told(graph: Graph, own: Place, parts: list[Part], groups: Iterable[Group]) -
     ]
 
 
-def matched(
+def to_matched_chunk(
     place: Place, chunk_id: str | None = None, texts: Mapping[str, ChunkText] | None = None
 ) -> MatchedChunk:
     """A chunk, or the whole source where it has none, without the blanks around it."""
@@ -49,7 +51,7 @@ def matched(
     return MatchedChunk(text=text, start=start, end=start + len(text), source_ids=list(part.source_ids))
 
 
-def evenly(parts: Sequence[Part], most: int) -> list[Part]:
+def evenly(parts: Sequence[VectorPart], most: int) -> list[VectorPart]:
     """All of them, or so many that are spread evenly."""
     if len(parts) <= most:
         return list(parts)

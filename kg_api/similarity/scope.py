@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kg_api.graph.spaces import Space
-from kg_api.models.search import Degradation
-from kg_api.nearest import no_ontology
-from kg_api.spaces.plans import Known
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.queries.search import Degradation
+from kg_api.spaces.plans import OntologySnapshot
+from kg_api.wording.nearest import not_searched
 
-MOST_TOLD = 10
+MAX_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,39 +30,36 @@ class Comparable:
         """All that can be compared."""
         return [name for _, names in self.slots for name in names]
 
-    def told(self) -> list[Degradation]:
+    def degradations(self) -> list[Degradation]:
         """What cannot be compared, if there is anything."""
         if not self.elsewhere:
             return self.unknown
-        more = " and more" if len(self.elsewhere) > MOST_TOLD else ""
+        more = " and more" if len(self.elsewhere) > MAX_SHOWN else ""
         effect = (
             f"vectors of two models cannot be compared, so these ontologies, which another space than "
-            f"{self.space.slug!r} answers, were left out: {', '.join(self.elsewhere[:MOST_TOLD])}{more}"
+            f"{self.space.slug!r} answers, were left out: {', '.join(self.elsewhere[:MAX_SHOWN])}{more}"
         )
         return [*self.unknown, Degradation(part="vectors", effect=effect)]
 
 
-def unknown_told(wanted: Sequence[str] | None, known: Known) -> list[Degradation]:
+def describe_unknown(wanted: Sequence[str] | None, known: OntologySnapshot) -> list[Degradation]:
     """That ontologies which are asked for are not there, and which are nearest."""
-    unknown = [name for name in wanted or () if name not in known.standings]
-    if not unknown:
-        return []
-    told = no_ontology(unknown[:MOST_TOLD], known.standings)
-    return [Degradation(part="query", effect=f"{told}: nothing can be found in it")]
+    told = not_searched(wanted or (), known.embedding_states)
+    return [Degradation(part="query", effect=told)] if told else []
 
 
-def answering(known: Known) -> dict[str, Space]:
+def answering(known: OntologySnapshot) -> dict[str, Space]:
     """The slot of a space that answers for each ontology."""
-    return {name: standing.answering.space for name, standing in known.standings.items()}
+    return {name: embedding_state.answering.space for name, embedding_state in known.embedding_states.items()}
 
 
-def space_of(ontology: str, known: Known) -> Space:
+def space_of(ontology: str, known: OntologySnapshot) -> Space:
     """The slot of a space that answers for an ontology."""
-    standing = known.standings.get(ontology)
-    return standing.answering.space if standing else known.new
+    embedding_state = known.embedding_states.get(ontology)
+    return embedding_state.answering.space if embedding_state else known.new
 
 
-def comparable(space: Space, wanted: Sequence[str] | None, known: Known) -> Comparable:
+def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapshot) -> Comparable:
     """Work out what can be compared with vectors of a space.
 
     Args:
@@ -77,4 +74,4 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: Known) -> Comp
         if spaces[name].slug == space.slug:
             slots.setdefault(spaces[name].key, (spaces[name], []))[1].append(name)
     elsewhere = sorted(name for name in names if spaces[name].slug != space.slug)
-    return Comparable(space, list(slots.values()), elsewhere, unknown_told(wanted, known))
+    return Comparable(space, list(slots.values()), elsewhere, describe_unknown(wanted, known))

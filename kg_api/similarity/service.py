@@ -6,11 +6,19 @@ from dataclasses import dataclass
 
 from kg_api.errors import InvalidInput, Unavailable
 from kg_api.graph.database import Graph
-from kg_api.graph.library import find_source
+from kg_api.graph.documents.library import find_source
 from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
-from kg_api.graph.similar import Asked, Near, Part, count_sources, nearest, vectors_of
-from kg_api.models.search import Degradation, Place
-from kg_api.models.similarity import (
+from kg_api.graph.search.passages import TEXT_INDEX
+from kg_api.graph.search.similar import (
+    NearSource,
+    SimilarityQuery,
+    VectorPart,
+    count_sources,
+    nearest,
+    vectors_of,
+)
+from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.queries.similarity import (
     GraphRequest,
     SimilarDocuments,
     SimilarDocumentSearch,
@@ -19,21 +27,21 @@ from kg_api.models.similarity import (
     SimilarSources,
     SourceGraph,
 )
-from kg_api.search.asking import MOST_EXACT, TEXT_INDEX
+from kg_api.search.plan.planner import MAX_EXACT
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.documents import similar_documents
-from kg_api.similarity.grouping import Group, each_once, grouped
-from kg_api.similarity.parts import MOST_PARTS, evenly, told
+from kg_api.similarity.grouping import Group, each_once, group_duplicates
+from kg_api.similarity.parts import MAX_PARTS, evenly, present_similar
 from kg_api.similarity.scope import Comparable, answering, comparable, space_of
 from kg_api.similarity.source_graph import build_graph
 from kg_api.similarity.under_way import under_way
 from kg_api.similarity.words import similar_by_words, why
-from kg_api.spaces.plans import Known, PlanWatch
+from kg_api.spaces.plans import OntologySnapshot, PlanWatch
 
 FIRST_DEPTH = 50
-MOST_BY_INDEX = 1000
+MAX_BY_INDEX = 1000
 """Passages that are asked of the index; when so many are too few, every vector is compared."""
-MOST = 10_000
+MAX_COMPARED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +85,7 @@ class SimilarityService:
             by="vector",
             space=scope.space.slug,
             sources=sources,
-            degraded=[*degraded, *scope.told(), *under_way(self._progress.read(), scope.ontologies)],
+            degraded=[*degraded, *scope.degradations(), *under_way(self._progress.read(), scope.ontologies)],
             timings_ms=watch.milliseconds(),
         )
 
@@ -101,15 +109,15 @@ class SimilarityService:
         known = self._plans.known(request.ontologies or (), fresh=request.documents is not None)
         return build_graph(self._graph, request, known, self._progress)
 
-    def _parts(self, own: Place, known: Known) -> list[Part]:
+    def _parts(self, own: Place, known: OntologySnapshot) -> list[VectorPart]:
         found = vectors_of(self._graph, [own.source_id], answering(known), known.new)
-        return evenly(found.get(own.source_id, []), MOST_PARTS)
+        return evenly(found.get(own.source_id, []), MAX_PARTS)
 
     def _by_vectors(
-        self, own: Place, parts: list[Part], scope: Comparable, request: SimilarSearch
+        self, own: Place, parts: list[VectorPart], scope: Comparable, request: SimilarSearch
     ) -> tuple[list[SimilarSource], list[Degradation]]:
         waiting = self._indexes.populating(*(space.index_name for space, _ in scope.slots))
-        asked = Asked(own, parts, same_document=request.same_document)
+        asked = SimilarityQuery(own, parts, same_document=request.same_document)
         self._require_few(scope, request, waiting)
         reached = self._reach(asked, scope, request, exact=request.exact or bool(waiting))
         degraded = [
@@ -119,7 +127,7 @@ class SimilarityService:
         if reached.more and len(reached.groups) < request.limit:
             effect = "the nearest passages are near-duplicates; what is behind them was not looked at"
             degraded.append(Degradation(part="vectors", effect=effect))
-        return told(self._graph, own, parts, reached.groups[: request.limit]), degraded
+        return present_similar(self._graph, own, parts, reached.groups[: request.limit]), degraded
 
     def _require_few(self, scope: Comparable, request: SimilarSearch, waiting: dict[str, str]) -> None:
         """Compare with every vector only where that takes seconds at most.
@@ -131,35 +139,37 @@ class SimilarityService:
         if not (request.exact or waiting):
             return
         sources = count_sources(self._graph, scope.ontologies)
-        if sources > MOST_EXACT and request.exact:
+        if sources > MAX_EXACT and request.exact:
             raise InvalidInput(
-                f"exact compares every vector, and {sources:,} sources are more than {MOST_EXACT:,}: name "
+                f"exact compares every vector, and {sources:,} sources are more than {MAX_EXACT:,}: name "
                 "fewer ontologies, or leave it out"
             )
-        if sources > MOST_EXACT:
+        if sources > MAX_EXACT:
             names = ", ".join(waiting)
             raise Unavailable(f"the vector index {names} is still being filled; try again in a moment")
 
-    def _reach(self, asked: Asked, scope: Comparable, request: SimilarSearch, *, exact: bool) -> _Reached:
+    def _reach(
+        self, asked: SimilarityQuery, scope: Comparable, request: SimilarSearch, *, exact: bool
+    ) -> _Reached:
         """Look further until there is enough: filters and grouping never shrink the answer."""
         depth = max(FIRST_DEPTH, 3 * request.limit)
         while True:
             found, more = self._nearest(asked, scope, depth, exact=exact)
             own, least = asked.place, request.min_similarity
             once = list(each_once(found, own.source_id, least))
-            groups = grouped(own, once, together=request.group_duplicates)
+            groups = group_duplicates(own, once, together=request.group_duplicates)
             more = more and (least is None or found[-1].similarity >= least)
-            if len(groups) >= request.limit or not more or depth >= MOST:
+            if len(groups) >= request.limit or not more or depth >= MAX_COMPARED:
                 return _Reached(groups, exact, more)
-            depth = min(MOST, 4 * depth)
-            if depth > MOST_BY_INDEX and not exact:
-                if count_sources(self._graph, scope.ontologies) > MOST_EXACT:
+            depth = min(MAX_COMPARED, 4 * depth)
+            if depth > MAX_BY_INDEX and not exact:
+                if count_sources(self._graph, scope.ontologies) > MAX_EXACT:
                     return _Reached(groups, exact, more)
                 exact = True
 
     def _nearest(
-        self, asked: Asked, scope: Comparable, depth: int, *, exact: bool
-    ) -> tuple[list[Near], bool]:
+        self, asked: SimilarityQuery, scope: Comparable, depth: int, *, exact: bool
+    ) -> tuple[list[NearSource], bool]:
         """In both slots of the space, where both answer."""
         slots = [
             nearest(self._graph, [asked], space, names, depth, exact=exact) for space, names in scope.slots

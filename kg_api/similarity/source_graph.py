@@ -7,23 +7,25 @@ from collections.abc import Mapping, Sequence
 
 from kg_api.graph.database import Graph
 from kg_api.graph.readiness import EmbeddingWatch
-from kg_api.graph.similar import Part, vectors_of
-from kg_api.models.search import Degradation, Place
-from kg_api.models.similarity import GraphRequest, SourceEdge, SourceGraph, SourceNode
-from kg_api.search.duplicates import near_duplicates
+from kg_api.graph.search.similar import VectorPart, vectors_of
+from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.queries.similarity import GraphRequest, SourceEdge, SourceGraph, SourceNode
+from kg_api.search.rank.duplicates import near_duplicates
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.edges import Vectors, nearest_pairs
-from kg_api.similarity.nodes import Chosen, chosen
-from kg_api.similarity.parts import MOST_PARTS, evenly
+from kg_api.similarity.nodes import ChosenSources, choose_nodes
+from kg_api.similarity.parts import MAX_PARTS, evenly
 from kg_api.similarity.scope import answering, space_of
 from kg_api.similarity.under_way import under_way
-from kg_api.spaces.plans import Known
+from kg_api.spaces.plans import OntologySnapshot
 
 Pairs = Mapping[tuple[int, int], float]
 _PLACE = set(SourceNode.model_fields) - {"degree", "group"}
 
 
-def build_graph(graph: Graph, request: GraphRequest, known: Known, progress: EmbeddingWatch) -> SourceGraph:
+def build_graph(
+    graph: Graph, request: GraphRequest, known: OntologySnapshot, progress: EmbeddingWatch
+) -> SourceGraph:
     """Choose the nodes, read their vectors, and compare every pair.
 
     Raises:
@@ -32,12 +34,12 @@ def build_graph(graph: Graph, request: GraphRequest, known: Known, progress: Emb
     """
     watch = Stopwatch()
     with watch.stage("nodes"):
-        nodes = chosen(graph, request, known)
+        nodes = choose_nodes(graph, request, known)
     places = nodes.places
     with watch.stage("vectors"):
         ids = [place.source_id for place in places]
         every = vectors_of(graph, ids, answering(known), known.new)
-        vectors = {identity: evenly(parts, MOST_PARTS) for identity, parts in every.items()}
+        vectors = {identity: evenly(parts, MAX_PARTS) for identity, parts in every.items()}
     with watch.stage("edges"):
         pairs = _pairs(places, vectors, known, request)
     with watch.stage("groups"):
@@ -52,7 +54,7 @@ def build_graph(graph: Graph, request: GraphRequest, known: Known, progress: Emb
         truncated=nodes.total > len(places),
         spaces=spaces,
         degraded=[
-            *_told(nodes, vectors, spaces),
+            *_describe_degradations(nodes, vectors, spaces),
             *under_way(progress.read(), {place.ontology for place in places}),
         ],
         timings_ms=watch.milliseconds(),
@@ -60,7 +62,10 @@ def build_graph(graph: Graph, request: GraphRequest, known: Known, progress: Emb
 
 
 def _pairs(
-    places: Sequence[Place], vectors: Mapping[str, Sequence[Part]], known: Known, request: GraphRequest
+    places: Sequence[Place],
+    vectors: Mapping[str, Sequence[VectorPart]],
+    known: OntologySnapshot,
+    request: GraphRequest,
 ) -> dict[tuple[int, int], float]:
     """The edges by the numbers of their places, each model's by itself."""
     models: dict[str, list[int]] = {}
@@ -101,7 +106,9 @@ def _edges(places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int]) -> 
     ]
 
 
-def _told(nodes: Chosen, vectors: Mapping[str, Sequence[Part]], spaces: Sequence[str]) -> list[Degradation]:
+def _describe_degradations(
+    nodes: ChosenSources, vectors: Mapping[str, Sequence[VectorPart]], spaces: Sequence[str]
+) -> list[Degradation]:
     told = list(nodes.degraded)
     missing = sum(not vectors.get(place.source_id) for place in nodes.places)
     if missing:

@@ -6,27 +6,27 @@ from collections.abc import Sequence
 from itertools import chain
 
 from kg_api.graph.database import Graph
-from kg_api.graph.fulltext import MAX_TERMS, lucene_queries, terms
-from kg_api.graph.passages import Found, SpaceVectors, by_text
+from kg_api.graph.fulltext.queries import MAX_TERMS, lucene_queries, terms
+from kg_api.graph.search.passages import LaneHit, SpaceVectors, by_text
 from kg_api.models.identity import scope_of_document
-from kg_api.models.search import Degradation, Place
-from kg_api.models.similarity import SimilarSearch, SimilarSource
+from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.queries.similarity import SimilarSearch, SimilarSource
 from kg_api.similarity.grouping import duplicate_of, together_by_words
-from kg_api.similarity.parts import matched
+from kg_api.similarity.parts import to_matched_chunk
 
 NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})
-MOST = 1000
+MAX_HITS = 1000
 
 
 def similar_by_words(graph: Graph, own: Place, request: SimilarSearch) -> list[SimilarSource]:
     """The sources that share most words with one, the best first."""
     limit = max(50, 3 * request.limit)
     while True:
-        found = _found(graph, own, request, limit)
+        found = _find(graph, own, request, limit)
         groups = _groups(own, found, together=request.group_duplicates)
-        if len(groups) >= request.limit or len(found) < limit - 1 or limit >= MOST:
+        if len(groups) >= request.limit or len(found) < limit - 1 or limit >= MAX_HITS:
             return groups[: request.limit]
-        limit = min(MOST, 4 * limit)
+        limit = min(MAX_HITS, 4 * limit)
 
 
 def why(own: Place, request: SimilarSearch) -> list[Degradation]:
@@ -42,7 +42,7 @@ def why(own: Place, request: SimilarSearch) -> list[Degradation]:
     return told
 
 
-def _found(graph: Graph, own: Place, request: SimilarSearch, limit: int) -> list[Found]:
+def _find(graph: Graph, own: Place, request: SimilarSearch, limit: int) -> list[LaneHit]:
     queries = lucene_queries(terms(own.full_text), request.ontologies)
     if not request.same_document:
         queries = [f"{query} -scope:{scope_of_document(own.document_id)}" for query in queries]
@@ -51,21 +51,21 @@ def _found(graph: Graph, own: Place, request: SimilarSearch, limit: int) -> list
     return [each for each in best if each.place.source_id != own.source_id]
 
 
-def _groups(own: Place, found: Sequence[Found], *, together: bool) -> list[SimilarSource]:
+def _groups(own: Place, found: Sequence[LaneHit], *, together: bool) -> list[SimilarSource]:
     groups = together_by_words(own, [each.place for each in found], together=together)
     return [
-        _told(own, found[first], [found[other] for other in others], near_duplicate=copy)
+        _present(own, found[first], [found[other] for other in others], near_duplicate=copy)
         for copy, (first, *others) in groups
     ]
 
 
-def _told(own: Place, found: Found, others: Sequence[Found], *, near_duplicate: bool) -> SimilarSource:
+def _present(own: Place, found: LaneHit, others: Sequence[LaneHit], *, near_duplicate: bool) -> SimilarSource:
     return SimilarSource(
         **found.place.model_dump(),
         similarity=None,
         score=found.score,
-        chunk=matched(found.place),
-        own_chunk=matched(own),
+        chunk=to_matched_chunk(found.place),
+        own_chunk=to_matched_chunk(own),
         near_duplicate=near_duplicate,
         duplicates=[duplicate_of(other.place, None) for other in others],
     )

@@ -8,27 +8,26 @@ from dataclasses import replace
 import structlog
 
 from kg_api.errors import Conflict
-from kg_api.graph.concept_vectors import concepts_behind
-from kg_api.graph.configuration import (
-    Configured,
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.spaces.configuration import (
     Layout,
+    StoredConfiguration,
     hold_configurations,
     hold_spaces,
     layout_of,
     write_configuration,
 )
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.due import count_behind
-from kg_api.models.configuration import EmbeddingConfig
-from kg_api.models.spaces import SECOND_SLOT
-from kg_api.spaces.plans import Standing
+from kg_api.graph.spaces.due import count_behind
+from kg_api.models.embedding.configuration import EmbeddingConfig
+from kg_api.models.embedding.spaces import SECOND_SLOT
+from kg_api.spaces.plans import EmbeddingState
 
 log = structlog.get_logger()
 
 
-def configured_anew(
-    present: Configured | None, config: EmbeddingConfig, *, answers: bool, activates: bool
-) -> Configured:
+def reconfigure(
+    present: StoredConfiguration | None, config: EmbeddingConfig, *, answers: bool, activates: bool
+) -> StoredConfiguration:
     """What is to be stored so that an ontology is embedded as configured. Pure.
 
     What answers now goes on to answer until the new layout is complete: in another space, or for another
@@ -42,14 +41,14 @@ def configured_anew(
     """
     wanted = layout_of(config.space, "", config.chunking)
     if present is None:
-        return Configured(wanted, embed_on_ingest=config.embed_on_ingest)
+        return StoredConfiguration(wanted, embed_on_ingest=config.embed_on_ingest)
     now = present.answering
     beside = wanted.space != now.space or wanted.chunking != now.chunking
     slot = now.slot if wanted.space == now.space else ""
     if not beside or not answers:
         target = replace(wanted, slot=slot)
-        previous = _kept(present.previous, target)
-        return Configured(
+        previous = _keep(present.previous, target)
+        return StoredConfiguration(
             target, previous=previous, embed_on_ingest=config.embed_on_ingest, paused=present.paused
         )
     if wanted.space == now.space:
@@ -59,41 +58,43 @@ def configured_anew(
         present,
         target=target,
         serving=now,
-        previous=_kept(present.previous, target),
+        previous=_keep(present.previous, target),
         activates=activates,
         embed_on_ingest=config.embed_on_ingest,
     )
 
 
-def activate(tx: Transaction, standings: Sequence[Standing], *, accept_refused: bool = False) -> None:
+def activate(
+    tx: Transaction, embedding_states: Sequence[EmbeddingState], *, accept_refused: bool = False
+) -> None:
     """Let the targets of some ontologies answer, all at once or none.
 
     Args:
         tx: within which.
-        standings: of the ontologies.
+        embedding_states: of the ontologies.
         accept_refused: whether sources may be lost to searches by meaning that the new model does not take.
 
     Raises:
         Conflict: one is not complete, or was configured anew meanwhile.
     """
-    hold_spaces(tx, [each.target.space.slug for each in standings])
-    held = hold_configurations(tx, [each.ontology for each in standings])
-    for each in standings:
+    hold_spaces(tx, [each.target.space.slug for each in embedding_states])
+    held = hold_configurations(tx, [each.ontology for each in embedding_states])
+    for each in embedding_states:
         configured = each.configured
         anew = replace(configured, serving=None, previous=configured.serving, activates=True)
         if held.get(each.ontology) not in (configured, anew):  # the second when the transaction is repeated
-            raise Conflict(f"{each.ontology} was configured anew meanwhile: look again")
-        behind = count_behind(tx, each.ontology, each.target.mark, each.answering.mark.key)
-        if concepts := sum(concepts_behind(tx, plan) for plan in each.concept_plans):
+            raise Conflict(f"{each.ontology} was reconfigured in the meantime: check, and try again")
+        behind = count_behind(tx, each.wanted(each.target))
+        if concepts := sum(count_behind(tx, plan.wanted()).behind for plan in each.concept_plans):
             raise Conflict(f"{each.ontology} is not complete: {concepts} concepts are not built yet")
         if behind.behind:
             raise Conflict(f"{each.ontology} is not complete: {behind.behind} sources are not built yet")
         if behind.refused and not accept_refused:
-            raise Conflict(f"{each.ontology}: {refused_told(behind.refused)}")
+            raise Conflict(f"{each.ontology}: {describe_refused(behind.refused)}")
         write_configuration(tx, each.ontology, anew)
 
 
-def refused_told(refused: int) -> str:
+def describe_refused(refused: int) -> str:
     """What it means that a model does not take all that answers now."""
     return (
         f"the new model does not take {refused} sources that answer now (GET /ontologies/NAME/refused says "
@@ -101,19 +102,19 @@ def refused_told(refused: int) -> str:
     )
 
 
-def activate_complete(graph: Graph, standing: Standing) -> None:
+def activate_complete(graph: Graph, embedding_state: EmbeddingState) -> None:
     """Let a target that is complete answer, if it shall by itself."""
-    if standing.serving is None or not standing.configured.activates:
+    if embedding_state.serving is None or not embedding_state.configured.activates:
         return
     try:
-        graph.transaction(lambda tx: activate(tx, [standing]))
+        graph.transaction(lambda tx: activate(tx, [embedding_state]))
     except Conflict as error:  # the next round, or whoever configured it, sees to it
-        log.info("not activated", ontology=standing.ontology, reason=str(error))
+        log.info("not activated", ontology=embedding_state.ontology, reason=str(error))
         return
-    log.info("activated", ontology=standing.ontology, space=standing.target.space.key)
+    log.info("activated", ontology=embedding_state.ontology, space=embedding_state.target.space.key)
 
 
-def turned_back(configured: Configured) -> Configured | None:
+def turn_back(configured: StoredConfiguration) -> StoredConfiguration | None:
     """What is to be stored to go back: from a build to what answers, else to what answered before. Pure.
 
     Returns:
@@ -126,7 +127,7 @@ def turned_back(configured: Configured) -> Configured | None:
     return None
 
 
-def _kept(previous: Layout | None, target: Layout) -> Layout | None:
+def _keep(previous: Layout | None, target: Layout) -> Layout | None:
     """What one can still go back to when vectors are made where the target's shall be."""
     same = previous is not None and (previous.space, previous.slot) == (target.space, target.slot)
     return None if same else previous

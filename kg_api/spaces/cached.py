@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from kg_api.chunk.windows import WINDOW_VERSION
 from kg_api.embed.known import require_tokens
-from kg_api.embed.port import Part
+from kg_api.embed.port import TextPart
 from kg_api.graph.cache import read_vectors, remember_vectors
 from kg_api.graph.database import Graph
 from kg_api.models.identity import digest
 from kg_api.spaces.open_space import OpenSpace
 
-Passage = str | Part
+Passage = str | TextPart
 """A text by itself, or a part of one that is read within it."""
 
 
@@ -45,7 +45,7 @@ class CachedPassages:
         unique = dict(zip(keys, passages, strict=True))
         known = read_vectors(self.graph, list(unique)) if self.keeps and not fresh else {}
         missing = {key: passage for key, passage in unique.items() if key not in known}
-        new = _made(opened, missing) if missing else {}
+        new = _make(opened, missing) if missing else {}
         if self.keeps:
             remember_vectors(self.graph, new, list(known))
         return np.stack([known[key] if key in known else new[key] for key in keys])
@@ -59,9 +59,9 @@ def _key(fingerprint: str, passage: Passage) -> str:
     return digest("late", fingerprint, WINDOW_VERSION, passage.text, *place, passage.before)
 
 
-def _made(opened: OpenSpace, passages: Mapping[str, Passage]) -> dict[str, NDArray[np.float32]]:
+def _make(opened: OpenSpace, passages: Mapping[str, Passage]) -> dict[str, NDArray[np.float32]]:
     texts = {key: passage for key, passage in passages.items() if isinstance(passage, str)}
-    parts = {key: passage for key, passage in passages.items() if isinstance(passage, Part)}
+    parts = {key: passage for key, passage in passages.items() if isinstance(passage, TextPart)}
     made: dict[str, NDArray[np.float32]] = {}
     if texts:
         made |= zip(texts, opened.embed_passages(list(texts.values())), strict=True)

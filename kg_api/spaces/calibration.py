@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.embed.port import Embedder
-from kg_api.models.spaces import Contrast
+from kg_api.models.embedding.spaces import SimilarityCalibration
 
 PAIRS: Final = (
     (
@@ -98,7 +98,7 @@ PAIRS: Final = (
 """Questions and their answers, of sixteen fields, sharing few words."""
 
 
-def contrast_of(embedder: Embedder) -> Contrast:
+def calibrate_similarity(embedder: Embedder) -> SimilarityCalibration:
     """The mean cosine of questions with their own answers, and with all other answers.
 
     Both sides are embedded as passages: one call, whatever the provider.
@@ -111,10 +111,10 @@ def contrast_of(embedder: Embedder) -> Contrast:
     cosines = vectors[0::2] @ vectors[1::2].T
     own = cosines.diagonal()
     others = (cosines.sum(axis=1) - own) / (len(PAIRS) - 1)
-    return Contrast(related=float(own.mean()), unrelated=float(others.mean()))
+    return SimilarityCalibration(related=float(own.mean()), unrelated=float(others.mean()))
 
 
-def label_contrast_of(questions: NDArray[np.float32], vectors: NDArray[np.float32]) -> Contrast:
+def calibrate_labels(questions: NDArray[np.float32], vectors: NDArray[np.float32]) -> SimilarityCalibration:
     """The mean cosine of concepts' labels, asked for, with their own stored vectors and with all others'.
 
     Labels are short and of one subject, and their vectors crowd: those that have nothing to do with each
@@ -128,7 +128,7 @@ def label_contrast_of(questions: NDArray[np.float32], vectors: NDArray[np.float3
     cosines = questions.astype(np.float64) @ (vectors / np.maximum(lengths, 1e-12)).T
     own = cosines.diagonal()
     others = (cosines.sum() - own.sum()) / (cosines.size - len(own))
-    return Contrast(related=float(own.mean()), unrelated=float(others))
+    return SimilarityCalibration(related=float(own.mean()), unrelated=float(others))
 
 
 def _fitting(embedder: Embedder, text: str) -> str:

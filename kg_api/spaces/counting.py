@@ -15,7 +15,7 @@ BYTES_A_TOKEN = 2
 
 
 @dataclass(frozen=True, slots=True)
-class TokenCounter:
+class ModelTokenCounter:
     """Counts tokens without what a model puts around each text."""
 
     embedder: Embedder | None
@@ -25,20 +25,20 @@ class TokenCounter:
     def __call__(self, texts: Sequence[str]) -> list[int]:
         """Count each of some texts."""
         if self.embedder is None:
-            return [estimated(text) for text in texts]
+            return [estimate_tokens(text) for text in texts]
         around = self.embedder.count_tokens([""])
         return [max(0, self.embedder.count_tokens([text]) - around) for text in texts]
 
 
-def token_counter(opened: OpenSpace) -> TokenCounter:
+def token_counter(opened: OpenSpace) -> ModelTokenCounter:
     """The counter of a space; it estimates, and says so, when the model cannot be opened."""
     try:
-        return TokenCounter(opened.embedder())
+        return ModelTokenCounter(opened.embedder())
     except FAULTS as error:
         told = f"tokens are estimated, half of the bytes: the model's tokenizer is not at hand ({error})"
-        return TokenCounter(None, told)
+        return ModelTokenCounter(None, told)
 
 
-def estimated(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """A careful guess for any model."""
     return math.ceil(len(text.encode()) / BYTES_A_TOKEN)

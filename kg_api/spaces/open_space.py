@@ -17,16 +17,16 @@ from kg_api.embed.port import Embedder
 from kg_api.embed.probed import embed_probed
 from kg_api.errors import ConfigurationError, EmbeddingUnavailable, KgError, OtherModel
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import (
+from kg_api.graph.spaces.registry import (
     Space,
+    display_name,
     find_space,
-    named,
-    remember_contrast,
+    remember_calibration,
     remember_labels,
     remember_probe,
     sample_of_concepts,
 )
-from kg_api.spaces.calibration import contrast_of, label_contrast_of
+from kg_api.spaces.calibration import calibrate_labels, calibrate_similarity
 from kg_api.spaces.model_watch import FAULTS, Fault, ModelWatch
 from kg_api.spaces.probe import PROBE_TEXT, check_probe
 
@@ -80,7 +80,7 @@ class OpenSpace:
         """
         with self._opening:
             if self._embedder is None:
-                self._embedder = self._opened()
+                self._embedder = self._open()
             return self._embedder
 
     def check(self) -> None:
@@ -91,9 +91,9 @@ class OpenSpace:
             EmbeddingUnavailable, EmbeddingFailed: it does not answer as it should.
         """
         try:
-            self._proven([], query=True)
+            self._prove([], query=True)
         except OtherModel as error:
-            self._left_alone(error)
+            self._leave_alone(error)
             raise
         except FAULTS:
             self._watch.doubted()
@@ -111,7 +111,7 @@ class OpenSpace:
 
     def _calibrate(self) -> None:
         try:
-            remember_contrast(self._graph, self.space, contrast_of(self.embedder()))
+            remember_calibration(self._graph, self.space, calibrate_similarity(self.embedder()))
             self.space = find_space(self._graph, self.space.slug)
         except KgError as error:  # tried again when the model has proven itself in a while
             log.warning("model not calibrated", space=self.space.slug, reason=str(error))
@@ -131,11 +131,11 @@ class OpenSpace:
             enough = len(labels) >= LABELS_NEEDED
             self._labels_wait = LABELS_LOOKED_SECONDS if enough else LABELS_REST_SECONDS
             if enough:
-                questions = self._proven(labels[:LABELS_ASKED], query=True)
-                remember_labels(self._graph, self.space, label_contrast_of(questions, vectors))
+                questions = self._prove(labels[:LABELS_ASKED], query=True)
+                remember_labels(self._graph, self.space, calibrate_labels(questions, vectors))
         except KgError as error:  # tried again in a minute
             if isinstance(error, OtherModel):
-                self._left_alone(error)
+                self._leave_alone(error)
             log.warning("concepts not calibrated", space=self.space.slug, reason=str(error))
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
@@ -150,7 +150,7 @@ class OpenSpace:
         try:
             return self._question(text)
         except FAULTS as error:
-            self._left_alone(error)
+            self._leave_alone(error)
             raise
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -168,9 +168,9 @@ class OpenSpace:
                 else:  # the probe is a question: as a passage it would have another vector
                     self.check()  # however lately it was proven: what is stored is kept for good
                 return vectors
-            return self._proven(texts, query=False)
+            return self._prove(texts, query=False)
         except OtherModel as error:
-            self._left_alone(error)
+            self._leave_alone(error)
             raise
         except FAULTS:
             self._watch.doubted()
@@ -183,7 +183,7 @@ class OpenSpace:
         try:
             self.embedder()
         except FAULTS as error:
-            self._left_alone(error)
+            self._leave_alone(error)
             return str(error)
         return None
 
@@ -217,9 +217,9 @@ class OpenSpace:
             vector = self.embedder().embed_query(text)
             if self._watch.changes == changes:
                 return vector  # else another question found out meanwhile that another model answers
-        return self._proven([text], query=True)[0]
+        return self._prove([text], query=True)[0]
 
-    def _proven(self, texts: Sequence[str], *, query: bool) -> NDArray[np.float32]:
+    def _prove(self, texts: Sequence[str], *, query: bool) -> NDArray[np.float32]:
         """Embed texts, and give them only when the probe beside them is answered as ever."""
         asked_at = time.monotonic()
         rows = embed_probed(self.embedder(), texts, PROBE_TEXT, query=query)
@@ -228,11 +228,11 @@ class OpenSpace:
             self.space = find_space(self._graph, self.space.slug)
         check_probe(self.space, rows[-1])
         self._watch.proven(asked_at)
-        if self.space.contrast is None and asked_at - self._calibrated_at > CALIBRATED_SECONDS:
+        if self.space.calibration is None and asked_at - self._calibrated_at > CALIBRATED_SECONDS:
             self.calibrate_soon()
         return rows[:-1]
 
-    def _opened(self) -> Embedder:
+    def _open(self) -> Embedder:
         begun = time.perf_counter()
         try:
             embedder = self._open_model()
@@ -243,12 +243,13 @@ class OpenSpace:
         if embedder.identity != self.space.identity:
             embedder.close()
             raise ConfigurationError(
-                f"the space {self.space.slug!r} was made with {named(self.space.identity)}, but here is "
-                f"{named(embedder.identity)}: make a further space for it (kg admin spaces create)"
+                f"the space {self.space.slug!r} was made with "
+                f"{display_name(self.space.identity)}, but here is "
+                f"{display_name(embedder.identity)}: make a further space for it (kg admin spaces create)"
             )
         log.info("model opened", space=self.space.slug, seconds=round(time.perf_counter() - begun, 2))
         return embedder
 
-    def _left_alone(self, error: Fault) -> None:
+    def _leave_alone(self, error: Fault) -> None:
         self._watch.failed(error)
         log.warning("model left alone", space=self.space.slug, error=type(error).__name__, reason=str(error))

@@ -11,18 +11,19 @@ from dataclasses import dataclass
 from kg_api.chunk.plan import CHUNKER_VERSION
 from kg_api.chunk.windows import WINDOW_VERSION
 from kg_api.errors import NotFound, Unavailable
-from kg_api.graph.concept_vectors import ConceptPlan
-from kg_api.graph.configuration import Configured, Layout, read_configurations
+from kg_api.graph.concepts.vectors import ConceptPlan
 from kg_api.graph.database import Graph
-from kg_api.graph.due import Mark, Wanted
-from kg_api.graph.library import Counted
+from kg_api.graph.documents.library import Counted
 from kg_api.graph.naming import unknown_ontology
-from kg_api.graph.spaces import Space, all_spaces
-from kg_api.models.configuration import EmbeddingConfig
+from kg_api.graph.spaces.configuration import Layout, StoredConfiguration, read_configurations
+from kg_api.graph.spaces.due import Wanted
+from kg_api.graph.spaces.marks import Mark, mark_of
+from kg_api.graph.spaces.registry import Space, all_spaces
+from kg_api.models.embedding.configuration import EmbeddingConfig
+from kg_api.models.embedding.spaces import FIRST_SLUG
 from kg_api.models.identity import digest
 from kg_api.models.jobs import Selection
-from kg_api.models.spaces import FIRST_SLUG
-from kg_api.nearest import no_ontology
+from kg_api.wording.nearest import no_ontology
 
 REMEMBERED_SECONDS = 1.0
 MARK_DIGITS = 16
@@ -39,13 +40,13 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EmbeddingState:
     """How an ontology shall be embedded, and what answers until it is."""
 
     target: Plan
     serving: Plan | None
     """What answers searches while the target is being built; None: the target itself."""
-    configured: Configured
+    configured: StoredConfiguration
 
     @property
     def ontology(self) -> str:
@@ -53,7 +54,7 @@ class Standing:
         return self.target.ontology
 
     @property
-    def identity(self) -> tuple[Configured, list[Mark]]:
+    def identity(self) -> tuple[StoredConfiguration, list[Mark]]:
         """Equal as long as nothing has changed of what is stored, and of the models."""
         return self.configured, [plan.mark for plan in self.plans]
 
@@ -100,11 +101,12 @@ def plan_of(ontology: str, config: EmbeddingConfig, space: Space) -> Plan:
     chunking = json.dumps(config.chunking.model_dump(), sort_keys=True)
     windows = (WINDOW_VERSION,) if config.is_late else ()
     value = digest("mark", space.fingerprint, CHUNKER_VERSION, chunking, *windows)[:MARK_DIGITS]
-    mark = Mark(space.mark_property, value, space.time_property, space.refusal_property)
-    return Plan(ontology, config, space, mark)
+    return Plan(ontology, config, space, mark_of("Source", space, value))
 
 
-def standing_of(ontology: str, configured: Configured, spaces: Mapping[str, Space]) -> Standing:
+def embedding_state_of(
+    ontology: str, configured: StoredConfiguration, spaces: Mapping[str, Space]
+) -> EmbeddingState:
     """Work out the plans of one ontology."""
 
     def plan(layout: Layout) -> Plan:
@@ -117,20 +119,23 @@ def standing_of(ontology: str, configured: Configured, spaces: Mapping[str, Spac
         return plan_of(ontology, config, spaces[layout.space].at(layout.slot))
 
     serving = plan(configured.serving) if configured.serving else None
-    return Standing(plan(configured.target), serving, configured)
+    return EmbeddingState(plan(configured.target), serving, configured)
 
 
-def read_standings(graph: Graph, name: str | None = None) -> dict[str, Standing]:
+def read_embedding_states(graph: Graph, name: str | None = None) -> dict[str, EmbeddingState]:
     """By ontology, in the order of their names; that of one name only, if given."""
     configurations = read_configurations(graph, name)
-    return _standings(
+    return _embedding_states(
         configurations, all_spaces(graph)
     )  # spaces after, so that every one that is named is there
 
 
-def _standings(configurations: Mapping[str, Configured], spaces: Mapping[str, Space]) -> dict[str, Standing]:
+def _embedding_states(
+    configurations: Mapping[str, StoredConfiguration], spaces: Mapping[str, Space]
+) -> dict[str, EmbeddingState]:
     return {
-        ontology: standing_of(ontology, configured, spaces) for ontology, configured in configurations.items()
+        ontology: embedding_state_of(ontology, configured, spaces)
+        for ontology, configured in configurations.items()
     }
 
 
@@ -142,35 +147,35 @@ def space_of_new(spaces: Mapping[str, Space]) -> Space:
     return max(chosen, key=lambda space: space.for_new)
 
 
-def read_standing(graph: Graph, ontology: str) -> Standing:
+def read_embedding_state(graph: Graph, ontology: str) -> EmbeddingState:
     """How one ontology stands.
 
     Raises:
         NotFound: there is no such ontology.
     """
-    standings = read_standings(graph, ontology)
-    if ontology not in standings:
+    embedding_states = read_embedding_states(graph, ontology)
+    if ontology not in embedding_states:
         raise unknown_ontology(graph, ontology)
-    return standings[ontology]
+    return embedding_states[ontology]
 
 
-def chosen_standings(graph: Graph, names: Sequence[str] | None) -> list[Standing]:
+def select_embedding_states(graph: Graph, names: Sequence[str] | None) -> list[EmbeddingState]:
     """How some ontologies stand; all of them for None.
 
     Raises:
         NotFound: one is not there.
     """
-    standings = read_standings(graph)
-    if unknown := [name for name in names or () if name not in standings]:
-        raise NotFound(f"{no_ontology(unknown, standings)}; `kg ontologies` lists those there are")
-    return [standings[name] for name in (standings if names is None else names)]
+    embedding_states = read_embedding_states(graph)
+    if unknown := [name for name in names or () if name not in embedding_states]:
+        raise NotFound(f"{no_ontology(unknown, embedding_states)}; `kg ontologies` lists the existing ones")
+    return [embedding_states[name] for name in (embedding_states if names is None else names)]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class OntologySnapshot:
     """What was known of all ontologies at one moment."""
 
-    standings: dict[str, Standing]
+    embedding_states: dict[str, EmbeddingState]
     new: Space
     """The space of ontologies that nobody has configured."""
 
@@ -181,20 +186,20 @@ class PlanWatch:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._read_at = float("-inf")
-        self._known: Known | None = None
+        self._known: OntologySnapshot | None = None
         self._reading = threading.Lock()
 
-    def known(self, wanted: Iterable[str] = (), *, fresh: bool = False) -> Known:
+    def known(self, wanted: Iterable[str] = (), *, fresh: bool = False) -> OntologySnapshot:
         """All of them, at most a second old; read anew when one that is wanted is not known."""
         with self._reading:  # one reads for all that ask
             too_old = time.monotonic() - self._read_at > REMEMBERED_SECONDS
             known = self._known
-            if known is None or fresh or too_old or not known.standings.keys() >= set(wanted):
+            if known is None or fresh or too_old or not known.embedding_states.keys() >= set(wanted):
                 self._known = known = self._read()
                 self._read_at = time.monotonic()
             return known
 
-    def _read(self) -> Known:
+    def _read(self) -> OntologySnapshot:
         configurations = read_configurations(self._graph)
         spaces = all_spaces(self._graph)
-        return Known(_standings(configurations, spaces), space_of_new(spaces))
+        return OntologySnapshot(_embedding_states(configurations, spaces), space_of_new(spaces))

@@ -10,12 +10,12 @@ from kg_api.embed.port import Embedder
 from kg_api.embed.probed import embed_probed
 from kg_api.errors import Conflict
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import Space, all_spaces, ensure_space, find_space, remember_probe
-from kg_api.models.spaces import FIRST_SLUG, ModelChoice, NewSpace, Provider
+from kg_api.graph.spaces.registry import Space, all_spaces, ensure_space, find_space, remember_probe
+from kg_api.models.embedding.spaces import FIRST_SLUG, ModelChoice, NewSpace, Provider
 from kg_api.spaces.open_space import OpenSpace
 from kg_api.spaces.probe import PROBE_TEXT, check_probe
 
-MOST_SPACES = 32
+MAX_SPACES = 32
 """Each has an index of its own, and a local one its model in memory."""
 OpenModel = Callable[[ModelChoice | None], Embedder]
 """Opens a model; None: the one that the settings name."""
@@ -57,7 +57,7 @@ class SpaceRegistry:
         if kept is not None and kept.space.fingerprint != space.fingerprint:
             self._forget(space.slug)  # it was dropped, and another made by its name
             kept = None
-        return kept or self._keep(self._found(space.at("")))
+        return kept or self._keep(self._find(space.at("")))
 
     def all(self) -> list[OpenSpace]:
         """Every space, the oldest first."""
@@ -74,8 +74,8 @@ class SpaceRegistry:
         known = all_spaces(self._graph)
         if new.slug in known and known[new.slug].dropping:
             raise Conflict(f"the space {new.slug!r} is being removed; wait until it has gone")
-        if len(known) >= MOST_SPACES and new.slug not in known:
-            raise Conflict(f"there are {len(known)} spaces already; {MOST_SPACES} is the most")
+        if len(known) >= MAX_SPACES and new.slug not in known:
+            raise Conflict(f"there are {len(known)} spaces already; the maximum is {MAX_SPACES}")
         embedder = self._open_model(ModelChoice(new.provider, new.model, new.dimensions))
         try:
             probe = embed_probed(embedder, [], PROBE_TEXT, query=True)[
@@ -107,7 +107,7 @@ class SpaceRegistry:
         if gone is not None:
             gone.close()
 
-    def _found(self, space: Space) -> OpenSpace:
+    def _find(self, space: Space) -> OpenSpace:
         choice = None if space.slug == FIRST_SLUG else choice_of(space)
         return OpenSpace(self._graph, space, lambda: self._open_model(choice))
 

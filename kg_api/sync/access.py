@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kg_api.models.folders import folder_grant
+from kg_api.models.library.folders import folder_grant
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class FolderAccess:
                 asks may not know where links of this machine lead.
         """
         leads = f" (it leads to {root})" if root not in {None, Path(path)} else ""
-        root = root or _resolved(Path(path))
+        root = root or _resolve(Path(path))
         if _is_hidden(Path(path)) or _is_hidden(root):
             return f"{path}{leads} is hidden, and hidden folders are never followed: take one that is not"
         if any(self.is_private(folder) for folder in (root, *root.parents)):
             return f"{path} lies in KG_HOME or KG_CACHE, which are never followed: take another folder"
         if granted and root == Path(path):
             return None
-        if any(root.is_relative_to(_resolved(allowed)) for allowed in self.roots):
+        if any(root.is_relative_to(_resolve(allowed)) for allowed in self.roots):
             return None
         return self._outside(path + leads)
 
@@ -63,7 +63,7 @@ class FolderAccess:
         )
 
 
-def _resolved(path: Path) -> Path:
+def _resolve(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError):  # a circle of links, which no worker can read either

@@ -9,7 +9,7 @@ Phase = Literal["file", "gone", "end"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScanPosition:
     """The last name that was done, and of what."""
 
     phase: Phase = "file"

@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Callable
 
 from kg_api.graph.database import Graph
-from kg_api.graph.folder_scans import FolderGone, folder_of_job
+from kg_api.graph.documents.folder_scans import FolderGone, folder_of_job
 from kg_api.jobs.run import JobRun
-from kg_api.models.folders import SCAN_KIND
+from kg_api.models.library.folders import SCAN_KIND
 from kg_api.sync.access import FolderAccess
 from kg_api.sync.listing import list_folder
 from kg_api.sync.scan import Scan
@@ -23,7 +23,7 @@ class FolderSync:
         self,
         graph: Graph,
         access: FolderAccess,
-        most_bytes: int,
+        max_bytes: int,
         wake: Callable[[str], None] | None = None,
     ) -> None:
         """Take what a worker may read.
@@ -31,12 +31,12 @@ class FolderSync:
         Args:
             graph: where documents go.
             access: what may be read.
-            most_bytes: the largest file that is taken.
+            max_bytes: the largest file that is taken.
             wake: called with the ontology after a scan.
         """
         self._graph = graph
         self._access = access
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._wake = wake
 
     def run(self, run: JobRun) -> None:
@@ -58,7 +58,7 @@ class FolderSync:
             raise FolderGone
         granted = self._access.is_granted(folder.path, folder.ontology, folder.grant)
         listing = list_folder(folder.path, folder.prefix, self._access, granted=granted)
-        done = Scan(self._graph, run, folder, listing, self._most_bytes).run(done)
+        done = Scan(self._graph, run, folder, listing, self._max_bytes).run(done)
         if self._wake is not None:
             self._wake(folder.ontology)
         return done

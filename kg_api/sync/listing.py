@@ -11,12 +11,12 @@ from pathlib import Path
 
 from kg_api.errors import FolderUnusable
 from kg_api.parse.documents import SUFFIXES
-from kg_api.parse.files import FileToIngest, Problem, select
+from kg_api.parse.files import FileProblem, FileToIngest, select
 from kg_api.sync.access import FolderAccess
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class FolderListing:
     """The files of a folder, by the names of their documents."""
 
     root: Path
@@ -26,7 +26,7 @@ class Listing:
     prefix: str
     files: Sequence[FileToIngest]
     """In the order of their names' code points."""
-    problems: Sequence[Problem]
+    problems: Sequence[FileProblem]
     left_out: dict[str, int]
     is_private: Callable[[Path], bool]
     """Whether a folder is one of kg's own, which are never read."""
@@ -63,7 +63,7 @@ class Listing:
         return False
 
 
-def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) -> Listing:
+def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) -> FolderListing:
     """List a folder.
 
     Args:
@@ -75,14 +75,14 @@ def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) 
     Raises:
         FolderUnusable: it is not there, is no folder, cannot be listed, or must not be read.
     """
-    root, seen = _resolved(path)
+    root, seen = _resolve(path)
     if objection := access.objection(path, granted=granted, root=root):
         raise FolderUnusable(f"{objection}; nothing was removed")
     selection = select([root], SUFFIXES, prefix, passed_over=access.is_private)
     for problem in selection.problems:
         if problem.path == str(root):
             raise FolderUnusable(f"{path} {problem.reason}; nothing was removed")
-    return Listing(
+    return FolderListing(
         root=root,
         place=_place(seen),
         prefix=prefix,
@@ -93,7 +93,7 @@ def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) 
     )
 
 
-def _resolved(path: str) -> tuple[Path, os.stat_result]:
+def _resolve(path: str) -> tuple[Path, os.stat_result]:
     try:
         root = Path(path).resolve(strict=True)
         seen = root.stat()
@@ -105,7 +105,7 @@ def _resolved(path: str) -> tuple[Path, os.stat_result]:
     except (OSError, RuntimeError) as error:
         raise FolderUnusable(f"{path} cannot be read: {error}; nothing was removed") from error
     if not stat.S_ISDIR(seen.st_mode):
-        raise FolderUnusable(f"{path} is no folder; nothing was removed")
+        raise FolderUnusable(f"{path} is not a folder; nothing was removed")
     return root, seen
 
 

@@ -21,7 +21,7 @@ _FLAGS = (
 )
 
 
-class Unsettled(Exception):
+class UnsettledFile(Exception):
     """The file is being written, or has just gone."""
 
 
@@ -51,7 +51,7 @@ def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
     try:
         resolved = path.resolve(strict=True)
     except FileNotFoundError:
-        raise Unsettled from None
+        raise UnsettledFile from None
     if not resolved.is_relative_to(root):
         raise UnreadableDocument("it is a link that leads out of the folder; such links are not followed")
     below = resolved.relative_to(root)
@@ -73,12 +73,12 @@ def hash_of(data: bytes) -> str:
     return f"{SPLITTER_VERSION}:{hashlib.sha256(data).hexdigest()}"
 
 
-def read_settled(path: Path, most_bytes: int) -> Content:
+def read_settled(path: Path, max_bytes: int) -> Content:
     """Read a file that nobody writes meanwhile.
 
     Args:
         path: of a file, links resolved.
-        most_bytes: how large it may be.
+        max_bytes: how large it may be.
 
     Raises:
         Unsettled: it changed while it was read, or has gone.
@@ -89,16 +89,16 @@ def read_settled(path: Path, most_bytes: int) -> Content:
     try:
         handle = os.open(path, _FLAGS)
     except FileNotFoundError:
-        raise Unsettled from None
+        raise UnsettledFile from None
     with open(handle, "rb") as file:  # noqa: PTH123 - a handle, not a path
         before = os.fstat(handle)
-        _check(before, most_bytes)
+        _check(before, max_bytes)
         if not _is_that_file(path, before):
-            raise Unsettled
-        data = file.read(most_bytes + 1)
+            raise UnsettledFile
+        data = file.read(max_bytes + 1)
         after = os.fstat(handle)
     if stamp_of(before) != stamp_of(after) or len(data) != after.st_size:
-        raise Unsettled
+        raise UnsettledFile
     return Content(data, stamp_of(after) if _is_settled(after) else None, hash_of(data))
 
 
@@ -110,11 +110,11 @@ def _is_that_file(path: Path, opened: os.stat_result) -> bool:
         return False
 
 
-def _check(seen: os.stat_result, most_bytes: int) -> None:
+def _check(seen: os.stat_result, max_bytes: int) -> None:
     if not stat.S_ISREG(seen.st_mode):
         raise UnreadableDocument("it is a pipe, a socket or a device, not a file")
-    if seen.st_size > most_bytes:
-        raise TooLarge(f"it is larger than {most_bytes:,} bytes (KG_API__MAX_DOCUMENT_BYTES); divide it")
+    if seen.st_size > max_bytes:
+        raise TooLarge(f"it is larger than {max_bytes:,} bytes (KG_API__MAX_DOCUMENT_BYTES); divide it")
 
 
 def _is_settled(seen: os.stat_result) -> bool:

@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from kg_api.errors import FolderUnusable, KgError, LeaseLost, Unavailable
-from kg_api.graph import folder_scans as store
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.folder_scans import FolderGone, NameTaken, ScannedFolder
-from kg_api.graph.folders import documents_of, known_documents
-from kg_api.graph.library import forget_evidence_of
+from kg_api.graph.documents import folder_scans as store
+from kg_api.graph.documents.folder_scans import FolderGone, NameTaken, ScannedFolder
+from kg_api.graph.documents.folders import documents_of, read_known_documents
+from kg_api.graph.documents.library import forget_evidence_of
 from kg_api.jobs.run import JobRun
-from kg_api.models.folders import RefusedFile, Tally
 from kg_api.models.identity import document_id
-from kg_api.parse.files import FileToIngest, shown
-from kg_api.sync.cursor import Phase, Place
-from kg_api.sync.listing import Listing
-from kg_api.sync.look import Looking, name_taken
-from kg_api.sync.outcome import RESULT_OF_CHANGE, Outcome, Result, added_up, refused
+from kg_api.models.library.folders import RefusedFile, ScanTally
+from kg_api.parse.files import FileToIngest, to_printable
+from kg_api.sync.cursor import Phase, ScanPosition
+from kg_api.sync.listing import FolderListing
+from kg_api.sync.look import FileInspection, name_taken
+from kg_api.sync.outcome import RESULT_OF_CHANGE, FileOutcome, Result, add_up, refuse
 
 FILES_A_BATCH = 200
 SECONDS_A_BATCH = 2.0
@@ -32,19 +32,19 @@ class Scan:
     """A scan at work."""
 
     def __init__(
-        self, graph: Graph, run: JobRun, folder: ScannedFolder, listing: Listing, most_bytes: int
+        self, graph: Graph, run: JobRun, folder: ScannedFolder, listing: FolderListing, max_bytes: int
     ) -> None:
         self._graph = graph
         self._run = run
         self._folder = folder
         self._listing = listing
-        self._place = Place.of(run.cursor)
-        self._tally = (folder.progress if run.cursor else None) or Tally()
+        self._place = ScanPosition.of(run.cursor)
+        self._tally = (folder.progress if run.cursor else None) or ScanTally()
         self._done = 0
         self._total = 0
         before = folder.last_scan.refusals if folder.last_scan else ()
         refused_before = {each.document: each for each in before if each.stamp}
-        self._looking = Looking(folder.ontology, listing, most_bytes, refused_before)
+        self._looking = FileInspection(folder.ontology, listing, max_bytes, refused_before)
 
     def run(self, done: int) -> int:
         """Do what is left of the scan.
@@ -61,7 +61,7 @@ class Scan:
         """
         if self._place.phase == "end":
             return done
-        gone = self._gone()
+        gone = self._find_gone()
         left = [file for file in self._listing.files if not self._place.is_done(file.document)]
         self._done, self._total = done, done + len(left) + len(gone)
         for files in _portions(left, FILES_A_BATCH):
@@ -71,7 +71,7 @@ class Scan:
         self._conclude()
         return self._done
 
-    def _gone(self) -> list[str]:
+    def _find_gone(self) -> list[str]:
         """The names of the folder's documents whose files have gone.
 
         Raises:
@@ -89,18 +89,18 @@ class Scan:
     def _take(self, files: Sequence[FileToIngest]) -> None:
         """Look at files; each that is stored ends a transaction, and so does some time."""
         ids = {file.document: document_id(self._folder.ontology, file.document) for file in files}
-        known = known_documents(self._graph, self._folder.folder_id, list(ids.values()))
-        batch, begun = list[Outcome](), time.monotonic()
+        known = read_known_documents(self._graph, self._folder.folder_id, list(ids.values()))
+        batch, begun = list[FileOutcome](), time.monotonic()
         for file in files:
             self._run.checkpoint()
             batch.append(self._looking.at(file, known.get(ids[file.document])))
             if batch[-1].store or time.monotonic() - begun > SECONDS_A_BATCH:
                 self._commit(batch)
-                batch, begun = list[Outcome](), time.monotonic()
+                batch, begun = list[FileOutcome](), time.monotonic()
         if batch:
             self._commit(batch)
 
-    def _commit(self, batch: Sequence[Outcome]) -> None:
+    def _commit(self, batch: Sequence[FileOutcome]) -> None:
         try:
             self._write(batch)
         except NameTaken as taken:
@@ -110,11 +110,11 @@ class Scan:
         except KgError as error:
             self._write_without_last(batch, str(error))
 
-    def _write_without_last(self, batch: Sequence[Outcome], reason: str) -> None:
+    def _write_without_last(self, batch: Sequence[FileOutcome], reason: str) -> None:
         """Set aside what could not be stored: only the last one of a batch ever is."""
-        self._write([*batch[:-1], refused(batch[-1].document, reason)])
+        self._write([*batch[:-1], refuse(batch[-1].document, reason)])
 
-    def _write(self, batch: Sequence[Outcome]) -> None:
+    def _write(self, batch: Sequence[FileOutcome]) -> None:
         refusals = [each.refusal for each in batch if each.refusal]
         for prepare in (each.prepare for each in batch if each.prepare):
             prepare(self._graph)
@@ -123,18 +123,18 @@ class Scan:
         def work(tx: Transaction) -> None:
             nonlocal tally
             store.hold_folder(tx, self._folder.folder_id)
-            tally = added_up(self._tally, self._write_each(tx, batch), refusals)
-            self._tell(tx, tally)
+            tally = add_up(self._tally, self._write_each(tx, batch), refusals)
+            self._record_progress(tx, tally)
 
         self._advance(work, "file", batch[-1].document, len(batch), set_aside=len(refusals))
         self._tally = tally
 
-    def _write_each(self, tx: Transaction, batch: Sequence[Outcome]) -> list[Result]:
+    def _write_each(self, tx: Transaction, batch: Sequence[FileOutcome]) -> list[Result]:
         unchanged = [each.mark for each in batch if each.mark and not each.store]
         store.touch_documents(tx, self._folder.folder_id, unchanged)
         return [each.result or self._store(tx, each) for each in batch]
 
-    def _store(self, tx: Transaction, outcome: Outcome) -> Result:
+    def _store(self, tx: Transaction, outcome: FileOutcome) -> Result:
         assert outcome.store is not None  # noqa: S101
         assert outcome.mark is not None  # noqa: S101
         stored = outcome.store(tx)
@@ -161,22 +161,23 @@ class Scan:
                     deleted.add(
                         name
                     )  # also when the answer to the commit is lost, and it is gone the next time
-            self._tell(tx, self._with_removed(really, deleted))
+            self._record_progress(tx, self._with_removed(really, deleted))
 
         self._advance(work, "gone", names[-1], len(names))
         self._tally = self._with_removed(really, deleted)
 
-    def _with_removed(self, really: dict[str, bool], deleted: set[str]) -> Tally:
+    def _with_removed(self, really: dict[str, bool], deleted: set[str]) -> ScanTally:
         back: list[Result] = ["postponed" for gone in really.values() if not gone]
         removed: list[Result] = ["removed" for _ in deleted]
-        return added_up(self._tally, [*back, *removed])
+        return add_up(self._tally, [*back, *removed])
 
     def _conclude(self) -> None:
         refusals = [
-            RefusedFile(document=shown(each.document), reason=each.reason) for each in self._listing.problems
+            RefusedFile(document=to_printable(each.document), reason=each.reason)
+            for each in self._listing.problems
         ]
         results: list[Result] = ["refused" for _ in refusals]
-        tally = added_up(self._tally, results, refusals)
+        tally = add_up(self._tally, results, refusals)
         whole = tally.model_copy(update={"left_out": self._listing.left_out})
 
         def work(tx: Transaction) -> None:
@@ -188,13 +189,13 @@ class Scan:
     def _advance(
         self, work: Callable[[Transaction], None], phase: Phase, name: str, done: int, *, set_aside: int = 0
     ) -> None:
-        place = Place(phase, name)
+        place = ScanPosition(phase, name)
         self._run.commit(work, after=place.cursor(), done=done, set_aside=set_aside)
         self._done += done
 
-    def _tell(self, tx: Transaction, tally: Tally) -> None:
+    def _record_progress(self, tx: Transaction, tally: ScanTally) -> None:
         job_id = self._run.job.job_id
-        store.tell_progress(tx, self._folder.folder_id, job_id, tally, total=self._total)
+        store.record_progress(tx, self._folder.folder_id, job_id, tally, total=self._total)
 
 
 def _portions(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

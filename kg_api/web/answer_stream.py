@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from kg_api.answer.service import Writing
 from kg_api.errors import KgError
-from kg_api.models.answering import Answered, AnswerEvent
+from kg_api.models.queries.answering import Answered, AnswerEvent
 from kg_api.web.problems import of_error
 from kg_api.web.streams import CLOSING_SECONDS, PING_SECONDS, STUCK_SECONDS
 

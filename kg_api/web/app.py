@@ -16,41 +16,27 @@ from kg_api.errors import KgError
 from kg_api.settings import ApiSettings, Settings
 from kg_api.web import openapi, problems
 from kg_api.web.dependencies import check_body, check_parameters
+from kg_api.web.health.models import ModelHealth
+from kg_api.web.health.queue import QueueWatch
+from kg_api.web.health.surroundings import Surroundings
+from kg_api.web.limits.origin import OriginCheck, allowed_hosts
+from kg_api.web.limits.strict_json import LARGE_AT_ONCE
 from kg_api.web.mcp_mount import PATH, McpMount
 from kg_api.web.middleware import BodyLimit, RequestLog
-from kg_api.web.model_health import ModelHealth
 from kg_api.web.opening import Opening
-from kg_api.web.origin import OriginCheck, allowed_hosts
-from kg_api.web.queue_watch import QueueWatch
-from kg_api.web.routes import (
-    answer,
-    augment,
-    concept_import,
-    concepts,
-    embedding,
-    extraction,
-    folders,
-    health,
-    ingest,
-    jobs,
-    library,
-    metrics,
-    search,
-    similarity,
-    start,
-    switching,
-)
+from kg_api.web.routes.embedding import configuration, extraction, switching
+from kg_api.web.routes.library import concept_import, documents, folders, ingest
+from kg_api.web.routes.operation import health, jobs, metrics, start
+from kg_api.web.routes.queries import answer, augment, concepts, search, similarity
 from kg_api.web.streams import Streams
-from kg_api.web.strict_json import LARGE_AT_ONCE
-from kg_api.web.surroundings import Surroundings
 
 DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
 )
-LARGEST_BODIES = 4
+MAX_LARGE_BODIES = 4
 """So many bodies of the largest size are held at once; the next one is refused for the moment."""
 READING = (search, similarity, concepts, concept_import, augment, answer)
-WITH_PARAMETERS = (*READING, ingest, library, folders, embedding, extraction, switching, jobs)
+WITH_PARAMETERS = (*READING, ingest, documents, folders, configuration, extraction, switching, jobs)
 """Their query parameters are checked."""
 
 
@@ -92,10 +78,10 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     for module in (start, health, metrics):
         app.include_router(module.router)
     app.router.routes.append(Route(PATH, mcp))
-    openapi.tell_problems(app)
+    openapi.document_problems(app)
     modules = (*WITH_PARAMETERS, start, health, metrics)
     problems.install(app, [route for module in modules for route in module.router.routes])
-    together = LARGEST_BODIES * settings.api.max_document_bytes
+    together = MAX_LARGE_BODIES * settings.api.max_document_bytes
     app.add_middleware(BodyLimit, limit_of=_limits(settings.api), together=together)
     if pages := settings.api.allowed_web_pages:
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])

@@ -38,7 +38,7 @@ async def check_parameters(request: Request) -> None:
     }
     single = [name for name in given if name not in several]
     if len(single) > len(set(single)):
-        raise InvalidInput(f"a query parameter stands twice: {', '.join(sorted(single)[:10])}")
+        raise InvalidInput(f"duplicate query parameter: {', '.join(sorted(single)[:10])}")
 
 
 def _takes_several(annotation: object) -> bool:
@@ -80,8 +80,10 @@ IdempotencyKey = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=255,
-        description="Of requests with one key one is carried out, and all get its answer; kept for 24 hours.",
+        description=(
+            "Requests with the same key are executed once and get the same response; kept for 24 hours."
+        ),
     ),
 ]
-Offset = Annotated[int, Query(ge=0, le=1_000_000, description="How many to pass over.")]
-PageSize = Annotated[int, Query(ge=1, le=1000, description="How many to give.")]
+Offset = Annotated[int, Query(ge=0, le=1_000_000, description="Number of items to skip.")]
+PageSize = Annotated[int, Query(ge=1, le=1000, description="Maximum number of items.")]

@@ -21,9 +21,9 @@ from kg_api.errors import Unavailable
 from kg_api.mcp.in_process import ContainerLibrary
 from kg_api.mcp.server import make_server
 from kg_api.settings import ApiSettings
+from kg_api.web.limits.origin import allowed_hosts
+from kg_api.web.limits.strict_json import read_bounded
 from kg_api.web.opening import Opening
-from kg_api.web.origin import allowed_hosts
-from kg_api.web.strict_json import read_bounded
 
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -67,7 +67,7 @@ class McpMount:
         except HTTPException as error:
             await _unread(error)(scope, receive, send)
             return
-        await self._manager.handle_request(scope, _replayed(body, receive), send)
+        await self._manager.handle_request(scope, _replay(body, receive), send)
 
 
 def _unread(error: HTTPException) -> JSONResponse:
@@ -76,7 +76,7 @@ def _unread(error: HTTPException) -> JSONResponse:
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": told}, error.status_code)
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def _replay(body: bytes, receive: Receive) -> Receive:
     """Give a body that was read already, then whatever comes next, such as that the client goes away."""
     ahead: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

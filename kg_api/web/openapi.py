@@ -9,9 +9,9 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from kg_api.models.answering import Answered, AnswerEvent
 from kg_api.models.jobs import Job
 from kg_api.models.problems import Problem
+from kg_api.models.queries.answering import Answered, AnswerEvent
 
 MEDIA_TYPE = "application/problem+json"
 _SCHEMAS = "#/components/schemas/"
@@ -48,7 +48,7 @@ def _event(name: str, model: type[BaseModel]) -> dict[str, Any]:
     return {"type": "object", "required": ["event", "data"], "properties": properties}
 
 
-def tell_problems(app: FastAPI) -> None:
+def document_problems(app: FastAPI) -> None:
     """Put what RESPONSES and streams of events refer to into the app's OpenAPI document."""
     plain = app.openapi
 

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
 from kg_api.errors import InvalidInput, KgError, StorageFull, TooBusy, Unavailable
-from kg_api.models.problems import field_problems
+from kg_api.models.problems import describe_problems, field_problems
 from kg_api.web.openapi import MEDIA_TYPE
 
 log = structlog.get_logger()
@@ -78,7 +78,7 @@ def _on_invalid(_: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):
         raise TypeError(type(error))
     told = field_problems(error.errors())
-    detail = "; ".join(map(str, told))[:MAX_DETAIL_CHARACTERS]
+    detail = describe_problems(error.errors())[:MAX_DETAIL_CHARACTERS]
     errors = [each.model_dump() for each in told]
     return problem(InvalidInput.status, InvalidInput.slug(), "InvalidInput", detail, errors=errors)
 

@@ -13,9 +13,9 @@ from kg_api.logs import configure_logs
 from kg_api.managed.home import Home
 from kg_api.settings import Settings
 from kg_api.web.app import create_app
-from kg_api.web.connection import Connection
-from kg_api.web.connection_limits import ConnectionLimits, connections_and_backlog
-from kg_api.web.origin import is_loopback
+from kg_api.web.limits.connection import Connection
+from kg_api.web.limits.connections import ConnectionLimits, connections_and_backlog
+from kg_api.web.limits.origin import is_loopback
 
 log = structlog.get_logger()
 

@@ -15,8 +15,8 @@ from starlette.types import Receive, Scope, Send
 
 from kg_api.errors import KgError, TooBusy
 from kg_api.graph.database import Graph
-from kg_api.graph.job_views import find_job
-from kg_api.graph.queue import lately
+from kg_api.graph.jobs.queue import lately
+from kg_api.graph.jobs.views import find_job
 from kg_api.models.jobs import FINISHED, Job
 
 log = structlog.get_logger()
@@ -54,8 +54,8 @@ class Streams:
         """
         if self._open >= self._most:
             raise TooBusy(
-                f"{self._open} streams of events are open, the most that KG_API__EVENT_STREAMS allows: "
-                "ask for the job itself instead, now and then"
+                f"{self._open} event streams are open, the maximum that KG_API__EVENT_STREAMS allows: "
+                "poll the job instead"
             )
         self._open += 1
         try:

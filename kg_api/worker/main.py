@@ -13,7 +13,7 @@ import structlog
 
 from kg_api.bootstrap import Container, open_container
 from kg_api.errors import ConfigurationError, Unavailable
-from kg_api.jobs.presence import Presence
+from kg_api.jobs.registration import WorkerRegistration
 from kg_api.jobs.runner import Runner
 from kg_api.jobs.schedule import ticking
 from kg_api.logs import configure_logs
@@ -64,7 +64,7 @@ def _show_metrics(port: int) -> None:
 
 def _run(container: Container, worker: str, stopping: threading.Event) -> None:
     graph, settings, handlers = container.graph, container.settings.worker, container.handlers()
-    presence = Presence(graph, worker, [handler.kind for handler in handlers])
+    presence = WorkerRegistration(graph, worker, [handler.kind for handler in handlers])
     with ticking(graph, settings.tick_seconds, presence):
         Runner(graph, handlers, settings, worker=worker, stopping=stopping).run_until_stopped()
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 import pytest
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
+from kg_api.graph.documents.writes import store_document
 from kg_api.settings import Settings
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.extraction import extract_concepts, settings_of

@@ -20,19 +20,19 @@ from kg_api.graph import jobs
 from kg_api.graph.database import Graph, Transaction
 from kg_api.models.jobs import Selection
 from tests.conftest import wipe
-from tests.graph.job_model import MAX_STUMBLES, UNFINISHED, Hold, Model, ModelJob
+from tests.graph.job_model import MAX_FAILURES, UNFINISHED, Hold, Model, ModelJob
 from tests.support.cypher import rows
 
 LEASE = 3600.0
 PARTS = ["a:b", "b:c"]
 STORED = (
     "MATCH (j:Job) RETURN j.job_id AS job_id, j.state AS state, j.fence AS fence, j.attempts AS attempts, "
-    "j.stumbles AS stumbles, j.cursor AS cursor, j.done AS done, j.total AS total, j.set_aside AS set_aside, "
+    "j.stumbles AS failures, j.cursor AS cursor, j.done AS done, j.total AS total, j.set_aside AS set_aside, "
     "j.selection AS selection, j.forced_at IS NOT NULL AS forced, j.unique_key IS NOT NULL AS holds_key"
 )
 SEEDS = st.integers(min_value=0, max_value=10**6)
 ACTIONS = (
-    *("request", "claim", "claim", "heartbeat", "advance", "advance", "finish", "fail", "give_back"),
+    *("request", "claim", "claim", "heartbeat", "advance", "advance", "finish", "fail", "yield_job"),
     *("divide", "take_over", "crash", "cancel", "retry"),
 )
 NEEDS_NO_HOLD = {"request", "claim", "cancel", "retry"}
@@ -75,7 +75,7 @@ class Machine(RuleBasedStateMachine):
     def claim(self) -> None:
         worker = self.chance.choice(["w1", "w2", "w3"])
         expected = self.model.first(worker)
-        job = jobs.claim(self.graph, worker, ["test"], lease_seconds=LEASE, max_stumbles=MAX_STUMBLES)
+        job = jobs.claim(self.graph, worker, ["test"], lease_seconds=LEASE, max_failures=MAX_FAILURES)
         if job is None:
             assert expected == set()
             return
@@ -111,7 +111,7 @@ class Machine(RuleBasedStateMachine):
 
     def finish(self) -> None:
         hold = self.hold()
-        twice, asked = self.chance.random() < 1 / 2, list[jobs.Asked | None]()
+        twice, asked = self.chance.random() < 1 / 2, list[jobs.JobRequest | None]()
 
         def end(owner: jobs.Owner) -> None:
             asked.append(jobs.finish(self.graph, owner, wanted=hold.wanted))
@@ -137,25 +137,25 @@ class Machine(RuleBasedStateMachine):
             self.owner(hold),
             "E: x",
             delay_seconds=3600 * later,
-            max_stumbles=MAX_STUMBLES,
+            max_failures=MAX_FAILURES,
             permanent=permanent,
         )
         if not hold.is_good:
             assert state == "lost"
             return
         job = hold.job
-        job.stumbles += 1
-        dead = permanent or job.stumbles >= MAX_STUMBLES
+        job.failures += 1
+        dead = permanent or job.failures >= MAX_FAILURES
         assert state == ("dead" if dead else "queued")
         if dead:
             self.model.end(job, "dead")
         else:
             self.model.requeue(job, ready=not later)
 
-    def give_back(self) -> None:
-        self.give_back_of(self.hold(), self.chance.choice(["release", "give_back", "pause", "wait"]))
+    def yield_job(self) -> None:
+        self.yield_job_of(self.hold(), self.chance.choice(["release", "yield_job", "pause", "wait"]))
 
-    def give_back_of(self, hold: Hold, how: str) -> None:
+    def yield_job_of(self, hold: Hold, how: str) -> None:
         owner, good, place = self.owner(hold), hold.is_good, hold.job.queued
         match how:
             case "release":
@@ -163,9 +163,9 @@ class Machine(RuleBasedStateMachine):
             case "wait":
                 jobs.wait(self.graph, owner, "waiting", delay_seconds=3600)
             case _:
-                jobs.give_back(self.graph, owner, delay_seconds=3600 * (how == "pause"))
+                jobs.yield_job(self.graph, owner, delay_seconds=3600 * (how == "pause"))
         if good:
-            self.model.requeue(hold.job, ready=how in {"release", "give_back"})
+            self.model.requeue(hold.job, ready=how in {"release", "yield_job"})
             hold.job.queued = place if how == "release" else hold.job.queued
 
     def divide(self) -> None:
@@ -175,7 +175,7 @@ class Machine(RuleBasedStateMachine):
             hold, lambda owner: jobs.add_parts(self.graph, owner, "test", hold.job.ontology, PARTS)
         ):
             self.learn_parts(hold.job)
-            self.give_back_of(hold, "pause")
+            self.yield_job_of(hold, "pause")
             self.claim()
 
     def take_over(self) -> None:
@@ -282,7 +282,7 @@ class Machine(RuleBasedStateMachine):
 
 def expected(job: ModelJob) -> dict[str, Any]:
     """A job's row."""
-    names = ("job_id", "state", "fence", "attempts", "stumbles", "cursor", "done", "total", "set_aside")
+    names = ("job_id", "state", "fence", "attempts", "failures", "cursor", "done", "total", "set_aside")
     row = {name: getattr(job, name) for name in names}
     return row | {
         "selection": job.selection,

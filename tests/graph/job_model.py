@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 UNFINISHED = {"queued", "running"}
-MAX_STUMBLES = 3
+MAX_FAILURES = 3
 
 
 @dataclass
@@ -26,7 +26,7 @@ class ModelJob:
     lapsed: bool = False
     fence: int = 0
     attempts: int = 0
-    stumbles: int = 0
+    failures: int = 0
     cursor: str = ""
     wanted: int = 0
     done: int = 0
@@ -99,10 +99,10 @@ class Model:
     def take(self, job_id: str, worker: str) -> Hold | None:
         """A worker has taken it; None when it died of that."""
         job = self.jobs[job_id]
-        job.stumbles += job.state == "running" and job.worker != worker
+        job.failures += job.state == "running" and job.worker != worker
         job.fence, job.attempts = job.fence + 1, job.attempts + 1
         job.state, job.worker, job.lapsed = "running", worker, False
-        if job.stumbles >= MAX_STUMBLES:
+        if job.failures >= MAX_FAILURES:
             self.end(job, "dead")
             return None
         return Hold(job, worker, job.fence, job.cursor, job.wanted)
@@ -119,7 +119,7 @@ class Model:
         for each in [job, job.parent] if job.parent else [job]:
             each.done, each.set_aside = each.done + done, each.set_aside + set_aside
             each.total = max(each.total, each.done)
-        job.cursor, job.stumbles, job.lapsed = cursor, 0, False
+        job.cursor, job.failures, job.lapsed = cursor, 0, False
 
     def finish(self, job: ModelJob) -> None:
         """It has done all that was asked."""
@@ -136,7 +136,7 @@ class Model:
 
     def retry(self, job: ModelJob) -> None:
         """It begins anew."""
-        job.done, job.set_aside, job.stumbles, job.cursor = max(0, job.done - job.set_aside), 0, 0, ""
+        job.done, job.set_aside, job.failures, job.cursor = max(0, job.done - job.set_aside), 0, 0, ""
         self.requeue(job)
 
     def may_retry(self, job: ModelJob) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.graph import library
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
+from kg_api.graph.documents import library
+from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import enqueue_slot
 from tests.graph.test_chunks import STRATEGIES, chunks, configure, document
 from tests.graph.test_embedding_jobs import CountingEmbedder

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import neo4j
 
-from kg_api.graph.documents import store_document
-from kg_api.models.configuration import EmbeddingConfig
-from kg_api.models.switching import SpaceBuild
-from kg_api.spaces.plans import read_standing
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.embedding.configuration import EmbeddingConfig
+from kg_api.models.embedding.switching import SpaceBuild
+from kg_api.spaces.plans import read_embedding_state
 from tests.support.cypher import rows
 from tests.support.embedding import status
 from tests.support.kg import TEXTS, Kg, first, matched
@@ -42,7 +42,7 @@ def test_chunking_can_be_changed_again_and_again(kg: Kg, driver: neo4j.Driver) -
         found = status(kg.graph, "notes")
         assert (found.embedded, found.searchable, found.building) == (12, 12, False)
         assert "topic7" in matched(kg.search())
-    slots = read_standing(kg.graph, "notes").configured
+    slots = read_embedding_state(kg.graph, "notes").configured
     kept = {slots.target.key, slots.previous.key if slots.previous else ""}
     used = {row["space"] for row in rows(driver, "MATCH (c:Chunk) RETURN DISTINCT c.space AS space")}
     assert used <= kept, "no chunks but those of the two that are kept"
@@ -57,19 +57,19 @@ def test_a_build_that_is_given_up_changes_nothing(kg: Kg) -> None:
 
 
 def test_a_dry_run_changes_nothing(kg: Kg) -> None:
-    before = read_standing(kg.graph, "notes").configured
+    before = read_embedding_state(kg.graph, "notes").configured
     told = kg.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=True)
     assert (told.applied, told.stale) == (False, 12)
     kg.add("other")
     quoted = kg.switch.build("other", SpaceBuild(dry_run=True))
     assert [(each.ontology, each.due, each.job_id) for each in quoted.builds] == [("notes", 12, None)]
-    assert read_standing(kg.graph, "notes").configured == before
+    assert read_embedding_state(kg.graph, "notes").configured == before
 
 
 def test_an_empty_ontology_is_configured_at_once(kg: Kg) -> None:
     kg.add("other")
     kg.configure.set("new", EmbeddingConfig(space="other"), dry_run=False)
-    assert read_standing(kg.graph, "new").serving is None
+    assert read_embedding_state(kg.graph, "new").serving is None
 
 
 def test_both_slots_of_one_model_are_compared_by_similarity(kg: Kg) -> None:
@@ -77,7 +77,7 @@ def test_both_slots_of_one_model_are_compared_by_similarity(kg: Kg) -> None:
     kg.work()
     kg.configure.set("second", EmbeddingConfig(strategy="sentence", chunk_size=8), dry_run=False)
     kg.work()
-    assert read_standing(kg.graph, "second").target.space.slot != ""
+    assert read_embedding_state(kg.graph, "second").target.space.slot != ""
     hits = kg.search(limit=13)
     assert hits.spaces == ["default"]
     similarities = [each.similarity or 0 for each in hits.sources]

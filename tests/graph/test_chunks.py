@@ -8,16 +8,16 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.graph import library
 from kg_api.graph.cache import prune_cache, read_vectors, remember_vectors
-from kg_api.graph.chunks import chunk_ids_of
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
+from kg_api.graph.documents import library
+from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import enqueue_slot
-from kg_api.graph.passages import chunk_texts
-from kg_api.graph.spaces import find_space
-from kg_api.models.documents import DocumentRecord
-from kg_api.models.spaces import NewSpace
+from kg_api.graph.search.passages import chunk_texts
+from kg_api.graph.spaces.chunks import chunk_ids_of
+from kg_api.graph.spaces.registry import find_space
+from kg_api.models.embedding.spaces import NewSpace
+from kg_api.models.library.documents import DocumentRecord
 from tests.graph.test_embedding_jobs import CountingEmbedder
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder

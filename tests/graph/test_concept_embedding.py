@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.errors import DatabaseUnavailable, InvalidInput
-from kg_api.graph.concept_vectors import count_concepts
+from kg_api.graph.concepts.vectors import count_concepts
 from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
-from kg_api.graph.job_control import cancel_job
 from kg_api.graph.jobs import enqueue_slot, page_of_jobs
-from kg_api.graph.spaces import Space
-from kg_api.models.documents import ConceptCounts
+from kg_api.graph.jobs.control import cancel_job
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.embedding.regeneration import Regeneration
 from kg_api.models.identity import concept_text
-from kg_api.models.regeneration import Regeneration
-from kg_api.spaces.plans import read_standings
+from kg_api.models.library.documents import ConceptCounts
+from kg_api.spaces.plans import read_embedding_states
 from tests.support.concept_work import LABELS, Merging, counts, kinds, learn, vectors, work
 from tests.support.cypher import rows
 from tests.support.embedding import open_spaces
@@ -36,7 +36,9 @@ def test_concepts_are_embedded_by_what_is_said_of_them(kg: Kg, driver: neo4j.Dri
     assert counts(kg) == (6, 6, 0, 0, 0)
     assert kinds(kg.graph) == [("concept_embedding", "completed")]
     text = concept_text("bees", "Insects.", ["apis", "honey makers"])
-    expected = kg.spaces.of(read_standings(kg.graph)["notes"].target.space).embedder().embed_passages([text])
+    expected = (
+        kg.spaces.of(read_embedding_states(kg.graph)["notes"].target.space).embedder().embed_passages([text])
+    )
     assert np.allclose(vectors(driver)["bees"], expected[0], atol=1e-6)
 
 

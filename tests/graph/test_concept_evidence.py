@@ -9,13 +9,13 @@ from itertools import pairwise
 import neo4j
 import pytest
 
-from kg_api.graph.concept_writes import count_for_extraction, due_for_extraction
+from kg_api.graph.concepts.writes import count_for_extraction, due_for_extraction
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.graph.library import delete_document, delete_ontology
-from kg_api.models.documents import DocumentRecord
-from kg_api.models.extraction import FoundRelation
+from kg_api.graph.documents.library import delete_document, delete_ontology
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.concepts.extraction import ExtractedRelation
 from kg_api.models.identity import concept_id, name_id
+from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import (
     check_invariants,
     concepts,
@@ -45,7 +45,7 @@ def test_evidence_goes_with_its_document(graph: Graph, driver: neo4j.Driver, bee
     store_document(graph, wasps)
     text = bees.sources[0].full_text
     quoted = [found(each, quote(text, each)) for each in ("Bees", "dance")]
-    write(graph, extraction(bees, 0, *quoted, relations=(FoundRelation("Bees", "do", "dance"),)))
+    write(graph, extraction(bees, 0, *quoted, relations=(ExtractedRelation("Bees", "do", "dance"),)))
     write(graph, labelled(wasps, 0, "bees", "Wasps"))
     delete_document(graph, bees.document_id)
     check_invariants(driver)
@@ -113,7 +113,7 @@ def test_a_relationship_follows_what_its_names_mean(
     graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
 ) -> None:
     """Its id is of the names; when a name means another concept since, it is written between others."""
-    one = extraction(bees, 0, found("a"), found("b"), relations=(FoundRelation("a", "to", "b"),))
+    one = extraction(bees, 0, found("a"), found("b"), relations=(ExtractedRelation("a", "to", "b"),))
     write(graph, one, extraction(bees, 1, found("c")))
     rows(
         driver,
@@ -158,7 +158,7 @@ def test_writers_at_once_make_no_duplicates(graph: Graph, driver: neo4j.Driver) 
     def run(number: int) -> int:
         each = records[number]
         turned = names[number * 5 :] + names[: number * 5]
-        relations = tuple(FoundRelation(a, "then", b) for a, b in pairwise(turned))
+        relations = tuple(ExtractedRelation(a, "then", b) for a, b in pairwise(turned))
         text = each.sources[0].full_text
         barrier.wait()
         done = 0

@@ -11,10 +11,10 @@ import pytest
 from kg_api.concepts.fitting import with_fits
 from kg_api.concepts.service import ConceptService
 from kg_api.errors import NotFound
-from kg_api.graph.concept_lanes import Meaning
-from kg_api.graph.spaces import find_space
-from kg_api.models.concepts import ConceptHit
-from kg_api.models.spaces import FIRST_SLUG, Contrast
+from kg_api.graph.search.concepts import Meaning
+from kg_api.graph.spaces.registry import find_space
+from kg_api.models.concepts.queries import ConceptHit
+from kg_api.models.embedding.spaces import FIRST_SLUG, SimilarityCalibration
 from kg_api.spaces import open_space
 from kg_api.spaces.open_space import LABELS_NEEDED
 from tests.support.concept_graph import embed_concepts, store_concepts, store_lives
@@ -44,8 +44,8 @@ def test_it_is_measured_once_there_are_enough_concepts_and_then_once_a_day(
     kg: Kg, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = list[int]()
-    real = open_space.label_contrast_of
-    monkeypatch.setattr(open_space, "label_contrast_of", lambda *given: (calls.append(1), real(*given))[1])
+    real = open_space.calibrate_labels
+    monkeypatch.setattr(open_space, "calibrate_labels", lambda *given: (calls.append(1), real(*given))[1])
     names = [f"concept{n} of{n % 7} words{n}" for n in range(LABELS_NEEDED)]
     store_concepts(kg.graph, record("few.md", ["Few."]), {0: names[:-1]})
     embed_concepts(driver)
@@ -72,10 +72,10 @@ def test_meaning_fits_from_half_way_to_equal_where_concepts_are_not_measured(
     kg: Kg, similarity: float | None, fits: str | None
 ) -> None:
     """A5: the middle of related and unrelated passages, 0.52 here, is where any label is."""
-    space = replace(kg.spaces.get().space, contrast=None)
+    space = replace(kg.spaces.get().space, calibration=None)
     meaning = Meaning(space, small_embedder().embed_query("a"), ["notes"])
     assert _fits(kg, meaning, similarity) == fits
-    near = replace(meaning, space=replace(space, contrast=Contrast(related=1, unrelated=0.9)))
+    near = replace(meaning, space=replace(space, calibration=SimilarityCalibration(related=1, unrelated=0.9)))
     assert _fits(kg, near, similarity) is None
 
 
@@ -83,10 +83,10 @@ def test_meaning_fits_from_half_way_to_equal_where_concepts_are_not_measured(
 def test_where_concepts_are_measured_they_say_what_is_near(
     kg: Kg, similarity: float, fits: str | None
 ) -> None:
-    space = replace(kg.spaces.get().space, labels=Contrast(related=1.0, unrelated=0.0))
+    space = replace(kg.spaces.get().space, labels=SimilarityCalibration(related=1.0, unrelated=0.0))
     meaning = Meaning(space, small_embedder().embed_query("a"), ["notes"])
     assert _fits(kg, meaning, similarity) == fits
-    blind = replace(meaning, space=replace(space, labels=Contrast(0.42, 0.41), contrast=None))
+    blind = replace(meaning, space=replace(space, labels=SimilarityCalibration(0.42, 0.41), calibration=None))
     assert _fits(kg, blind, similarity) is None, "a model that tells nothing apart is not believed"
 
 

@@ -9,12 +9,12 @@ import neo4j
 import pytest
 
 from kg_api.errors import DatabaseUnavailable
-from kg_api.graph import concept_forgetting
-from kg_api.graph.concept_writes import count_for_extraction
+from kg_api.graph.concepts import removal
+from kg_api.graph.concepts.writes import count_for_extraction
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents import store_document
-from kg_api.graph.library import delete_document, delete_ontology
-from kg_api.models.documents import DocumentRecord
+from kg_api.graph.documents.library import delete_document, delete_ontology
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import check_invariants, concepts, count, extraction, found, labelled, write
 from tests.support.cypher import rows
 from tests.support.records import record
@@ -50,7 +50,7 @@ def counting(graph: Graph, fail_at: int = -1) -> Any:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(concept_forgetting, "SOURCES_A_TRANSACTION", 2)
+    monkeypatch.setattr(removal, "SOURCES_A_TRANSACTION", 2)
 
 
 @pytest.fixture

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 import neo4j
 import pytest
 
-from kg_api.graph import carried as carried_module
-from kg_api.graph.carried import MOST_SOURCES
-from kg_api.graph.concept_vectors import want_concepts
-from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.concepts.vectors import want_concepts
+from kg_api.graph.concepts.writes import write_extractions
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
+from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import request_job
-from kg_api.models.documents import DocumentRecord
-from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
-from kg_api.models.hybrid import HybridHits, HybridSearch
-from kg_api.models.search import SourceHits, SourceSearch
+from kg_api.graph.search import carried as carried_module
+from kg_api.graph.search.carried import MAX_SOURCES
+from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
+from kg_api.models.library.documents import DocumentRecord
+from kg_api.models.queries.hybrid import HybridHits, HybridSearch
+from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.search.hybrid import HybridService
 from kg_api.search.service import SearchService
 from tests.support.cypher import rows
@@ -40,8 +40,8 @@ def carried(
     for label in labels:
         start = source.full_text.find(label)
         said = source.full_text.strip() if start < 0 else label
-        concepts.append(FoundConcept(label, (Quote(said, max(0, start), max(0, start) + len(said)),)))
-    stated = tuple(FoundRelation(*relation) for relation in relations)
+        concepts.append(ExtractedConcept(label, (Quote(said, max(0, start), max(0, start) + len(said)),)))
+    stated = tuple(ExtractedRelation(*relation) for relation in relations)
     return Extraction(source.source_id, source.content_hash, tuple(concepts), stated)
 
 
@@ -176,7 +176,7 @@ def test_a_concept_that_is_everywhere_leads_nowhere(kg: Kg, driver: neo4j.Driver
         driver,
         "MATCH (c:Concept {label: 'Guild of Keepers'}), (s:Source {document: 'filler.md'}) "
         "WITH c, s LIMIT 1 UNWIND range(1, $n) AS _ CREATE (c)-[:APPEARS_IN]->(s)",
-        n=MOST_SOURCES,
+        n=MAX_SOURCES,
     )
     through = {each.label for hit in search(kg, mode="text", concepts=True).sources for each in hit.through}
     assert "Guild of Keepers" not in through
@@ -194,7 +194,7 @@ def test_concepts_that_are_being_extracted_are_told(kg: Kg) -> None:
 
 
 def test_so_many_appearances_are_followed_and_no_more(kg: Kg, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(carried_module, "MOST_APPEARANCES", 1)
+    monkeypatch.setattr(carried_module, "MAX_APPEARANCES", 1)
     few = hybrid(kg, "Guild of Keepers", mode="concept").sources
     monkeypatch.undo()
     assert len(few) < len(hybrid(kg, "Guild of Keepers", mode="concept").sources)

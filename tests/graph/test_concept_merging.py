@@ -10,14 +10,14 @@ from typing import Any
 import neo4j
 import pytest
 
-from kg_api.graph.concept_merging import merge_concepts
-from kg_api.graph.concept_names import Text
+from kg_api.graph.concepts.merging import merge_concepts
+from kg_api.graph.concepts.names import Text
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.graph.library import delete_document
-from kg_api.models.documents import DocumentRecord
-from kg_api.models.extraction import Extraction, FoundRelation
+from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.concepts.extraction import ExtractedRelation, Extraction
 from kg_api.models.identity import concept_id, concept_text_hash
+from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import (
     check_invariants,
     concepts,
@@ -61,7 +61,7 @@ def both(texts: DocumentRecord) -> list[Extraction]:
             0,
             found(ONE, quote(first, ONE), confidence=0.5),
             found("list", quote(first, "list")),
-            relations=(FoundRelation(ONE, "is not", "list"), FoundRelation("list", "contrasts", ONE)),
+            relations=(ExtractedRelation(ONE, "is not", "list"), ExtractedRelation("list", "contrasts", ONE)),
         ),
         extraction(
             texts,
@@ -69,7 +69,10 @@ def both(texts: DocumentRecord) -> list[Extraction]:
             found(MANY, quote(second, MANY), description="Lazy.", search_terms=("genexp",)),
             found("iterators", quote(second, "iterators")),
             found(ONE, quote(second, MANY, score=0.9), confidence=0.4),
-            relations=(FoundRelation(MANY, "are", "iterators"), FoundRelation(MANY, "are several of", ONE)),
+            relations=(
+                ExtractedRelation(MANY, "are", "iterators"),
+                ExtractedRelation(MANY, "are several of", ONE),
+            ),
         ),
         labelled(texts, 2, ONE),
     ]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import neo4j
 import pytest
 
-from kg_api.concepts import paths as paths_module
+from kg_api.concepts.network import paths as paths_module
 from kg_api.concepts.service import ConceptService
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph import concept_reads
-from kg_api.models.concepts import APPEARS_WITH, ConceptPaths
+from kg_api.graph.concepts import reads
+from kg_api.models.concepts.queries import APPEARS_WITH, ConceptPaths
 from tests.support.concept_graph import store_concepts, store_lives
 from tests.support.cypher import rows
 from tests.support.kg import Kg
@@ -112,5 +112,5 @@ def test_a_hub_is_bounded_and_it_is_told(
     monkeypatch.setattr(paths_module, "SECONDS", -1.0)
     late = service.paths("hub", "end", None, 2, 20)
     assert (late.paths, "was ended" in late.degraded[-1].effect) == ([], True)
-    monkeypatch.setattr(concept_reads, "SCANNED", 50)
+    monkeypatch.setattr(reads, "SCANNED", 50)
     assert len(service.related(found["hub"], 1, 200).related) <= 50

@@ -10,9 +10,9 @@ import pytest
 from kg_api.concepts.search import find_concepts
 from kg_api.concepts.service import ConceptService
 from kg_api.errors import EmbeddingUnavailable, NotFound, Unavailable
-from kg_api.graph.concept_lanes import Meaning
 from kg_api.graph.database import Graph
-from kg_api.models.concepts import APPEARS_WITH
+from kg_api.graph.search.concepts import Meaning
+from kg_api.models.concepts.queries import APPEARS_WITH
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.concept_graph import LIVES, store_concepts, store_lives
 from tests.support.embedders import small_embedder
@@ -82,7 +82,7 @@ def test_where_no_concept_was_extracted_yet_it_is_told(kg: Kg) -> None:
     assert [each.part for each in answer.degraded] == ["concepts"]
     assert "there are no concepts yet" in answer.degraded[0].effect
     nowhere = ConceptService(kg.graph, kg.spaces).search("anything", ["nowhere"], 5).degraded
-    assert [each.part for each in nowhere] == ["query"], "what is not there is told once"
+    assert [each.part for each in nowhere] == ["query"], "what does not exist is reported once"
 
 
 def test_what_fits_is_told_of_each_that_is_found(service: ConceptService, ids: dict[str, str]) -> None:
@@ -212,6 +212,15 @@ def test_where_nothing_is_stated_those_of_the_same_sources_are_given(
     found = service.related(ids["Herons"], 2, 10)
     assert [(each.concept.label, each.type) for each in found.related] == [("water", APPEARS_WITH)]
     assert "no text states" in found.degraded[0].effect
+
+
+def test_those_of_the_same_sources_that_are_not_given_are_counted(kg: Kg, service: ConceptService) -> None:
+    names = ["Heron", "Reed", "Otter", "Pike", "Newt"]
+    found = store_concepts(kg.graph, record("pond", [", ".join(names)]), {0: names}, {})
+    own = found["Heron"]
+    assert [service.related(own, 1, limit).more_related for limit in (1, 2, 4)] == [3, 2, 0]
+    assert service.details(own, 1).more_related == 3
+    assert service.neighbourhood(own, 1).left_out == 3
 
 
 def test_a_neighbourhood_is_nodes_and_edges(service: ConceptService, ids: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kg_api.errors import Conflict
 from kg_api.graph.indexes import index_states
-from kg_api.models.switching import SpaceBuild
+from kg_api.models.embedding.switching import SpaceBuild
 from tests.support.concept_work import Merging, counts, learn, vectors, work
 from tests.support.cypher import rows
 from tests.support.kg import Kg

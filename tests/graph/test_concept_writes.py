@@ -5,12 +5,12 @@ from __future__ import annotations
 import neo4j
 import pytest
 
-from kg_api.graph.concept_names import TERMS
-from kg_api.graph.concept_writes import count_for_extraction, due_for_extraction
+from kg_api.graph.concepts.names import TERMS
+from kg_api.graph.concepts.writes import count_for_extraction, due_for_extraction
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.models.documents import DocumentRecord
-from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
+from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import (
     check_invariants,
     concepts,
@@ -42,7 +42,7 @@ def test_what_was_found_is_there(graph: Graph, driver: neo4j.Driver, bees: Docum
         0,
         found("Bees", quote(text, "Bees dance"), description="Insects", search_terms=("honey bees",)),
         found("dance", confidence=0.5),
-        relations=(FoundRelation("bees", "perform", "Dance"),),
+        relations=(ExtractedRelation("bees", "perform", "Dance"),),
     )
     assert write(graph, one) == 1
     check_invariants(driver)
@@ -61,7 +61,7 @@ def test_what_was_found_is_there(graph: Graph, driver: neo4j.Driver, bees: Docum
 
 
 def test_twice_is_as_once(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
-    relations = (FoundRelation("Bees", "show", "flowers"),)
+    relations = (ExtractedRelation("Bees", "show", "flowers"),)
     text = bees.sources[0].full_text
     named = [found(each, quote(text, each), search_terms=("x", each)) for each in ("Bees", "flowers")]
     both = [extraction(bees, 0, *named, relations=relations), labelled(bees, 1, "Flowers", "nectar")]
@@ -99,7 +99,7 @@ def test_a_search_term_is_no_name(graph: Graph, driver: neo4j.Driver, bees: Docu
 
 
 def test_what_is_not_found_any_more_goes(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
-    relation = FoundRelation("Bees", "show", "flowers")
+    relation = ExtractedRelation("Bees", "show", "flowers")
     text = bees.sources[0].full_text
     quoted = [found(each, quote(text, each)) for each in ("Bees", "dance", "flowers")]
     write(graph, extraction(bees, 0, *quoted, relations=(relation,)), labelled(bees, 1, "bees"))
@@ -147,15 +147,15 @@ def test_a_refusal_says_why_and_takes_nothing_away(
 
 def test_strange_texts_do_no_harm(graph: Graph, driver: neo4j.Driver, bees: DocumentRecord) -> None:
     text = bees.sources[0].full_text
-    strange = FoundConcept(
+    strange = ExtractedConcept(
         "Be\x00es\u202e \ud800" + "e" * 500,
         (Quote("Bees", 3, 7), Quote("Bees", -4, 4), Quote("", 0, 0), Quote(text, 0, len(text))),
         "d" * 5000,
         tuple(f"term {chr(200 + n) * 3}" for n in range(50)),
         float("nan"),
     )
-    blank = FoundConcept(" \x00\u200b \t", ())
-    loops = (FoundRelation("bees", "is", "Bees"), FoundRelation("bees", "eats", "nothing"))
+    blank = ExtractedConcept(" \x00\u200b \t", ())
+    loops = (ExtractedRelation("bees", "is", "Bees"), ExtractedRelation("bees", "eats", "nothing"))
     write(graph, extraction(bees, 0, strange, blank, found("bees"), relations=loops))
     check_invariants(driver)
     (row,) = rows(driver, "MATCH (c:Concept) WHERE c.description <> '' RETURN c")

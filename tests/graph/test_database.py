@@ -19,8 +19,8 @@ from kg_api.errors import ConfigurationError, DatabaseUnavailable, SchemaTooNew
 from kg_api.graph import database
 from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
-from kg_api.graph.migrations import known, migrate
-from kg_api.graph.spaces import FIRST_INDEX, QUANTIZATION, ensure_space, find_space
+from kg_api.graph.migrations import list_known, migrate
+from kg_api.graph.spaces.registry import FIRST_INDEX, QUANTIZATION, ensure_space, find_space
 from kg_api.managed.ports import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows
@@ -104,8 +104,8 @@ def test_processes_that_migrate_at_once_do_each_other_no_harm(graph: Graph, driv
             list(pool.map(lambda _: ensure_space(graph, IDENTITY), range(4)))
     finally:
         migrate(graph)
-    assert set(known()) == {name for each in applied for name in each}
-    assert set(known()) == {row["name"] for row in graph.read("migrations/applied")}
+    assert set(list_known()) == {name for each in applied for name in each}
+    assert set(list_known()) == {row["name"] for row in graph.read("migrations/applied")}
 
 
 def drop_schema(driver: neo4j.Driver) -> None:
@@ -118,7 +118,7 @@ def drop_schema(driver: neo4j.Driver) -> None:
 
 def test_every_migration_is_recorded_in_order(graph: Graph) -> None:
     applied = graph.read("migrations/applied")
-    assert [row["name"] for row in applied] == known()
+    assert [row["name"] for row in applied] == list_known()
     assert {row["kg_version"] for row in applied} <= {__version__}
 
 

@@ -9,10 +9,10 @@ import neo4j
 import pytest
 
 from kg_api.errors import NotFound
-from kg_api.graph import library
-from kg_api.graph.configuration import read_configurations
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
+from kg_api.graph.documents import library
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.spaces.configuration import read_configurations
 from kg_api.models.identity import document_id
 from tests.support.cypher import rows
 from tests.support.records import record, text_record

@@ -15,20 +15,20 @@ from kg_api.configure.estimate import Estimator
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import Vectors
 from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
-from kg_api.graph import jobs, library
-from kg_api.graph.chunks import EmbeddedBatch, write_batch
+from kg_api.graph import jobs
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.graph.due import SourceText, due_sources, refused_sources
-from kg_api.jobs.embedding_walk import BEGINNING
+from kg_api.graph.documents import library
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.spaces.chunks import EmbeddedBatch, write_batch
+from kg_api.graph.spaces.due import BEGINNING, SourceText, due_sources, read_refused_sources
+from kg_api.jobs.embedding.source_job import SourceEmbedding
 from kg_api.jobs.runner import Runner
-from kg_api.jobs.source_embedding import SourceEmbedding
-from kg_api.models.configuration import RefusedSource
+from kg_api.models.embedding.configuration import RefusedSource
 from kg_api.models.jobs import JobState
 from kg_api.planning.contexts import Contexts
 from kg_api.settings import WorkerSettings
 from kg_api.spaces.cached import CachedPassages
-from kg_api.spaces.plans import read_standing
+from kg_api.spaces.plans import read_embedding_state
 from tests.support.embedders import calibrates, small_embedder
 from tests.support.embedding import open_spaces, run_jobs, status
 from tests.support.records import record
@@ -113,8 +113,8 @@ def test_a_long_source_is_embedded_in_chunks_and_nothing_is_cut(graph: Graph, dr
 def one_due(graph: Graph) -> tuple[SourceText, EmbeddedBatch]:
     """The one source that is due, and a batch that embeds it."""
     open_spaces(graph)
-    standing = read_standing(graph, "notes")
-    wanted = standing.wanted(standing.target)
+    embedding_state = read_embedding_state(graph, "notes")
+    wanted = embedding_state.wanted(embedding_state.target)
     (due,) = due_sources(graph, wanted, after=BEGINNING, limit=9)
     vector = small_embedder().embed_passages([due.full_text])[0]
     ids = frozenset({due.source_id})
@@ -122,7 +122,7 @@ def one_due(graph: Graph) -> tuple[SourceText, EmbeddedBatch]:
 
 
 def write(graph: Graph, batch: EmbeddedBatch) -> int:
-    plan = read_standing(graph, "notes").target
+    plan = read_embedding_state(graph, "notes").target
     return graph.transaction(lambda tx: write_batch(tx, batch, plan.space, plan.mark))
 
 
@@ -211,13 +211,13 @@ def test_a_model_that_takes_nothing_is_no_matter_of_single_texts(graph: Graph) -
     job_id = store_document(graph, record("a.md", [f"This is number{n}." for n in range(30)])).job_id or ""
     run_jobs(graph, embedder)
     job = jobs.find_job(graph, job_id)
-    assert (job.state, job.error) == (JobState.QUEUED, "Refused: 400: a text is not taken")
+    assert (job.state, job.error) == (JobState.QUEUED, "RejectedText: 400: a text is not taken")
     assert (status(graph).refused, status(graph).missing) == (0, 30)
 
 
 def refused_of(graph: Graph) -> list[RefusedSource]:
     """What was set aside of notes."""
-    return refused_sources(graph, "notes", read_standing(graph, "notes").target.mark, limit=99)
+    return read_refused_sources(graph, "notes", read_embedding_state(graph, "notes").target.mark, limit=99)
 
 
 def requests(graph: Graph, embedder: DeterministicEmbedder) -> EmbeddingRequests:

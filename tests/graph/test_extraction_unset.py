@@ -6,8 +6,8 @@ import pytest
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.models.extraction_config import ExtractionConfig
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.concepts.extraction_config import ExtractionConfig
 from kg_api.sections import LlmSettings
 from kg_api.settings import Settings
 from tests.support.embedding_server import EmbeddingServer, Status

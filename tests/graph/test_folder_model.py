@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
+from kg_api.graph.documents.writes import store_document
 from tests.conftest import wipe
 from tests.support.records import record
 from tests.support.sync import counts, documents, follow, scan, work
@@ -46,7 +46,7 @@ def act(graph: Graph, folder: Path, step: tuple[str, str, str]) -> None:
         store_document(graph, record(name, [text]))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEP, max_size=8))
 def test_documents_are_what_files_are(
     graph: Graph, driver: object, folders: Iterator[Path], steps: list[tuple[str, str, str]]

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import neo4j
 import pytest
 
-from kg_api.graph import concept_forgetting
+from kg_api.graph.concepts import removal
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents import store_document
-from kg_api.graph.folders import find_folder, request_scan
+from kg_api.graph.documents.folders import find_folder, request_scan
+from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import find_job
-from kg_api.models.folders import Folder
 from kg_api.models.jobs import JobState
+from kg_api.models.library.folders import Folder
 from kg_api.sync import look
 from kg_api.sync.handler import FolderSync
 from tests.support.records import record
@@ -213,17 +213,17 @@ def test_lost_answers_count_nothing_twice(graph: Graph, folder: Path, followed: 
 def test_evidence_of_large_files_goes_in_parts(
     graph: Graph, folder: Path, followed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(concept_forgetting, "SOURCES_A_TRANSACTION", 1)
+    monkeypatch.setattr(removal, "SOURCES_A_TRANSACTION", 1)
     put(folder, large="\n\n".join(f"Number {n}. " * 60 for n in range(3)))
     scan(graph, followed)
     at_once = list[int]()
-    real = concept_forgetting.forget_evidence
+    real = removal.forget_evidence
 
     def counting(tx: Transaction, source_ids: list[str]) -> None:
         at_once.append(len(source_ids))
         real(tx, source_ids)
 
-    monkeypatch.setattr(concept_forgetting, "forget_evidence", counting)
+    monkeypatch.setattr(removal, "forget_evidence", counting)
     put(folder, large="Number 1. " * 60)
     scan(graph, followed)
     assert at_once == [1, 1]

@@ -10,13 +10,13 @@ import pytest
 
 from kg_api.errors import KgError
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents import store_document
-from kg_api.graph.folders import find_folder, request_scan
+from kg_api.graph.documents.folders import find_folder, request_scan
+from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import find_job
 from kg_api.ingest.records import Incoming
-from kg_api.models.folders import Folder
 from kg_api.models.identity import document_id
 from kg_api.models.jobs import JobState
+from kg_api.models.library.folders import Folder
 from kg_api.sync import handler, look
 from kg_api.sync.access import FolderAccess
 from kg_api.sync.handler import FolderSync
@@ -103,7 +103,7 @@ def test_why_a_scan_died_is_told_while_the_next_one_waits(graph: Graph, folder: 
 def test_a_folder_that_is_a_file_now_removes_nothing(graph: Graph, folder: Path, followed: str) -> None:
     folder.rename(folder.with_name("away"))
     folder.write_text("a file")
-    assert "is no folder" in (scan(graph, followed).error or "")
+    assert "is not a folder" in (scan(graph, followed).error or "")
     assert len(documents(graph)) == 2
 
 

@@ -32,7 +32,7 @@ def test_a_job_is_claimed_by_one_of_many(graph: Graph) -> None:
 
 def test_an_unknown_kind_is_left_alone(graph: Graph) -> None:
     request(graph)
-    assert jobs.claim(graph, "w", ["other"], lease_seconds=LEASE, max_stumbles=5) is None
+    assert jobs.claim(graph, "w", ["other"], lease_seconds=LEASE, max_failures=5) is None
 
 
 def test_a_lease_that_ran_out_lets_another_take_over_and_fences_the_first(graph: Graph) -> None:
@@ -41,7 +41,7 @@ def test_a_lease_that_ran_out_lets_another_take_over_and_fences_the_first(graph:
     assert claim(graph, "second") is None
     time.sleep(0.4)
     job, second = owned(graph, "second")
-    assert job.stumbles == 1
+    assert job.failures == 1
     with pytest.raises(LeaseLost):
         advance(graph, first, "", "x")
     with pytest.raises(LeaseLost):
@@ -110,11 +110,11 @@ def test_work_asked_for_meanwhile_starts_another_round(graph: Graph) -> None:
     assert request(graph) != job_id, "a finished job gives its key back"
 
 
-def test_a_worker_takes_up_its_own_job_again_without_a_stumble(graph: Graph) -> None:
+def test_a_worker_takes_up_its_own_job_again_without_a_failure(graph: Graph) -> None:
     request(graph)
     owned(graph, "w")
     job, _ = owned(graph, "w")
-    assert (job.stumbles, job.fence) == (0, 2)
+    assert (job.failures, job.fence) == (0, 2)
 
 
 def test_a_released_job_can_be_had_at_once(graph: Graph) -> None:
@@ -122,42 +122,42 @@ def test_a_released_job_can_be_had_at_once(graph: Graph) -> None:
     _, owner = owned(graph, "w")
     jobs.release(graph, owner)
     job, _ = owned(graph, "other")
-    assert job.stumbles == 0
+    assert job.failures == 0
 
 
 def test_failures_wait_and_end_in_death(graph: Graph) -> None:
     job_id = request(graph)
     for _ in range(2):
         _, owner = owned(graph, "w")
-        state = jobs.fail(graph, owner, "E: x", delay_seconds=1, max_stumbles=3, permanent=False)
+        state = jobs.fail(graph, owner, "E: x", delay_seconds=1, max_failures=3, permanent=False)
         assert state == "queued"
         assert claim(graph, "w") is None
         time.sleep(1.05)
     _, owner = owned(graph, "w")
-    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_stumbles=3, permanent=False) == "dead"
+    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=3, permanent=False) == "dead"
     dead = jobs.find_job(graph, job_id)
     assert (dead.state, dead.error) == (JobState.DEAD, "E: x")
     assert request(graph) != job_id, "a dead job does not stand in the way of new work"
 
 
-def test_progress_clears_the_record_of_stumbles(graph: Graph) -> None:
+def test_progress_clears_the_record_of_failures(graph: Graph) -> None:
     request(graph)
     _, owner = owned(graph, "w")
-    jobs.fail(graph, owner, "E: x", delay_seconds=0, max_stumbles=3, permanent=False)
+    jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=3, permanent=False)
     job, owner = owned(graph, "w")
-    assert job.stumbles == 1
+    assert job.failures == 1
     advance(graph, owner, "", "a")
-    jobs.fail(graph, owner, "E: x", delay_seconds=0, max_stumbles=3, permanent=False)
+    jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=3, permanent=False)
     job, _ = owned(graph, "w")
-    assert job.stumbles == 1
+    assert job.failures == 1
 
 
 def test_a_job_whose_workers_keep_dying_is_dead_in_the_end(graph: Graph) -> None:
     job_id = request(graph)
     for number in range(3):
-        assert claim(graph, f"w{number}", lease=0.05, max_stumbles=3)
+        assert claim(graph, f"w{number}", lease=0.05, max_failures=3)
         time.sleep(0.1)
-    last = claim(graph, "w9", max_stumbles=3)
+    last = claim(graph, "w9", max_failures=3)
     assert last is not None
     assert last.state == "dead"
     assert "was lost" in (jobs.find_job(graph, job_id).error or "")

@@ -23,7 +23,7 @@ def dead(graph: Graph) -> str:
     request(graph, added=4)
     job, owner = owned(graph, "w")
     advance(graph, owner, "", "a", done=2, set_aside=1)
-    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_stumbles=5, permanent=True) == "dead"
+    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=True) == "dead"
     return job.job_id
 
 
@@ -60,10 +60,10 @@ def test_cancel_beats_retry(graph: Graph) -> None:
     job_id = request(graph)
     _, owner = owned(graph, "w")
     jobs.cancel_job(graph, job_id)
-    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_stumbles=5, permanent=False) == "lost"
+    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=False) == "lost"
     jobs.wait(graph, owner, "waiting", delay_seconds=0)
     jobs.release(graph, owner)
-    jobs.give_back(graph, owner)
+    jobs.yield_job(graph, owner)
     assert jobs.find_job(graph, job_id).state is JobState.CANCELLED
     assert claim(graph, "w") is None
 
@@ -71,7 +71,7 @@ def test_cancel_beats_retry(graph: Graph) -> None:
 def test_a_job_that_waits_for_its_next_try_can_be_cancelled(graph: Graph) -> None:
     job_id = request(graph)
     _, owner = owned(graph, "w")
-    jobs.fail(graph, owner, "E: x", delay_seconds=0.1, max_stumbles=5, permanent=False)
+    jobs.fail(graph, owner, "E: x", delay_seconds=0.1, max_failures=5, permanent=False)
     jobs.cancel_job(graph, job_id)
     time.sleep(0.2)
     assert claim(graph, "w") is None
@@ -186,11 +186,11 @@ def test_a_retry_and_a_request_at_one_moment_leave_one_unfinished_job(graph: Gra
 def test_a_job_that_waits_is_tried_now(graph: Graph) -> None:
     job_id = request(graph)
     _, owner = owned(graph, "w")
-    jobs.fail(graph, owner, "E: x", delay_seconds=3600, max_stumbles=5, permanent=False)
+    jobs.fail(graph, owner, "E: x", delay_seconds=3600, max_failures=5, permanent=False)
     assert claim(graph, "w") is None
     jobs.retry_job(graph, job_id)
     job, _ = owned(graph, "w")
-    assert (job.job_id, job.stumbles) == (job_id, 1)
+    assert (job.job_id, job.failures) == (job_id, 1)
 
 
 def test_a_job_that_is_ready_stays_where_it_is_in_the_queue(graph: Graph) -> None:
@@ -218,7 +218,7 @@ def aged(graph: Graph, driver: neo4j.Driver, ending: str) -> str:
     if ending == "cancelled":
         jobs.cancel_job(graph, job_id)
     elif ending == "dead":
-        jobs.fail(graph, owner, "E: x", delay_seconds=0, max_stumbles=1, permanent=True)
+        jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=1, permanent=True)
     else:
         advance(graph, owner, "", "a", set_aside=int(ending == "completed_with_errors"))
         finish(graph, job, owner)

@@ -28,7 +28,7 @@ def divided(graph: Graph, total: int = 9) -> tuple[str, jobs.Owner]:
 def pausing(graph: Graph) -> str:
     """A divided job that waits for its parts."""
     job_id, owner = divided(graph)
-    jobs.give_back(graph, owner, delay_seconds=3600)
+    jobs.yield_job(graph, owner, delay_seconds=3600)
     return job_id
 
 
@@ -130,7 +130,7 @@ def end_by_cancelling(graph: Graph, job_id: str) -> None:
 def end_by_failing(graph: Graph, job_id: str) -> None:
     jobs.retry_job(graph, job_id)
     owner = whole_again(graph, job_id)
-    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_stumbles=5, permanent=True) == "dead"
+    assert jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=True) == "dead"
 
 
 def end_by_being_stuck(graph: Graph, job_id: str) -> None:
@@ -204,5 +204,5 @@ def test_a_divided_job_that_is_tried_again_is_divided_anew(graph: Graph) -> None
 def test_dead_parts_do_not_make_the_work_rest(graph: Graph) -> None:
     pausing(graph)
     _, owner = owned(graph, "w")
-    jobs.fail(graph, owner, "E: x", delay_seconds=0, max_stumbles=1, permanent=True)
+    jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=1, permanent=True)
     assert not jobs.rests(graph, "test", "notes", at_most=600)

@@ -9,8 +9,9 @@ import neo4j
 import pytest
 
 from kg_api.errors import TooBusy
-from kg_api.graph import jobs, workers
+from kg_api.graph import jobs
 from kg_api.graph.database import Graph
+from kg_api.graph.jobs import workers
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows
 from tests.support.jobs import LEASE, advance, claim, finish, owned, request
@@ -39,7 +40,7 @@ def test_an_ontology_for_which_nothing_runs_goes_first(graph: Graph) -> None:
         graph.transaction(lambda tx, kind=kind: jobs.request_job(tx, kind, "busy", added=1))
     request(graph, "idle")
     taken = [
-        jobs.claim(graph, f"w{number}", ["test", "a", "b"], lease_seconds=LEASE, max_stumbles=5)
+        jobs.claim(graph, f"w{number}", ["test", "a", "b"], lease_seconds=LEASE, max_failures=5)
         for number in range(3)
     ]
     assert [job and job.ontology for job in taken] == ["idle", "busy", "busy"]
@@ -59,7 +60,7 @@ def test_a_job_that_has_had_its_turn_goes_behind_the_others(graph: Graph) -> Non
     advance(graph, owner, "", "place")
     request(graph, "small 1")
     request(graph, "small 2")
-    jobs.give_back(graph, owner)
+    jobs.yield_job(graph, owner)
     assert order(graph) == ["small 1", "small 2", "huge"]
     done = jobs.find_job(graph, huge)
     assert (done.attempts, done.done) == (2, 1)
@@ -69,9 +70,9 @@ def test_a_job_that_had_its_turn_keeps_its_place_and_its_record(graph: Graph) ->
     request(graph)
     job, owner = owned(graph, "w")
     advance(graph, owner, "", "place")
-    jobs.give_back(graph, owner)
+    jobs.yield_job(graph, owner)
     again, _ = owned(graph, "w")
-    assert (again.cursor, again.stumbles, again.waits, again.done) == ("place", 0, 0, 1)
+    assert (again.cursor, again.failures, again.waits, again.done) == ("place", 0, 0, 1)
     assert again.fence == job.fence + 1
 
 
@@ -83,12 +84,12 @@ def test_a_job_given_back_at_the_end_of_a_worker_keeps_its_place_in_the_queue(gr
     assert order(graph) == ["first", "second"]
 
 
-def test_a_job_that_stumbles_again_and_again_does_not_hold_up_the_others(graph: Graph) -> None:
+def test_a_job_that_fails_again_and_again_does_not_hold_up_the_others(graph: Graph) -> None:
     request(graph, "bad")
     _, owner = owned(graph, "w")
     for name in ("good 1", "good 2"):
         request(graph, name)
-    jobs.fail(graph, owner, "E: x", delay_seconds=0, max_stumbles=5, permanent=False)
+    jobs.fail(graph, owner, "E: x", delay_seconds=0, max_failures=5, permanent=False)
     assert order(graph) == ["good 1", "good 2", "bad"]
 
 
@@ -100,7 +101,7 @@ def test_only_jobs_that_could_be_had_end_a_turn(graph: Graph) -> None:
     assert not jobs.others_wait(graph, job, ["test"]), "nobody here can do that one"
     request(graph, "later")
     _, later = owned(graph, "other")
-    jobs.give_back(graph, later, delay_seconds=3600)
+    jobs.yield_job(graph, later, delay_seconds=3600)
     assert not jobs.others_wait(graph, job, ["test"]), "it is not its time"
     request(graph, "ready")
     assert jobs.others_wait(graph, job, ["test"])
@@ -236,7 +237,7 @@ def test_a_job_that_gets_nothing_done_dies_though_its_worker_lives(graph: Graph)
 def test_time_in_the_queue_is_no_time_of_being_stuck(graph: Graph) -> None:
     request(graph)
     _, owner = owned(graph, "w")
-    jobs.give_back(graph, owner)
+    jobs.yield_job(graph, owner)
     time.sleep(0.4)
     _, owner = owned(graph, "w")
     assert jobs.heartbeat(graph, owner, stuck_seconds=0.3)

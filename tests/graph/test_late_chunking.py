@@ -10,16 +10,16 @@ import neo4j
 import pytest
 
 from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.port import Part, Vectors
+from kg_api.embed.port import TextPart, Vectors
 from kg_api.errors import EmbeddingUnavailable, InvalidInput
-from kg_api.graph import library
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.models.configuration import EmbeddingConfig
-from kg_api.models.documents import DocumentRecord
-from kg_api.models.spaces import NewSpace, SpaceIdentity
-from kg_api.models.switching import SpaceBuild
-from kg_api.spaces.plans import read_standing
+from kg_api.graph.documents import library
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.embedding.configuration import EmbeddingConfig
+from kg_api.models.embedding.spaces import NewSpace, SpaceIdentity
+from kg_api.models.embedding.switching import SpaceBuild
+from kg_api.models.library.documents import DocumentRecord
+from kg_api.spaces.plans import read_embedding_state
 from tests.graph.test_chunks import STRATEGIES, chunks, configure, document, paragraph
 from tests.support.cypher import rows
 from tests.support.embedding import open_spaces, run_jobs, status
@@ -34,9 +34,9 @@ class PartsEmbedder(DeterministicEmbedder):
 
     def __init__(self, max_tokens: int = 150) -> None:
         super().__init__(max_tokens=max_tokens)
-        self.parts: list[Part] = []
+        self.parts: list[TextPart] = []
 
-    def embed_parts(self, parts: Sequence[Part]) -> Vectors:
+    def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
         self.parts.extend(parts)
         return super().embed_parts(parts)
 
@@ -161,7 +161,7 @@ class StoppingEmbedder(PartsEmbedder):
         super().__init__()
         self._calls = calls
 
-    def embed_parts(self, parts: Sequence[Part]) -> Vectors:
+    def embed_parts(self, parts: Sequence[TextPart]) -> Vectors:
         self._calls -= 1
         if self._calls < 0:
             raise EmbeddingUnavailable("it is away")
@@ -239,5 +239,5 @@ def test_models_without_token_vectors_are_refused_when_it_is_configured(graph: G
     assert kg.configure.set("notes", EmbeddingConfig(context="late"), dry_run=False).applied
     with pytest.raises(InvalidInput, match="far-away"):
         kg.switch.build("far", SpaceBuild())
-    assert read_standing(graph, "notes").target.space.slug == "default", "nothing was changed"
+    assert read_embedding_state(graph, "notes").target.space.slug == "default", "nothing was changed"
     kg.spaces.close()

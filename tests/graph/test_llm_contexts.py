@@ -14,16 +14,18 @@ from kg_api.configure.estimate import Estimator
 from kg_api.configure.service import ConfigurationService
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.errors import InvalidInput
-from kg_api.graph import jobs, library
+from kg_api.graph import jobs
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.graph.due import refused_sources, retry_refused
-from kg_api.llm.parts import MARGIN, MOST
-from kg_api.models.chunking import Strategy
-from kg_api.models.configuration import EmbeddingConfig
+from kg_api.graph.documents import library
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.spaces.due import read_refused_sources
+from kg_api.graph.spaces.marks import retry_refused
+from kg_api.llm.parts import MARGIN, MAX_BYTES
+from kg_api.models.embedding.chunking import Strategy
+from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_api.models.jobs import JobState
 from kg_api.planning.contexts import Contexts
-from kg_api.spaces.plans import read_standing
+from kg_api.spaces.plans import read_embedding_state
 from tests.graph.test_embedding_jobs import CountingEmbedder
 from tests.support.embedding import configure_in_place, open_spaces, run_jobs, status
 from tests.support.embedding_server import EmbeddingServer, Status
@@ -183,8 +185,8 @@ def test_a_source_for_which_the_model_gives_no_context_is_set_aside_alone(
     run_jobs(graph, embedder, contexts=contexts)
     job = jobs.find_job(graph, job_id)
     assert (job.state, job.set_aside) == (JobState.COMPLETED_WITH_ERRORS, 1)
-    mark = read_standing(graph, "notes").target.mark
-    (refused,) = refused_sources(graph, "notes", mark, limit=9)
+    mark = read_embedding_state(graph, "notes").target.mark
+    (refused,) = read_refused_sources(graph, "notes", mark, limit=9)
     assert refused.paragraph == 12
     assert refused.reason.startswith("the language model gives no context")
     assert status(graph, "notes").embedded == len(PARAGRAPHS) - 1
@@ -222,7 +224,7 @@ def test_of_a_long_document_the_part_around_the_chunks_is_sent(
     for request in writer.requests:
         data = asked(request)
         shown = data.get("part") or data["document"]
-        assert len(shown) <= MOST + 2 * MARGIN
+        assert len(shown) <= MAX_BYTES + 2 * MARGIN
         assert all(each["text"][:15] in shown for each in data["passages"])
         assert "part" not in data or data["document_begins"].startswith("0 begins here.")
 

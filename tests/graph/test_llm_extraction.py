@@ -8,9 +8,9 @@ from typing import Any
 import neo4j
 
 from kg_api.extract.asking import BESIDE, TOGETHER, instruction
-from kg_api.graph import library
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
+from kg_api.graph.documents import library
+from kg_api.graph.documents.writes import store_document
 from kg_api.models.identity import concept_text_hash
 from kg_api.models.jobs import JobState
 from kg_api.settings import Settings

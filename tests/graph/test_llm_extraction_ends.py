@@ -9,16 +9,16 @@ import neo4j
 import pytest
 
 from kg_api.errors import BudgetSpent, InvalidInput
+from kg_api.extract.budget import LlmBudget
 from kg_api.extract.open import Extractors
-from kg_api.extract.purse import Purse
 from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph import jobs
+from kg_api.graph.concepts.extraction_config import add_spent
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.graph.extraction_config import add_spent
+from kg_api.graph.documents.writes import store_document
 from kg_api.llm.money import Reply
-from kg_api.llm.prompts import Question
-from kg_api.models.extraction_config import ExtractionConfig
+from kg_api.llm.prompts import Prompt
+from kg_api.models.concepts.extraction_config import ExtractionConfig
 from kg_api.models.jobs import JobState
 from kg_api.settings import Settings
 from tests.support.cypher import rows
@@ -242,20 +242,20 @@ def test_an_answer_is_booked_once_for_each_receipt(graph: Graph, driver: neo4j.D
 
 def test_a_question_waits_for_money_that_others_may_not_need(graph: Graph, writer: EmbeddingServer) -> None:
     configure_extraction(graph)
-    asked_for = Question("read", "x" * 400, "concepts", {})
-    purse = Purse(graph, "notes", settings_of(writer).llm, budget=0.0003)
-    first = purse.reserve(asked_for, 10)
-    waiting = threading.Thread(target=lambda: purse.release(purse.reserve(asked_for, 10)))
+    asked_for = Prompt("read", "x" * 400, "concepts", {})
+    budget = LlmBudget(graph, "notes", settings_of(writer).llm, budget=0.0003)
+    first = budget.reserve(asked_for, 10)
+    waiting = threading.Thread(target=lambda: budget.release(budget.reserve(asked_for, 10)))
     waiting.start()
     waiting.join(0.3)
     assert waiting.is_alive(), "it may be enough when the first is settled"
-    purse.keep({}, asked_for, Reply("", 1, 1))
-    purse.release(first)
+    budget.keep({}, asked_for, Reply("", 1, 1))
+    budget.release(first)
     waiting.join(10)
     assert not waiting.is_alive()
-    purse.keep({}, asked_for, Reply("", 100, 10))
+    budget.keep({}, asked_for, Reply("", 100, 10))
     with pytest.raises(BudgetSpent, match=r"of \$0.0003, \$0.00029 are spent"):
-        purse.reserve(asked_for, 10)
+        budget.reserve(asked_for, 10)
 
 
 def test_backfill_finds_what_is_due(graph: Graph, driver: neo4j.Driver, settings: Settings) -> None:

@@ -8,13 +8,13 @@ import neo4j
 import numpy as np
 import pytest
 
-from kg_api.concepts.merging import merge_near
+from kg_api.concepts.merging.merge import merge_near
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.graph.spaces import Space
-from kg_api.models.documents import DocumentRecord
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.embedding.spaces import SimilarityCalibration
 from kg_api.models.identity import concept_id
-from kg_api.models.spaces import Contrast
+from kg_api.models.library.documents import DocumentRecord
 from tests.graph.test_concept_merging import MANY, ONE, TEXTS, both
 from tests.support.concepts import check_invariants, concepts, count, labelled, write
 from tests.support.cypher import rows
@@ -32,7 +32,7 @@ def texts(graph: Graph) -> DocumentRecord:
 @pytest.fixture
 def space(graph: Graph) -> Space:
     spaces = open_spaces(graph)
-    made = replace(spaces.get().space, contrast=Contrast(related=0.6, unrelated=0.2))
+    made = replace(spaces.get().space, calibration=SimilarityCalibration(related=0.6, unrelated=0.2))
     spaces.close()
     return made
 

@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.errors import Conflict
 from kg_api.graph import jobs
-from kg_api.graph.concept_vectors import want_concepts
+from kg_api.graph.concepts.vectors import want_concepts
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.graph.job_control import retry_job
-from kg_api.graph.queue import lately, queue_status
-from kg_api.jobs.concept_embedding import ConceptEmbedding
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.jobs.control import retry_job
+from kg_api.graph.jobs.queue import lately, queue_status
+from kg_api.jobs.embedding.concept_job import ConceptEmbedding
+from kg_api.jobs.embedding.source_job import SourceEmbedding
 from kg_api.jobs.runner import Runner
-from kg_api.jobs.source_embedding import SourceEmbedding
+from kg_api.models.embedding.regeneration import Regeneration
 from kg_api.models.jobs import JobState
-from kg_api.models.regeneration import Regeneration
 from kg_api.settings import WorkerSettings
 from kg_api.spaces.cached import CachedPassages
 from tests.process.jobs.crew import tell
@@ -185,7 +185,7 @@ def _what(batch: Sequence[str]) -> str:
 
 
 def claim(graph: Graph, worker: str = "w", kinds: Sequence[str] = ALL) -> jobs.ClaimedJob | None:
-    return jobs.claim(graph, worker, list(kinds), lease_seconds=LEASE, max_stumbles=5)
+    return jobs.claim(graph, worker, list(kinds), lease_seconds=LEASE, max_failures=5)
 
 
 def owner(job: jobs.ClaimedJob, worker: str = "w") -> jobs.Owner:
@@ -256,7 +256,7 @@ def test_a_job_that_a_person_puts_first_shares_turns_with_sources(graph: Graph) 
     assert not jobs.others_wait(graph, sources, ALL)
     retry_job(graph, waiting)
     assert jobs.others_wait(graph, sources, ALL)
-    jobs.give_back(graph, owner(sources))
+    jobs.yield_job(graph, owner(sources))
     concepts = claim(graph)
     assert concepts is not None
     assert (concepts.job_id, concepts.rank) == (waiting, 0)
@@ -274,7 +274,7 @@ def test_new_text_puts_a_job_first_again_that_was_at_what_is_stale(graph: Graph)
     request(graph, "a", kind="source_embedding")
     assert jobs.others_wait(graph, stale, ALL, over=False), "it yields to itself"
     asked = jobs.lower(graph, owner(job), wanted=job.wanted, rank=1)
-    assert isinstance(asked, jobs.Asked)
+    assert isinstance(asked, jobs.JobRequest)
     assert asked.wanted == 2, "what came in between is looked at first"
 
 

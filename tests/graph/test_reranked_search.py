@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from kg_api.errors import RerankUnavailable
-from kg_api.graph.documents import store_document
-from kg_api.models.search import SourceHits, SourceSearch
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.rerank.open import open_reranker
 from kg_api.rerank.port import Reranker
+from kg_api.search.rank.ranker import Reranking
 from kg_api.search.service import SearchService
-from kg_api.search.stages import Rereading
 from kg_api.settings import Settings
 from tests.support.kg import Kg
 from tests.support.records import record
@@ -46,7 +46,7 @@ class Backwards:
 
 
 def search(kg: Kg, reranker: Reranker | None, **more: Any) -> SourceHits:
-    service = SearchService(kg.graph, kg.spaces, Rereading(reranker, 60))
+    service = SearchService(kg.graph, kg.spaces, Reranking(reranker, 60))
     try:
         return service.search(SourceSearch(query_text=QUESTION, rerank=True, explain=True, **more))
     finally:

@@ -8,9 +8,9 @@ import pytest
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.models.search import Place
-from kg_api.models.similarity import GraphRequest, SimilarSearch, SimilarSources, SourceGraph
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.queries.search import Place
+from kg_api.models.queries.similarity import GraphRequest, SimilarSearch, SimilarSources, SourceGraph
 from kg_api.similarity import service as similarity_service
 from kg_api.similarity.service import SimilarityService
 from tests.support.embedding import configure_in_place
@@ -103,9 +103,9 @@ def test_near_duplicates_count_once_and_more_is_looked_for_until_there_is_enough
     assert len(answer.sources) == 5
     assert (answer.sources[0].near_duplicate, len(answer.sources[0].duplicates)) == (True, 69)
     assert {document for _, document, _ in places(answer)[1:]} == {"rest"}
-    monkeypatch.setattr(similarity_service, "MOST_BY_INDEX", 50)
+    monkeypatch.setattr(similarity_service, "MAX_BY_INDEX", 50)
     assert similar(kg, "own", limit=5, ontology="copies").sources == answer.sources, "by comparing with all"
-    monkeypatch.setattr(similarity_service, "MOST", 50)
+    monkeypatch.setattr(similarity_service, "MAX_COMPARED", 50)
     few = similar(kg, "own", limit=5, ontology="copies")
     assert "near-duplicates" in few.degraded[0].effect
 

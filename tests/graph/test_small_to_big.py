@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.models.search import SourceHit, SourceHits, SourceSearch
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.queries.search import SourceHit, SourceHits, SourceSearch
 from kg_api.search.service import SearchService
 from tests.graph.test_chunks import chunks, configure
 from tests.support.cypher import rows

@@ -13,7 +13,7 @@ import neo4j
 import pytest
 
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import ensure_space
+from kg_api.graph.spaces.registry import ensure_space
 from kg_api.models.schema import LABELS, PROPERTIES, RELATIONSHIP_PROPERTIES, RELATIONSHIPS
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
@@ -150,7 +150,8 @@ def test_the_method_fits_the_statement(name: str) -> None:
 HOT = [
     "sources/find",
     "sources/neighbours",
-    "sources/due",
+    "embedding/due",
+    "embedding/refuse",
     "sources/write_vectors",
     "sources/hold",
     "sources/mark",
@@ -166,8 +167,6 @@ HOT_CHUNKS = [
 
 
 HOT_CONCEPTS = [
-    "concepts/due",
-    "concepts/due_sources",
     "concepts/find_names",
     "concepts/forget_appearances",
     "concepts/forget_of_sources",
@@ -195,7 +194,7 @@ def test_a_hot_statement_reads_an_index(name: str, explained: neo4j.Driver) -> N
     assert any("IndexSeek" in operator for operator in used)
 
 
-@pytest.mark.parametrize("name", ["sources/due", "concepts/due", "concepts/due_sources"])
+@pytest.mark.parametrize("name", ["embedding/due"])
 def test_a_walk_goes_along_the_index(name: str, explained: neo4j.Driver) -> None:
     assert not operators(explained, name) & {"Sort", "Top", "PartialTop"}
 

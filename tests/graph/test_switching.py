@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
-from kg_api.graph.documents import store_document
-from kg_api.graph.dropping import is_still_wanted, leftovers
+from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.writes import store_document
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import enqueue_slot, find_job
-from kg_api.graph.library import delete_document
-from kg_api.models.configuration import EmbeddingConfig
+from kg_api.graph.spaces.removal import is_still_wanted, leftovers
+from kg_api.models.embedding.configuration import EmbeddingConfig
+from kg_api.models.embedding.switching import SpaceBuild
 from kg_api.models.identity import document_id
 from kg_api.models.jobs import JobState
-from kg_api.models.switching import SpaceBuild
-from kg_api.spaces.plans import read_standing
+from kg_api.spaces.plans import read_embedding_state
 from tests.support.cypher import rows
 from tests.support.embedding import status
 from tests.support.kg import TEXTS, Kg, first
@@ -91,7 +91,7 @@ def test_new_ontologies_use_the_space_that_was_activated_for_all(kg: Kg) -> None
     kg.switch.activate("other")
     store_document(kg.graph, record("x.md", ["Something about topic99."], ontology="later"))
     kg.work()
-    assert read_standing(kg.graph, "later").target.space.slug == "other"
+    assert read_embedding_state(kg.graph, "later").target.space.slug == "other"
     assert status(kg.graph, "later").embedded == 1
 
 
@@ -101,8 +101,8 @@ def test_one_ontology_can_be_switched_alone(kg: Kg) -> None:
     kg.work()
     kg.switch.build("other", SpaceBuild(ontologies=["second"], activate=True))
     kg.work()
-    assert read_standing(kg.graph, "second").answering.space.slug == "other", "it answers by itself"
-    assert read_standing(kg.graph, "notes").answering.space.slug == "default"
+    assert read_embedding_state(kg.graph, "second").answering.space.slug == "other", "it answers by itself"
+    assert read_embedding_state(kg.graph, "notes").answering.space.slug == "default"
     hits = kg.search()
     assert sorted(hits.spaces) == ["default", "other"]
     assert {each.ontology for each in hits.sources[:2]} == {"notes", "second"}
@@ -122,7 +122,7 @@ def test_a_vector_that_vanished_from_the_index_is_found_by_the_check(kg: Kg, dri
         )
         checked = kg.switch.check("other")
         assert [each.name for each in checked.findings if not each.ok] == ["vectors"]
-        with pytest.raises(Conflict, match="cannot answer yet"):
+        with pytest.raises(Conflict, match="cannot be activated yet"):
             kg.switch.activate("other")
         rows(driver, "MATCH (s:Source {paragraph: 3}) SET s.embedding_other = s.was, s.was = null")
     assert kg.switch.check("other").ok
@@ -146,7 +146,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(kg: Kg) -> None:
         kg.switch.build("other", SpaceBuild(ontologies=["nothing"]))
     with pytest.raises(Conflict, match="kg admin spaces build other"):
         kg.switch.activate("other")
-    with pytest.raises(Conflict, match="anything to go back to"):
+    with pytest.raises(Conflict, match="previous space to roll back to"):
         kg.switch.rollback("default")
     with pytest.raises(Conflict, match="is used by notes"):
         kg.drop.drop("default")
@@ -217,8 +217,8 @@ def test_a_worker_that_was_frozen_does_not_drop_what_was_made_since(kg: Kg, driv
 def test_texts_that_the_new_model_refuses_do_not_vanish_unasked(kg: Kg, driver: neo4j.Driver) -> None:
     kg.add("other")
     kg.switch.build("other", SpaceBuild(activate=True))
-    standing = read_standing(kg.graph, "notes")
-    names = {"key": standing.target.mark.key, "refused": standing.target.mark.refused}
+    embedding_state = read_embedding_state(kg.graph, "notes")
+    names = {"key": embedding_state.target.mark.key, "refused": embedding_state.target.mark.refused}
     rows(driver, "MATCH (s:Source {paragraph: 3}) SET s[$key] = $refused", **names)
     kg.work()
     assert kg.search().space == "default", "it does not answer by itself"
@@ -243,7 +243,7 @@ def test_a_change_of_chunking_is_no_matter_of_spaces(kg: Kg) -> None:
     kg.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=False)
     told = kg.switch.build("default", SpaceBuild())
     assert (told.builds, told.notes) == ([], ["notes: answered by default already"])
-    with pytest.raises(Conflict, match="go back to"):
+    with pytest.raises(Conflict, match="roll back to"):
         kg.switch.rollback("default")
     kg.work()
     assert kg.configure.show("notes").config.strategy == "sentence", "it was not given up"

@@ -10,12 +10,12 @@ import neo4j
 import pytest
 
 from kg_api.concepts.service import ConceptService
-from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.concepts.writes import write_extractions
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.models.extraction import Extraction, FoundConcept, Quote
-from kg_api.models.hybrid import HybridSearch
-from kg_api.models.search import SourceSearch
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, Quote
+from kg_api.models.queries.hybrid import HybridSearch
+from kg_api.models.queries.search import SourceSearch
 from kg_api.search.hybrid import HybridService
 from kg_api.search.service import SearchService
 from kg_api.settings import Settings
@@ -111,11 +111,11 @@ def test_what_nothing_proves_leads_no_search_to_its_passage(graph: Graph, kg: Kg
     proved = Extraction(
         first.source_id,
         first.content_hash,
-        (FoundConcept(label, (Quote("Gazette of Lanterns", 4, 23),)),),
+        (ExtractedConcept(label, (Quote("Gazette of Lanterns", 4, 23),)),),
     )
 
     def through(quotes: tuple[Quote, ...], mark: str = "m", *, imported: bool = False) -> list[str]:
-        said = FoundConcept(label, quotes, unverified=() if quotes else (INVENTED,))
+        said = ExtractedConcept(label, quotes, unverified=() if quotes else (INVENTED,))
         found = [proved, Extraction(second.source_id, second.content_hash, (said,))]
         graph.transaction(lambda tx: write_extractions(tx, "notes", found, mark, imported=imported))
         kg.work()

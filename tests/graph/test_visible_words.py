@@ -15,14 +15,14 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.graph.concept_lanes import concepts_by_text
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.graph.fulltext import CONCEPT_FIELDS, lucene_queries, terms
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.fulltext.queries import CONCEPT_FIELDS, lucene_queries, terms
 from kg_api.graph.migrations import migrate
-from kg_api.graph.passages import SpaceVectors, by_text
-from kg_api.models.documents import DocumentRecord
+from kg_api.graph.search.concepts import concepts_by_text
+from kg_api.graph.search.passages import SpaceVectors, by_text
 from kg_api.models.identity import concept_id, document_id, scope_of_ontology
+from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import extraction, found, write
 from tests.support.cypher import rows
 from tests.support.records import record

@@ -10,7 +10,7 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import ensure_space
+from kg_api.graph.spaces.registry import ensure_space
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.embedders import small_embedder

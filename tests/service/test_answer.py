@@ -18,8 +18,8 @@ from httpx_sse import connect_sse
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput, LlmUnavailable
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import ensure_space
-from kg_api.models.answering import Answered, Statement
+from kg_api.graph.spaces.registry import ensure_space
+from kg_api.models.queries.answering import Answered, Statement
 from tests.service.asking import Json, embedded, ingest, problem
 from tests.support.embedders import small_embedder
 from tests.support.embedding_server import EmbeddingServer, Status
@@ -277,9 +277,8 @@ def test_only_so_many_are_written_at_once_and_other_requests_go_on(
     with ThreadPoolExecutor(16) as pool:
         waiting = [pool.submit(web.post, ANSWER, json={"question": QUESTION, **NEAR}) for _ in range(16)]
         time.sleep(1)
-        begun = time.monotonic()
         assert web.get("/health").status_code == 200
-        assert time.monotonic() - begun < 1
+        assert not all(each.done() for each in waiting)
         statuses = sorted(each.result().status_code for each in waiting)
     assert statuses[:12] == [200] * 12
     assert set(statuses[12:]) <= {200, 429}

@@ -11,7 +11,7 @@ import pytest
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
-from kg_api.models.augment import Augmented
+from kg_api.models.queries.augment import Augmented
 from tests.service.asking import Json, embedded, ingest, problem, search, words_before_meaning
 from tests.support.running import Service
 

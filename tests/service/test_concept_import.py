@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ import pytest
 
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput
-from kg_api.models.concept_import import ConceptRow
+from kg_api.models.concepts.imports import ConceptRow
 from tests.service.asking import Json, ingest, problem
+from tests.support import forked
 from tests.support.running import Service
 
 TEXT = (
@@ -214,16 +215,7 @@ def test_the_clients_send_rows_or_dictionaries(kg: KgClient, service: Service) -
 
 
 def command(service: Service, *arguments: str) -> subprocess.CompletedProcess[str]:
-    import os  # noqa: PLC0415
-
-    env = {**os.environ, "KG_API_URL": service.url}
-    return subprocess.run(
-        [sys.executable, "-m", "kg_cli.main", "concept", "import", *arguments],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return forked.run(["concept", "import", *arguments], {**os.environ, "KG_API_URL": service.url})
 
 
 OPENIE = [
@@ -284,6 +276,6 @@ def test_the_command_names_a_line_that_is_wrong(service: Service, tmp_path: Path
     assert done.returncode != 0
     assert "line 2: magic" in done.stderr
     file.write_text('{"document": "a"}\n{', encoding="utf-8")
-    assert "line 2 is no JSON" in command(service, str(file), "--ontology", "notes").stderr
+    assert "line 2 is not valid JSON" in command(service, str(file), "--ontology", "notes").stderr
     file.write_text("\n", encoding="utf-8")
     assert "no rows" in command(service, str(file), "--ontology", "notes").stderr

@@ -12,7 +12,7 @@ import pytest
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph
-from kg_cli.mcp_library import ClientLibrary
+from kg_cli.mcp.library import ClientLibrary
 from tests.service.asking import Json, problem
 from tests.support.concept_graph import embed_concepts, store_concepts
 from tests.support.embedding import run_jobs
@@ -73,7 +73,7 @@ def test_several_ontologies_are_searched_as_one_over_rest_and_by_both_mcps(
     with pytest.raises(InvalidInput, match="leave it out"):
         kg.search_concepts("bees", ontologies=[])
     twice = "/concepts/search?query_text=bees&ontology=a&ontology=b"
-    assert "twice" in problem(http.get(twice), 422)
+    assert "duplicate" in problem(http.get(twice), 422)
     assert ids
 
 

@@ -12,7 +12,7 @@ import pytest
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph
-from kg_api.models.extraction_config import ExtractionConfig
+from kg_api.models.concepts.extraction_config import ExtractionConfig
 from kg_api.settings import load_settings
 from tests.service.asking import problem
 from tests.support.cypher import rows
@@ -70,6 +70,7 @@ def test_a_dry_run_changes_nothing(kg: KgClient, driver: neo4j.Driver) -> None:
 def test_what_is_unset_is_the_setting_and_a_put_of_none_goes_back_to_it(kg: KgClient) -> None:
     made = kg.set_extraction_config("new", extractor="keyphrase", per_source=9, budget=2.5)
     assert made.used.model_dump() == {"extractor": "keyphrase", "per_source": 9, "budget": 2.5}
+    assert any("the budget has no effect: the extractor is keyphrase" in note for note in made.notes)
     made = kg.set_extraction_config("new", extractor=None, per_source=None, budget=None)
     assert made.config == ExtractionConfig()
     assert made.used.model_dump() == {"extractor": "none", "per_source": 6, "budget": None}

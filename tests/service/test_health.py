@@ -13,7 +13,7 @@ import pytest
 from kg_api import __version__
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import ensure_space
+from kg_api.graph.spaces.registry import ensure_space
 from kg_api.managed.ports import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import embedded, problem, search, texts, vector

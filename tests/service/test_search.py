@@ -9,8 +9,8 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.search.fusion import reciprocal_rank_fusion
+from kg_api.graph.documents.writes import store_document
+from kg_api.search.rank.fusion import reciprocal_rank_fusion
 from tests.service.asking import Json, embedded, ingest, search, texts, vector
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs

@@ -11,7 +11,7 @@ import pytest
 from kg_api.client import AsyncKgClient, KgClient
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
+from kg_api.graph.documents.writes import store_document
 from tests.service.asking import Json, problem
 from tests.support.embedding import run_jobs
 from tests.support.records import record

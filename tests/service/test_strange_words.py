@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kg_api.graph.database import Graph
-from kg_api.graph.fulltext import lucene_queries, terms
-from kg_api.graph.passages import SpaceVectors, by_text
+from kg_api.graph.fulltext.queries import lucene_queries, terms
+from kg_api.graph.search.passages import SpaceVectors, by_text
 from tests.service.asking import embedded, found, ingest, search, texts
 
 STOP_WORDS = (
@@ -115,7 +115,7 @@ def test_15_three_hundred_fuzzy_terms_are_one_word(http: httpx.Client) -> None:
     found(http, "warm up")
     begun = time.perf_counter()
     assert found(http, "ab~ " * 300) == ["ab cd"]
-    assert time.perf_counter() - begun < 1, "200 ms on a quiet machine"
+    assert time.perf_counter() - begun < 4, "0.2 s on a quiet machine"
     assert found(http, "ac~ " * 300) == [], "nothing is fuzzy"
 
 
@@ -143,7 +143,7 @@ SIGNS = ["a", "b", "+", "-", "&&", "!", "(", "[", '"', "~", "*", "?", ":", "\\",
 ANY_TEXT = st.text(max_size=300) | st.lists(st.sampled_from(SIGNS)).map(" ".join)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ANY_TEXT)
 def test_the_server_takes_what_is_made_of_any_text(graph: Graph, text: str) -> None:
     for query in lucene_queries(terms(text), ["notes"], None):
@@ -158,7 +158,7 @@ WORDS = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(WORDS, min_size=1, max_size=3))
 def test_a_document_is_found_by_any_word_of_it(http: httpx.Client, words: list[str]) -> None:
     text = unicodedata.normalize("NFC", " ".join(words))

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import neo4j
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.models.documents import DocumentRecord
-from kg_api.models.extraction import FoundConcept, FoundRelation
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation
 from kg_api.models.identity import concept_id, concept_text
+from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import extraction, found, quote, write
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
@@ -34,7 +34,7 @@ ENGINE = found(
 def store_concepts(
     graph: Graph,
     document: DocumentRecord,
-    labels: Mapping[int, Sequence[str | FoundConcept]],
+    labels: Mapping[int, Sequence[str | ExtractedConcept]],
     triples: Mapping[int, Sequence[Triple]] | None = None,
 ) -> dict[str, str]:
     """Store a document whose paragraphs carry concepts, and state relationships; the ids by label.
@@ -47,7 +47,7 @@ def store_concepts(
             document,
             at,
             *(_found(source.full_text, label) for label in labels.get(at, ())),
-            relations=tuple(FoundRelation(*triple) for triple in (triples or {}).get(at, ())),
+            relations=tuple(ExtractedRelation(*triple) for triple in (triples or {}).get(at, ())),
         )
         for at, source in enumerate(document.sources)
     ]
@@ -56,8 +56,8 @@ def store_concepts(
     return {label: concept_id(document.ontology, label) for label in named}
 
 
-def _found(text: str, label: str | FoundConcept) -> FoundConcept:
-    if isinstance(label, FoundConcept):
+def _found(text: str, label: str | ExtractedConcept) -> ExtractedConcept:
+    if isinstance(label, ExtractedConcept):
         return label
     return found(label, *([quote(text, label)] if label in text else []))
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import neo4j
 
-from kg_api.graph.concept_writes import write_extractions
+from kg_api.graph.concepts.writes import write_extractions
 from kg_api.graph.database import Graph
-from kg_api.models.documents import DocumentRecord
-from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
+from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
+from kg_api.models.library.documents import DocumentRecord
 from tests.support.cypher import rows
 
 TIMES = ("created_at", "changed_at", "held_at", "extracted_at", "embedded_at", "updated_at", "touched_at")
@@ -21,13 +21,16 @@ def quote(text: str, words: str, *, score: float = 1.0, said: str | None = None)
     return Quote(words, start, start + len(words), score, said)
 
 
-def found(label: str, *quotes: Quote, **more: Any) -> FoundConcept:
+def found(label: str, *quotes: Quote, **more: Any) -> ExtractedConcept:
     """A concept with its quotes."""
-    return FoundConcept(label, quotes, **more)
+    return ExtractedConcept(label, quotes, **more)
 
 
 def extraction(
-    record: DocumentRecord, paragraph: int, *concepts: FoundConcept, relations: tuple[FoundRelation, ...] = ()
+    record: DocumentRecord,
+    paragraph: int,
+    *concepts: ExtractedConcept,
+    relations: tuple[ExtractedRelation, ...] = (),
 ) -> Extraction:
     """What was found in a paragraph of a document."""
     source = record.sources[paragraph]

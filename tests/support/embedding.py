@@ -6,24 +6,24 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from kg_api.concepts.merging import merge_near
+from kg_api.concepts.merging.merge import merge_near
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import Embedder
-from kg_api.graph.configuration import Configured, layout_of, write_configuration
 from kg_api.graph.database import Graph
-from kg_api.graph.library import embedding_status
+from kg_api.graph.documents.library import embedding_status
+from kg_api.graph.spaces.configuration import StoredConfiguration, layout_of, write_configuration
 from kg_api.jobs.backfill import Backfill
-from kg_api.jobs.concept_embedding import ConceptEmbedding
+from kg_api.jobs.embedding.concept_job import ConceptEmbedding
+from kg_api.jobs.embedding.source_job import SourceEmbedding
 from kg_api.jobs.runner import Runner
-from kg_api.jobs.source_embedding import SourceEmbedding
 from kg_api.jobs.space_cleanup import SpaceCleanup
-from kg_api.models.configuration import EmbeddingConfig
-from kg_api.models.documents import EmbeddingStatus
-from kg_api.models.spaces import ModelChoice
+from kg_api.models.embedding.configuration import EmbeddingConfig
+from kg_api.models.embedding.spaces import ModelChoice
+from kg_api.models.library.documents import EmbeddingStatus
 from kg_api.planning.contexts import Contexts
 from kg_api.settings import WorkerSettings
 from kg_api.spaces.cached import CachedPassages
-from kg_api.spaces.plans import read_standings
+from kg_api.spaces.plans import read_embedding_states
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.embedders import small_embedder
 
@@ -74,11 +74,13 @@ def run_jobs(
 def configure_in_place(graph: Graph, ontology: str, **config: Any) -> None:
     """Set how an ontology is embedded without building beside: what is there is stale from now on."""
     given = EmbeddingConfig(**config)
-    configured = Configured(layout_of(given.space, "", given.chunking), embed_on_ingest=given.embed_on_ingest)
+    configured = StoredConfiguration(
+        layout_of(given.space, "", given.chunking), embed_on_ingest=given.embed_on_ingest
+    )
     graph.transaction(lambda tx: write_configuration(tx, ontology, configured))
 
 
 def status(graph: Graph, ontology: str | None = None) -> EmbeddingStatus:
     """How many sources have the vectors they should have."""
-    counted = [standing.counted for standing in read_standings(graph, ontology).values()]
+    counted = [embedding_state.counted for embedding_state in read_embedding_states(graph, ontology).values()]
     return embedding_status(graph, counted, ontology)

@@ -14,13 +14,13 @@ from kg_api.configure.extraction import ExtractionService
 from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph import jobs
+from kg_api.graph.concepts.extraction_config import read_extractions, write_extraction
 from kg_api.graph.database import Graph
-from kg_api.graph.extraction_config import read_extractions, write_extraction
-from kg_api.graph.job_records import EXTRACTION
+from kg_api.graph.jobs.records import EXTRACTION
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.concept_extraction import ConceptExtraction
 from kg_api.jobs.runner import Runner
-from kg_api.models.extraction_config import ExtractionConfig
+from kg_api.models.concepts.extraction_config import ExtractionConfig
 from kg_api.models.jobs import Job
 from kg_api.sections import ConceptsSettings
 from kg_api.settings import Settings, WorkerSettings

@@ -11,10 +11,10 @@ LEASE = 30.0
 
 
 def claim(
-    graph: Graph, worker: str, *, lease: float = LEASE, max_stumbles: int = 5, kind: str = "test"
+    graph: Graph, worker: str, *, lease: float = LEASE, max_failures: int = 5, kind: str = "test"
 ) -> jobs.ClaimedJob | None:
     """Take a job of one kind, if there is one."""
-    return jobs.claim(graph, worker, [kind], lease_seconds=lease, max_stumbles=max_stumbles)
+    return jobs.claim(graph, worker, [kind], lease_seconds=lease, max_failures=max_failures)
 
 
 def owned(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kg_api.extract.keyphrase import KeyphraseExtractor
-from kg_api.graph.due import DocumentAbout, SourceText
-from kg_api.models.extraction import Extraction
+from kg_api.extract.keyphrase.extractor import KeyphraseExtractor
+from kg_api.graph.spaces.due import DocumentAbout, SourceText
+from kg_api.models.concepts.extraction import Extraction
 from kg_api.models.identity import content_hash
 
 ABOUT = DocumentAbout("", {})

@@ -12,8 +12,8 @@ from kg_api.configure.models import ModelService
 from kg_api.configure.service import ConfigurationService
 from kg_api.configure.switch import SwitchService
 from kg_api.graph.database import Graph
-from kg_api.models.search import SourceHits, SourceSearch
-from kg_api.models.spaces import NewSpace
+from kg_api.models.embedding.spaces import NewSpace
+from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.planning.contexts import Contexts
 from kg_api.search.service import SearchService
 from kg_api.spaces.registry import SpaceRegistry

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import accumulate
 
 from kg_api.errors import NotFound
-from kg_api.models.concepts import (
+from kg_api.models.concepts.queries import (
     Concept,
     ConceptContext,
     ConceptHit,
@@ -15,16 +15,16 @@ from kg_api.models.concepts import (
     ConceptPassage,
     Evidence,
 )
-from kg_api.models.documents import (
+from kg_api.models.identity import content_hash, document_id, source_ids
+from kg_api.models.library.documents import (
     DocumentContent,
     DocumentPage,
     DocumentSummary,
     OntologyList,
     OntologySummary,
 )
-from kg_api.models.hybrid import HybridHits, HybridSearch
-from kg_api.models.identity import content_hash, document_id, source_ids
-from kg_api.models.search import (
+from kg_api.models.queries.hybrid import HybridHits, HybridSearch
+from kg_api.models.queries.search import (
     CarriedConcept,
     Degradation,
     MatchedChunk,
@@ -35,7 +35,7 @@ from kg_api.models.search import (
     SourceHits,
     SourceSearch,
 )
-from kg_api.models.similarity import SimilarSearch, SimilarSource, SimilarSources
+from kg_api.models.queries.similarity import SimilarSearch, SimilarSource, SimilarSources
 
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
 LONG = 'A long paragraph about bees, "quoted" and with 蜂 in it. ' * 60 + "\n"

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from kg_api.llm.chat import Chat, open_chat
-from kg_api.retrying import RetryPolicy
+from kg_api.provider.retrying import RetryPolicy
 from kg_api.sections import LlmSettings, OpenAISettings
 from kg_api.settings import Settings, load_settings
 from tests.support.embedding_server import EmbeddingServer, Request

@@ -8,11 +8,11 @@ from typing import Any, Literal, Self
 
 from pydantic import SecretStr
 
-from kg_api.embed.nomic import open_nomic
-from kg_api.embed.openai import open_openai
-from kg_api.embed.remote import RemoteEmbedder
-from kg_api.models.spaces import ModelChoice
-from kg_api.retrying import RetryPolicy
+from kg_api.embed.remote.embedder import RemoteEmbedder
+from kg_api.embed.remote.nomic import open_nomic
+from kg_api.embed.remote.openai import open_openai
+from kg_api.models.embedding.spaces import ModelChoice
+from kg_api.provider.retrying import RetryPolicy
 from kg_api.sections import NomicSettings, OpenAISettings
 from kg_api.settings import EmbeddingSettings, Settings, load_settings
 from tests.support.embedding_server import EmbeddingServer
@@ -22,10 +22,10 @@ QUICK = 0.02
 """Seconds of the first wait, in place of 1."""
 
 
-def provider_settings(server: EmbeddingServer, **openai: Any) -> Settings:
+def provider_settings(server: EmbeddingServer, timeout: float = 0.5, **openai: Any) -> Settings:
     """Settings with both providers on the server."""
     key = SecretStr(CANARY)
-    quick: dict[str, Any] = {"timeout": 0.5, "batch_size": 100}
+    quick: dict[str, Any] = {"timeout": timeout, "batch_size": 100}
     given = {**quick, **openai}
     embedding: dict[str, Any] = {
         name: given.pop(name) for name in list(given) if name in EmbeddingSettings.model_fields

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kg_api.models.documents import DocumentRecord, SourceRecord
 from kg_api.models.identity import content_hash, digest, document_id, source_ids
+from kg_api.models.library.documents import DocumentRecord, SourceRecord
 
 
 def record(

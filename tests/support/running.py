@@ -16,8 +16,11 @@ import httpx
 
 from kg_api.managed.ports import free_port
 from tests.neo4j_server import Neo4jServer
+from tests.support.forked import KG, ForkedProcess
 
 START_SECONDS = 60.0
+READ_BY_IMPORT = "PROMETHEUS_MULTIPROC_DIR"
+"""The library reads it when it is imported: a process that is told of it starts from nothing."""
 OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_")
 
 
@@ -25,7 +28,7 @@ OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_")
 class Running:
     """A process that was started for a test, and where its output goes."""
 
-    process: subprocess.Popen[bytes]
+    process: ForkedProcess | subprocess.Popen[bytes]
     log: Path
 
     def kill(self) -> None:
@@ -64,13 +67,13 @@ def environment(server: Neo4jServer, **more: str) -> dict[str, str]:
     }
 
 
-def start(arguments: list[str], env: dict[str, str], log: Path) -> Running:
-    """Start `kg ARGUMENTS`."""
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kg_cli.main", *arguments], env=env, stdout=output, stderr=output
-        )
-    return Running(process, log)
+def start(arguments: list[str], env: dict[str, str], log: Path, entry: str = KG) -> Running:
+    """Start `kg ARGUMENTS`, or another entry."""
+    with Path(os.devnull).open("rb") as nothing, log.open("ab") as output:
+        if READ_BY_IMPORT in env:
+            command = [sys.executable, "-m", entry.partition(":")[0], *arguments]
+            return Running(subprocess.Popen(command, env=env, stdout=output, stderr=output), log)
+        return Running(ForkedProcess(entry, arguments, env=env, files=(nothing, output, output)), log)
 
 
 @contextmanager

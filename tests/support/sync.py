@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 from kg_api.graph.database import Graph
-from kg_api.graph.folders import find_folder, register, request_scan
+from kg_api.graph.documents.folders import find_folder, register, request_scan
 from kg_api.jobs.run import Handler
 from kg_api.jobs.runner import Runner
-from kg_api.models.folders import Folder, FolderScan, NewFolder
+from kg_api.models.library.folders import Folder, FolderScan, NewFolder
 from kg_api.settings import WorkerSettings
 from kg_api.sync.access import FolderAccess
 from kg_api.sync.handler import FolderSync

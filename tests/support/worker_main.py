@@ -1,6 +1,6 @@
 """A worker process as `kg worker` runs it, but for what a test puts into it: the model, the jobs, faults.
 
-Run as a module with a `Plan` in JSON as its argument. What it does is written to files in the plan's folder.
+Its argument is a `Plan` in JSON. What it does is written to files in the plan's folder.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Faults:
         self.notes = Path(self.plan.folder) / f"faults-{os.getpid()}"
 
     def pass_by(self, place: Place) -> None:
-        """Count, and stumble when it is time."""
+        """Count, and fail when it is time."""
         if place != self.plan.place or self.plan.fault is None:
             return
         self.seen += 1
@@ -214,5 +214,6 @@ def _around_commit(transaction: Callable[..., Any], faults: Faults) -> Callable[
     return faulty
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """Work by the plan of the command line."""
     main(Plan(**json.loads(sys.argv[1])))

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 import pytest
 
-from kg_api.log_stream import LOST, MOST_KEPT, ForgivingStream
+from kg_api.log_stream import LOST, MAX_KEPT, ForgivingStream
 
 
 class Disk(io.StringIO):
@@ -40,14 +40,14 @@ def test_the_oldest_lines_are_lost_and_counted() -> None:
     disk = Disk()
     stream = ForgivingStream(disk)
     disk.full = True
-    for number in range(MOST_KEPT + 5):
+    for number in range(MAX_KEPT + 5):
         stream.write(f"{number}\n")
     assert stream.lost == 5
     disk.full = False
     stream.write("last\n")
     first, *others = disk.getvalue().splitlines()
     assert json.loads(first) == {"event": LOST, "lost": 6, "level": "warning"}
-    assert others == [*map(str, range(6, MOST_KEPT + 5)), "last"]
+    assert others == [*map(str, range(6, MAX_KEPT + 5)), "last"]
 
 
 class RawDisk(io.RawIOBase):
@@ -89,14 +89,14 @@ def test_a_line_that_the_disk_took_a_part_of_is_finished_before_all_others() -> 
     disk = RawDisk()
     stream = ForgivingStream(buffered(disk))
     disk.room = 4
-    for number in range(MOST_KEPT + 2):
+    for number in range(MAX_KEPT + 2):
         stream.write(f"line ä{number}\n")
     assert disk.held == b"line"
     disk.room = 100_000
     stream.write("last\n")
     begun, lost, *others = disk.held.decode().splitlines()
     assert (begun, json.loads(lost)["lost"]) == ("line ä0", 2)
-    assert others == [*(f"line ä{number}" for number in range(3, MOST_KEPT + 2)), "last"]
+    assert others == [*(f"line ä{number}" for number in range(3, MAX_KEPT + 2)), "last"]
 
 
 def test_a_stream_that_is_closed_is_no_trouble() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.nearest import nearest, no_ontology, suggestion
-from kg_api.plural import are, counted
+from kg_api.wording.nearest import nearest, no_ontology, not_searched, suggestion
+from kg_api.wording.plural import are, pluralize
 
 NAMES = ["handbook", "notes", "guide/install.md", "Büro 2", "本棚"]
 
@@ -32,7 +32,15 @@ def test_what_is_like_nothing_names_nothing() -> None:
     assert no_ontology(["note", "handbok"], NAMES).endswith("; the nearest: 'notes', 'handbook'")
 
 
+def test_a_search_says_whether_anything_was_searched() -> None:
+    assert not_searched([], NAMES) is None
+    assert not_searched(["notes"], NAMES) is None
+    told = "there is no ontology 'note'; the nearest: 'notes'"
+    assert not_searched(["note"], NAMES) == f"nothing was searched: {told}"
+    assert not_searched(["notes", "note"], NAMES) == f"not all was searched: {told}"
+
+
 def test_one_is_no_plural() -> None:
-    assert [counted(n, "document") for n in (0, 1, 2)] == ["0 documents", "1 document", "2 documents"]
-    assert counted(2, "group of copies", "groups of copies") == "2 groups of copies"
+    assert [pluralize(n, "document") for n in (0, 1, 2)] == ["0 documents", "1 document", "2 documents"]
+    assert pluralize(2, "group of copies", "groups of copies") == "2 groups of copies"
     assert [are(n) for n in (0, 1, 2)] == ["are", "is", "are"]

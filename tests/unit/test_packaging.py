@@ -44,7 +44,7 @@ def test_the_wheel_has_every_statement(wheel: Path) -> None:
 
 
 def test_the_wheel_has_every_lock_file(wheel: Path) -> None:
-    locks = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("kg_api/*/*.lock.toml")}
+    locks = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("kg_api/**/*.lock.toml")}
     assert in_wheel(wheel, "", ".lock.toml") == locks != set()
 
 

@@ -7,11 +7,14 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
-from kg_api.embed import replies as embed
-from kg_api.llm import refusals as llm
-from kg_api.redacting import QUOTED, detail, harmless
-from kg_api.rerank import replies as rerank
+from kg_api.embed.remote.embedder import EMBEDDING
+from kg_api.llm.chat import CHAT
+from kg_api.provider.classify import ErrorReply, classify
+from kg_api.provider.redaction import QUOTED, detail, redact
+from kg_api.provider.service import Provider, Service, Variables
+from kg_api.rerank.remote.reranker import RERANKING
 
 KEY = "canary-5d41402abc4b2a76"
 SENTENCE = 'The patient Jörg Müller was told "go home" on the 3rd of May.'
@@ -37,45 +40,42 @@ SECRETS = ("patient", "Jörg", "J\\u00f6rg", "Müller", "go home", "3rd of May",
     ],
 )
 def test_a_quotation_is_struck_out_and_the_rest_is_told(message: str) -> None:
-    said = harmless(message, key=KEY, sent=SENT)
+    said = redact(message, key=SecretStr(KEY), sent=SENT)
     assert [secret for secret in SECRETS if secret.lower() in said.lower()] == []
     assert said.startswith("input refused: ")
     assert "***" in said
 
 
 def test_a_short_text_is_struck_out_as_a_word_alone() -> None:
-    assert harmless("no kürbis here, kürbisse are", key=None, sent=SENT) == "no *** here, kürbisse are"
-    assert harmless("a batch of texts", key=None, sent=["b"]) == "a batch of texts"
+    assert redact("no kürbis here, kürbisse are", key=None, sent=SENT) == "no *** here, kürbisse are"
+    assert redact("a batch of texts", key=None, sent=["b"]) == "a batch of texts"
 
 
 def test_words_of_its_own_are_kept() -> None:
     own = "This model's maximum context length is 8192 tokens, however you requested 9000"
-    assert detail(own, key=KEY, sent=SENT) == f" ({own})"
-    assert detail("", key=KEY, sent=SENT) == detail(SENTENCE, key=KEY, sent=SENT) == ""
+    assert detail(own, key=SecretStr(KEY), sent=SENT) == f" ({own})"
+    assert detail("", key=SecretStr(KEY), sent=SENT) == detail(SENTENCE, key=SecretStr(KEY), sent=SENT) == ""
 
 
 @given(st.text(min_size=1, max_size=400), st.integers(0, 400), st.integers(QUOTED, 80))
 def test_no_run_of_what_was_sent_is_left(text: str, at: int, length: int) -> None:
     piece = text[at : at + length]
-    said = harmless(f"refused: {piece} !", key=None, sent=[text])
+    said = redact(f"refused: {piece} !", key=None, sent=[text])
     letters = "".join(each for each in said.casefold() if each.isalnum())
     sent = "".join(each for each in text.casefold() if each.isalnum())
     runs = [letters[i : i + QUOTED] for i in range(len(letters) - QUOTED + 1)]
     assert [run for run in runs if run in sent] == []
 
 
-def test_all_three_kinds_of_providers_say_it_harmlessly() -> None:
+def provider_of(service: Service) -> Provider:
+    return Provider(service, Variables("M", "A", "K"), "m", "http://host", SecretStr(KEY))
+
+
+@pytest.mark.parametrize("service", [EMBEDDING, RERANKING, CHAT], ids=lambda each: each.name)
+def test_all_three_kinds_of_providers_say_it_harmlessly(service: Service) -> None:
     told = f"I do not take: {SENTENCE} ({KEY})"
-    providers = (
-        embed.Provider("http://host", KEY, "K", "M", "A"),
-        rerank.Provider("m", "http://host", KEY, "K", "A"),
-        llm.Provider("m", "http://host", KEY, "K", "A"),
-    )
-    errors = (
-        embed.understood(embed.Refusal(400, {}, told), providers[0], SENT),
-        rerank.understood(rerank.Refusal(400, {}, told), providers[1], SENT),
-        llm.understood(llm.Refusal(400, {}, told), providers[2], PASSAGE),
-    )
-    shown = f"{providers!r} {[str(each) for each in errors]}"
+    provider = provider_of(service)
+    error = classify(ErrorReply(400, {}, told), provider, SENT)
+    shown = f"{provider!r} {provider} {error!r} {error} {service.own_error(error)}"
     assert [secret for secret in (*SECRETS, KEY) if secret in shown] == []
-    assert shown.count("I do not take: ***") == len(providers)
+    assert "I do not take: ***" in str(service.own_error(error))

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import ConfigurationError, EmbeddingUnavailable
-from kg_api.retrying import RetryPolicy, TryAgain, is_passing, retry_after
+from kg_api.provider.classify import is_retryable, retry_after
+from kg_api.provider.retrying import RetryableError, RetryPolicy
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -64,7 +65,7 @@ def test_what_works_is_asked_once() -> None:
 
 def test_three_tries_have_waits_of_1_and_2_seconds_and_up_to_a_quarter_more() -> None:
     time = Time()
-    ask = Failing(time, [TryAgain(f"no {n}") for n in range(9)])
+    ask = Failing(time, [RetryableError(f"no {n}") for n in range(9)])
     with pytest.raises(EmbeddingUnavailable, match="no 2") as raised:
         time.policy().call(ask, gave_up)
     assert raised.value.retry_after_seconds is None
@@ -75,7 +76,7 @@ def test_three_tries_have_waits_of_1_and_2_seconds_and_up_to_a_quarter_more() ->
 
 def test_with_more_tries_the_third_wait_is_4_seconds() -> None:
     time = Time()
-    assert time.policy(tries=4).call(Failing(time, [TryAgain("no")] * 3), gave_up) == "done"
+    assert time.policy(tries=4).call(Failing(time, [RetryableError("no")] * 3), gave_up) == "done"
     assert [round(seconds / 1.125) for seconds in time.slept] == [1, 2, 4]
 
 
@@ -83,7 +84,7 @@ def test_waits_differ_so_that_not_all_come_back_at_once() -> None:
     waits: set[float] = set()
     for _ in range(20):
         time = Time()
-        time.policy().call(Failing(time, [TryAgain("no")]), gave_up)
+        time.policy().call(Failing(time, [RetryableError("no")]), gave_up)
         waits.update(time.slept)
     assert len(waits) > 15
 
@@ -99,14 +100,14 @@ def test_another_error_is_final() -> None:
 @given(st.floats(0, 60))
 def test_no_wait_is_shorter_than_asked_for(asked: float) -> None:
     time = Time()
-    assert time.policy().call(Failing(time, [TryAgain("busy", asked)]), gave_up) == "done"
+    assert time.policy().call(Failing(time, [RetryableError("busy", asked)]), gave_up) == "done"
     assert time.slept[0] >= max(asked, 1)
     assert time.slept[0] <= max(asked, 1) + 0.25
 
 
 def test_who_asks_for_more_than_a_minute_is_given_up_at_once() -> None:
     time = Time()
-    ask = Failing(time, [TryAgain("busy", 60.5)])
+    ask = Failing(time, [RetryableError("busy", 60.5)])
     with pytest.raises(EmbeddingUnavailable) as raised:
         time.policy().call(ask, gave_up)
     assert (raised.value.retry_after_seconds, len(ask.left), time.slept) == (60.5, 1, [])
@@ -114,7 +115,7 @@ def test_who_asks_for_more_than_a_minute_is_given_up_at_once() -> None:
 
 def test_no_wait_goes_beyond_the_deadline() -> None:
     time = Time(now=100)
-    ask = Failing(time, [TryAgain("busy", 4.5)], seconds=0.6)
+    ask = Failing(time, [RetryableError("busy", 4.5)], seconds=0.6)
     with pytest.raises(EmbeddingUnavailable) as raised:
         time.policy().call(ask, gave_up, until=105)
     assert (raised.value.retry_after_seconds, time.slept) == (4.5, [])
@@ -122,28 +123,28 @@ def test_no_wait_goes_beyond_the_deadline() -> None:
 
 def test_each_try_is_told_what_is_left_until_the_deadline() -> None:
     time = Time(now=100)
-    ask = Failing(time, [TryAgain("no"), TryAgain("no")], seconds=0.5)
+    ask = Failing(time, [RetryableError("no"), RetryableError("no")], seconds=0.5)
     assert time.policy(jitter=0).call(ask, gave_up, until=105) == "done"
     assert ask.left == [5, 3.5, 1]
 
 
 def test_the_last_failure_tells_how_long_to_wait() -> None:
     time = Time()
-    ask = Failing(time, [TryAgain("a", 1), TryAgain("b", 2), TryAgain("c", 30)])
+    ask = Failing(time, [RetryableError("a", 1), RetryableError("b", 2), RetryableError("c", 30)])
     with pytest.raises(EmbeddingUnavailable, match="c") as raised:
         time.policy().call(ask, gave_up)
     assert raised.value.retry_after_seconds == 30
     assert raised.value.__cause__ is raised.value.__context__ is None
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 520, 529])
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 499, 500, 502, 503, 504, 520, 529])
 def test_these_may_pass(status: int) -> None:
-    assert is_passing(status)
+    assert is_retryable(status)
 
 
-@pytest.mark.parametrize("status", [200, 301, 400, 401, 402, 403, 404, 405, 409, 413, 422, 501, 505])
+@pytest.mark.parametrize("status", [200, 301, 400, 401, 402, 403, 404, 405, 413, 422, 424, 501, 505])
 def test_these_do_not(status: int) -> None:
-    assert not is_passing(status)
+    assert not is_retryable(status)
 
 
 @pytest.mark.parametrize(

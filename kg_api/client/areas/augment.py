@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kg_api.client.areas.conversation import Messages, plain_messages
-from kg_api.client.call import Call, given, valid
+from kg_api.client.call import Call, drop_unset, valid
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.augment import Augmented, AugmentRequest
+from kg_api.models.queries.augment import Augmented, AugmentRequest
 
 
 def augment(
@@ -17,7 +17,7 @@ def augment(
     """Find passages; `options` are the further fields of AugmentRequest."""
     names = ontology if ontology is None or isinstance(ontology, str) else list(ontology)
     sent = plain_messages(messages) if messages is not None else None
-    asked = {**given({"text": text, "messages": sent, "ontology": names}), **options}
+    asked = {**drop_unset({"text": text, "messages": sent, "ontology": names}), **options}
     body = valid(AugmentRequest, asked).model_dump(mode="json", exclude_unset=True)
     return Call("POST", "/queries/augment", Augmented, json=body)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kg_api.client.call import Call, path_of, valid
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.concept_import import ConceptImport, ConceptRow, ConceptsImported
+from kg_api.models.concepts.imports import ConceptImport, ConceptRow, ConceptsImported
 
 Rows = Sequence[ConceptRow | dict[str, Any]]
 """Each names a document (document or title) or a source (source_id), and has concepts and relations."""
@@ -27,7 +27,7 @@ class ConceptImportMethods(Sending):
         """Tie concepts to the stored sources that say them, at most 500 rows at once.
 
         All rows of a document go into one call: what was imported for its sources before is replaced. More
-        rows are cut so by `kg_api.models.concept_import.portions`.
+        rows are cut so by `kg_api.models.concepts.imports.portions`.
         """
         return self._send(import_concepts(rows, ontology))
 
@@ -39,6 +39,6 @@ class AsyncConceptImportMethods(AsyncSending):
         """Tie concepts to the stored sources that say them, at most 500 rows at once.
 
         All rows of a document go into one call: what was imported for its sources before is replaced. More
-        rows are cut so by `kg_api.models.concept_import.portions`.
+        rows are cut so by `kg_api.models.concepts.imports.portions`.
         """
         return await self._send(import_concepts(rows, ontology))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kg_api.client.call import Call, params_of, path_of
 from kg_api.client.sending import AsyncSending, Sending
 from kg_api.errors import InvalidInput
-from kg_api.models.concepts import (
+from kg_api.models.concepts.queries import (
     ConceptContext,
     ConceptDetails,
     ConceptHits,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kg_api.client.call import Call, given, valid
+from kg_api.client.call import Call, drop_unset, valid
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.conversations import Conversation, Message
-from kg_api.models.documents import Ingested, MetadataValue
+from kg_api.models.library.conversations import Conversation, Message
+from kg_api.models.library.documents import Ingested, MetadataValue
 
 Messages = Sequence[Message | dict[str, Any]]
 """Each with author, text and, if known, timestamp (ISO 8601 with a zone)."""
@@ -24,7 +24,7 @@ def plain_messages(messages: Messages) -> list[dict[str, Any]]:
 
 def ingest_conversation(messages: Messages, **about: Any) -> Call[Ingested]:
     """Store messages as one document; `about` are the fields of Conversation, None for unset."""
-    asked = {"messages": plain_messages(messages), **given(about)}
+    asked = {"messages": plain_messages(messages), **drop_unset(about)}
     body = valid(Conversation, asked).model_dump(mode="json", exclude_unset=True)
     return Call("POST", "/documents/conversation", Ingested, json=body)
 

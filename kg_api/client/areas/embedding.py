@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from kg_api.client.call import Call, given, params_of, path_of, valid
+from kg_api.client.call import Call, drop_unset, params_of, path_of, valid
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.configuration import EmbeddingConfigChange, EmbeddingConfiguration, EmbeddingStarted
-from kg_api.models.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
+from kg_api.models.embedding.configuration import (
+    EmbeddingConfigChange,
+    EmbeddingConfiguration,
+    EmbeddingStarted,
+)
+from kg_api.models.embedding.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
 
 
 def embedding_config(ontology: str) -> Call[EmbeddingConfiguration]:
@@ -40,7 +44,7 @@ def spaces() -> Call[SpaceList]:
 
 def add_space(**space: Any) -> Call[SpaceInfo]:
     """Make a further space; `space` are the fields of NewSpace, None for unset."""
-    body = valid(NewSpace, given(space)).model_dump(exclude_unset=True)
+    body = valid(NewSpace, drop_unset(space)).model_dump(exclude_unset=True)
     return Call("POST", "/embedding/spaces", SpaceInfo, json=body)
 
 

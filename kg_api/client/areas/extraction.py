@@ -6,7 +6,7 @@ from typing import Any
 
 from kg_api.client.call import Call, params_of, path_of, valid
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.extraction_config import (
+from kg_api.models.concepts.extraction_config import (
     ExtractionConfig,
     ExtractionStarted,
     ExtractionStatus,

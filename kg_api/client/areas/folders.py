@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kg_api.client.call import Call, given, params_of, path_of, valid
+from kg_api.client.call import Call, drop_unset, params_of, path_of, valid
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.folders import Folder, FolderList, FolderRemoved, NewFolder, ScanRequest
+from kg_api.models.library.folders import Folder, FolderList, FolderRemoved, NewFolder, ScanRequest
 
 
 def folders() -> Call[FolderList]:
@@ -21,7 +21,7 @@ def folder(folder_id: str) -> Call[Folder]:
 
 def add_folder(*, grant: str | None = None, **new: Any) -> Call[Folder]:
     """Follow a folder; `new` are the fields of NewFolder, None for unset."""
-    body = valid(NewFolder, given(new)).model_dump(exclude_unset=True)
+    body = valid(NewFolder, drop_unset(new)).model_dump(exclude_unset=True)
     headers = {"KG-Folder-Grant": grant} if grant else {}
     return Call("POST", "/folders", Folder, json=body, headers=headers)
 

@@ -6,24 +6,24 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from kg_api.client.call import Call, given, valid
+from kg_api.client.call import Call, drop_unset, valid
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.configuration import DocumentPreview
-from kg_api.models.documents import DocumentText, DocumentUpload, Ingested, MetadataValue
-from kg_api.models.parsing import Format
+from kg_api.models.embedding.configuration import DocumentPreview
+from kg_api.models.library.documents import DocumentText, DocumentUpload, Ingested, MetadataValue
+from kg_api.models.library.parsing import Format
 
 Metadata = dict[str, MetadataValue]
 
 
 def ingest_text(text: str, **about: Any) -> Call[Ingested]:
     """Store a document that is text; `about` are the fields of DocumentUpload, None for unset."""
-    document = valid(DocumentText, {"text": text, **given(about)})
+    document = valid(DocumentText, {"text": text, **drop_unset(about)})
     return Call("POST", "/documents", Ingested, json=document.model_dump(exclude_unset=True))
 
 
 def ingest_bytes(content: bytes, **about: Any) -> Call[Ingested]:
     """Store a file's content; `about` are the fields of DocumentUpload, None for unset."""
-    data = valid(DocumentUpload, given(about)).model_dump(exclude_unset=True)
+    data = valid(DocumentUpload, drop_unset(about)).model_dump(exclude_unset=True)
     if "metadata" in data:
         data["metadata"] = json.dumps(data["metadata"])
     return Call("POST", "/documents", Ingested, data=data, files={"file": ("file", content)})

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from kg_api.client.call import Call, params_of, path_of
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.documents import Deleted, DocumentContent, DocumentPage, EmbeddingStatus, OntologyList
+from kg_api.models.library.documents import (
+    Deleted,
+    DocumentContent,
+    DocumentPage,
+    EmbeddingStatus,
+    OntologyList,
+)
 
 
 def ontologies() -> Call[OntologyList]:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kg_api.client.call import Call, given, params_of, path_of, valid
+from kg_api.client.call import Call, drop_unset, params_of, path_of, valid
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.hybrid import HybridHits, HybridSearch
-from kg_api.models.search import Place, SourceHits, SourceSearch
-from kg_api.models.windows import SourceWindow
+from kg_api.models.queries.hybrid import HybridHits, HybridSearch
+from kg_api.models.queries.search import Place, SourceHits, SourceSearch
+from kg_api.models.queries.windows import SourceWindow
 
 
 def search_sources(query_text: str | None, **options: Any) -> Call[SourceHits]:
     """Find sources; `options` are the fields of SourceSearch, None for unset."""
-    search = valid(SourceSearch, given({"query_text": query_text, **options}))
+    search = valid(SourceSearch, drop_unset({"query_text": query_text, **options}))
     return Call("POST", "/queries/sources/search", SourceHits, json=search.model_dump(exclude_unset=True))
 
 
 def hybrid_search(query_text: str, **options: Any) -> Call[HybridHits]:
     """Find concepts and sources; `options` are the fields of HybridSearch, None for unset."""
-    search = valid(HybridSearch, given({"query_text": query_text, **options}))
+    search = valid(HybridSearch, drop_unset({"query_text": query_text, **options}))
     return Call("POST", "/queries/hybrid", HybridHits, json=search.model_dump(exclude_unset=True))
 
 

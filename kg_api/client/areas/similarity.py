@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kg_api.client.call import Call, given, path_of, valid
+from kg_api.client.call import Call, drop_unset, path_of, valid
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.similarity import (
+from kg_api.models.queries.similarity import (
     GraphRequest,
     SimilarDocuments,
     SimilarDocumentSearch,
@@ -19,19 +19,19 @@ from kg_api.models.similarity import (
 
 def similar_sources(source_id: str, **options: Any) -> Call[SimilarSources]:
     """Find what is like a source; `options` are the fields of SimilarSearch, None for unset."""
-    body = valid(SimilarSearch, given(options)).model_dump(exclude_unset=True)
+    body = valid(SimilarSearch, drop_unset(options)).model_dump(exclude_unset=True)
     return Call("POST", path_of("queries", "sources", source_id, "similar"), SimilarSources, json=body)
 
 
 def similar_documents(document_id: str, **options: Any) -> Call[SimilarDocuments]:
     """Find what is like a document; `options` are the fields of SimilarDocumentSearch, None for unset."""
-    body = valid(SimilarDocumentSearch, given(options)).model_dump(exclude_unset=True)
+    body = valid(SimilarDocumentSearch, drop_unset(options)).model_dump(exclude_unset=True)
     return Call("POST", path_of("queries", "documents", document_id, "similar"), SimilarDocuments, json=body)
 
 
 def source_graph(**options: Any) -> Call[SourceGraph]:
     """Connect similar sources; `options` are the fields of GraphRequest, None for unset."""
-    body = valid(GraphRequest, given(options)).model_dump(exclude_unset=True)
+    body = valid(GraphRequest, drop_unset(options)).model_dump(exclude_unset=True)
     return Call("POST", "/queries/sources/graph", SourceGraph, json=body)
 
 

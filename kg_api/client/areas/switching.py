@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kg_api.client.call import Call, given, params_of, path_of, valid
+from kg_api.client.call import Call, drop_unset, params_of, path_of, valid
 from kg_api.client.sending import AsyncSending, Sending
-from kg_api.models.configuration import RefusedSources
-from kg_api.models.regeneration import Regeneration, RegenerationStarted
-from kg_api.models.switching import (
+from kg_api.models.embedding.configuration import RefusedSources
+from kg_api.models.embedding.regeneration import Regeneration, RegenerationStarted
+from kg_api.models.embedding.switching import (
     ChosenOntologies,
     SpaceActivation,
     SpaceBuild,
@@ -22,7 +22,7 @@ from kg_api.models.switching import (
 
 def regenerate(key: str | None = None, **asked: Any) -> Call[RegenerationStarted]:
     """Make embeddings anew; `asked` are the fields of Regeneration, None for unset."""
-    body = valid(Regeneration, given(asked)).model_dump(exclude_unset=True)
+    body = valid(Regeneration, drop_unset(asked)).model_dump(exclude_unset=True)
     headers = {} if key is None else {"Idempotency-Key": key}
     return Call("POST", "/embeddings/regenerate", RegenerationStarted, json=body, headers=headers)
 
@@ -34,7 +34,7 @@ def refused(ontology: str) -> Call[RefusedSources]:
 
 def build_space(slug: str, **asked: Any) -> Call[SpaceBuilding]:
     """Build a space; `asked` are the fields of SpaceBuild, None for unset."""
-    body = valid(SpaceBuild, given(asked)).model_dump(exclude_unset=True)
+    body = valid(SpaceBuild, drop_unset(asked)).model_dump(exclude_unset=True)
     return Call("POST", _path(slug, "build"), SpaceBuilding, json=body)
 
 
@@ -45,13 +45,13 @@ def check_space(slug: str, ontology: str | None) -> Call[SpaceCheck]:
 
 def activate_space(slug: str, **asked: Any) -> Call[SpaceSwitched]:
     """Let a space answer; `asked` are the fields of SpaceActivation, None for unset."""
-    body = valid(SpaceActivation, given(asked)).model_dump(exclude_unset=True)
+    body = valid(SpaceActivation, drop_unset(asked)).model_dump(exclude_unset=True)
     return Call("POST", _path(slug, "activate"), SpaceSwitched, json=body)
 
 
 def rollback_space(slug: str, ontologies: Sequence[str] | None) -> Call[SpaceSwitched]:
     """Go back to what answered before."""
-    return Call("POST", _path(slug, "rollback"), SpaceSwitched, json=_chosen(ontologies))
+    return Call("POST", _path(slug, "rollback"), SpaceSwitched, json=_choose(ontologies))
 
 
 def drop_space(slug: str, ontology: str | None) -> Call[SpaceDropped]:
@@ -67,8 +67,8 @@ def _path(slug: str, *what: str) -> str:
     return path_of("embedding", "spaces", slug, *what)
 
 
-def _chosen(ontologies: Sequence[str] | None) -> dict[str, Any]:
-    asked = given({"ontologies": None if ontologies is None else list(ontologies)})
+def _choose(ontologies: Sequence[str] | None) -> dict[str, Any]:
+    asked = drop_unset({"ontologies": None if ontologies is None else list(ontologies)})
     return valid(ChosenOntologies, asked).model_dump(exclude_unset=True)
 
 

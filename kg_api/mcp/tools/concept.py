@@ -9,28 +9,28 @@ from typing import Annotated
 from pydantic import Field
 
 from kg_api.errors import NotFound
-from kg_api.mcp.answers import Passage, ToolAnswer, cited
+from kg_api.mcp.answers import Passage, ToolAnswer, cite
 from kg_api.mcp.library import Library
-from kg_api.mcp.paging import Listing, Paged, Walk
+from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
 from kg_api.models.base import Text
-from kg_api.models.concepts import (
+from kg_api.models.concepts.queries import (
     MAX_ONTOLOGIES,
     MAX_PASSAGES,
     MAX_PHRASE,
     ConceptContext,
     ConceptHit,
     ConceptPassage,
-    meant,
+    find_meant,
     nearest_labels,
 )
 from kg_api.models.identity import ID_DIGITS
-from kg_api.models.search import MAX_WINDOW, Degradation, Place
+from kg_api.models.queries.search import MAX_WINDOW, Degradation, Place
 
 NAME = "get_concept_context"
 LOOKED_THROUGH = 20
 """Hits among which one is looked for that fits."""
-MOST_TOLD = 3
+MAX_SHOWN = 3
 ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 DESCRIPTION = """\
 Read the passages that carry a concept, among their neighbours, in all documents where it stands.
@@ -87,8 +87,8 @@ class ConceptAnswer(ToolAnswer):
 
 def read(library: Library, arguments: ConceptArguments) -> ConceptAnswer:
     """Read around a concept."""
-    walk = Walk(NAME, arguments)
-    concept_id, told = _taken(library, arguments.concept, arguments.ontologies)
+    walk = Pager(NAME, arguments)
+    concept_id, told = _take(library, arguments.concept, arguments.ontologies)
     found = _context(library, concept_id, arguments)
     concept = found.concept
     paragraphs = [each for passage in found.passages for each in _paragraphs(passage)]
@@ -119,12 +119,12 @@ def _context(library: Library, concept_id: str, arguments: ConceptArguments) -> 
         ) from error
 
 
-def _taken(library: Library, text: str, ontologies: Sequence[str] | None) -> tuple[str, list[Degradation]]:
+def _take(library: Library, text: str, ontologies: Sequence[str] | None) -> tuple[str, list[Degradation]]:
     """The id of the concept that is meant, and what was taken for a name that is none."""
     if ID.fullmatch(text):
         return text, []
     found = library.concepts(text, ontologies, LOOKED_THROUGH)
-    best = meant(found.concepts)
+    best = find_meant(found.concepts)
     if best is None:
         why = "".join(f"; {each.effect}" for each in found.degraded)
         nearest = nearest_labels(found.concepts)
@@ -138,7 +138,7 @@ def _doubts(text: str, best: ConceptHit, found: Sequence[ConceptHit]) -> Iterato
         yield Degradation(part="concepts", effect=effect)
         return
     named = [each.ontology for each in found if each.fits == "name" and each.concept_id != best.concept_id]
-    if others := ", ".join(map(repr, list(dict.fromkeys(named))[:MOST_TOLD])):
+    if others := ", ".join(map(repr, list(dict.fromkeys(named))[:MAX_SHOWN])):
         effect = (
             f"that of {best.ontology!r} was taken; there is another in {others}: say which by `ontologies`"
         )
@@ -157,13 +157,13 @@ def _paragraph(place: Place, passage: ConceptPassage) -> ConceptParagraph:
     identity = place.source_id
     quotes = [each for each in passage.quotes if each.source.source_id == identity]
     return ConceptParagraph(
-        citation=cited(identity, place.start, place.end),
+        citation=cite(identity, place.start, place.end),
         text=place.full_text,
         document=place.document,
         paragraph=place.paragraph,
         heading=place.heading,
         carries=identity in passage.carried_by or None,
-        quotes=[cited(identity, each.start, each.end) for each in quotes] or None,
+        quotes=[cite(identity, each.start, each.end) for each in quotes] or None,
         unverified=(identity in passage.carried_by and not quotes) or None,
     )
 

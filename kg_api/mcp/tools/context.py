@@ -7,12 +7,12 @@ from typing import Annotated
 from pydantic import Field
 
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.mcp.answers import Passage, ToolAnswer, cited
-from kg_api.mcp.citation import Citation, read_citation
+from kg_api.mcp.answers import Passage, ToolAnswer, cite
+from kg_api.mcp.citation import CitationPlace, read_citation
 from kg_api.mcp.library import Library
-from kg_api.mcp.paging import Listing, Paged, Walk
+from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
-from kg_api.models.search import MAX_WINDOW, Place
+from kg_api.models.queries.search import MAX_WINDOW, Place
 
 NAME = "get_source_context"
 DESCRIPTION = """\
@@ -33,11 +33,11 @@ class ContextArguments(Paged):
     """How many paragraphs before and after."""
 
 
-class Quote(Passage):
+class CitedPassage(Passage):
     """The text that a citation stands for."""
 
 
-class Paragraph(Passage):
+class ContextParagraph(Passage):
     """A paragraph in its place."""
 
     paragraph: int
@@ -54,21 +54,21 @@ class ContextAnswer(ToolAnswer):
     document_id: str
     moved: str | None = None
     """The place now, where the document has changed since it was cited."""
-    quote: Quote | None = None
+    quote: CitedPassage | None = None
     """Unset for a source's id, and when an earlier answer of this walk has given it."""
-    paragraphs: list[Paragraph]
+    paragraphs: list[ContextParagraph]
     """In reading order; without the cited one where `quote` is that."""
 
 
 def read(library: Library, arguments: ContextArguments) -> ContextAnswer:
     """Read around a place."""
-    walk = Walk(NAME, arguments)
-    called, citation = _called(arguments.citation)
+    walk = Pager(NAME, arguments)
+    called, citation = _call(arguments.citation)
     context = library.context(called, arguments.window)
     around = context.sources
     source = next(each for each in around if each.source_id == context.source_id)
     now = citation and present(citation, source)
-    quote = [] if now is None else [Quote(citation=str(now), text=text_of(library, now, around))]
+    quote = [] if now is None else [CitedPassage(citation=str(now), text=text_of(library, now, around))]
     beside = [each for each in map(_paragraph, around) if now is None or each.citation != str(now)]
     frame = ContextAnswer(
         ontology=source.ontology,
@@ -77,15 +77,15 @@ def read(library: Library, arguments: ContextArguments) -> ContextAnswer:
         moved=None if now == citation else str(now),
         paragraphs=[],
     )
-    items: list[Quote | Paragraph] = [*quote, *beside]
+    items: list[CitedPassage | ContextParagraph] = [*quote, *beside]
     keys = [f"{type(each).__name__} {each.citation}" for each in items]
-    given, frame.more = walk.step(frame, Listing[Quote | Paragraph](items, keys, "passages"))
-    frame.quote = next((each for each in given if isinstance(each, Quote)), None)
-    frame.paragraphs = [each for each in given if isinstance(each, Paragraph)]
+    given, frame.more = walk.step(frame, Listing[CitedPassage | ContextParagraph](items, keys, "passages"))
+    frame.quote = next((each for each in given if isinstance(each, CitedPassage)), None)
+    frame.paragraphs = [each for each in given if isinstance(each, ContextParagraph)]
     return frame
 
 
-def _called(text: str) -> tuple[str, Citation | None]:
+def _call(text: str) -> tuple[str, CitationPlace | None]:
     """The source's id and its place; what is no citation is the name of a document."""
     try:
         return read_citation(text)
@@ -95,21 +95,21 @@ def _called(text: str) -> tuple[str, Citation | None]:
         return text.strip(), None
 
 
-def present(citation: Citation, source: Place) -> Citation:
+def present(citation: CitationPlace, source: Place) -> CitationPlace:
     """Where a cited place is now. A source keeps its id, and so its text, wherever in the document it moves.
 
     Raises:
         Conflict: the document has changed, and the place cannot be told any more.
     """
     if citation.end - citation.start == source.end - source.start:
-        return Citation(source.source_id, source.start, source.end)
+        return CitationPlace(source.source_id, source.start, source.end)
     if citation.end <= source.start or source.end <= citation.start:
-        whole = cited(source.source_id, source.start, source.end)
+        whole = cite(source.source_id, source.start, source.end)
         raise Conflict(f"the document has changed since {citation} was cited; its paragraph is {whole} now")
     return citation
 
 
-def text_of(library: Library, citation: Citation, around: list[Place]) -> str:
+def text_of(library: Library, citation: CitationPlace, around: list[Place]) -> str:
     """The text of a place, given the paragraphs around its source; they follow each other without a gap.
 
     Raises:
@@ -125,9 +125,9 @@ def text_of(library: Library, citation: Citation, around: list[Place]) -> str:
     return text[citation.start : citation.end]
 
 
-def _paragraph(place: Place) -> Paragraph:
-    return Paragraph(
-        citation=cited(place.source_id, place.start, place.end),
+def _paragraph(place: Place) -> ContextParagraph:
+    return ContextParagraph(
+        citation=cite(place.source_id, place.start, place.end),
         text=place.full_text,
         paragraph=place.paragraph,
         heading=place.heading,

@@ -9,10 +9,10 @@ from pydantic import Field
 
 from kg_api.mcp.answers import ToolAnswer
 from kg_api.mcp.library import Library
-from kg_api.mcp.paging import Listing, Paged, Walk
+from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool, valid
 from kg_api.models.base import Answer, Body, OntologyName
-from kg_api.models.documents import DocumentSummary
+from kg_api.models.library.documents import DocumentSummary
 
 NAME = "list_documents"
 DESCRIPTION = """\
@@ -64,7 +64,7 @@ class _Asked(Body):
 def documents(library: Library, arguments: DocumentsArguments) -> DocumentsAnswer:
     """List documents."""
     asked = valid(_Asked, {"ontology": arguments.ontology})
-    walk = Walk(NAME, arguments)
+    walk = Pager(NAME, arguments)
     first = max(walk.position.index - 1, 0)  # the last one given tells whether the list has changed
     page = library.documents(asked.ontology, first, AT_ONCE)
     frame = DocumentsAnswer(total=page.total, documents=[], notes=page.notes)

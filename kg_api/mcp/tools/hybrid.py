@@ -8,17 +8,17 @@ from pydantic import Field
 
 from kg_api.mcp.answers import ToolAnswer
 from kg_api.mcp.library import Library
-from kg_api.mcp.paging import Listing, Paged, Walk
+from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool, valid
-from kg_api.mcp.tools.search import Hit, hit_of
+from kg_api.mcp.tools.search import PassageHit, hit_of
 from kg_api.models.base import Answer
-from kg_api.models.concepts import ConceptHit
-from kg_api.models.hybrid import HybridMode, HybridSearch
-from kg_api.models.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, SourceHit
+from kg_api.models.concepts.queries import ConceptHit
+from kg_api.models.queries.hybrid import HybridMode, HybridSearch
+from kg_api.models.queries.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, SourceHit
 
 NAME = "hybrid_search"
-MOST_CONCEPTS = 20
-LONGEST_DESCRIPTION = 200
+MAX_CONCEPTS = 20
+MAX_DESCRIPTION_LENGTH = 200
 DESCRIPTION = """\
 Find concepts and passages together. Use it when an answer has to be put together from several passages, \
 such as "who founded the company that made X": concepts lead from a passage about one thing to those about \
@@ -37,7 +37,7 @@ class HybridArguments(Paged):
     """Only in these collections, as list_ontologies names them; unset: all."""
     documents: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
     """Passages only of documents of these names, as hits and list_documents name them."""
-    concept_limit: Annotated[int, Field(strict=True, ge=0, le=MOST_CONCEPTS)] = 5
+    concept_limit: Annotated[int, Field(strict=True, ge=0, le=MAX_CONCEPTS)] = 5
     """How many concepts."""
     source_limit: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] = 10
     """How many passages."""
@@ -46,7 +46,7 @@ class HybridArguments(Paged):
     them; `text`: by words."""
 
 
-class FoundConcept(Answer):
+class ConceptMatch(Answer):
     """A concept that was found."""
 
     concept_id: str
@@ -58,7 +58,7 @@ class FoundConcept(Answer):
     """No quote proves it."""
 
 
-class HybridHit(Hit):
+class HybridHit(PassageHit):
     """A passage that was found."""
 
     concepts: list[str] = Field(default_factory=list[str])
@@ -70,7 +70,7 @@ class HybridHit(Hit):
 class HybridAnswer(ToolAnswer):
     """What was found."""
 
-    concepts: list[FoundConcept]
+    concepts: list[ConceptMatch]
     """The best first; in the first answer only."""
     hits: list[HybridHit]
     """The best first."""
@@ -78,7 +78,7 @@ class HybridAnswer(ToolAnswer):
 
 def search(library: Library, arguments: HybridArguments) -> HybridAnswer:
     """Find both."""
-    walk = Walk(NAME, arguments)
+    walk = Pager(NAME, arguments)
     asked = {
         "query_text": arguments.query,
         "ontology": arguments.ontologies,
@@ -103,11 +103,11 @@ def _hit(found: SourceHit) -> HybridHit:
     )
 
 
-def _concept(found: ConceptHit) -> FoundConcept:
-    return FoundConcept(
+def _concept(found: ConceptHit) -> ConceptMatch:
+    return ConceptMatch(
         concept_id=found.concept_id,
         label=found.label,
-        description=found.description[:LONGEST_DESCRIPTION] or None,
+        description=found.description[:MAX_DESCRIPTION_LENGTH] or None,
         sources=found.sources,
         unverified=not found.verified or None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kg_api.mcp.answers import ToolAnswer
 from kg_api.mcp.library import Library
-from kg_api.mcp.paging import Listing, Paged, Walk
+from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
 from kg_api.models.base import Answer
 
@@ -40,7 +40,7 @@ class OntologiesAnswer(ToolAnswer):
 
 def ontologies(library: Library, arguments: OntologiesArguments) -> OntologiesAnswer:
     """List ontologies."""
-    walk = Walk(NAME, arguments)
+    walk = Pager(NAME, arguments)
     found = [
         OntologyEntry(
             ontology=each.ontology,

@@ -6,11 +6,18 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kg_api.mcp.answers import Passage, ToolAnswer, cited
+from kg_api.mcp.answers import Passage, ToolAnswer, cite
 from kg_api.mcp.library import Library
-from kg_api.mcp.paging import Listing, Paged, Walk
+from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool, valid
-from kg_api.models.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, MatchedChunk, Mode, SourceHit, SourceSearch
+from kg_api.models.queries.search import (
+    MAX_LIMIT,
+    MAX_QUERY_CHARACTERS,
+    MatchedChunk,
+    Mode,
+    SourceHit,
+    SourceSearch,
+)
 
 NAME = "search_sources"
 DESCRIPTION = """\
@@ -39,7 +46,7 @@ class SearchArguments(Paged):
     """`vector`: by meaning; `text`: by words; `hybrid`: both."""
 
 
-class Hit(Passage):
+class PassageHit(Passage):
     """A passage that was found."""
 
     ontology: str
@@ -59,13 +66,13 @@ class Hit(Passage):
 class SearchAnswer(ToolAnswer):
     """What was found."""
 
-    hits: list[Hit]
+    hits: list[PassageHit]
     """The best first."""
 
 
 def search(library: Library, arguments: SearchArguments) -> SearchAnswer:
     """Find passages."""
-    walk = Walk(NAME, arguments)
+    walk = Pager(NAME, arguments)
     asked = {
         "query_text": arguments.query,
         "ontology": arguments.ontologies,
@@ -82,22 +89,22 @@ def search(library: Library, arguments: SearchArguments) -> SearchAnswer:
     return frame
 
 
-def hit_of(found: SourceHit) -> Hit:
+def hit_of(found: SourceHit) -> PassageHit:
     """A hit as agents get it."""
-    return Hit(
-        citation=cited(found.source_id, found.start, found.end),
+    return PassageHit(
+        citation=cite(found.source_id, found.start, found.end),
         text=found.full_text,
         ontology=found.ontology,
         document=found.document,
         heading=found.heading,
         similarity=None if found.similarity is None else round(found.similarity, 4),
-        matched=_cited_part(found, found.chunk),
-        parent=_cited_part(found, found.parent),
+        matched=_cite_part(found, found.chunk),
+        parent=_cite_part(found, found.parent),
         duplicates=found.duplicates or None,
     )
 
 
-def _cited_part(source: SourceHit, chunk: MatchedChunk | None) -> str | None:
+def _cite_part(source: SourceHit, chunk: MatchedChunk | None) -> str | None:
     """The citation of a chunk; none where it is the paragraph but for blanks, or another place as long.
 
     A place as long as its source stands for the source, wherever that has moved since.
@@ -108,7 +115,7 @@ def _cited_part(source: SourceHit, chunk: MatchedChunk | None) -> str | None:
         before, behind = chunk.start - source.start, chunk.end - source.start
         if not (source.full_text[:before] + source.full_text[behind:]).strip():
             return None
-    return cited(source.source_id, chunk.start, chunk.end)
+    return cite(source.source_id, chunk.start, chunk.end)
 
 
 TOOL = Tool(NAME, "Search passages", DESCRIPTION, SearchArguments, SearchAnswer, search)

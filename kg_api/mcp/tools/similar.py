@@ -6,13 +6,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kg_api.mcp.answers import Passage, ToolAnswer, cited
+from kg_api.mcp.answers import Passage, ToolAnswer, cite
 from kg_api.mcp.citation import read_citation
 from kg_api.mcp.library import Library
-from kg_api.mcp.paging import Listing, Paged, Walk
+from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool, valid
-from kg_api.models.search import MAX_LIMIT
-from kg_api.models.similarity import SimilarSearch, SimilarSource
+from kg_api.models.queries.search import MAX_LIMIT
+from kg_api.models.queries.similarity import SimilarSearch, SimilarSource
 
 NAME = "find_similar_sources"
 DESCRIPTION = """\
@@ -63,7 +63,7 @@ class SimilarAnswer(ToolAnswer):
 
 def similar(library: Library, arguments: SimilarArguments) -> SimilarAnswer:
     """Find similar passages."""
-    walk = Walk(NAME, arguments)
+    walk = Pager(NAME, arguments)
     source_id, _ = read_citation(arguments.citation)
     asked = {
         "ontology": arguments.ontologies,
@@ -74,7 +74,7 @@ def similar(library: Library, arguments: SimilarArguments) -> SimilarAnswer:
     found = library.similar(source_id, valid(SimilarSearch, asked))
     own = found.source
     passages = [_passage(each) for each in found.sources]
-    source = cited(own.source_id, own.start, own.end)
+    source = cite(own.source_id, own.start, own.end)
     frame = SimilarAnswer(source=source, similar=[], degraded=found.degraded)
     listing = Listing(passages, [each.citation for each in passages], "passages")
     frame.similar, frame.more = walk.step(frame, listing)
@@ -83,7 +83,7 @@ def similar(library: Library, arguments: SimilarArguments) -> SimilarAnswer:
 
 def _passage(found: SimilarSource) -> Similar:
     return Similar(
-        citation=cited(found.source_id, found.start, found.end),
+        citation=cite(found.source_id, found.start, found.end),
         text=found.full_text,
         ontology=found.ontology,
         document=found.document,

@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
+from tests.support import forked
 from tests.support.running import Service, environment, serve, started
 
 Kg = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -41,16 +42,22 @@ def worker(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(scope="package")
 def kg(server: Neo4jServer, service: Service, tmp_path_factory: pytest.TempPathFactory) -> Kg:
-    """Run `kg ARGUMENTS` and give what it said; `env` changes variables, `before` goes before the command."""
+    """Run `kg ARGUMENTS` and give what it said; `env` changes variables, `before` goes before the command.
+
+    It is a process forked off one that has imported kg; behind `before` it starts from nothing.
+    """
     home = tmp_path_factory.mktemp("home")
     usual = environment(server, KG_API_URL=service.url, KG_HOME=str(home), COLUMNS="80", PYTHONUTF8="1")
 
     def run(
         *arguments: str, env: dict[str, str] | None = None, before: tuple[str, ...] = (), stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
+        variables = {**usual, **(env or {})}
+        if not before:
+            return forked.run(arguments, variables, stdin=stdin)
         return subprocess.run(
             [*before, sys.executable, "-m", "kg_cli.main", *arguments],
-            env={**usual, **(env or {})},
+            env=variables,
             cwd=ROOT,
             input=stdin,
             capture_output=True,

@@ -114,7 +114,7 @@ def test_waiting_ends_when_the_messages_are_embedded(kg: Kg) -> None:
     ("content", "told"),
     [
         ("", "messages: List should have at least 1"),
-        ('{"author": "Ada"', "line 1 is no JSON"),
+        ('{"author": "Ada"', "line 1 is not valid JSON"),
         ("[1]", "no message"),
         ('[{"author": "Ada"}]', "messages.0.text"),
         ("[]", "messages"),

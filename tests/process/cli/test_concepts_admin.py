@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import ensure_space
+from kg_api.graph.spaces.registry import ensure_space
 from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
@@ -33,6 +33,8 @@ def test_extraction_is_configured_previewed_and_asked_for(kg: Kg, service: Servi
     assert "a worker reads 1 source now" in done.stdout + done.stderr
     again = kg(*admin, "config", "--ontology", "notes", "--budget", "1.5", "--json")
     assert json.loads(again.stdout)["config"] == {"extractor": "keyphrase", "per_source": 4, "budget": 1.5}
+    shown = kg(*admin, "config", "--ontology", "notes")
+    assert ("budget" in shown.stdout, "the budget has no effect" in shown.stderr) == (True, True)
     started = kg(*admin, "extract", "--ontology", "notes", "--json")
     assert json.loads(started.stdout)["due"] == 1
     status = kg(*admin, "status", "--ontology", "notes")

@@ -8,7 +8,7 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import ensure_space
+from kg_api.graph.spaces.registry import ensure_space
 from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder
 from tests.support.running import Service
@@ -56,11 +56,16 @@ def test_a_document_goes_by_its_name_and_a_wrong_one_is_an_error(kg: Kg, documen
 
 def test_an_ontology_that_is_not_there_is_told(kg: Kg, document: str) -> None:
     assert document
-    asked = kg("delete", "ontology", "note")
-    assert (asked.returncode, "nearest: 'notes'" in asked.stderr) == (4, True)
-    sure = kg("delete", "ontology", "note", "--yes")
-    assert (sure.returncode, left(kg)) == (0, 1)
-    assert "nothing was deleted: there is no ontology 'note'; the nearest: 'notes'" in sure.stderr
+    for yes in ((), ("--yes",)):
+        told = kg("delete", "ontology", "note", *yes)
+        assert (told.returncode, left(kg)) == (0, 1)
+        assert "nothing was deleted: there is no ontology 'note'; the nearest: 'notes'" in told.stderr
+
+
+def test_an_empty_ontology_is_deleted_and_that_is_told(kg: Kg, document: str) -> None:
+    assert kg("delete", "document", document, "--yes").returncode == 0
+    assert "deleted: the ontology notes, 0 documents" in kg("delete", "ontology", "notes", "--yes").stderr
+    assert "nothing was deleted" in kg("delete", "ontology", "notes", "--yes").stderr
 
 
 @pytest.mark.parametrize(

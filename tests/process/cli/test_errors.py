@@ -12,10 +12,12 @@ import pytest
 
 from kg_api import errors
 from kg_api.errors import KgError
-from kg_cli import connect, main
+from kg_cli import main
+from kg_cli.terminal import connect
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Reply, answering, problem
+from tests.support import forked
 from tests.support.running import Service, environment
 
 
@@ -75,14 +77,8 @@ def test_a_service_that_is_away_is_said_to_be(
 
 def test_a_home_without_a_service_says_how_to_start_one() -> None:
     bare = {name: value for name, value in os.environ.items() if not name.startswith("KG_")}
-    with subprocess.Popen(
-        [sys.executable, "-m", "kg_cli.main", "search", "x"],
-        env={**bare, "KG_HOME": "/nonexistent/home"},
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as started:
-        _, told = started.communicate(timeout=60)
-    assert (started.returncode, "`kg up`" in told, "/nonexistent/home" in told) == (69, True, True)
+    ran = forked.run(["search", "x"], {**bare, "KG_HOME": "/nonexistent/home"})
+    assert (ran.returncode, "`kg up`" in ran.stderr, "/nonexistent/home" in ran.stderr) == (69, True, True)
 
 
 @pytest.mark.parametrize(
@@ -151,8 +147,6 @@ def test_a_reader_that_goes_away_is_no_error_to_shout_about(server: Neo4jServer,
 def test_a_taken_port_is_told(server: Neo4jServer, service: Service) -> None:
     port = service.url.rsplit(":", 1)[1]
     env = environment(server, KG_API__PORT=port)
-    ran = subprocess.run(
-        [sys.executable, "-m", "kg_cli.main", "serve"], env=env, capture_output=True, text=True, check=False
-    )
+    ran = forked.run(["serve"], env)
     assert ran.returncode == 78
     assert "KG_API__PORT" in ran.stderr

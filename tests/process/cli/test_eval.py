@@ -17,12 +17,12 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import ensure_space
+from kg_api.graph.spaces.registry import ensure_space
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Reply, Request, answering
 from tests.support.embedders import small_embedder
-from tests.support.running import Service, environment, wait_until
+from tests.support.running import Service, environment, started, wait_until
 from tests.unit.evaluate.sets import CORPUS, QRELS, QUERIES, write
 
 SEARCH = "/queries/sources/search"
@@ -148,12 +148,9 @@ def test_a_run_that_was_killed_goes_on_where_it_stopped(
     with answering(seen) as url:
         env = environment(server, KG_API_URL=url, KG_HOME=str(folder.parent / "home"))
         command = ["eval", "run", "--set", str(folder), "--mode", "text", "--results", str(results), "--json"]
-        first = subprocess.Popen([sys.executable, "-m", "kg_cli.main", *command], env=env)
-        try:
-            wait_until(seen.stopped.is_set, 60)
-        finally:
-            first.kill()
-        assert first.wait() == -signal.SIGKILL
+        with started(command, env, folder.parent / "first.log") as first:
+            wait_until(seen.stopped.is_set, 60, first.output)
+        assert first.process.wait() == -signal.SIGKILL
         seen.go_on()
         (half,) = results.glob("*.partial.jsonl")
         assert len(half.read_text().splitlines()) == 1 + 5, "the first one was asked once more to warm up"
@@ -203,15 +200,13 @@ def test_ctrl_c_says_what_is_kept(kg: Kg, folder: Path, service: Service, server
         env = environment(server, KG_API_URL=url, KG_HOME=str(folder.parent / "home"))
         results = str(folder.parent / "stopped")
         command = ["eval", "run", "--set", str(folder), "--mode", "text", "--results", results]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kg_cli.main", *command], env=env, stderr=subprocess.PIPE, text=True
-        )
-        wait_until(seen.stopped.is_set, 60)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        with started(command, env, folder.parent / "stopped.log") as asking:
+            wait_until(seen.stopped.is_set, 60, asking.output)
+            asking.signal(signal.SIGINT)
+            assert asking.process.wait(30) == 130
         seen.go_on()
-    assert process.returncode == 130
-    assert "1 of 2 answers are kept; the same command goes on from there" in " ".join(said.split())
+    said = " ".join(asking.output().split())
+    assert "1 of 2 answers are kept; the same command goes on from there" in said
 
 
 @pytest.mark.usefixtures("worker")
@@ -248,7 +243,7 @@ def test_an_ontology_with_other_documents_is_not_mixed_with_a_set(
 
 
 BAD: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
-    "no set": (lambda folder: (folder / "corpus.jsonl").unlink(), [], "is no question set"),
+    "no set": (lambda folder: (folder / "corpus.jsonl").unlink(), [], "is not a question set"),
     "a line": (
         lambda folder: write(folder, qrels=QRELS + "q1\tx\t1\n"),
         [],
@@ -288,13 +283,13 @@ def test_two_of_the_same_run_do_not_mix(kg: Kg, folder: Path, service: Service, 
     run(kg, folder, "--mode", "text")
     seen = Counted(service, stop_after=1)
     results = str(folder.parent / "both")
-    command = ("eval", "run", "--set", str(folder), "--mode", "text", "--results", results)
+    command = ["eval", "run", "--set", str(folder), "--mode", "text", "--results", results]
     with answering(seen) as url:
         env = {**os.environ, "KG_API_URL": url}
-        first = subprocess.Popen([sys.executable, "-m", "kg_cli.main", *command], env=env)
-        wait_until(seen.stopped.is_set, 60)
-        second = kg(*command, env={"KG_API_URL": url})
-        seen.go_on()
-        assert first.wait(60) == 0
+        with started(command, env, folder.parent / "first.log") as first:
+            wait_until(seen.stopped.is_set, 60, first.output)
+            second = kg(*command, env={"KG_API_URL": url})
+            seen.go_on()
+            assert first.process.wait(60) == 0
     assert second.returncode == 5
     assert "the same run is under way" in second.stderr

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import ensure_space
+from kg_api.graph.spaces.registry import ensure_space
 from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder
 from tests.support.sync import documents, put
@@ -92,9 +92,9 @@ def test_without_waiting_it_says_where_to_look(kg: Kg, folder: Path) -> None:
     ("arguments", "code", "told"),
     [
         (("add", "{folder}/nosuch", "--ontology", "notes"), 2, "--elsewhere"),
-        (("add", "{folder}/one.md", "--ontology", "notes"), 2, "no such folder"),
+        (("add", "{folder}/one.md", "--ontology", "notes"), 2, "is a file"),
         (("add", "{folder}", "--ontology", "notes", "--every", "often"), 2, "5m"),
-        (("add", "{folder}", "--ontology", "notes", "--every", "1s"), 2, "every_seconds"),
+        (("add", "{folder}", "--ontology", "notes", "--every", "1s"), 2, "--every"),
         (("add", "{folder}", "--ontology", "a/b"), 2, "ontology"),
         (("add", "relative", "--ontology", "notes", "--elsewhere"), 2, "absolute path"),
         (("scan", "{folder}/nosuch"), 4, "kg folders list"),

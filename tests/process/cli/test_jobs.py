@@ -10,12 +10,12 @@ import pytest
 
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces import ensure_space
-from kg_api.graph.workers import sign_of_life
+from kg_api.graph.jobs.workers import sign_of_life
+from kg_api.graph.spaces.registry import ensure_space
 from kg_api.settings import load_settings
-from kg_api.spaces.plans import read_standing
-from kg_cli.doctor_jobs import examine_jobs
-from kg_cli.findings import Finding
+from kg_api.spaces.plans import read_embedding_state
+from kg_cli.stack.doctor.findings import DoctorFinding
+from kg_cli.stack.doctor.jobs import examine_jobs
 from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder
 from tests.support.running import Service
@@ -80,7 +80,7 @@ def test_what_was_set_aside_is_shown_with_its_reason(
         body = {"ontology": "notes", "document": "odd.txt", "text": "an odd text"}
         job_id = http.post("/documents", json=body).json()["job_id"]
     with driver.session() as session:
-        mark = read_standing(graph, "notes").target.mark
+        mark = read_embedding_state(graph, "notes").target.mark
         session.run(
             "MATCH (s:Source) SET s[$mark] = $refused, s[$reason] = 'too long for the model', "
             "s[$time] = datetime.realtime()",
@@ -128,7 +128,7 @@ def test_the_queue_is_shown_with_its_workers(kg: Kg, graph: Graph, driver: neo4j
     assert (told["queued"], told["waiting"], told["workers"][0]["pid"]) == (1, 1, 4711)
 
 
-def findings(service: Service) -> list[Finding]:
+def findings(service: Service) -> list[DoctorFinding]:
     return list(examine_jobs(service.url, load_settings(), start="kg up"))
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
-import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import neo4j
@@ -18,7 +17,7 @@ from kg_api.graph.database import Graph
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Reply, Request, answering, problem
-from tests.support.running import Service, environment, wait_until
+from tests.support.running import Running, Service, environment, started, wait_until
 
 FIELDS: dict[str, Any] = {
     "job_id": "j1",
@@ -67,19 +66,24 @@ def test_a_dead_job_is_an_error_with_its_reason(kg: Kg, graph: Graph, driver: ne
     assert "Traceback" not in ran.stderr
 
 
-def test_an_interrupted_watch_ends_without_a_trace(server: Neo4jServer, service: Service, job: str) -> None:
+@pytest.fixture
+def watching(server: Neo4jServer, service: Service, job: str, tmp_path: Path) -> Iterator[Running]:
+    """A watch of all jobs."""
     assert job
-    with subprocess.Popen(
-        [sys.executable, "-m", "kg_cli.main", "jobs", "watch"],
-        env=environment(server, KG_API_URL=service.url),
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as watching:
-        with pytest.raises(subprocess.TimeoutExpired):
-            watching.wait(3)
-        watching.send_signal(signal.SIGINT)
-        _, errors = watching.communicate(timeout=20)
-    assert (watching.returncode, "Traceback" in errors) == (130, False)
+    env = environment(server, KG_API_URL=service.url)
+    with started(["jobs", "watch"], env, tmp_path / "watch.log") as running:
+        yield running
+
+
+def until_watched(service: Service, job_id: str) -> None:
+    wait_until(lambda: f"/jobs/{job_id}" in service.output(), 60, service.output)
+
+
+def test_an_interrupted_watch_ends_without_a_trace(watching: Running, service: Service, job: str) -> None:
+    until_watched(service, job)
+    assert watching.process.poll() is None
+    watching.signal(signal.SIGINT)
+    assert (watching.process.wait(20), "Traceback" in watching.output()) == (130, False)
 
 
 def test_a_dead_job_is_mentioned_when_nothing_is_left(
@@ -100,25 +104,19 @@ def test_a_job_of_another_ontology_is_not_watched(kg: Kg, job: str) -> None:
 
 
 def test_a_watch_ends_with_its_jobs_by_events(
-    server: Neo4jServer, service: Service, graph: Graph, job: str
+    server: Neo4jServer, service: Service, graph: Graph, job: str, tmp_path: Path
 ) -> None:
     """Two jobs, cancelled while they are watched: both reasons are told."""
     other = graph.transaction(lambda tx: jobs.request_job(tx, "test", "other", added=1))
-    with subprocess.Popen(
-        [sys.executable, "-m", "kg_cli.main", "jobs", "watch"],
-        env=environment(server, KG_API_URL=service.url),
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as watching:
+    env = environment(server, KG_API_URL=service.url)
+    with started(["jobs", "watch"], env, tmp_path / "watch.log") as watching:
         for job_id in (job, other):
-            wait_until(lambda job_id=job_id: f"/jobs/{job_id}" in service.output(), 60)
+            until_watched(service, job_id)
         for job_id in (job, other):
             jobs.cancel_job(graph, job_id)
-        begun = time.monotonic()
-        _, errors = watching.communicate(timeout=30)
-    assert time.monotonic() - begun < 15
-    assert watching.returncode == 1
-    assert [f"job {job_id} is cancelled" in errors for job_id in (job, other)] == [True, True]
+        assert watching.process.wait(30) == 1
+    said = watching.output()
+    assert [f"job {job_id} is cancelled" in said for job_id in (job, other)] == [True, True]
 
 
 def test_a_service_without_events_is_asked_again_and_again(kg: Kg) -> None:

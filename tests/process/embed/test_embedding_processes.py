@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from jgo.env import LockedDependency, LockFile
 
-from kg_api.embed.packaged import ensure_model
+from kg_api.embed.local.packaged import ensure_model
 from kg_api.settings import load_settings
 
 OPEN = """
@@ -63,8 +63,8 @@ def test_a_restart_gives_the_same_bytes_for_parts_of_texts() -> None:
     code = (
         OPEN
         + TEXTS
-        + "from kg_api.embed.port import Part\n"
-        + "parts = [Part(text, at, at + 11) for text in texts for at in range(0, len(text) - 11, 40)]\n"
+        + "from kg_api.embed.port import TextPart\n"
+        + "parts = [TextPart(text, at, at + 11) for text in texts for at in range(0, len(text) - 11, 40)]\n"
     )
     together = run(code + "print(embedder.embed_parts(parts).tobytes().hex())")
     alone = run(code + "print(b''.join(embedder.embed_parts([p]).tobytes() for p in parts).hex())")
@@ -107,7 +107,7 @@ def test_only_the_packages_of_the_provider_in_use_are_imported() -> None:
     os.environ["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
     os.environ["NOMIC_API_KEY"] = "nk-1"
     from kg_api.embed.open import open_embedder
-    from kg_api.models.spaces import ModelChoice
+    from kg_api.models.embedding.spaces import ModelChoice
     from kg_api.settings import load_settings
     def imported():
         return sorted({"openai", "httpx", "bpe_openai", "onnxruntime", "nomic"} & set(sys.modules))
@@ -133,7 +133,7 @@ def test_a_provider_without_its_packages_names_the_extra(package: str) -> None:
     os.environ["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
     from kg_api.embed.open import open_embedder
     from kg_api.errors import ConfigurationError
-    from kg_api.models.spaces import ModelChoice
+    from kg_api.models.embedding.spaces import ModelChoice
     from kg_api.settings import load_settings
     try:
         open_embedder(load_settings(), ModelChoice("openai"))
@@ -177,7 +177,7 @@ def test_many_processes_unpack_a_model_at_once(tmp_path: Path) -> None:
     from dataclasses import replace
     from pathlib import Path
     from kg_api.embed.catalogue import DEFAULT, PackagedModel
-    from kg_api.embed.packaged import ensure_packaged
+    from kg_api.embed.local.packaged import ensure_packaged
     cache, weights, tokenizer = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     spec = replace(DEFAULT.spec, name="s", revision=weights)
     model = PackagedModel(spec, str(cache / "lock"), "w", "t", tokenizer)

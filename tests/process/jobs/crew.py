@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -15,20 +14,21 @@ import neo4j
 import numpy as np
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
+from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import find_job
 from kg_api.models.jobs import Job, JobState
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.records import record
-from tests.support.running import Running, environment, wait_until
+from tests.support.running import Running, environment, start, wait_until
 from tests.support.worker_main import Plan
 
 BATCH = 8
 LEASE = 1.5
 POLL = 0.1
 PATIENCE = 60.0
+WORKER = "tests.support.worker_main:run"
 QUICK = {
     "KG_WORKER__LEASE_SECONDS": str(LEASE),
     "KG_WORKER__HEARTBEAT_SECONDS": "0.4",
@@ -52,14 +52,8 @@ class Crew:
         """Start a worker with a plan; `env` goes before the short leases."""
         given = Plan(str(self.folder), seconds_a_batch, **plan)  # pyright: ignore[reportArgumentType]
         log = self.folder / f"worker-{len(self.hired)}.log"
-        with log.open("ab") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.worker_main", given.as_json()],
-                env=environment(self.server, **{**QUICK, **(env or {})}),
-                stdout=output,
-                stderr=output,
-            )
-        self.hired.append(Running(process, log))
+        variables = environment(self.server, **{**QUICK, **(env or {})})
+        self.hired.append(start([given.as_json()], variables, log, WORKER))
         return self.hired[-1]
 
     def hire_and_wait(self, seconds_a_batch: float = 0.0, **more: object) -> Running:
@@ -159,7 +153,7 @@ def assert_all_embedded(driver: neo4j.Driver, sources: int) -> None:
     )
 
 
-def stumbles(driver: neo4j.Driver, job_id: str) -> int:
+def failures(driver: neo4j.Driver, job_id: str) -> int:
     """How often the job has failed without progress since."""
     with driver.session() as session:
         found = session.run("MATCH (j:Job {job_id: $id}) RETURN j.stumbles", id=job_id)

@@ -93,7 +93,7 @@ def test_a_worker_goes_on_and_counts_nothing_twice(
     again = seed(graph, BATCH, "other")
     assert until_done(graph, again).done == BATCH
     assert worker.stop() == 0, "it works on"
-    assert not said(worker, "job stumbled")
+    assert not said(worker, "job failed")
 
 
 def test_a_line_that_breaks_at_every_commit_is_a_database_that_is_away(

@@ -24,7 +24,7 @@ from tests.process.jobs.crew import (
 from tests.support.cypher import rows
 
 AHEAD, BEHIND = 600.0, -600.0
-MARGIN = 2.0
+MARGIN = 60.0
 TICK = {"KG_WORKER__TICK_SECONDS": "1"}
 TICKING = 5
 
@@ -75,7 +75,7 @@ def test_wrong_clocks_make_no_slot_twice(crew: Crew, driver: neo4j.Driver) -> No
     )
     assert TICKING // 2 <= len(made) <= TICKING + 2, "15 ticks in 5 slots are 5 jobs"
     assert len({row["at"] for row in made}) >= len(made) - 1, "each slot's job is made in its second"
-    assert not any(said(worker, "job stumbled") for worker in workers)
+    assert not any(said(worker, "job failed") for worker in workers)
 
 
 def now(driver: neo4j.Driver) -> int:

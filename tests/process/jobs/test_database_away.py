@@ -20,9 +20,9 @@ from tests.process.jobs.crew import (
     BATCH,
     Crew,
     assert_all_embedded,
+    failures,
     said,
     seed,
-    stumbles,
     tell,
     until_done,
     until_progress,
@@ -82,7 +82,7 @@ def test_killing_neo4j_costs_a_job_nothing_and_searches_a_503(stage: Stage, kill
         stage.server.restart()
         returned = time.monotonic()
         known = find_job(stage.graph, job_id).done
-        wait_until(lambda: stumbles(stage.driver, job_id) == 0, 1)
+        wait_until(lambda: failures(stage.driver, job_id) == 0, 1)
         until_progress(stage.graph, job_id, done=known + 1)
         goes_on = time.monotonic() - returned
         wait_until(lambda: ready(stage.service.url), 120)
@@ -91,7 +91,7 @@ def test_killing_neo4j_costs_a_job_nothing_and_searches_a_503(stage: Stage, kill
     assert (done.done, done.total, done.error) == (sources, sources, None)
     assert_all_embedded(stage.driver, sources)
     assert stage.crew.embedded_again() <= kills * BATCH
-    assert not said(worker, "job stumbled"), worker.output()
+    assert not said(worker, "job failed"), worker.output()
     assert worker.stop() == 0, "it is the very process of the beginning"
     ask_after_return(stage.service)
 

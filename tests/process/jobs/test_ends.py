@@ -8,7 +8,7 @@ import httpx
 import neo4j
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
+from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import find_job
 from kg_api.models.jobs import JobState
 from tests.process.jobs.crew import (
@@ -136,6 +136,6 @@ def test_cancelling_beats_the_next_try(crew: Crew, graph: Graph, http: httpx.Cli
     failing = crew.hire(1.5, fault="raise", place="before_cursor", at=1)
     until_state(graph, fails, JobState.RUNNING)
     assert http.post(f"/jobs/{fails}/cancel").json()["state"] == "cancelled"
-    wait_until(lambda: said(failing, "job stumbled"), PATIENCE, failing.output)
+    wait_until(lambda: said(failing, "job failed"), PATIENCE, failing.output)
     time.sleep(A_WHILE)
     assert {find_job(graph, job_id).state for job_id in (waits, fails)} == {JobState.CANCELLED}

@@ -12,9 +12,9 @@ import neo4j
 import pytest
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents import store_document
-from kg_api.graph.job_records import EXTRACTION
+from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import ensure_job, find_job
+from kg_api.graph.jobs.records import EXTRACTION
 from kg_api.models.jobs import JobState
 from tests.process.jobs.crew import Crew, tell, until_done
 from tests.support.cypher import rows

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -20,6 +18,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.jobs import find_job
 from kg_api.models.jobs import Job, JobState
 from tests.process.jobs.crew import BATCH, Crew, assert_all_embedded, seed, tell, until_done, until_owned
+from tests.support import forked
 from tests.support.running import Service, environment, wait_until
 
 COMPLETED = {"state": "completed", "kind": "source_embedding", "ontology": None, "hidden": []}
@@ -109,12 +108,8 @@ def assert_same_for_all(crew: Crew, watcher: Watcher) -> None:
     followed = [each.done for each in watcher.followed]
     assert followed == sorted(followed)
     assert len(set(followed)) > 5, "too few events to say anything"
-    told = subprocess.run(
-        [sys.executable, "-m", "kg_cli.main", "jobs", "show", watcher.job_id, "--json"],
-        env=environment(crew.server, KG_API_URL=watcher.service.url),
-        check=True,
-        capture_output=True,
-    )
+    variables = environment(crew.server, KG_API_URL=watcher.service.url)
+    told = forked.run(["jobs", "show", watcher.job_id, "--json"], variables)
     rest = {name: value for name, value in watcher.seen[-1].items() if name != "status"}
     assert watcher.followed[-1].model_dump(mode="json") == json.loads(told.stdout) == rest
 

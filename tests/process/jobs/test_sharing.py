@@ -85,7 +85,7 @@ def test_a_worker_leaves_kinds_alone_that_it_does_not_know_and_clears_old_jobs_a
     assert rows(driver, held) == [], "what has ended holds no key"
     assert seed(graph, 1, "ontology of 6") != young, "so that its work can be asked for again"
     assert worker.stop() == 0
-    assert not said(worker, "job stumbled")
+    assert not said(worker, "job failed")
 
 
 def ended(graph: Graph, driver: neo4j.Driver, days: int) -> str:

@@ -16,8 +16,8 @@ from tests.process.jobs.crew import (
     PATIENCE,
     Crew,
     assert_all_embedded,
+    failures,
     seed,
-    stumbles,
     until_done,
     until_owned,
 )
@@ -25,7 +25,7 @@ from tests.support.running import wait_until
 
 LONG_LEASE = {"KG_WORKER__LEASE_SECONDS": "600", "KG_WORKER__HEARTBEAT_SECONDS": "200"}
 """With it a job that was not given back would never be taken in time."""
-AT_ONCE = 2.0
+AT_ONCE = 5.0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -46,7 +46,7 @@ def test_a_signal_ends_the_batch_and_gives_the_job_to_the_next_at_once(
     done = until_done(graph, job_id)
     assert len(crew.batches(first)) == begun, "no batch is begun after the signal"
     assert crew.embedded_again() == 0, "the batch at hand was ended"
-    assert (done.attempts, stumbles(driver, job_id)) == (2, 0)
+    assert (done.attempts, failures(driver, job_id)) == (2, 0)
     assert_all_embedded(driver, 20 * BATCH)
 
 
@@ -71,8 +71,8 @@ def test_a_second_signal_ends_the_worker_at_once_and_nothing_is_lost(
     assert find_job(graph, job_id).state is JobState.RUNNING
     first.signal(signal.SIGTERM)
     begun = time.monotonic()
-    assert first.process.wait(10) != 0
-    assert time.monotonic() - begun < 1
+    assert first.process.wait(60) != 0
+    assert time.monotonic() - begun < AT_ONCE, "not the 30 s of a batch"
     crew.hire()
     assert until_done(graph, job_id).done == 3 * BATCH
     assert_all_embedded(driver, 3 * BATCH)
@@ -86,7 +86,7 @@ def test_a_batch_that_takes_longer_than_the_grace_is_left_to_the_next_worker(
     wait_until(lambda: bool(crew.batches(first)), PATIENCE)
     first.signal(signal.SIGTERM)
     begun = time.monotonic()
-    assert first.process.wait(10) != 0
+    assert first.process.wait(60) != 0
     assert 0.9 < time.monotonic() - begun < 1 + AT_ONCE
     crew.hire()
     assert until_done(graph, job_id).done == 2 * BATCH

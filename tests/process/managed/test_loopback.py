@@ -12,7 +12,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from kg_api.errors import ConfigurationError
-from kg_api.managed import bolt, ports, probes
+from kg_api.managed import ports, probes
+from kg_api.managed.neo4j import bolt
 from kg_api.managed.probes import ApiAnswer
 
 

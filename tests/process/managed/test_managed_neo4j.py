@@ -18,9 +18,10 @@ import pytest
 from neo4j.exceptions import AuthError
 
 from kg_api.errors import ConfigurationError, ManagedProcessError
-from kg_api.managed import neo4j_jars, processes, roles
+from kg_api.managed import processes, roles
 from kg_api.managed.home import Home
-from kg_api.managed.neo4j_role import choose_bolt_port, neo4j_role
+from kg_api.managed.neo4j import jars
+from kg_api.managed.neo4j.role import choose_bolt_port, neo4j_role
 from kg_api.managed.processes import ProcessId
 from kg_api.managed.roles import Role
 from kg_api.settings import load_settings
@@ -73,7 +74,7 @@ def process_of(role: Role) -> ProcessId:
 
 def test_it_is_the_pinned_community_edition(own_server: Neo4jServer) -> None:
     rows = query(own_server, "CALL dbms.components() YIELD name, versions, edition")
-    assert ["Neo4j Kernel", [neo4j_jars.VERSION], "community"] in rows
+    assert ["Neo4j Kernel", [jars.VERSION], "community"] in rows
 
 
 def test_it_listens_on_loopback_alone(role: Role) -> None:
@@ -188,19 +189,19 @@ def test_a_taken_port_that_was_asked_for_is_refused_before_anything_starts(tmp_p
 
 def test_damaged_and_missing_jars_are_found_and_fetched_again(tmp_path: Path) -> None:
     cache = load_settings().cache
-    neo4j_jars.fetch(cache)
+    jars.fetch(cache)
     shutil.copytree(cache / "m2", tmp_path / "m2", copy_function=_link)
     shutil.copytree(cache / "verified", tmp_path / "verified")
-    paths = neo4j_jars.fetch(tmp_path)
+    paths = jars.fetch(tmp_path)
     damaged, missing = paths[7], paths[8]
     before = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (damaged, missing)]
     damaged.unlink()
     damaged.write_bytes(b"half a jar")
     missing.unlink()
-    assert neo4j_jars.inspect(tmp_path) == ([missing], [damaged])
-    assert neo4j_jars.checked(tmp_path) == paths
+    assert jars.inspect(tmp_path) == ([missing], [damaged])
+    assert jars.check_jars(tmp_path) == paths
     assert [hashlib.sha256(path.read_bytes()).hexdigest() for path in (damaged, missing)] == before
-    assert neo4j_jars.inspect(tmp_path) == ([], [])
+    assert jars.inspect(tmp_path) == ([], [])
 
 
 def _link(source: str, target: str) -> None:

@@ -11,7 +11,7 @@ import structlog
 
 from kg_api.logs import configure_logs
 from kg_api.mcp.stdio import run_stdio
-from kg_api.models.documents import OntologyList
+from kg_api.models.library.documents import OntologyList
 from kg_api.settings import LogSettings
 from tests.support.library import MemoryLibrary
 
@@ -31,7 +31,8 @@ class NoisyLibrary(MemoryLibrary):
         return super().ontologies()
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """Serve."""
     configure_logs(LogSettings())
     noisy = NoisyLibrary()
     noisy.add("nature", "bees.txt", ["Bees dance."])

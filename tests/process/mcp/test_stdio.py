@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -14,40 +12,33 @@ from typing import IO, Any
 import pytest
 
 from kg_api.managed.ports import free_port
+from tests.support.forked import ROOT, ForkedProcess
 from tests.support.mcp import BEFORE
 from tests.support.running import OURS
 
-KG = ["-m", "kg_cli.main", "mcp"]
-NOISY = ["-m", "tests.process.mcp.noisy"]
-ROOT = Path(__file__).parents[3]
+KG = "kg_cli.main:run"
+NOISY = "tests.process.mcp.noisy:run"
 Json = dict[str, Any]
+
+
+def pipe() -> tuple[IO[bytes], IO[bytes]]:
+    """The two ends of a pipe: what is written to the second is read from the first."""
+    reader, writer = os.pipe()
+    return os.fdopen(reader, "rb"), os.fdopen(writer, "wb")
 
 
 class Agent:
     """Writes lines to a server and reads lines from it."""
 
-    def __init__(self, arguments: list[str], log: Path, **env: str) -> None:
+    def __init__(self, entry: str, log: Path, *options: str, **env: str) -> None:
         own = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
         self.log = log
-        with log.open("wb") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, *arguments],
-                env={**own, **env},
-                cwd=ROOT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
+        asked, self.stdin = pipe()
+        self.stdout, told = pipe()
+        with asked, told, log.open("wb") as errors:
+            self.process = ForkedProcess(
+                entry, ["mcp", *options], env={**own, **env}, files=(asked, told, errors), cwd=ROOT
             )
-
-    @property
-    def stdin(self) -> IO[bytes]:
-        assert self.process.stdin is not None
-        return self.process.stdin
-
-    @property
-    def stdout(self) -> IO[bytes]:
-        assert self.process.stdout is not None
-        return self.process.stdout
 
     def send(self, line: bytes | Json) -> None:
         self.stdin.write((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n")
@@ -82,9 +73,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Start a server; it ends with the test."""
     started: list[Agent] = []
 
-    def begin(arguments: list[str], **env: str) -> Agent:
+    def begin(entry: str, *options: str, **env: str) -> Agent:
         usual = {"KG_HOME": str(tmp_path / "home")}
-        agent = Agent(arguments, tmp_path / f"{len(started)}.log", **{**usual, **env})
+        agent = Agent(entry, tmp_path / f"{len(started)}.log", *options, **{**usual, **env})
         started.append(agent)
         return agent
 
@@ -181,7 +172,7 @@ def test_a_service_that_does_not_answer_is_named(start: Start) -> None:
 
 def test_a_database_that_does_not_answer_is_told_of(start: Start) -> None:
     env = {"KG_NEO4J__URI": f"bolt://127.0.0.1:{free_port()}", "KG_NEO4J__PASSWORD": "x"}
-    agent = start([*KG, "--in-process"], **env)
+    agent = start(KG, "--in-process", **env)
     agent.begin()
     told = agent.ask("tools/call", name="list_ontologies", arguments={})["result"]
     assert told["isError"]

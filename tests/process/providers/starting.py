@@ -44,7 +44,7 @@ def refusals(server: Neo4jServer, folder: Path, **env: str) -> list[Refusal]:
         for _, each in running:
             if each.process.poll() is None:
                 each.kill()
-    return [_told(command, each.process.returncode, each.output()) for command, each in running]
+    return [_told(command, each.process.wait(0), each.output()) for command, each in running]
 
 
 def _told(command: str, exit_code: int, output: str) -> Refusal:

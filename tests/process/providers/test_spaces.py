@@ -112,9 +112,9 @@ def test_the_same_space_once_more_is_the_same(world: World) -> None:
 @pytest.mark.parametrize(
     ("changed", "status", "told"),
     [
-        ({"dimensions": 32}, 409, "is there already, for openai text-embedding-3-small (64 dimensions"),
-        ({"model": "text-embedding-3-large"}, 409, "take another name for"),
-        ({"provider": "deterministic", "model": None}, 409, "is there already"),
+        ({"dimensions": 32}, 409, "exists already, for openai text-embedding-3-small (64 dimensions"),
+        ({"model": "text-embedding-3-large"}, 409, "choose another name for"),
+        ({"provider": "deterministic", "model": None}, 409, "exists already"),
         ({"slug": "default"}, 422, "word-hash"),
         ({"slug": "Not good"}, 422, "slug"),
         ({"slug": "a`; DROP"}, 422, "slug"),

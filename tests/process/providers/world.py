@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -19,16 +18,14 @@ import neo4j
 from kg_api.managed.ports import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.process.providers.provider import Model, Provider
+from tests.support import forked
 from tests.support.cypher import rows
 from tests.support.providers import CANARY
 from tests.support.running import Running, Service, environment, ready, started, wait_until
 
 Json = dict[str, Any]
-PATIENCE = 30.0
+PATIENCE = 60.0
 QUERY_SECONDS = 1.0
-AT_ONCE = 0.7
-"""Seconds; a search takes some hundredths of one, and the machine may be loaded."""
-ROOT = Path(__file__).parents[3]
 PROPERTIES = """
 MATCH (n) RETURN labels(n) AS kind, properties(n) AS known
 UNION ALL
@@ -74,16 +71,7 @@ class World:
     def kg(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Run `kg ARGUMENTS` against the service, without a terminal."""
         usual = environment(self.server, **{**self.env, "KG_API_URL": self.service.url, "COLUMNS": "100"})
-        done = subprocess.run(
-            [sys.executable, "-m", "kg_cli.main", *arguments],
-            env={**usual, **env},
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = forked.run(arguments, {**usual, **env}, timeout=60)
         self.said += [done.stdout, done.stderr]
         return done
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from kg_api.answer.passages import SHARE, shown, threshold_of
-from kg_api.graph.spaces import Space
-from kg_api.models.answering import AnswerRequest
-from kg_api.models.search import ContextWindow, MatchedChunk, Ranks, SourceHit
-from kg_api.models.spaces import Contrast
+from kg_api.answer.passages import SHARE, list_passages, threshold_of
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.embedding.spaces import SimilarityCalibration
+from kg_api.models.queries.answering import AnswerRequest
+from kg_api.models.queries.search import ContextWindow, MatchedChunk, Ranks, SourceHit
 from tests.support.embedders import small_embedder
 
 SPACE = Space("default", small_embedder().identity)
@@ -36,20 +36,20 @@ def hit(name: str, similarity: float | None, ontology: str = "o", space: str | N
 
 
 @pytest.mark.parametrize(
-    ("contrast", "asked", "expected", "source"),
+    ("calibration", "asked", "expected", "source"),
     [
-        (Contrast(0.8, 0.4), {}, 0.4 + SHARE * 0.4, "model"),
-        (Contrast(0.41, 0.4), {}, 0.38 + SHARE * 0.27, "default"),
+        (SimilarityCalibration(0.8, 0.4), {}, 0.4 + SHARE * 0.4, "model"),
+        (SimilarityCalibration(0.41, 0.4), {}, 0.38 + SHARE * 0.27, "default"),
         (None, {}, 0.38 + SHARE * 0.27, "default"),
-        (Contrast(0.8, 0.4), {"min_similarity": 0.1}, 0.1, "request"),
-        (Contrast(0.8, 0.4), {"mode": "text"}, None, "none"),
+        (SimilarityCalibration(0.8, 0.4), {"min_similarity": 0.1}, 0.1, "request"),
+        (SimilarityCalibration(0.8, 0.4), {"mode": "text"}, None, "none"),
     ],
 )
 def test_the_threshold_is_the_requests_or_the_models(
-    contrast: Contrast | None, asked: dict[str, object], expected: float | None, source: str
+    calibration: SimilarityCalibration | None, asked: dict[str, object], expected: float | None, source: str
 ) -> None:
     request = AnswerRequest.model_validate({"question": "why", **asked})
-    told = threshold_of(replace(SPACE, contrast=contrast), request)
+    told = threshold_of(replace(SPACE, calibration=calibration), request)
     assert told.source == source
     assert told.min_similarity == (None if expected is None else pytest.approx(expected, abs=1e-4))
 
@@ -69,7 +69,7 @@ def test_each_source_of_a_window_is_shown_by_itself() -> None:
         hits=["a"],
         tokens=2,
     )
-    passages = shown([window], [first])
+    passages = list_passages([window], [first])
     assert [each.place.source_id for each in passages] == ["a", "n"]
     assert len({each.name for each in passages}) == 2
     assert [each.name.split("-")[0] for each in passages] == ["1", "2"]

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.augment.context import Context, context_of
+from kg_api.augment.context import PackedContext, context_of
 from kg_api.augment.degraded import together
-from kg_api.augment.merge import Found, Passage
-from kg_api.models.search import Degradation, MatchedChunk
-from kg_api.parse.markdown import blocks
+from kg_api.augment.merge import MergedPassage, PieceHit
+from kg_api.models.queries.search import Degradation, MatchedChunk
+from kg_api.parse.formats.markdown import blocks
 from tests.unit.augment.test_merge import hit
 
 HOSTILE = "# not a heading of the block\n\n```\nnever closed\n\n"
 
 
-def passages(*texts: str) -> list[Passage]:
-    return [Passage((Found(1, n, hit(f"s{n}", 0.9, text=text)),)) for n, text in enumerate(texts, start=1)]
+def passages(*texts: str) -> list[MergedPassage]:
+    return [
+        MergedPassage((PieceHit(1, n, hit(f"s{n}", 0.9, text=text)),))
+        for n, text in enumerate(texts, start=1)
+    ]
 
 
-def context(*texts: str, budget: int | None = None) -> Context:
+def context(*texts: str, budget: int | None = None) -> PackedContext:
     return context_of(passages(*texts), lambda text: len(text.split()), budget)
 
 
@@ -49,7 +52,7 @@ def test_what_does_not_fit_is_passed_over_and_counted() -> None:
 @pytest.mark.parametrize("similarity", [None, 0.5])
 def test_the_larger_part_is_given_where_there_is_one(similarity: float | None) -> None:
     parent = MatchedChunk(text="the larger part", start=5, end=20)
-    passage = Passage((Found(1, 1, hit("a", similarity, parent=parent)),))
+    passage = MergedPassage((PieceHit(1, 1, hit("a", similarity, parent=parent)),))
     (record,) = context_of([passage], len, None).records
     assert (record.text, record.citation) == ("the larger part", "a#5-20")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.augment.cut import cut
-from kg_api.models.search import MAX_QUERY_CHARACTERS
+from kg_api.models.queries.search import MAX_QUERY_CHARACTERS
 
 PARAGRAPHS = [" ".join(f"w{n}x{i}" for i in range(90)) + "." for n in range(12)]
 TEXT = "\n\n".join(PARAGRAPHS)
@@ -69,7 +69,6 @@ TEXTS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=200, deadline=None)
 @given(TEXTS, st.integers(8, 60), st.integers(0, 30))
 def test_pieces_hold_all_that_is_visible_in_order_and_within_the_bound(
     text: str, most: int, overlap: int

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.augment.merge import Choices, Found, Selection, select
-from kg_api.models.search import MatchedChunk, Ranks, SourceHit
+from kg_api.augment.merge import Choices, PassageSelection, PieceHit, select
+from kg_api.models.queries.search import MatchedChunk, Ranks, SourceHit
 
 ALL = Choices(per_piece=100, per_document=None, limit=100, deduplicate=False, by_rank=False)
 
@@ -36,16 +36,16 @@ def hit(source: str, similarity: float | None, document: str | None = None, **mo
     )
 
 
-def found(piece: int, *hits: SourceHit) -> list[Found]:
-    return [Found(piece, rank, each) for rank, each in enumerate(hits, start=1)]
+def found(piece: int, *hits: SourceHit) -> list[PieceHit]:
+    return [PieceHit(piece, rank, each) for rank, each in enumerate(hits, start=1)]
 
 
-def chosen(hits: list[Found], **choices: Any) -> Selection:
+def chosen(hits: list[PieceHit], **choices: Any) -> PassageSelection:
     kept = {name: getattr(ALL, name) for name in Choices.__dataclass_fields__} | choices
     return select(hits, Choices(**kept))
 
 
-def ids(selection: Selection) -> list[str]:
+def ids(selection: PassageSelection) -> list[str]:
     return [passage.nearest.hit.source_id for passage in selection.passages]
 
 
@@ -115,14 +115,14 @@ CHOICES = st.builds(
 
 
 @given(PIECES, CHOICES)
-def test_every_hit_is_given_or_counted(hits: list[Found], choices: Choices) -> None:
+def test_every_hit_is_given_or_counted(hits: list[PieceHit], choices: Choices) -> None:
     selection = select(hits, choices)
     assert sum(selection.left_out.values()) + len(selection.passages) == len(hits)
     assert all(count >= 0 for count in selection.left_out.values())
 
 
 @given(PIECES, CHOICES)
-def test_the_choices_hold(hits: list[Found], choices: Choices) -> None:
+def test_the_choices_hold(hits: list[PieceHit], choices: Choices) -> None:
     selection = select(hits, choices)
     assert len(selection.passages) <= choices.limit
     documents = Counter(passage.nearest.hit.document_id for passage in selection.passages)
@@ -140,7 +140,7 @@ def test_the_choices_hold(hits: list[Found], choices: Choices) -> None:
 
 @given(PIECES, CHOICES, st.randoms())
 def test_the_order_in_which_pieces_end_makes_no_difference(
-    hits: list[Found], choices: Choices, dice: Any
+    hits: list[PieceHit], choices: Choices, dice: Any
 ) -> None:
     shuffled = list(hits)
     dice.shuffle(shuffled)

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kg_api.augment.plan import MAX_PIECES, consolidated, most_tokens, pieces_of
+from kg_api.augment.plan import MAX_PIECES, chunk_token_limit, consolidate_request, pieces_of
 from kg_api.augment.thresholds import MEASURED, threshold
 from kg_api.augment.tokens import counter_of
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.errors import InvalidInput
-from kg_api.models.augment import AugmentRequest
-from kg_api.models.search import MAX_QUERY_CHARACTERS
+from kg_api.models.queries.augment import AugmentRequest
+from kg_api.models.queries.search import MAX_QUERY_CHARACTERS
 
 COUNTER = counter_of(DeterministicEmbedder(max_tokens=100))
 LONG = "\n\n".join(" ".join(f"word{n}" for _ in range(60)) + "." for n in range(20))
@@ -27,8 +27,8 @@ def test_pieces_are_no_longer_than_the_model_takes_at_once() -> None:
     assert [each.number for each in made.pieces] == [*range(1, 21)]
     assert all(each.tokens == 60 for each in made.pieces)
     assert all(LONG[each.start : each.end] == each.text for each in made.pieces)
-    assert most_tokens(request(), COUNTER) == 100
-    assert most_tokens(request(chunk_tokens=64, overlap_tokens=0), COUNTER) == 64
+    assert chunk_token_limit(request(), COUNTER) == 100
+    assert chunk_token_limit(request(chunk_tokens=64, overlap_tokens=0), COUNTER) == 64
 
 
 def test_the_overlap_shrinks_with_the_piece() -> None:
@@ -66,7 +66,7 @@ def test_of_a_very_long_text_pieces_are_spread_evenly_and_the_rest_is_counted() 
 
 def test_without_a_model_tokens_are_estimated() -> None:
     blind = counter_of(None)
-    assert (blind.estimated, COUNTER.estimated, most_tokens(request(), blind)) == (True, False, 1800)
+    assert (blind.estimated, COUNTER.estimated, chunk_token_limit(request(), blind)) == (True, False, 1800)
     assert blind.count("one two three") >= 3
     made = pieces_of("x" * 50_000, request(), blind).pieces
     assert all(len(each.text) <= MAX_QUERY_CHARACTERS for each in made)
@@ -74,11 +74,11 @@ def test_without_a_model_tokens_are_estimated() -> None:
 
 def test_a_conversation_is_consolidated_and_what_says_nothing_is_refused() -> None:
     talk = {"text": None, "messages": [{"author": "Ada", "text": "# Hi"}, {"author": "Bob", "text": " "}]}
-    text, notes = consolidated(request(**talk))
+    text, notes = consolidate_request(request(**talk))
     assert (text, len(notes)) == ("## Ada\n\n> # Hi\n\n", 1)
     for said in ("", " \n", "…!?—", "\u200b"):
         with pytest.raises(InvalidInput, match="no word"):
-            consolidated(request(text=said))
+            consolidate_request(request(text=said))
 
 
 @pytest.mark.parametrize(

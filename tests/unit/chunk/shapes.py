@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kg_api.chunk.groups import SLACK
 from kg_api.chunk.plan import chunk
 from kg_api.chunk.spans import ChunkSpan, Paragraph
-from kg_api.models.chunking import Chunking
+from kg_api.models.embedding.chunking import Chunking
 from kg_api.parse.documents import parse
 from kg_api.parse.lines import is_blank
 from kg_api.parse.size import words

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.chunk.context import LONGEST, contextual, template
+from kg_api.chunk.context import MAX_LINE_LENGTH, contextual, template
 
 NAME = st.text(st.characters(exclude_categories=["Cs"]), max_size=150)
 
@@ -35,14 +35,14 @@ def test_headings_that_the_text_begins_with_are_not_repeated() -> None:
 def test_a_long_path_loses_its_middle() -> None:
     path = [f"{name * 60}" for name in "abcdefgh"]
     line = template("Title", path, {})
-    assert len(line) <= LONGEST
+    assert len(line) <= MAX_LINE_LENGTH
     assert line.startswith("Title > … > ")
     assert line.endswith("h" * 60)
 
 
 def test_two_long_names_are_shortened() -> None:
     line = template("t" * 190, ("u" * 190,), {"date": "2024"})
-    assert len(line) <= LONGEST
+    assert len(line) <= MAX_LINE_LENGTH
     assert "…" in line
     assert line.endswith("(2024)")
 
@@ -50,7 +50,7 @@ def test_two_long_names_are_shortened() -> None:
 @given(title=NAME, heading=st.lists(NAME, max_size=8), author=NAME, text=NAME)
 def test_always_one_short_line(title: str, heading: list[str], author: str, text: str) -> None:
     line = template(title, heading, {"author": author, "date": 5}, text)
-    assert len(line) <= LONGEST
+    assert len(line) <= MAX_LINE_LENGTH
     assert len(line.splitlines()) <= 1
     assert line == line.strip()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.models.chunking import SIZES, Chunking
+from kg_api.models.embedding.chunking import SIZES, Chunking
 from tests.unit.chunk.shapes import EVERY, chunked, name_of, sources
 
 USUAL = [Chunking(strategy=strategy) for strategy in SIZES]
@@ -30,6 +30,7 @@ def test_twelve_languages(language: str, chunking: Chunking) -> None:
 
 @pytest.mark.parametrize("chunking", EVERY, ids=name_of)
 @pytest.mark.parametrize("name", ["chatlogs", "finance", "pubmed", "state_of_the_union", "wikitexts"])
-def test_five_corpora(name: str, chunking: Chunking) -> None:
-    text = there(DATA / "chroma_chunking" / "corpora" / f"{name}.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("size", [100_000, pytest.param(None, id="full", marks=pytest.mark.full)])
+def test_five_corpora(size: int | None, name: str, chunking: Chunking) -> None:
+    text = there(DATA / "chroma_chunking" / "corpora" / f"{name}.md").read_text(encoding="utf-8")[:size]
     assert len(chunked(text, sources(text, f"{name}.md"), chunking)) >= 15

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.chunk.fit import fitted
+from kg_api.chunk.fit import fit_chunks
 from kg_api.chunk.spans import ChunkSpan
 from tests.unit.chunk.shapes import assert_whole
 
@@ -21,7 +21,7 @@ def test_what_is_too_long_is_cut_and_nothing_lost(text: str) -> None:
     stripped = text.strip()
     start = text.find(stripped)
     whole = [ChunkSpan(start, start + len(stripped))] if stripped.strip("\u200b \n") else []
-    found = fitted(text, whole, spans_of, lambda _: "")
+    found = fit_chunks(text, whole, spans_of, lambda _: "")
     if whole:
         assert_whole(text, found)
     assert all(span.end - span.start <= LIMIT for span in found)
@@ -29,11 +29,11 @@ def test_what_is_too_long_is_cut_and_nothing_lost(text: str) -> None:
 
 def test_what_fits_stays() -> None:
     whole = [ChunkSpan(0, 12), ChunkSpan(13, 20)]
-    assert fitted("x" * 20, whole, spans_of, lambda _: "") == whole
+    assert fit_chunks("x" * 20, whole, spans_of, lambda _: "") == whole
 
 
 def test_pieces_keep_their_parent() -> None:
-    found = fitted("x" * 20, [ChunkSpan(0, 20, (0, 20))], spans_of, lambda _: "")
+    found = fit_chunks("x" * 20, [ChunkSpan(0, 20, (0, 20))], spans_of, lambda _: "")
     assert found == [ChunkSpan(0, 12, (0, 20)), ChunkSpan(12, 20, (0, 20))]
 
 
@@ -44,14 +44,14 @@ def test_room_is_left_for_what_stands_before() -> None:
         seen.append(before)
         return spans_of(text, before)
 
-    found = fitted("x" * 9, [ChunkSpan(0, 9)], noting, lambda _: "four")
+    found = fit_chunks("x" * 9, [ChunkSpan(0, 9)], noting, lambda _: "four")
     assert [(span.start, span.end) for span in found] == [(0, 6), (6, 9)]
     assert set(seen) == {"four\n\n"}
 
 
 def test_a_piece_with_a_longer_context_is_cut_again() -> None:
     """The first piece begins with its heading, the others need it in front."""
-    found = fitted(
+    found = fit_chunks(
         "h" + "x" * 23, [ChunkSpan(0, 24)], spans_of, lambda span: "" if span.start == 0 else "head"
     )
     assert [(span.start, span.end) for span in found] == [(0, 12), (12, 18), (18, 24)]

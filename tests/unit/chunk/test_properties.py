@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.chunk.plan import chunk
 from kg_api.chunk.spans import Paragraph
-from kg_api.models.chunking import Chunking
+from kg_api.models.embedding.chunking import Chunking
 from tests.unit.chunk.shapes import EVERY, chunked, hashed, name_of, sources
 
 PIECES = st.sampled_from(
@@ -69,21 +69,18 @@ NAMES = st.sampled_from(["a.txt", "a.md", "a.rst"])
 
 
 @pytest.mark.parametrize("chunking", EVERY, ids=name_of)
-@settings(max_examples=80, deadline=None)
 @given(text=TEXTS, name=NAMES)
 def test_chunks_of_any_text(chunking: Chunking, text: str, name: str) -> None:
     chunked(text, sources(text, name), chunking)
 
 
 @pytest.mark.parametrize("chunking", EVERY, ids=name_of)
-@settings(max_examples=80, deadline=None)
 @given(text=TEXTS)
 def test_chunks_of_a_text_in_one_paragraph(chunking: Chunking, text: str) -> None:
     chunked(text, [Paragraph(0, len(text))], chunking)
 
 
 @pytest.mark.parametrize("chunking", EVERY, ids=name_of)
-@settings(max_examples=80, deadline=None)
 @given(text=TEXTS)
 def test_the_same_chunks_every_time(chunking: Chunking, text: str) -> None:
     paragraphs = sources(text, "a.md")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kg_api.chunk.plan import chunk
 from kg_api.chunk.spans import Paragraph
-from kg_api.models.chunking import Chunking, Strategy
+from kg_api.models.embedding.chunking import Chunking, Strategy
 from tests.unit.chunk.shapes import chunked, sources
 
 

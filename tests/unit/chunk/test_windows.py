@@ -3,15 +3,15 @@ from __future__ import annotations
 from itertools import groupby, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.chunk.fit import fitted
+from kg_api.chunk.fit import fit_chunks
 from kg_api.chunk.plan import chunk
 from kg_api.chunk.spans import ChunkSpan, Paragraph, Span
-from kg_api.chunk.windows import LEAST, Room, windows
+from kg_api.chunk.windows import MIN_FILL, Room, windows
 from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.models.chunking import Chunking
+from kg_api.models.embedding.chunking import Chunking
 from kg_api.planning.late import parts, room_of
 from tests.unit.chunk.shapes import EVERY, hashed, name_of
 
@@ -58,13 +58,12 @@ TEXTS = st.lists(
 
 
 @pytest.mark.parametrize("chunking", EVERY, ids=name_of)
-@settings(deadline=None)
 @given(given_paragraphs=TEXTS)
 def test_every_chunk_lies_in_exactly_one_window_that_the_model_takes(
     chunking: Chunking, given_paragraphs: list[tuple[str, str]]
 ) -> None:
     text, paragraphs = document(given_paragraphs)
-    spans = fitted(text, chunk(text, paragraphs, chunking, hashed), MODEL.spans, lambda _: "")
+    spans = fit_chunks(text, chunk(text, paragraphs, chunking, hashed), MODEL.spans, lambda _: "")
     found = windows(text, spans, paragraphs, ROOM)
     assert len(found) == len(spans)
     for span, (start, end) in zip(spans, found, strict=True):
@@ -78,7 +77,6 @@ def test_every_chunk_lies_in_exactly_one_window_that_the_model_takes(
     assert found == windows(text, spans, paragraphs, ROOM), "the same text gives the same windows"
 
 
-@settings(deadline=None)
 @given(given_paragraphs=TEXTS)
 def test_parts_say_what_their_chunks_say(given_paragraphs: list[tuple[str, str]]) -> None:
     text, paragraphs = document(given_paragraphs)
@@ -91,7 +89,7 @@ def test_as_many_neighbours_as_fit_are_read_together() -> None:
     assert [len(window.split()) for window in of(numbered(6))] == [60]
     sizes = [len(window.split()) for window in of(numbered(30))]
     assert sum(sizes) == 300
-    assert all(MOST // LEAST <= size <= MOST for size in sizes[:-1])
+    assert all(MOST // MIN_FILL <= size <= MOST for size in sizes[:-1])
 
 
 def test_a_window_ends_with_its_section_where_that_fills_it_enough() -> None:

@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from kg_cli import console
-from kg_cli.bars import JobBars
+from kg_cli.jobs.bars import JobBars
+from kg_cli.terminal import console
 from tests.unit.cli.test_job_words import AHEAD, job
 
 REASON = "waiting: the embedding model does not answer (ConnectError [Errno 111] connection refused); " * 3

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kg_api.models.concepts import (
+from kg_api.models.concepts.queries import (
     APPEARS_WITH,
     Concept,
     ConceptContext,
@@ -25,8 +25,9 @@ from kg_api.models.concepts import (
     RelatedConcepts,
     UnverifiedQuote,
 )
-from kg_api.models.search import Degradation
-from kg_cli import concepts, console
+from kg_api.models.queries.search import Degradation
+from kg_cli.concepts import views
+from kg_cli.terminal import console
 from tests.unit.search.found import place
 
 Printed = Callable[[], str]
@@ -56,7 +57,7 @@ STEP = PathStep(subject="[", type="ends in", object="r", sources=["s1", "s2", "s
 def test_found_concepts_are_a_table(printed: Printed) -> None:
     hit = {**LEASE.model_dump(), "similarity": 0.876, "score": 0.1}
     by_words = {**RETRY.model_dump(), "similarity": None, "score": 0.1}
-    concepts.print_concept_hits(
+    views.print_concept_hits(
         ConceptHits.model_validate({"query_text": "q", "concepts": [hit, by_words], "degraded": NOTE})
     )
     for told in ("0.88", "[lease]", "tenancy", "A right for some time.", "notes, 2 sources", "[b]told[/b]"):
@@ -66,17 +67,17 @@ def test_found_concepts_are_a_table(printed: Printed) -> None:
 def test_that_no_concept_fits_is_said(printed: Printed) -> None:
     hit = {**LEASE.model_dump(), "similarity": 0.5, "score": 0.1}
     found = {"query_text": "q", "concepts": [hit], "degraded": [], "note": "no concept fits [b]q[/b]"}
-    concepts.print_concept_hits(ConceptHits.model_validate(found))
+    views.print_concept_hits(ConceptHits.model_validate(found))
     assert "no concept fits [b]q[/b]" in printed()
 
 
 def test_nothing_found_is_said(printed: Printed) -> None:
-    concepts.print_concept_hits(ConceptHits(query_text="q", concepts=[], degraded=[]))
+    views.print_concept_hits(ConceptHits(query_text="q", concepts=[], degraded=[]))
     assert "No concept was found." in printed()
 
 
 def test_a_page_says_how_many_there_are(printed: Printed) -> None:
-    concepts.print_concepts(ConceptList(concepts=[LEASE, RETRY], total=9, offset=0, limit=2))
+    views.print_concepts(ConceptList(concepts=[LEASE, RETRY], total=9, offset=0, limit=2))
     assert "2 of 9 concepts." in printed()
 
 
@@ -88,7 +89,7 @@ def related(**more: Any) -> RelatedConcept:
 def test_a_concept_is_shown_with_what_proves_it(printed: Printed) -> None:
     details = {**LEASE.model_dump(), "evidence": [QUOTE], "more_evidence": 1, "more_related": 3}
     backwards = related(concept=concept("worker"), outgoing=False, type="holds")
-    concepts.print_concept(ConceptDetails.model_validate({**details, "related": [related(), backwards]}))
+    views.print_concept(ConceptDetails.model_validate({**details, "related": [related(), backwards]}))
     for told in (
         "“One fox”",
         "4-11",
@@ -104,7 +105,7 @@ def test_what_nothing_proves_is_marked(printed: Printed) -> None:
     said = UnverifiedQuote(quote="made up", source_id="s", document="a.md", paragraph=3)
     doubtful = LEASE.model_copy(update={"verified": False})
     details = {**doubtful.model_dump(), "evidence": [], "more_evidence": 0, "related": [], "more_related": 0}
-    concepts.print_concept(
+    views.print_concept(
         ConceptDetails.model_validate({**details, "unverified": [said], "more_unverified": 2})
     )
     for told in (
@@ -115,42 +116,40 @@ def test_what_nothing_proves_is_marked(printed: Printed) -> None:
     ):
         assert told in printed()
     passage = ConceptPassage(source_id="s", carried_by=["s"], quotes=[], sources=[place("s")])
-    concepts.print_passages(
-        ConceptContext(concept=doubtful, window_size=0, passages=[passage], more_passages=0)
-    )
+    views.print_passages(ConceptContext(concept=doubtful, window_size=0, passages=[passage], more_passages=0))
     assert "no quote of it proves the concept" in printed()
 
 
 def test_related_concepts_say_how_far_they_are_and_over_which(printed: Printed) -> None:
     far = related(concept=concept("worker"), hops=2, via="r")
     answer = RelatedConcepts(concept=LEASE, hops=2, related=[related(), far], more_related=4, degraded=NOTE)
-    concepts.print_related(answer)
+    views.print_related(answer)
     for told in ("[lease] ends in retry", "retry ends in worker", "2 hops", "2 related", "4 more", "[b]told"):
         assert told in printed()
-    concepts.print_related(RelatedConcepts(concept=LEASE, hops=1, related=[], more_related=0))
+    views.print_related(RelatedConcepts(concept=LEASE, hops=1, related=[], more_related=0))
     assert "Nothing is known to be related to [lease]." in printed()
 
 
 def test_a_way_is_its_statements(printed: Printed) -> None:
     path = ConceptPath(concepts=[LEASE, RETRY], steps=[STEP])
-    concepts.print_paths(ConceptPaths(start=LEASE, end=RETRY, paths=[path], hops=4, degraded=NOTE))
+    views.print_paths(ConceptPaths(start=LEASE, end=RETRY, paths=[path], hops=4, degraded=NOTE))
     for told in ("1. [lease] ends in retry", "s1 and 2 more", "1 way from [lease] to retry", "[b]told[/b]"):
         assert told in printed()
-    concepts.print_paths(ConceptPaths(start=LEASE, end=RETRY, paths=[], hops=1))
+    views.print_paths(ConceptPaths(start=LEASE, end=RETRY, paths=[], hops=1))
     assert "There is no way from [lease] to retry within 1 hop." in printed()
 
 
 def test_passages_show_the_sources_around(printed: Printed) -> None:
     own = place("s")
     passage = ConceptPassage(source_id="s", carried_by=["s"], quotes=[QUOTE], sources=[own])
-    concepts.print_passages(ConceptContext(concept=LEASE, window_size=1, passages=[passage], more_passages=1))
+    views.print_passages(ConceptContext(concept=LEASE, window_size=1, passages=[passage], more_passages=1))
     for told in (own.document, own.full_text.strip(), "[lease] in 1 source; 1 source more."):
         assert told in printed()
 
 
 def test_a_neighbourhood_is_its_connections(printed: Printed) -> None:
     shared = PathStep(subject="r", type=APPEARS_WITH, object="?", sources=[])
-    concepts.print_neighbourhood(
+    views.print_neighbourhood(
         Neighbourhood(centre="[", concepts=[LEASE, RETRY], steps=[STEP, shared], left_out=2)
     )
     for told in ("[lease] ends in retry", "retry appears with ?", "1 concept around [lease]", "2 more"):
@@ -159,5 +158,5 @@ def test_a_neighbourhood_is_its_connections(printed: Printed) -> None:
 
 def test_an_answer_is_printed_as_it_came_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     answer = ConceptList(concepts=[LEASE], total=1, offset=0, limit=1)
-    concepts.printed(answer, concepts.print_concepts, as_json=True)
+    views.print_answer(answer, views.print_concepts, as_json=True)
     assert json.loads(capsys.readouterr().out) == answer.model_dump(mode="json")

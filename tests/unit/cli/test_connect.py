@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kg_api.managed.home import Home
-from kg_cli.connect import grant_to_follow
+from kg_cli.terminal.connect import grant_to_follow
 
 PORT = 8420
 

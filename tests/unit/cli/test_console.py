@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from rich.markup import escape
 from rich.text import Text
 
-from kg_api.models.answering import Statement
-from kg_api.models.concepts import ConceptList
-from kg_api.models.search import ContextWindow
-from kg_cli import answering, concepts, console, passages
+from kg_api.models.concepts.queries import ConceptList
+from kg_api.models.queries.answering import Statement
+from kg_api.models.queries.search import ContextWindow
+from kg_cli.concepts import views
+from kg_cli.search.views import answers, passages
+from kg_cli.terminal import console
 
 EVIL = "a\x1b]0;owned\x1b\\b\x1b[2Jc\x9b31md\u202ee\u2066f\x7fg\u200fh"
 SAFE = "a�]0;owned�\\b�[2Jc�31md�e�f�g�h"
@@ -45,7 +47,7 @@ def test_every_helper_shows_what_a_terminal_would_obey(capsys: pytest.CaptureFix
 
 
 def test_documents_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    answering.print_statement(Statement(text=EVIL, citations=[]))
+    answers.print_statement(Statement(text=EVIL, citations=[]))
     passages.print_windows(
         [
             ContextWindow.model_construct(
@@ -55,7 +57,7 @@ def test_documents_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str
     )
     one = {"concept_id": "c", "ontology": "o", "label": EVIL, "description": EVIL, "search_terms": [EVIL]}
     page = {"concepts": [{**one, "sources": 1}], "total": 1, "offset": 0, "limit": 9}
-    concepts.print_concepts(ConceptList.model_validate(page))
+    views.print_concepts(ConceptList.model_validate(page))
     told = capsys.readouterr().out
     assert not COMMANDS & {*told}
     assert told.count("�]0;owned") == 7
@@ -79,7 +81,7 @@ def test_programs_get_texts_as_they_are(capsys: pytest.CaptureFixture[str]) -> N
 @given(st.text())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_shown_holds_no_command_and_all_else(text: str) -> None:
-    shown = console.shown(text)
+    shown = console.escape_text(text)
     assert not COMMANDS & {*shown}
     kept = [each for each in text.replace("\r\n", "\n") if each not in COMMANDS]
     assert [each for each in shown if each != "�"] == [each for each in kept if each != "�"]

@@ -5,27 +5,31 @@ from __future__ import annotations
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_cli.evaluating_choice import Choice, chosen
+from kg_cli.evaluate.choice import Choice, parse_choice
 
 
 def test_options_of_search_and_ontology_are_told_apart() -> None:
-    found = chosen(["mode=vector", "rerank=true", "mmr_lambda=0.5", "strategy=sentence", "chunk_size=30"])
+    found = parse_choice(
+        ["mode=vector", "rerank=true", "mmr_lambda=0.5", "strategy=sentence", "chunk_size=30"]
+    )
     assert found.search == {"mode": "vector", "rerank": True, "mmr_lambda": 0.5}
     assert found.embedding == {"strategy": "sentence", "chunk_size": 30}
     assert found.label == "vector rerank=true mmr_lambda=0.5 strategy=sentence chunk_size=30"
 
 
 def test_the_usual_needs_no_ontology_of_its_own() -> None:
-    assert Choice().corpus == chosen(["mode=text"]).corpus == ""
-    names = {chosen([pair]).corpus for pair in ("strategy=sentence", "context=template", "titles=field")}
+    assert Choice().corpus == parse_choice(["mode=text"]).corpus == ""
+    names = {
+        parse_choice([pair]).corpus for pair in ("strategy=sentence", "context=template", "titles=field")
+    }
     assert len(names) == 3
     assert "" not in names
 
 
 def test_each_target_asks_its_own_way() -> None:
-    assert chosen([]).asked("documents") == {"per_document": 1}
-    assert chosen([]).asked("spans") == {"group_by": "chunk"}
-    assert chosen(["per_document=3"]).asked("documents") == {"per_document": 3}
+    assert parse_choice([]).asked("documents") == {"per_document": 1}
+    assert parse_choice([]).asked("spans") == {"group_by": "chunk"}
+    assert parse_choice(["per_document=3"]).asked("documents") == {"per_document": 3}
 
 
 @pytest.mark.parametrize(
@@ -33,8 +37,8 @@ def test_each_target_asks_its_own_way() -> None:
     [
         ("mood=good", "there is no option mood; there are: "),
         ("query_text=x", "there is no option query_text"),
-        ("mode", "'mode' is no name=value"),
-        ("=x", "is no name=value"),
+        ("mode", "'mode' is not of the form name=value"),
+        ("=x", "is not of the form name=value"),
         ("mode=fast", "mode: "),
         ("rrf_k=0", "rrf_k: "),
         ("rerank=perhaps", "rerank: "),
@@ -44,5 +48,5 @@ def test_each_target_asks_its_own_way() -> None:
 )
 def test_wrong_choices_are_refused(pair: str, told: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        chosen([pair])
+        parse_choice([pair])
     assert told in str(refused.value)

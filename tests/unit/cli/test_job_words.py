@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.models.jobs import Job
-from kg_cli import job_words
+from kg_cli.jobs import words
 
 NOW = dt.datetime.now(tz=dt.UTC)
 USUAL: dict[str, Any] = {
@@ -58,12 +58,12 @@ def job(**fields: Any) -> Job:
     ],
 )
 def test_a_speed_is_a_few_words(fields: dict[str, Any], told: str) -> None:
-    assert job_words.speed_of(job(**fields)) == told
+    assert words.speed_of(job(**fields)) == told
 
 
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
 def test_done_is_never_above_total(done: int, total: int) -> None:
-    told = job_words.progress_of(job(done=done, total=total))
+    told = words.progress_of(job(done=done, total=total))
     left, right = map(int, told.split("/"))
     assert left == done <= right
     assert right in {done, total}
@@ -74,27 +74,27 @@ def test_done_is_never_above_total(done: int, total: int) -> None:
     [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7199, "120 min"), (7200, "2 h"), (200_000, "2 days")],
 )
 def test_a_duration_is_a_number_and_a_unit(seconds: float, told: str) -> None:
-    assert job_words.duration(seconds) == told
+    assert words.duration(seconds) == told
 
 
 def test_a_moment_says_how_long_ago_it_was() -> None:
     now = dt.datetime.now(dt.UTC)  # not when this module was loaded
-    told = job_words.moment(now - dt.timedelta(hours=3))
+    told = words.moment(now - dt.timedelta(hours=3))
     assert told.endswith("UTC (3 h ago)")
-    assert job_words.moment(now + dt.timedelta(minutes=6)).endswith("(in 6 min)")
+    assert words.moment(now + dt.timedelta(minutes=6)).endswith("(in 6 min)")
 
 
 def test_a_job_that_waits_says_until_when() -> None:
     later = job(state="queued", run_after=dt.datetime.now(dt.UTC) + dt.timedelta(seconds=200))
-    assert job_words.state_of(later) == "queued, tried again in 3 min"
-    assert job_words.state_of(job(state="queued")) == "queued"
-    assert job_words.state_of(job(stalled=True)).startswith("stalled")
-    assert job_words.state_of(job(state="completed_with_errors")) == "completed with errors"
+    assert words.state_of(later) == "queued, tried again in 3 min"
+    assert words.state_of(job(state="queued")) == "queued"
+    assert words.state_of(job(stalled=True)).startswith("stalled")
+    assert words.state_of(job(state="completed_with_errors")) == "completed with errors"
 
 
 def test_a_wait_says_for_what_how_fast_that_is_and_how_long_it_takes() -> None:
     waiting = job(state="queued", waits_for=AHEAD)
     told = "waits for source embedding X: 120/340, 38/s, about 6 s"
     assert waiting.waits_for is not None
-    assert job_words.waits_for(waiting.waits_for) == told
-    assert job_words.state_of(waiting) == f"queued, {told}"
+    assert words.waits_for(waiting.waits_for) == told
+    assert words.state_of(waiting) == f"queued, {told}"

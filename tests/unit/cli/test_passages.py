@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from kg_api.models.search import (
+from kg_api.models.concepts.queries import ConceptHit
+from kg_api.models.queries.hybrid import HybridHits
+from kg_api.models.queries.search import (
     Degradation,
     MatchedChunk,
     Place,
@@ -15,15 +17,22 @@ from kg_api.models.search import (
     SourceHit,
     SourceHits,
 )
-from kg_api.models.windows import SourceWindow
-from kg_cli import console
-from kg_cli.passages import SHOWN_CHARACTERS, excerpt, highlighted, print_context, print_hits
+from kg_api.models.queries.windows import SourceWindow
+from kg_cli.search.views.passages import (
+    SHOWN_CHARACTERS,
+    compile_highlight,
+    excerpt,
+    print_context,
+    print_hits,
+    print_hybrid,
+)
+from kg_cli.terminal import console
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 
 def marked(query: str, text: str) -> list[str]:
-    words = highlighted(query)
+    words = compile_highlight(query)
     return words.findall(text) if words else []
 
 
@@ -34,6 +43,27 @@ def test_words_of_the_query_are_marked_in_any_case() -> None:
 def test_a_plural_marks_the_singular_too() -> None:
     assert marked("heartbeats", "Heartbeat and heartbeats") == ["Heartbeat", "heartbeats"]
     assert marked("gas", "gas ga") == ["gas"], "short words are left as they are"
+
+
+def test_the_id_of_a_concept_can_be_copied_at_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    label, identity = "a concept with a label that is rather long for a table " * 2, "0123456789abcdef" * 2
+    own = {"concept_id": identity, "ontology": "o", "label": label, "description": "", "search_terms": []}
+    concept = ConceptHit.model_validate({**own, "sources": 3, "similarity": 0.5, "score": 0.5})
+    print_hybrid(
+        HybridHits(
+            query_text="a",
+            mode="hybrid",
+            concepts=[concept],
+            sources=[],
+            degraded=[],
+            timings_ms={"total": 1.0},
+        ),
+        full=False,
+    )
+    assert identity in capsys.readouterr().out
 
 
 def test_a_short_word_marks_itself_only() -> None:
@@ -49,7 +79,7 @@ def test_a_short_word_marks_itself_only() -> None:
 
 @pytest.mark.parametrize("query", ["", " ", "?!", "a", "-"])
 def test_a_query_without_words_marks_nothing(query: str) -> None:
-    assert highlighted(query) is None
+    assert compile_highlight(query) is None
 
 
 @pytest.mark.parametrize("query", ["C++ (a|b)*", "[unclosed", "a.b", "\\", "^start$ end.*"])
@@ -63,12 +93,12 @@ def test_any_query_marks_only_what_is_in_the_text(query: str, text: str) -> None
 
 
 def test_a_short_passage_is_shown_whole() -> None:
-    assert excerpt("  a short one\n", highlighted("short")) == "a short one"
+    assert excerpt("  a short one\n", compile_highlight("short")) == "a short one"
 
 
 def test_a_long_passage_is_shown_around_its_first_match() -> None:
     text = "before " * 200 + "needle " + "after " * 200
-    shown = excerpt(text, highlighted("needle"))
+    shown = excerpt(text, compile_highlight("needle"))
     assert shown.startswith("…")
     assert shown.endswith("…")
     assert "needle" in shown[: len(shown) // 2]
@@ -77,18 +107,18 @@ def test_a_long_passage_is_shown_around_its_first_match() -> None:
 
 @pytest.mark.parametrize("query", ["needle", ""])
 def test_a_passage_without_a_match_is_shown_from_its_beginning(query: str) -> None:
-    shown = excerpt("first " + "more " * 300, highlighted(query))
+    shown = excerpt("first " + "more " * 300, compile_highlight(query))
     assert (shown[:5], shown[-1]) == ("first", "…")
 
 
 def test_a_match_at_the_end_shows_the_end() -> None:
-    shown = excerpt("before " * 200 + "needle", highlighted("needle"))
+    shown = excerpt("before " * 200 + "needle", compile_highlight("needle"))
     assert (shown[0], shown[-6:]) == ("…", "needle")
 
 
 @given(st.text(max_size=2000), WORDS)
 def test_an_excerpt_is_a_part_of_the_passage(text: str, query: str) -> None:
-    shown = excerpt(text, highlighted(query))
+    shown = excerpt(text, compile_highlight(query))
     assert len(shown) <= SHOWN_CHARACTERS + 2
     assert shown in text or shown.removeprefix("…").removesuffix("…") in text
 

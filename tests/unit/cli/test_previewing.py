@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.parse.files import Selection
-from kg_cli.previewing import Decision, previewed
+from kg_api.parse.files import FileSelection
+from kg_cli.documents.preview import Decision, show_preview
 
 
 @pytest.mark.parametrize("as_json", [True, False])
@@ -14,7 +14,7 @@ def test_with_json_the_table_of_a_preview_leaves_standard_output_to_the_outcome(
     capsys: pytest.CaptureFixture[str], *, as_json: bool
 ) -> None:
     with KgClient("http://127.0.0.1:9") as client:
-        assert previewed(client, Selection(), "notes", yes=True, as_json=as_json) is Decision.GO_ON
+        assert show_preview(client, FileSelection(), "notes", yes=True, as_json=as_json) is Decision.GO_ON
     told = capsys.readouterr()
     assert ("nothing is stored yet" in told.out) == (not as_json)
     assert ("nothing is stored yet" in told.err) == as_json

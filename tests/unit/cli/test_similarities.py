@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from kg_api.models.search import Degradation
-from kg_api.models.similarity import (
+from kg_api.models.queries.search import Degradation
+from kg_api.models.queries.similarity import (
     Duplicate,
     SimilarSource,
     SimilarSources,
@@ -15,9 +15,9 @@ from kg_api.models.similarity import (
     SourceGraph,
     SourceNode,
 )
-from kg_api.similarity.parts import matched
-from kg_cli import console
-from kg_cli.similarities import MOST_EDGES, print_graph, print_similar
+from kg_api.similarity.parts import to_matched_chunk
+from kg_cli.search.views.similarities import MAX_EDGES, print_graph, print_similar
+from kg_cli.terminal import console
 from tests.unit.search.found import place
 
 Printed = Callable[[], str]
@@ -47,8 +47,8 @@ def source(similarity: float | None, *, same: bool = False) -> SimilarSource:
         **where.model_dump(),
         similarity=similarity,
         score=7.5,
-        chunk=matched(where),
-        own_chunk=matched(where),
+        chunk=to_matched_chunk(where),
+        own_chunk=to_matched_chunk(where),
         near_duplicate=same,
         duplicates=[twin],
     )
@@ -82,7 +82,7 @@ def test_a_graph_is_shown_by_its_pairs(printed: Printed) -> None:
     names = ("ontology", "document", "document_id", "paragraph", "heading", "start", "end")
     where = {name: getattr(place("x"), name) for name in names}
     nodes = [SourceNode(**where, source_id=each, degree=each != "c", group=None) for each in "abc"]
-    edges = [SourceEdge(a="a", b="b", similarity=0.9, near_duplicate=True)] * (MOST_EDGES + 2)
+    edges = [SourceEdge(a="a", b="b", similarity=0.9, near_duplicate=True)] * (MAX_EDGES + 2)
     print_graph(
         SourceGraph(
             nodes=nodes,

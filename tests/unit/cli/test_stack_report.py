@@ -9,8 +9,8 @@ import pytest
 
 from kg_api.managed.watch import RoleStatus
 from kg_api.models.queue import QueueStatus
-from kg_cli import stack_report
-from kg_cli.stack_status import RunningProcess, StackStatus
+from kg_cli.stack import report
+from kg_cli.stack.status import RunningProcess, StackStatus
 
 QUEUE = QueueStatus(
     queued=2,
@@ -37,13 +37,13 @@ DIED = replace(STATUS, jobs=QUEUE.model_copy(update={"dead": 3}))
 
 
 def test_status_counts_jobs(capsys: pytest.CaptureFixture[str]) -> None:
-    stack_report.print_status(STATUS)
+    report.print_status(STATUS)
     told = capsys.readouterr()
     assert "jobs     1 running, 2 queued, 1 stalled" in told.out
     assert told.err == ""
 
 
-@pytest.mark.parametrize("say", [stack_report.print_up, stack_report.print_status])
+@pytest.mark.parametrize("say", [report.print_up, report.print_status])
 def test_dead_jobs_are_mentioned_with_the_command_that_says_why(
     say: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,8 +54,8 @@ def test_dead_jobs_are_mentioned_with_the_command_that_says_why(
 
 def test_a_service_that_does_not_tell_of_jobs_is_no_trouble(capsys: pytest.CaptureFixture[str]) -> None:
     silent = replace(STATUS, jobs=None)
-    stack_report.print_status(silent)
-    stack_report.print_up(silent)
+    report.print_status(silent)
+    report.print_up(silent)
     assert "jobs" not in capsys.readouterr().out
 
 
@@ -68,7 +68,7 @@ def test_a_service_that_does_not_answer_in_time_is_not_called_not_ready(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     waits = "the service at http://127.0.0.1:1, which did not answer within 10 s; it may be busy"
-    stack_report.print_status(replace(STATUS, ready=False, slow=True, waiting_for=waits, jobs=None))
+    report.print_status(replace(STATUS, ready=False, slow=True, waiting_for=waits, jobs=None))
     told = capsys.readouterr().out
     assert "did not answer within 10 s" in told
     assert "not ready" not in told
@@ -79,7 +79,7 @@ def test_status_tells_of_deaths_and_the_next_start(capsys: pytest.CaptureFixture
     troubled = replace(
         STATUS, supervisor_pid=1, roles={"worker": worker}, processes=[RunningProcess("api", 2)]
     )
-    stack_report.print_status(troubled)
+    report.print_status(troubled)
     told = " ".join(capsys.readouterr().out.split())
     for words in ("died 7 times", "SIGKILL", "started again 6 times", "next start in 60 s"):
         assert words in told
@@ -89,5 +89,5 @@ def test_status_tells_of_deaths_and_the_next_start(capsys: pytest.CaptureFixture
 def test_up_says_what_a_stack_waits_for_that_answers_and_is_not_ready(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    stack_report.print_up(replace(STATUS, ready=False, serves=True, waiting_for="a worker"))
+    report.print_up(replace(STATUS, ready=False, serves=True, waiting_for="a worker"))
     assert "waits for a worker" in capsys.readouterr().err

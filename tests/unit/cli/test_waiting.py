@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from kg_api.errors import DatabaseUnavailable, InvalidInput, KgError
-from kg_cli import waiting
-from kg_cli.waiting import patiently
+from kg_cli.jobs import waiting
+from kg_cli.jobs.waiting import patiently
 
 
 def failing(times: int, error: KgError) -> Callable[[], str]:

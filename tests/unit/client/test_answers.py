@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from kg_api import errors
-from kg_api.client.answers import failed, read
+from kg_api.client.answers import parse_problem, read
 from kg_api.client.areas import health, jobs
 from kg_api.errors import KgError, ServiceUnreachable
 from kg_api.web.problems import of_bug, of_error
@@ -85,6 +85,6 @@ def test_not_being_ready_is_an_answer() -> None:
 
 
 def test_a_problem_within_a_stream_comes_out_as_it_went_in() -> None:
-    told = failed(bytes(of_error(errors.LlmUnavailable("what to do next")).body))
+    told = parse_problem(bytes(of_error(errors.LlmUnavailable("what to do next")).body))
     assert (type(told), str(told)) == (errors.LlmUnavailable, "what to do next")
-    assert "broke off" in str(failed("no problem"))
+    assert "broke off" in str(parse_problem("no problem"))

@@ -155,10 +155,10 @@ def test_an_upload_is_a_file_with_fields() -> None:
     ("options", "told"),
     [
         ({"limit": 0}, "limit"),
-        ({"ontology": "a`"}, "ontology: String should match"),
+        ({"ontology": "a`"}, "ontology: letters and digits"),
         ({"colour": "red"}, "colour: Extra inputs"),
         ({"min_similarity": float("nan")}, "min_similarity"),
-        ({"query_text": ""}, "body: query_text is blank"),
+        ({"query_text": ""}, "query_text is blank"),
         ({"query_text": None}, "query_text is missing"),
     ],
 )

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.matching import LEAST, likeness, same
-from kg_api.concepts.spelling import alike
-from kg_api.graph.concept_names import Text
-from kg_api.models.spaces import Contrast
+from kg_api.concepts.merging.matching import MIN_LIKENESS, likeness, same
+from kg_api.concepts.merging.spelling import alike
+from kg_api.graph.concepts.names import Text
+from kg_api.models.embedding.spaces import SimilarityCalibration
 
-BGE = Contrast(related=0.65, unrelated=0.38)
+BGE = SimilarityCalibration(related=0.65, unrelated=0.38)
 
 TWO_THINGS = [
     ("PEP 8", "PEP 9"),
@@ -100,20 +100,20 @@ def test_spellings_of_one_name_are_told_both_ways(one: str, other: str, reason: 
     assert alike(one, other) == alike(other, one) == reason
 
 
-@pytest.mark.parametrize("reason", [reason for reason in LEAST if "alias" not in reason])
+@pytest.mark.parametrize("reason", [reason for reason in MIN_LIKENESS if "alias" not in reason])
 def test_each_spelling_needs_vectors_that_are_alike(reason: str) -> None:
     one, other = next((Text(one), Text(other)) for one, other, kind in ONE_THING if kind == reason)
-    least = LEAST[reason]  # type: ignore[index]
+    least = MIN_LIKENESS[reason]  # type: ignore[index]
     assert same(one, other, least) == reason
     assert same(one, other, least - 0.001) is None
 
 
 def test_what_is_said_to_be_another_name_counts_when_the_vectors_agree() -> None:
     one, other = Text("myocardial infarction", terms=("Heart Attack",)), Text("heart attack")
-    assert same(one, other, LEAST["alias"]) == same(other, one, LEAST["alias"]) == "alias"
-    assert same(one, other, LEAST["mutual alias"]) is None
+    assert same(one, other, MIN_LIKENESS["alias"]) == same(other, one, MIN_LIKENESS["alias"]) == "alias"
+    assert same(one, other, MIN_LIKENESS["mutual alias"]) is None
     both = Text("heart attack", terms=("myocardial infarction", "cardiac arrest"))
-    assert same(one, both, LEAST["mutual alias"]) == "mutual alias"
+    assert same(one, both, MIN_LIKENESS["mutual alias"]) == "mutual alias"
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.passages import merged_passages
-from kg_api.graph.concept_reads import Appearance
-from kg_api.models.concepts import Evidence
-from kg_api.models.search import Place
+from kg_api.concepts.passages import merge_passages
+from kg_api.graph.concepts.reads import Appearance
+from kg_api.models.concepts.queries import Evidence
+from kg_api.models.queries.search import Place
 
 LENGTH = 12
 """Paragraphs of each document."""
@@ -52,7 +52,7 @@ def test_each_paragraph_stands_in_one_passage_and_each_appearance_too(
     places: list[tuple[str, int]], window: int
 ) -> None:
     found = [appearance(*each) for each in places]
-    passages = merged_passages(found, around(found, window))
+    passages = merge_passages(found, around(found, window))
     shown = [each.source_id for passage in passages for each in passage.sources]
     assert len(shown) == len(set(shown))
     wanted = {each.source_id for near in around(found, window).values() for each in near}
@@ -70,7 +70,7 @@ def test_each_paragraph_stands_in_one_passage_and_each_appearance_too(
 
 def test_windows_that_touch_are_one_and_others_are_not() -> None:
     found = [appearance("a", 5), appearance("a", 2), appearance("a", 9)]
-    passages = merged_passages(found, around(found, 1))
+    passages = merge_passages(found, around(found, 1))
     assert [[each.paragraph for each in passage.sources] for passage in passages] == [
         [1, 2, 3, 4, 5, 6],
         [8, 9, 10],
@@ -79,4 +79,4 @@ def test_windows_that_touch_are_one_and_others_are_not() -> None:
 
 def test_a_source_that_has_gone_meanwhile_is_left_out() -> None:
     found = [appearance("a", 5)]
-    assert merged_passages(found, {"a5": []}) == []
+    assert merge_passages(found, {"a5": []}) == []

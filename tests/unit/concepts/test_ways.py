@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.ways import shortest_ways
-from kg_api.graph.concept_reads import Reached
+from kg_api.concepts.network.ways import shortest_ways
+from kg_api.graph.concepts.reads import ReachedConcept
 
 Edges = set[tuple[int, int]]
 
@@ -43,8 +43,8 @@ def all_shortest(start: str, end: str, known: Mapping[str, Sequence[str]], hops:
 def test_all_shortest_ways_are_found_and_no_other(edges: Edges, end: int, hops: int) -> None:
     known = neighbours_of(edges)
 
-    def expand(nodes: Sequence[str]) -> dict[str, Reached]:
-        return {node: Reached(known.get(node, []), cut=False) for node in nodes}
+    def expand(nodes: Sequence[str]) -> dict[str, ReachedConcept]:
+        return {node: ReachedConcept(known.get(node, []), cut=False) for node in nodes}
 
     found = shortest_ways("0", str(end), expand, hops, 10_000)
     assert len(found) == len(set(map(tuple, found)))
@@ -55,9 +55,9 @@ def test_only_so_many_are_given_and_only_so_far_is_looked() -> None:
     known = neighbours_of({(0, middle) for middle in range(2, 9)} | {(middle, 1) for middle in range(2, 9)})
     asked: list[Sequence[str]] = []
 
-    def expand(nodes: Sequence[str]) -> dict[str, Reached]:
+    def expand(nodes: Sequence[str]) -> dict[str, ReachedConcept]:
         asked.append(nodes)
-        return {node: Reached(known[node], cut=False) for node in nodes}
+        return {node: ReachedConcept(known[node], cut=False) for node in nodes}
 
     assert len(shortest_ways("0", "1", expand, 4, 3)) == 3
     assert [list(each) for each in asked] == [["0"], ["1"]], "from both ends, one step each"
@@ -69,8 +69,8 @@ def test_what_is_not_seen_from_a_hub_is_seen_from_the_other_end(end: str, hops: 
     """A hub that gives one neighbour only; one step more is looked, but never given."""
     known = {"hub": ["a"], "a": ["hub"], "b": ["hub"], "far": ["b"]}
 
-    def expand(nodes: Sequence[str]) -> dict[str, Reached]:
-        return {node: Reached(known[node], cut=node == "hub") for node in nodes}
+    def expand(nodes: Sequence[str]) -> dict[str, ReachedConcept]:
+        return {node: ReachedConcept(known[node], cut=node == "hub") for node in nodes}
 
     assert shortest_ways("hub", end, expand, hops, 3) == ([["hub", "b"]] if found else [])
 
@@ -78,9 +78,11 @@ def test_what_is_not_seen_from_a_hub_is_seen_from_the_other_end(end: str, hops: 
 def test_where_one_side_ends_nothing_more_is_asked() -> None:
     asked: list[str] = []
 
-    def expand(nodes: Sequence[str]) -> dict[str, Reached]:
+    def expand(nodes: Sequence[str]) -> dict[str, ReachedConcept]:
         asked.extend(nodes)
-        return {node: Reached([f"{node}x"] if node[0] == "a" else [], cut=node == "a") for node in nodes}
+        return {
+            node: ReachedConcept([f"{node}x"] if node[0] == "a" else [], cut=node == "a") for node in nodes
+        }
 
     assert shortest_ways("a", "b", expand, 4, 3) == []
     assert asked == ["a", "b"]

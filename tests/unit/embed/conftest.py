@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kg_api.embed.catalogue import DEFAULT
-from kg_api.embed.local import LocalEmbedder
-from kg_api.embed.packaged import ensure_model
+from kg_api.embed.local.embedder import LocalEmbedder
+from kg_api.embed.local.packaged import ensure_model
 from kg_api.settings import load_settings
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import Asking
@@ -40,4 +40,11 @@ def server() -> Iterator[EmbeddingServer]:
 def asking(request: pytest.FixtureRequest, server: EmbeddingServer) -> Iterator[Asking]:
     """Each provider in turn, on a server of ours."""
     with Asking(request.param, server) as opened:
+        yield opened
+
+
+@pytest.fixture(params=["openai", "nomic"])
+def patient(request: pytest.FixtureRequest, server: EmbeddingServer) -> Iterator[Asking]:
+    """The same for large requests: a busy machine may take its time over them."""
+    with Asking(request.param, server, timeout=60) as opened:
         yield opened

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from kg_api.concepts.fitting import least_similarity
-from kg_api.embed.local import LocalEmbedder
+from kg_api.concepts.fitting import min_similarity_of
+from kg_api.embed.local.embedder import LocalEmbedder
 from kg_api.embed.port import Vectors
-from kg_api.graph.spaces import Space
-from kg_api.spaces.calibration import contrast_of, label_contrast_of
+from kg_api.graph.spaces.registry import Space
+from kg_api.spaces.calibration import calibrate_labels, calibrate_similarity
 from kg_api.spaces.open_space import LABELS_ASKED
 
 LABELS = (Path(__file__).parent / "pep_concepts.txt").read_text(encoding="utf-8").splitlines()
@@ -38,13 +38,15 @@ def world(local: LocalEmbedder) -> World:
     # of every third, that those asked for are of the whole alphabet
     order = [at for start in range(3) for at in range(start, len(LABELS), 3)]
     questions = np.stack([local.embed_query(LABELS[at]) for at in order[:LABELS_ASKED]])
-    measured = label_contrast_of(questions, vectors[order])
-    return World(vectors, Space("s", local.identity, contrast=contrast_of(local), labels=measured))
+    measured = calibrate_labels(questions, vectors[order])
+    return World(
+        vectors, Space("s", local.identity, calibration=calibrate_similarity(local), labels=measured)
+    )
 
 
 def fit(local: LocalEmbedder, world: World, space: Space, kind: str) -> list[str]:
     """The questions of a kind whose nearest concept is taken."""
-    floor = least_similarity(space)
+    floor = min_similarity_of(space)
     asked = [question for each, question in QUESTIONS if each == kind]
     return [each for each in asked if float((world.vectors @ local.embed_query(each)).max()) >= floor]
 
@@ -63,6 +65,6 @@ def test_nonsense_is_not_taken_and_what_is_meant_is(
 
 
 def test_a_concept_that_is_named_otherwise_is_near(local: LocalEmbedder, world: World) -> None:
-    floor = least_similarity(world.space)
+    floor = min_similarity_of(world.space)
     for question, label in (("symbolic links", "symlink"), ("type hints", "type hinting")):
         assert float(world.vectors[LABELS.index(label)] @ local.embed_query(question)) >= floor

@@ -4,23 +4,23 @@ from itertools import pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kg_api.embed.local import LocalEmbedder
-from kg_api.embed.spans import Measure, Span, Token, cut
+from kg_api.embed.local.embedder import LocalEmbedder
+from kg_api.embed.text.spans import Span, TokenMeasure, TokenSpan, cut
 
 
-def words(text: str) -> list[Token]:
-    return [Token(*found.span(), word) for word, found in enumerate(re.finditer(r"\S+", text))]
+def words(text: str) -> list[TokenSpan]:
+    return [TokenSpan(*found.span(), word) for word, found in enumerate(re.finditer(r"\S+", text))]
 
 
-def measure(budget: int, max_chars: int = 10_000) -> Measure:
-    def tokens(text: str) -> list[Token]:
+def measure(budget: int, max_chars: int = 10_000) -> TokenMeasure:
+    def tokens(text: str) -> list[TokenSpan]:
         assert len(text) <= max_chars, "so long a text must not be tokenised in one go"
         return words(text)
 
     def fits(text: str) -> bool:
         return len(text) <= max_chars and len(tokens(text)) <= budget
 
-    return Measure(tokens, fits, budget, max_chars)
+    return TokenMeasure(tokens, fits, budget, max_chars)
 
 
 def pieces(text: str, spans: list[Span]) -> list[str]:
@@ -76,20 +76,22 @@ def test_a_paragraph_end_beats_a_sentence_end() -> None:
 
 
 def test_a_dot_inside_a_word_is_no_sentence_end() -> None:
-    def parts(text: str) -> list[Token]:
-        return [Token(*found.span(), word) for word, found in enumerate(re.finditer(r"\w+|[^\w\s]", text))]
+    def parts(text: str) -> list[TokenSpan]:
+        return [
+            TokenSpan(*found.span(), word) for word, found in enumerate(re.finditer(r"\w+|[^\w\s]", text))
+        ]
 
     text = "a b c d e x.y f g h i j"
-    found = cut(text, Measure(parts, lambda piece: len(parts(piece)) <= 12, 12, 100))
+    found = cut(text, TokenMeasure(parts, lambda piece: len(parts(piece)) <= 12, 12, 100))
     assert pieces(text, found) in (["a b c d e ", "x.y f g h i j"], ["a b c d e x.y ", "f g h i j"])
 
 
 def test_a_full_stop_without_a_space_ends_a_chinese_sentence() -> None:
-    def characters(text: str) -> list[Token]:
-        return [Token(at, at + 1, at) for at in range(len(text))]
+    def characters(text: str) -> list[TokenSpan]:
+        return [TokenSpan(at, at + 1, at) for at in range(len(text))]
 
     text = "一二三四。五六七八九十。"
-    found = cut(text, Measure(characters, lambda piece: len(piece) <= 8, 8, 100))
+    found = cut(text, TokenMeasure(characters, lambda piece: len(piece) <= 8, 8, 100))
     assert pieces(text, found) == ["一二三四。", "五六七八九十。"]
 
 
@@ -97,11 +99,11 @@ def test_a_full_stop_without_a_space_ends_a_chinese_sentence() -> None:
 def test_tokens_that_share_a_character_are_not_parted(width: int) -> None:
     """Byte-level tokenizers make several tokens of one character."""
 
-    def byte_tokens(text: str) -> list[Token]:
-        return [Token(at, at + 1, 0) for at in range(len(text)) for _ in range(width)]
+    def byte_tokens(text: str) -> list[TokenSpan]:
+        return [TokenSpan(at, at + 1, 0) for at in range(len(text)) for _ in range(width)]
 
     text = "🦊" * 20
-    found = cut(text, Measure(byte_tokens, lambda piece: len(piece) * width <= 6, 6, 100))
+    found = cut(text, TokenMeasure(byte_tokens, lambda piece: len(piece) * width <= 6, 6, 100))
     assert tiles(text, found)
     assert all(len(piece) <= max(1, 6 // width) for piece in pieces(text, found))
 
@@ -109,12 +111,12 @@ def test_tokens_that_share_a_character_are_not_parted(width: int) -> None:
 def test_a_piece_that_measures_longer_by_itself_is_cut_again() -> None:
     """A part of a word can have more tokens than it had inside the word."""
 
-    def tokens(text: str) -> list[Token]:
-        inside = [Token(at, min(at + 4, len(text)), 0) for at in range(0, len(text), 4)]
-        return inside if text.startswith("^") else [Token(at, at + 1, 0) for at in range(len(text))]
+    def tokens(text: str) -> list[TokenSpan]:
+        inside = [TokenSpan(at, min(at + 4, len(text)), 0) for at in range(0, len(text), 4)]
+        return inside if text.startswith("^") else [TokenSpan(at, at + 1, 0) for at in range(len(text))]
 
     text = "^" + "x" * 99
-    found = cut(text, Measure(tokens, lambda piece: len(tokens(piece)) <= 10, 10, 1000))
+    found = cut(text, TokenMeasure(tokens, lambda piece: len(tokens(piece)) <= 10, 10, 1000))
     assert tiles(text, found)
     assert all(len(tokens(piece)) <= 10 for piece in pieces(text, found))
 

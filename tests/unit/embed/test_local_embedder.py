@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from kg_api.embed.catalogue import DEFAULT, ModelSpec
-from kg_api.embed.local import LocalEmbedder
-from kg_api.embed.packaged import TOKENIZER, WEIGHTS
-from kg_api.embed.spans import cut
+from kg_api.embed.local.embedder import LocalEmbedder
+from kg_api.embed.local.packaged import TOKENIZER, WEIGHTS
+from kg_api.embed.text.spans import cut
 from kg_api.embed.vectors import unit
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
 

@@ -9,9 +9,9 @@ import structlog
 from prometheus_client import CollectorRegistry, generate_latest
 
 from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.local import LocalEmbedder
-from kg_api.embed.metered import EmbeddingMetrics, MeteredEmbedder, metered
-from kg_api.embed.port import Embedder, Part, gives_tokens
+from kg_api.embed.local.embedder import LocalEmbedder
+from kg_api.embed.metered import EmbeddingMetrics, MeteredEmbedder, meter
+from kg_api.embed.port import Embedder, TextPart, gives_tokens
 from kg_api.embed.unavailable import UnavailableEmbedder
 from kg_api.errors import EmbeddingUnavailable, InvalidInput, KgError
 from tests.support.embedding_server import EmbeddingServer, Status
@@ -44,13 +44,13 @@ def test_texts_tokens_and_time_are_counted(registry: CollectorRegistry, metrics:
 def test_parts_are_counted_once_and_both_their_readings(
     registry: CollectorRegistry, metrics: EmbeddingMetrics
 ) -> None:
-    watched = metered(DeterministicEmbedder(64), metrics)
+    watched = meter(DeterministicEmbedder(64), metrics)
     assert gives_tokens(watched)
-    watched.embed_parts([Part("one two three", 0, 3), Part("one two three", 4, 7)])
+    watched.embed_parts([TextPart("one two three", 0, 3), TextPart("one two three", 4, 7)])
     model = {"model": "word-hash"}
     assert registry.get_sample_value("embeddings_total", {**model, "dimensions": "64"}) == 2
     assert registry.get_sample_value("embedding_tokens_total", model) == 5
-    assert not gives_tokens(metered(UnavailableEmbedder("no model"), metrics))
+    assert not gives_tokens(meter(UnavailableEmbedder("no model"), metrics))
 
 
 def test_failures_are_counted_by_their_kind(registry: CollectorRegistry, metrics: EmbeddingMetrics) -> None:

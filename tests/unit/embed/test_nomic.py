@@ -10,7 +10,7 @@ import pytest
 
 from kg_api.embed.open import open_embedder
 from kg_api.errors import ConfigurationError
-from kg_api.models.spaces import ModelChoice
+from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.settings import EmbeddingSettings, load_settings
 from tests.support.embedding_server import EmbeddingServer, Status
 from tests.support.providers import CANARY, Asking

@@ -7,10 +7,10 @@ from pydantic import SecretStr
 
 from kg_api.embed.catalogue import CATALOGUE
 from kg_api.embed.deterministic import DeterministicEmbedder
-from kg_api.embed.local import LocalEmbedder
+from kg_api.embed.local.embedder import LocalEmbedder
 from kg_api.embed.open import default_choice, open_embedder
 from kg_api.errors import ConfigurationError
-from kg_api.models.spaces import ModelChoice
+from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.sections import NomicSettings, OpenAISettings
 from kg_api.settings import EmbeddingSettings, load_settings
 

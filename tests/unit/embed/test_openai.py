@@ -11,7 +11,7 @@ import pytest
 
 from kg_api.embed.open import open_embedder
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
-from kg_api.models.spaces import ModelChoice
+from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.sections import OpenAISettings
 from kg_api.settings import EmbeddingSettings, load_settings
 from tests.support.embedding_server import EmbeddingServer, Raw, Spoil, Status

@@ -9,15 +9,16 @@ import pytest
 
 SCRIPT = """
 import sys, threading
-import kg_api.embed.known, kg_api.embed.tokens, kg_api.embed.vectors, kg_api.llm.missing, kg_api.llm.money
+import kg_api.embed.known, kg_api.embed.text.tokens
+import kg_api.embed.vectors, kg_api.llm.missing, kg_api.llm.money
 import openai.resources.chat, openai.resources.embeddings  # so that nothing but the use is left to do
 from importlib.machinery import SourceFileLoader
 from pydantic import SecretStr
 from kg_api.embed.known import remote_model
 from kg_api.errors import LlmUnavailable
-from kg_api.llm.prompts import Question
-from kg_api.models.spaces import ModelChoice
-from kg_api.retrying import RetryPolicy, TryAgain
+from kg_api.llm.prompts import Prompt
+from kg_api.models.embedding.spaces import ModelChoice
+from kg_api.provider.retrying import RetryableError, RetryPolicy
 from kg_api.sections import LlmSettings, NomicSettings, OpenAISettings
 from kg_api.settings import load_settings
 
@@ -44,13 +45,13 @@ thread.start()
 assert half.wait(30)
 try:
     if sys.argv[1] == "embedding":
-        from kg_api.embed.openai import OpenAIEndpoint
+        from kg_api.embed.remote.openai import OpenAIEndpoint
         endpoint = OpenAIEndpoint(openais, remote_model(ModelChoice("openai"), settings))
         endpoint.ask(["a"], query=True, seconds=5)
     else:
         from kg_api.llm.chat import open_chat
-        open_chat(settings, RetryPolicy(tries=1)).ask(Question("a", "b", "c", {}))
-except (TryAgain, LlmUnavailable):  # nobody listens there
+        open_chat(settings, RetryPolicy(tries=1)).ask(Prompt("a", "b", "c", {}))
+except (RetryableError, LlmUnavailable):  # nobody listens there
     print("asked")
 finally:
     used.set()

@@ -11,9 +11,9 @@ import pytest
 from filelock import FileLock
 from jgo.env import LockedDependency, LockFile
 
-from kg_api.embed import packaged
 from kg_api.embed.catalogue import CATALOGUE, DEFAULT, PackagedModel
-from kg_api.embed.packaged import TOKENIZER, WEIGHTS, describe, ensure_model, ensure_packaged
+from kg_api.embed.local import packaged
+from kg_api.embed.local.packaged import TOKENIZER, WEIGHTS, describe, ensure_model, ensure_packaged
 from kg_api.errors import ConfigurationError
 from kg_api.settings import EmbeddingSettings, Settings, load_settings
 

@@ -14,11 +14,11 @@ from prometheus_client import CollectorRegistry
 from kg_api.embed.catalogue import CATALOGUE, DEFAULT
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.known import GIVE_TOKENS, refusal_of_parts, require_tokens
-from kg_api.embed.late import mean_of
-from kg_api.embed.local import LocalEmbedder
-from kg_api.embed.metered import EmbeddingMetrics, metered
-from kg_api.embed.packaged import ensure_packaged
-from kg_api.embed.port import Embedder, Part, TokenEmbedder, gives_tokens
+from kg_api.embed.local.embedder import LocalEmbedder
+from kg_api.embed.local.late import mean_of
+from kg_api.embed.local.packaged import ensure_packaged
+from kg_api.embed.metered import EmbeddingMetrics, meter
+from kg_api.embed.port import Embedder, TextPart, TokenEmbedder, gives_tokens
 from kg_api.embed.tally import counting
 from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.settings import load_settings
@@ -29,9 +29,9 @@ MONEY = "They asked for a loan. The bank was green and full of flowers. The inte
 SENTENCE = "The bank was green and full of flowers."
 
 
-def part(text: str, said: str = SENTENCE) -> Part:
+def part(text: str, said: str = SENTENCE) -> TextPart:
     start = text.index(said)
-    return Part(text, start, start + len(said))
+    return TextPart(text, start, start + len(said))
 
 
 @pytest.fixture(params=["deterministic", "local", "metered", "all-MiniLM-L6-v2", "e5-small-v2"])
@@ -42,7 +42,7 @@ def embedder(request: pytest.FixtureRequest) -> Iterator[TokenEmbedder]:
         case "local":
             yield request.getfixturevalue("local")
         case "metered":
-            watched = metered(request.getfixturevalue("local"), EmbeddingMetrics(CollectorRegistry()))
+            watched = meter(request.getfixturevalue("local"), EmbeddingMetrics(CollectorRegistry()))
             assert gives_tokens(watched)
             yield watched
         case name:
@@ -79,7 +79,7 @@ def test_a_part_has_the_same_bytes_in_any_company(embedder: TokenEmbedder) -> No
 
 def test_what_stands_before_a_part_is_read_with_it_alone(embedder: TokenEmbedder) -> None:
     plain = part(BANK)
-    titled = Part(plain.text, plain.start, plain.end, "Finance > Loans\n\n")
+    titled = TextPart(plain.text, plain.start, plain.end, "Finance > Loans\n\n")
     first, second = embedder.embed_parts([plain, titled])
     finance, river = embedder.embed_passages(["Finance > Loans", "A river and its fish."])
     assert second @ finance > first @ finance
@@ -94,11 +94,11 @@ def test_a_text_over_the_limit_is_refused_and_not_cut(embedder: TokenEmbedder) -
 
 def test_a_blank_part_is_refused(embedder: TokenEmbedder) -> None:
     with pytest.raises(InvalidInput, match="blank"):
-        embedder.embed_parts([Part("one two", 3, 4)])
+        embedder.embed_parts([TextPart("one two", 3, 4)])
 
 
 def test_a_part_without_a_word_has_a_vector(embedder: TokenEmbedder) -> None:
-    vectors = embedder.embed_parts([Part("one \u200b two", 4, 5), Part("one \x00 two", 4, 5)])
+    vectors = embedder.embed_parts([TextPart("one \u200b two", 4, 5), TextPart("one \x00 two", 4, 5)])
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
 
@@ -120,7 +120,7 @@ def test_the_prefix_of_a_model_does_not_move_the_parts() -> None:
 
 
 def states_of(embedder: LocalEmbedder, text: str) -> NDArray[np.float32]:
-    ids, _ = embedder._model._encoded(text)
+    ids, _ = embedder._model._encode(text)
     return embedder._model._states(ids)
 
 
@@ -143,7 +143,7 @@ def test_providers_over_http_give_none_and_the_message_says_which_do(
     provider: str, request: pytest.FixtureRequest
 ) -> None:
     with Asking(provider, request.getfixturevalue("server")) as asking:  # pyright: ignore[reportArgumentType]
-        watched: Embedder = metered(asking.embedder, EmbeddingMetrics(CollectorRegistry()))
+        watched: Embedder = meter(asking.embedder, EmbeddingMetrics(CollectorRegistry()))
         assert not gives_tokens(watched)
         with pytest.raises(ConfigurationError, match=r"bge-small-en-v1.5.*kg admin spaces create"):
             require_tokens(watched)

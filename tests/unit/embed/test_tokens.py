@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.embed.packaged import TOKENIZER
-from kg_api.embed.spans import cut
-from kg_api.embed.tokens import (
+from kg_api.embed.local.packaged import TOKENIZER
+from kg_api.embed.text.spans import cut
+from kg_api.embed.text.tokens import (
     QUERY_PIECES,
     Bytes,
     Cl100k,
@@ -20,7 +20,7 @@ from kg_api.embed.tokens import (
     query_pieces,
     total,
 )
-from kg_api.embed.wordpiece import WordPiece
+from kg_api.embed.text.wordpiece import WordPiece
 from kg_api.errors import InvalidInput
 
 texts = st.text(st.characters(exclude_categories=["Cs"])) | st.lists(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kg_api.evaluate.asking import AnswerFile, ask_all
-from kg_api.models.evaluation import Asked, Found, SetQuery
+from kg_api.models.evaluation import FoundSpan, QuestionResult, SetQuery
 
 QUERIES = [SetQuery(f"q{n}", f"question {n}") for n in range(5)]
 
@@ -20,13 +20,13 @@ class Service:
         self.fails_at = fails_at
         self.degraded = degraded
 
-    def __call__(self, query: SetQuery) -> Asked:
+    def __call__(self, query: SetQuery) -> QuestionResult:
         if self.fails_at is not None and len(self.asked) >= self.fails_at:
             raise KeyboardInterrupt
         self.asked.append(query.query_id)
-        found = [Found(document=query.query_id, start=0, end=1)]
+        found = [FoundSpan(document=query.query_id, start=0, end=1)]
         parts = [self.degraded] if self.degraded else []
-        return Asked(query_id=query.query_id, found=found, ms=1.0, degraded=parts)
+        return QuestionResult(query_id=query.query_id, found=found, ms=1.0, degraded=parts)
 
 
 def nothing() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluate.comparing import compare
-from kg_api.evaluate.plots import plot_comparison, plot_result
 from kg_api.evaluate.results import Run, read_result, result
-from kg_api.models.evaluation import Asked, EvalResult, Found, QuestionSet, SetDocument, SetQuery
+from kg_api.evaluate.scores.comparing import compare
+from kg_api.evaluate.scores.plots import plot_comparison, plot_result
+from kg_api.models.evaluation import EvalResult, FoundSpan, QuestionResult, QuestionSet, SetDocument, SetQuery
 
 PNG = b"\x89PNG"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,10 +27,10 @@ def measured(label: str, ranks: list[int], *, data: str = "d", **more: Any) -> E
     return result(run, answers, NOW, NOW, {}).model_copy(update=more)
 
 
-def answered(query: SetQuery, rank: int) -> Asked:
+def answered(query: SetQuery, rank: int) -> QuestionResult:
     names = [f"x{n}" for n in range(1, rank)] + ["a"] if rank else ["x1"]
-    found = [Found(document=name, start=0, end=1) for name in names]
-    return Asked(query_id=query.query_id, found=found, ms=2.0, timings_ms={"total": 1.0})
+    found = [FoundSpan(document=name, start=0, end=1) for name in names]
+    return QuestionResult(query_id=query.query_id, found=found, ms=2.0, timings_ms={"total": 1.0})
 
 
 def test_a_result_holds_what_was_measured() -> None:
@@ -115,7 +115,7 @@ def test_results_are_read_again(tmp_path: Path) -> None:
     path.write_text(made.model_dump_json())
     assert read_result(path) == made
     path.write_text('{"metrics": {}}')
-    with pytest.raises(InvalidInput, match="is no result of `kg eval run`"):
+    with pytest.raises(InvalidInput, match="is not a result of `kg eval run`"):
         read_result(path)
     path.write_text(made.model_copy(update={"format": 99}).model_dump_json())
     with pytest.raises(InvalidInput, match="newer kg"):

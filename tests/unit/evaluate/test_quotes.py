@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import Conflict
-from kg_api.evaluate.quotes import LONGEST, SHORTEST, quoted
-from kg_api.evaluate.sets import read_set
-from kg_api.evaluate.writing import write_set
+from kg_api.evaluate.sets.folder import read_set
+from kg_api.evaluate.sets.quotes import LONGEST, SHORTEST, sample_quotes
+from kg_api.evaluate.sets.writing import write_set
 from kg_api.models.evaluation import SetDocument
 
 COMMON = "This sentence of usual words stands in each of the documents here. "
@@ -31,7 +31,7 @@ def sentences(document: SetDocument) -> list[tuple[int, int]]:
 
 
 def test_the_distinctive_sentence_is_chosen_and_no_shared_one() -> None:
-    found = quoted(DOCUMENTS, map(sentences, DOCUMENTS), 3, 0)
+    found = sample_quotes(DOCUMENTS, map(sentences, DOCUMENTS), 3, 0)
     assert {query.text[:9] for query in found} == {"Zirconium", "Every her", "A bassoon"}
     for query in found:
         (span,) = query.references
@@ -42,26 +42,30 @@ def test_the_distinctive_sentence_is_chosen_and_no_shared_one() -> None:
 
 
 def test_the_same_seed_asks_the_same() -> None:
-    found = [[each.text for each in quoted(DOCUMENTS, map(sentences, DOCUMENTS), 2, seed)] for seed in (1, 1)]
+    found = [
+        [each.text for each in sample_quotes(DOCUMENTS, map(sentences, DOCUMENTS), 2, seed)]
+        for seed in (1, 1)
+    ]
     assert found[0] == found[1]
     orders = {
-        tuple(each.text for each in quoted(DOCUMENTS, map(sentences, DOCUMENTS), 3, n)) for n in range(9)
+        tuple(each.text for each in sample_quotes(DOCUMENTS, map(sentences, DOCUMENTS), 3, n))
+        for n in range(9)
     }
     assert len(orders) > 1
 
 
 def test_nothing_to_ask() -> None:
-    assert quoted([SetDocument("a", "Short.")], [[(0, 6)]], 5, 0) == []
-    assert quoted([], [], 5, 0) == []
+    assert sample_quotes([SetDocument("a", "Short.")], [[(0, 6)]], 5, 0) == []
+    assert sample_quotes([], [], 5, 0) == []
 
 
 def test_code_is_no_question() -> None:
     code = "x = {1: [2, 3], 4: (5, 6)}; y = x[1][0] + 12345 / 678 - 9 * (10 ** 2)"
-    assert quoted([SetDocument("a", code)], [[(0, len(code))]], 5, 0) == []
+    assert sample_quotes([SetDocument("a", code)], [[(0, len(code))]], 5, 0) == []
 
 
 def test_a_set_that_is_written_is_read_again(tmp_path: Path) -> None:
-    queries = quoted(DOCUMENTS, map(sentences, DOCUMENTS), 3, 0)
+    queries = sample_quotes(DOCUMENTS, map(sentences, DOCUMENTS), 3, 0)
     folder = tmp_path / "made"
     write_set(folder, DOCUMENTS, queries, {"seed": 0})
     found = read_set(folder)

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.evaluate.coverage import omega, scores
-from kg_api.evaluate.scoring import means, per_query
-from kg_api.models.evaluation import Asked, Found, Reference, SetQuery
+from kg_api.evaluate.scores.coverage import omega, scores
+from kg_api.evaluate.scores.scoring import means, per_query
+from kg_api.models.evaluation import FoundSpan, QuestionResult, Reference, SetQuery
 
 
-def answer(query: str, *found: Found) -> Asked:
-    return Asked(query_id=query, found=list(found), ms=1.0)
+def answer(query: str, *found: FoundSpan) -> QuestionResult:
+    return QuestionResult(query_id=query, found=list(found), ms=1.0)
 
 
-def hits(query: str, *documents: str) -> Asked:
-    return answer(query, *(Found(document=name, start=0, end=5) for name in documents))
+def hits(query: str, *documents: str) -> QuestionResult:
+    return answer(query, *(FoundSpan(document=name, start=0, end=5) for name in documents))
 
 
 def one(relevant: dict[str, int], *documents: str, limit: int = 10) -> dict[str, float]:
@@ -81,9 +81,9 @@ SPANS = SetQuery("q", "?", references=(Reference("d", 10, 20), Reference("d", 30
 
 def test_spans_by_their_characters() -> None:
     found = [
-        Found(document="other", start=0, end=20),
-        Found(document="d", start=0, end=15),
-        Found(document="d", start=30, end=45),
+        FoundSpan(document="other", start=0, end=20),
+        FoundSpan(document="d", start=0, end=15),
+        FoundSpan(document="d", start=30, end=45),
     ]
     scored = per_query("spans", [SPANS], {"q": answer("q", *found)}, 3)["q"]
     assert scored["token_recall@1"] == scored["hit_rate@1"] == 0
@@ -94,7 +94,9 @@ def test_spans_by_their_characters() -> None:
 
 
 def test_a_hit_that_only_touches_a_span_is_none() -> None:
-    scored = per_query("spans", [SPANS], {"q": answer("q", Found(document="d", start=20, end=30))}, 1)["q"]
+    scored = per_query("spans", [SPANS], {"q": answer("q", FoundSpan(document="d", start=20, end=30))}, 1)[
+        "q"
+    ]
     assert scored["hit_rate@1"] == scored["token_recall@1"] == 0
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.evaluate.sample import sample_hash, sampled
 from kg_api.evaluate.sending import as_sent
+from kg_api.evaluate.sets.sample import sample_hash, sample_queries
 from kg_api.models.evaluation import SetDocument, SetQuery
 
 
@@ -50,16 +50,16 @@ QUERIES = [SetQuery(f"q{n}", "?") for n in range(400)]
 
 def test_tiers_hold_one_another_and_are_always_the_same() -> None:
     pilot, standard, full = (
-        sampled(QUERIES, "pilot"),
-        sampled(QUERIES, "standard"),
-        sampled(QUERIES, "full"),
+        sample_queries(QUERIES, "pilot"),
+        sample_queries(QUERIES, "standard"),
+        sample_queries(QUERIES, "full"),
     )
     assert [len(pilot), len(standard), len(full)] == [50, 300, 400]
     names = [{query.query_id for query in tier} for tier in (pilot, standard, full)]
     assert names[0] < names[1] < names[2]
-    assert sampled(QUERIES[::-1], "pilot") == pilot[::-1]
+    assert sample_queries(QUERIES[::-1], "pilot") == pilot[::-1]
     assert len({sample_hash(tier) for tier in (pilot, standard, full)}) == 3
 
 
 def test_another_seed_asks_others() -> None:
-    assert sampled(QUERIES, "pilot", 1) != sampled(QUERIES, "pilot", 2)
+    assert sample_queries(QUERIES, "pilot", 1) != sample_queries(QUERIES, "pilot", 2)

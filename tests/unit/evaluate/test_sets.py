@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.evaluate.sets import read_set
+from kg_api.evaluate.sets.folder import read_set
 from kg_api.models.evaluation import Reference
 from tests.unit.evaluate.sets import CORPUS, QRELS, QUERIES, lines, write
 
@@ -90,7 +90,7 @@ def test_ids_may_be_numbers_and_lines_may_end_as_windows_ends_them(tmp_path: Pat
 
 
 BAD_CORPORA = {
-    "line 2: the document 'leases' stands twice": [CORPUS[0], CORPUS[0]],
+    "line 2: the document 'leases' is listed twice": [CORPUS[0], CORPUS[0]],
     "line 1: '_id' is missing": [{"text": "x"}],
     "line 1: 'text' is missing": [{"_id": "a"}],
     "line 1: 'text' is no text": [{"_id": "a", "text": 7}],
@@ -109,7 +109,7 @@ def test_a_bad_corpus_is_refused(tmp_path: Path, told: str) -> None:
 
 
 BAD_QUERIES = {
-    "line 2: the question 'q1' stands twice": [QUERIES[0], QUERIES[0]],
+    "line 2: the question 'q1' is listed twice": [QUERIES[0], QUERIES[0]],
     "line 1: the question is empty": [{"_id": "q1", "text": " "}],
     "line 1: the question is longer than 20,000 characters": [{"_id": "q1", "text": "x" * 20_001}],
     "line 1: 'doc' names the document 'nowhere', which is not in the corpus": [spans("text", doc="nowhere")],
@@ -157,7 +157,11 @@ def test_a_judgement_that_is_repeated_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [(b'{"_id": ', "line 1: this is no JSON"), (b"[1]", "no JSON object"), (b"\xff", "byte 0 is not valid")],
+    [
+        (b'{"_id": ', "line 1: this is not valid JSON"),
+        (b"[1]", "not a JSON object"),
+        (b"\xff", "byte 0 is not valid"),
+    ],
 )
 def test_files_that_cannot_be_read(tmp_path: Path, content: bytes, told: str) -> None:
     write(tmp_path)

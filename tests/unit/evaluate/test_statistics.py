@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.evaluate.statistics import holm, interval, paired_t, percentiles, randomisation
+from kg_api.evaluate.scores.statistics import holm, interval, paired_t, percentiles, randomisation
 
 VALUES = st.lists(st.floats(0, 1).map(lambda value: round(value, 3)), min_size=1, max_size=30)
 
@@ -16,7 +16,6 @@ def test_a_mean_without_spread_has_no_interval() -> None:
     assert interval([0.25]) == (0.25, 0.25)
 
 
-@settings(max_examples=20, deadline=None)
 @given(VALUES)
 def test_the_interval_holds_the_mean(values: list[float]) -> None:
     low, high = interval(values)
@@ -43,7 +42,6 @@ def test_the_t_test_by_hand() -> None:
     assert paired_t([1.0, 2.0, 3.0]) == pytest.approx(0.0742, abs=1e-4)
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.lists(st.floats(-1, 1).map(lambda value: round(value, 2)), min_size=1, max_size=15))
 def test_the_direction_does_not_matter(differences: list[float]) -> None:
     other = [-each for each in differences]

@@ -6,14 +6,14 @@ import time
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.extract.keyphrase import LONGEST_LABEL, LONGEST_QUOTE, QUOTES, KeyphraseExtractor
-from kg_api.extract.keyphrase_lists import lists
-from kg_api.extract.keyphrase_words import stop_words
-from kg_api.graph.due import SourceText
-from kg_api.models.extraction import Extraction
+from kg_api.extract.keyphrase.extractor import MAX_LABEL_LENGTH, MAX_QUOTE_LENGTH, QUOTES, KeyphraseExtractor
+from kg_api.extract.keyphrase.lists import lists
+from kg_api.extract.keyphrase.words import stop_words
+from kg_api.graph.spaces.due import SourceText
+from kg_api.models.concepts.extraction import Extraction
 from tests.support.keyphrases import ABOUT, extract, labels, sources
 
 
@@ -25,13 +25,13 @@ def check(document: Sequence[SourceText], found: Sequence[Extraction], per_sourc
         folded = [concept.label.casefold() for concept in each.concepts]
         assert len(set(folded)) == len(folded)
         for concept in each.concepts:
-            assert 0 < len(concept.label) <= LONGEST_LABEL
+            assert 0 < len(concept.label) <= MAX_LABEL_LENGTH
             assert concept.label == " ".join(concept.label.split())
             assert 0 <= concept.confidence <= 1
             assert 0 < len(concept.quotes) <= QUOTES
             for quote in concept.quotes:
                 assert source.full_text[quote.start : quote.end] == quote.text
-                assert 0 < len(quote.text) <= LONGEST_QUOTE
+                assert 0 < len(quote.text) <= MAX_QUOTE_LENGTH
                 assert quote.text == quote.text.strip()
 
 
@@ -65,14 +65,12 @@ PIECES = st.sampled_from(
 TEXT = st.one_of(st.text(max_size=300), st.lists(PIECES, max_size=40).map(" ".join))
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(TEXT.filter(str.strip), min_size=1, max_size=4), st.integers(1, 8))
 def test_quotes_are_spans_and_labels_are_bounded(texts: list[str], per_source: int) -> None:
     document = sources(*texts)
     check(document, extract(document, per_source), per_source)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(TEXT.filter(str.strip), min_size=1, max_size=5), st.randoms(use_true_random=False))
 def test_it_does_not_matter_which_are_due_at_once(texts: list[str], random: object) -> None:
     del random
@@ -94,7 +92,6 @@ def test_a_long_document_is_read_in_parts_whatever_is_due() -> None:
     assert KeyphraseExtractor(6).extract(document[17:], document, ABOUT) == whole[17:]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(sorted(stop_words("en"))), min_size=1, max_size=60))
 def test_stop_words_alone_are_no_concept(words: list[str]) -> None:
     assert labels(" ".join(words) + ".") == []
@@ -150,7 +147,7 @@ def test_of_a_very_long_sentence_what_stands_around_the_phrase_is_quoted() -> No
         if each.label == "James Bowie"
         for quote in each.quotes
     ]
-    assert [len(quote.text) in range(900, LONGEST_QUOTE + 1) for quote in quotes] == [True]
+    assert [len(quote.text) in range(900, MAX_QUOTE_LENGTH + 1) for quote in quotes] == [True]
     assert "he saw James Bowie there" in quotes[0].text
     assert text[quotes[0].start - 1] == " " == text[quotes[0].end]
 

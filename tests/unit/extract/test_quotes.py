@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.extract.quotes import CASE_ONLY, LEAST_SCORE, LONGEST, find_quote
-from kg_api.models.extraction import Quote
+from kg_api.extract.quotes import CASE_ONLY, MAX_QUOTE_LENGTH, MIN_SCORE, find_quote
+from kg_api.models.concepts.extraction import Quote
 
 TEXT = (
     "The Zen of Python says “Readability counts” — and\nspecial cases aren't special enough to break the "
@@ -57,7 +57,7 @@ def test_form_does_not_count(quote: str, text: str, score: float) -> None:
 )
 def test_small_slips_are_found_by_likeness(quote: str) -> None:
     answer = found(quote)
-    assert LEAST_SCORE <= answer.score <= CASE_ONLY
+    assert MIN_SCORE <= answer.score <= CASE_ONLY
     assert answer.said == quote
 
 
@@ -98,7 +98,7 @@ def test_what_cannot_be_stored_is_not_kept_of_what_was_said() -> None:
 
 def test_a_long_quote_proves_its_beginning() -> None:
     text = "word and more " * 500
-    assert len(found(text * 2, text).text) <= LONGEST
+    assert len(found(text * 2, text).text) <= MAX_QUOTE_LENGTH
 
 
 @given(st.text(), st.text())
@@ -106,7 +106,7 @@ def test_a_quote_is_always_a_span(text: str, quote: str) -> None:
     answer = find_quote(text, quote)
     if answer is not None:
         assert text[answer.start : answer.end] == answer.text != ""
-        assert LEAST_SCORE <= answer.score <= 1
+        assert MIN_SCORE <= answer.score <= 1
 
 
 @given(st.data())

@@ -13,16 +13,16 @@ from kg_api.extract.asking import batches, instruction, key_of, names, passages_
 from kg_api.extract.reading import (
     DESCRIPTION,
     LABEL,
-    MOST_TERMS,
+    MAX_TERMS,
     TERM,
     TYPE,
     Unusable,
     entries,
     extraction_of,
-    kept,
+    serialize,
 )
-from kg_api.graph.due import DocumentAbout, SourceText
-from kg_api.models.extraction import Extraction
+from kg_api.graph.spaces.due import DocumentAbout, SourceText
+from kg_api.models.concepts.extraction import Extraction
 
 TEXT = "Ada Lovelace wrote the first program for the Analytical Engine in 1843."
 SOURCE = SourceText("s", "d", 0, ("Top",), 0, TEXT, "h")
@@ -135,7 +135,7 @@ def test_lengths_are_bounded_and_unseen_characters_go() -> None:
     long, short = answer.concepts
     assert long.label.startswith("Ada Lovelacex")
     assert (len(long.label), len(short.description)) == (LABEL, DESCRIPTION)
-    assert len(long.search_terms) == MOST_TERMS
+    assert len(long.search_terms) == MAX_TERMS
     assert max(map(len, long.search_terms)) == TERM
     linked = read(
         concept(),
@@ -159,8 +159,8 @@ def test_nothing_found_is_an_answer() -> None:
 
 def test_more_than_can_be_said_is_not_remembered() -> None:
     with pytest.raises(Unusable):
-        kept({"concepts": [concept(description="x" * 60_000)]})
-    assert json.loads(kept({"concepts": [], "relations": [], "admin": True})) == {
+        serialize({"concepts": [concept(description="x" * 60_000)]})
+    assert json.loads(serialize({"concepts": [], "relations": [], "admin": True})) == {
         "concepts": [],
         "relations": [],
     }

@@ -9,18 +9,18 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.concept_names import (
+from kg_api.graph.concepts.names import (
     TERMS,
-    Named,
+    NamedConcept,
     Text,
     all_named,
-    changed_texts,
+    find_changed_texts,
     first_texts,
     names_of,
-    resolved,
+    resolve_names,
 )
-from kg_api.graph.concept_rows import IMPORTED, Difference, Evidence, difference, evidence
-from kg_api.models.extraction import Extraction, FoundConcept, FoundRelation, Quote
+from kg_api.graph.concepts.rows import IMPORTED, Difference, EvidenceRows, difference, evidence
+from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.models.identity import concept_name
 
 TEXTS = {"s1": "bees dance on flowers", "s2": "wasps and bees"}
@@ -43,14 +43,14 @@ def extractions(draw: st.DrawFn) -> list[Extraction]:
     made: list[Extraction] = []
     for source in draw(st.sampled_from([["s1"], ["s2"], ["s1", "s2"]])):
         found = st.builds(
-            FoundConcept,
+            ExtractedConcept,
             LABELS,
             st.lists(quotes(source), max_size=3).map(tuple),
             st.sampled_from(["", "something"]),
             st.lists(LABELS, max_size=2).map(tuple),
             st.floats(),
         )
-        relations = st.builds(FoundRelation, LABELS, st.sampled_from(["likes", ""]), LABELS)
+        relations = st.builds(ExtractedRelation, LABELS, st.sampled_from(["likes", ""]), LABELS)
         made.append(
             Extraction(
                 source,
@@ -62,11 +62,11 @@ def extractions(draw: st.DrawFn) -> list[Extraction]:
     return made
 
 
-def rows(found: list[Extraction], extracted_with: str) -> Evidence:
-    return evidence("o", found, resolved("o", found, {}), TEXTS, extracted_with)
+def rows(found: list[Extraction], extracted_with: str) -> EvidenceRows:
+    return evidence("o", found, resolve_names("o", found, {}), TEXTS, extracted_with)
 
 
-def after(present: Evidence, change: Difference) -> Evidence:
+def after(present: EvidenceRows, change: Difference) -> EvidenceRows:
     """What is there when a difference was written."""
     kept: list[list[object]] = []
     for name in ("appearances", "quotes", "relations"):
@@ -74,10 +74,10 @@ def after(present: Evidence, change: Difference) -> Evidence:
         now = {row.key: row for row in getattr(present, name) if row.key not in gone}
         now |= {row.key: row for row in getattr(change.write, name)}
         kept.append([now[key] for key in sorted(now)])
-    return Evidence(*kept)  # pyright: ignore[reportArgumentType]
+    return EvidenceRows(*kept)  # pyright: ignore[reportArgumentType]
 
 
-def check(present: Evidence) -> None:
+def check(present: EvidenceRows) -> None:
     """What holds of evidence at any time."""
     proven = {(row.source_id, row.concept_id) for row in present.quotes}
     assert proven <= {row.key for row in present.appearances}
@@ -92,28 +92,28 @@ STEPS = st.lists(st.tuples(extractions(), st.booleans()), max_size=6)
 
 @given(STEPS)
 def test_evidence_is_right_after_whatever_was_written(steps: list[tuple[list[Extraction], bool]]) -> None:
-    present = Evidence()
+    present = EvidenceRows()
     for found, imported in steps:
         ids = {each.source_id for each in found}
-        there = Evidence(*([row for row in part if row.source_id in ids] for part in _parts(present)))  # pyright: ignore[reportArgumentType]
+        there = EvidenceRows(*([row for row in part if row.source_id in ids] for part in _parts(present)))  # pyright: ignore[reportArgumentType]
         wanted = rows(found, f"{IMPORTED}f" if imported else "m")
         change = difference(wanted, there, imported=imported)
         present = after(present, change)
         check(present)
-        now = Evidence(*([row for row in part if row.source_id in ids] for part in _parts(present)))  # pyright: ignore[reportArgumentType]
+        now = EvidenceRows(*([row for row in part if row.source_id in ids] for part in _parts(present)))  # pyright: ignore[reportArgumentType]
         assert difference(wanted, now, imported=imported) == Difference(
-            Evidence([], [], []), Evidence([], [], [])
+            EvidenceRows([], [], []), EvidenceRows([], [], [])
         )
 
 
-def _parts(present: Evidence) -> tuple[Sequence[Any], ...]:
+def _parts(present: EvidenceRows) -> tuple[Sequence[Any], ...]:
     return present.appearances, present.quotes, present.relations
 
 
 @given(extractions(), extractions())
 def test_an_origin_has_no_more_than_it_said_last(first: list[Extraction], second: list[Extraction]) -> None:
     again = [replace(each, concepts=(), relations=()) for each in first]
-    imported = after(Evidence(), difference(rows(second, f"{IMPORTED}f"), Evidence(), imported=True))
+    imported = after(EvidenceRows(), difference(rows(second, f"{IMPORTED}f"), EvidenceRows(), imported=True))
     both = after(imported, difference(rows(first, "m"), imported, imported=False))
     without = after(both, difference(rows(again, "m"), both, imported=False))
     assert {row.key for row in without.quotes} == {row.key for row in imported.quotes}
@@ -123,19 +123,19 @@ def test_an_origin_has_no_more_than_it_said_last(first: list[Extraction], second
 
 @given(extractions())
 def test_every_name_means_one_concept_whatever_the_order(found: list[Extraction]) -> None:
-    means = resolved("o", found, {})
+    means = resolve_names("o", found, {})
     assert means.keys() == names_of("o", found).keys()
-    assert resolved("o", found[::-1], {}).keys() == means.keys()
+    assert resolve_names("o", found[::-1], {}).keys() == means.keys()
     first = first_texts("o", found, means)
     said = rows(found, "m").appearances
-    known = changed_texts(first, {}, said)
-    assert changed_texts(first | known, known, said) == {}, "what is known already is no change"
+    known = find_changed_texts(first, {}, said)
+    assert find_changed_texts(first | known, known, said) == {}, "what is known already is no change"
     assert known.keys() == {*means.values()}
 
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=40))
 def test_what_strangers_say_is_cleaned(label: str, description: str, terms: list[str]) -> None:
-    found = [Extraction("s1", "hash", (FoundConcept(label, (), description, tuple(terms)),))]
+    found = [Extraction("s1", "hash", (ExtractedConcept(label, (), description, tuple(terms)),))]
     for one in all_named(found):
         for text in (one.label, one.description, *one.terms):
             text.encode()
@@ -147,7 +147,7 @@ def test_what_strangers_say_is_cleaned(label: str, description: str, terms: list
 
 def test_terms_are_added_while_there_is_room() -> None:
     known = Text("a", "", tuple(f"t{n}" for n in range(TERMS - 1)))
-    more = known.with_more(Named("A!", "said", ("new", "newer")))
+    more = known.with_more(NamedConcept("A!", "said", ("new", "newer")))
     assert (more.description, more.terms[-1], len(more.terms)) == ("said", "new", TERMS)
     assert known.text_hash != more.text_hash
-    assert more.with_more(Named("A!", "other", ("new", "newer"))) == more
+    assert more.with_more(NamedConcept("A!", "other", ("new", "newer"))) == more

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.tokens import hidden_parts, parts
+from kg_api.graph.fulltext.tokens import find_hidden_parts, parts
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
 
@@ -32,17 +32,17 @@ from kg_api.models.identity import scope_of_document, scope_of_ontology
 def test_only_what_the_analyzer_joins_or_drops_is_indexed_beside_the_text(
     text: str, hidden: list[str]
 ) -> None:
-    assert hidden_parts([text]) == hidden
+    assert find_hidden_parts([text]) == hidden
 
 
 @given(st.text("abc ,;!?()-\n/", max_size=60))
 def test_plain_words_cost_nothing(text: str) -> None:
-    assert hidden_parts([text]) == []
+    assert find_hidden_parts([text]) == []
 
 
 @given(st.text(max_size=40), st.sampled_from(["NFC", "NFD"]))
 def test_a_word_is_asked_for_by_what_was_indexed_of_it(text: str, form: str) -> None:
-    for seen in hidden_parts([unicodedata.normalize(form, text)]):  # pyright: ignore[reportArgumentType]
+    for seen in find_hidden_parts([unicodedata.normalize(form, text)]):  # pyright: ignore[reportArgumentType]
         assert parts(seen) == seen
 
 
@@ -51,5 +51,5 @@ def test_no_part_is_the_token_of_a_scope(name: str, between: str, upper: bool) -
     for token in (scope_of_ontology(name), scope_of_document(scope_of_ontology(name)[3:])):
         forged = token.upper() if upper else token
         text = f"x{between}{forged} {forged}{between}y {forged[0]}\u200d{forged[1:]}"
-        for seen in [*hidden_parts([text]), parts(forged)]:
+        for seen in [*find_hidden_parts([text]), parts(forged)]:
             assert token[:-2] not in [part.lower()[: len(token) - 2] for part in seen.split()]

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.extract import quotes
-from kg_api.extract.quotes import Quoted, Searched
-from kg_api.graph.due import SourceText
-from kg_api.ingest.concept_placing import Allowance, Missing, Placed, place
-from kg_api.models.concept_import import ConceptRow
+from kg_api.extract.quotes import QuotedText, QuoteSearch
+from kg_api.graph.spaces.due import SourceText
+from kg_api.ingest.concept_placing import Allowance, Missing, PlacedConcepts, place
+from kg_api.models.concepts.imports import ConceptRow
 from kg_api.models.identity import content_hash
 
 
-def placed(*texts: str) -> list[Placed]:
+def placed(*texts: str) -> list[PlacedConcepts]:
     return [
-        Placed(SourceText(f"s{at}", "d", at, (), 0, text, content_hash(text)))
+        PlacedConcepts(SourceText(f"s{at}", "d", at, (), 0, text, content_hash(text)))
         for at, text in enumerate(texts)
     ]
 
@@ -27,7 +27,7 @@ def row(*concepts: dict[str, Any], relations: Any = ()) -> ConceptRow:
     return ConceptRow.model_validate({"document": "d", "concepts": concepts, "relations": relations})
 
 
-def told(sources: list[Placed]) -> list[dict[str, list[str]]]:
+def told(sources: list[PlacedConcepts]) -> list[dict[str, list[str]]]:
     return [{each.label: [quote.text for quote in each.quotes] for each in one.concepts} for one in sources]
 
 
@@ -114,10 +114,10 @@ LONG = "the tide turns twice on every single day"
 def test_an_exact_quote_is_found_before_anything_like_it_is_looked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse(_: Searched, quote: Quoted) -> None:
+    def refuse(_: QuoteSearch, quote: QuotedText) -> None:
         raise AssertionError(quote.said)
 
-    monkeypatch.setattr(Searched, "alike", refuse)
+    monkeypatch.setattr(QuoteSearch, "alike", refuse)
     sources = placed(LONG.replace("twice", "twjce"), LONG.upper(), f"So {LONG}.", LONG)
     assert list(place(row({"label": "x", "quotes": [LONG]}), sources)) == []
     assert told(sources) == [{}, {}, {"x": [LONG]}, {}]
@@ -146,8 +146,8 @@ def test_looking_for_likeness_has_an_end_that_is_told() -> None:
 
 def test_each_text_is_folded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     folded: list[str] = []
-    real = quotes._folded
-    monkeypatch.setattr(quotes, "_folded", lambda text, **how: folded.append(text) or real(text, **how))
+    real = quotes._fold
+    monkeypatch.setattr(quotes, "_fold", lambda text, **how: folded.append(text) or real(text, **how))
     sources = placed("One.", "Two.")
     list(place(row(*({"label": f"label {n}", "quotes": [f"quote {n}"]} for n in range(9))), sources))
     assert (folded.count("One."), folded.count("Two.")) == (1, 1)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_api.ingest.conversation import consolidate, heading, quoted
-from kg_api.models.conversations import Message
+from kg_api.ingest.conversation import consolidate, heading, quote_block
+from kg_api.models.library.conversations import Message
 from kg_api.parse.documents import parse
 from kg_api.parse.lines import is_blank
 from kg_api.parse.split import split
@@ -96,13 +96,11 @@ MARKS = st.sampled_from(
 TEXTS = st.lists(MARKS, min_size=1, max_size=6).map("".join).filter(lambda text: not is_blank(text))
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_no_text_breaks_out(texts: list[str]) -> None:
     assert_contained(said(*texts))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_every_word_is_kept_in_order(texts: list[str]) -> None:
     messages = said(*texts)
@@ -111,7 +109,6 @@ def test_every_word_is_kept_in_order(texts: list[str]) -> None:
     assert re.findall(r"\w+", document) == expected
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS)
 def test_one_message_more_leaves_what_was_before(texts: list[str], last: str) -> None:
     before = sections(said(*texts))
@@ -149,4 +146,4 @@ def test_blank_messages_are_left_out_and_told() -> None:
 
 @given(st.text())
 def test_every_line_of_a_quotation_is_marked(text: str) -> None:
-    assert all(line.startswith(">") for line in re.split(r"\r\n|\n|\r", quoted(text)))
+    assert all(line.startswith(">") for line in re.split(r"\r\n|\n|\r", quote_block(text)))

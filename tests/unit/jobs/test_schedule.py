@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from kg_api.errors import DatabaseUnavailable
-from kg_api.jobs.presence import Presence
+from kg_api.jobs.registration import WorkerRegistration
 from kg_api.jobs.schedule import ALWAYS, ticking
 from tests.support.running import wait_until
 from tests.unit.jobs.fakes import FakeGraph
@@ -80,30 +80,30 @@ def waiting(kinds: dict[str, int]) -> FakeGraph:
 
 def test_each_unknown_kind_is_told_once() -> None:
     kinds = {"strange": 2}
-    presence = Presence(waiting(kinds).graph, "w", ["test"])
+    presence = WorkerRegistration(waiting(kinds).graph, "w", ["test"])
     with capture_logs() as logs:
-        presence.tell()
+        presence.report()
         kinds |= {"stranger": 1, "strange": 9}
-        presence.tell()
-        presence.tell()
+        presence.report()
+        presence.report()
     assert [(each["kind"], each["waiting"]) for each in logs] == [("strange", 2), ("stranger", 1)]
 
 
 def test_a_worker_shows_itself_at_once_and_takes_its_name_off_the_list_at_its_end() -> None:
     graph = waiting({})
-    presence = Presence(graph.graph, "w", ["test"])
+    presence = WorkerRegistration(graph.graph, "w", ["test"])
     with ticking(graph.graph, 3600, presence) as _:
         wait_until(lambda: graph.count("workers/seen") == 1, 5)
     assert graph.ran[-1] == ("workers/forget", {"name": "w"})
-    presence.tell()
+    presence.report()
     assert graph.count("workers/seen") == 1, "a late sign does not put it there again"
 
 
-@pytest.mark.parametrize("step", ["tell", "end"])
+@pytest.mark.parametrize("step", ["report", "end"])
 def test_a_database_that_is_away_does_not_hold_a_worker_up(step: str) -> None:
     def away(_: str, __: dict[str, Any]) -> list[dict[str, Any]]:
         raise DatabaseUnavailable
 
     with capture_logs() as logs:
-        getattr(Presence(FakeGraph(away).graph, "w", []), step)()
+        getattr(WorkerRegistration(FakeGraph(away).graph, "w", []), step)()
     assert len(logs) == 1

@@ -8,13 +8,13 @@ import pytest
 
 from kg_api.errors import LlmFailed
 from kg_api.llm.ask_back import ask_back
-from kg_api.llm.prompts import Question
+from kg_api.llm.prompts import Prompt
 
 
 def test_the_passage_goes_as_data_and_the_question_comes_on_one_line() -> None:
-    seen: list[Question] = []
+    seen: list[Prompt] = []
 
-    def ask(question: Question) -> str:
+    def ask(question: Prompt) -> str:
         seen.append(question)
         return '<think>hm</think> {"question": "Which ring\\n does a heron carry?"}'
 

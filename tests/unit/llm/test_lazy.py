@@ -8,13 +8,13 @@ import pytest
 
 from kg_api.errors import ConfigurationError, LlmUnavailable
 from kg_api.llm.lazy import LanguageModel
-from kg_api.llm.prompts import Question
-from kg_api.retrying import RetryPolicy
+from kg_api.llm.prompts import Prompt
+from kg_api.provider.retrying import RetryPolicy
 from kg_api.settings import load_settings
 from tests.support.embedding_server import EmbeddingServer, Status
 from tests.support.llm import llm_settings
 
-QUESTION = Question("instruction", "data", "name", {})
+QUESTION = Prompt("instruction", "data", "name", {})
 
 
 @pytest.mark.parametrize("given", [False, True])

@@ -7,12 +7,12 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.llm.parts import BEGINNING, ENOUGH, MARGIN, MOST, WHOLE, Paragraph, document_parts
+from kg_api.llm.parts import BEGINNING, ENOUGH, MARGIN, MAX_BYTES, WHOLE, HeadedParagraph, document_parts
 
 
-def paragraphs(count: int, sections: int = 1, size: int = 500) -> list[Paragraph]:
+def paragraphs(count: int, sections: int = 1, size: int = 500) -> list[HeadedParagraph]:
     return [
-        Paragraph(f"{number:05} {'words ' * (size // 6)}\n\n", ("Top", f"Section {number // sections}"))
+        HeadedParagraph(f"{number:05} {'words ' * (size // 6)}\n\n", ("Top", f"Section {number // sections}"))
         for number in range(count)
     ]
 
@@ -42,7 +42,7 @@ def test_a_long_one_is_shown_in_stretches_with_its_beginning() -> None:
 def test_an_edit_leaves_what_is_shown_elsewhere() -> None:
     given_ = paragraphs(300, sections=5)
     before, _ = document_parts("Title", {}, given_)
-    edited = [*given_[:52], Paragraph("new\n\n", given_[52].headings), *given_[52:]]
+    edited = [*given_[:52], HeadedParagraph("new\n\n", given_[52].headings), *given_[52:]]
     after, _ = document_parts("Title", {}, edited)
     assert len(set(after) - set(before)) <= 3
 
@@ -52,7 +52,7 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 5000), st.integers(0, 3)), max_size=
 
 @given(LENGTHS, st.sampled_from("aж語😀"))
 def test_parts_are_bounded_and_have_every_paragraph(lengths: list[tuple[int, int]], letter: str) -> None:
-    given_ = [Paragraph(letter * length, (str(section),)) for length, section in lengths]
+    given_ = [HeadedParagraph(letter * length, (str(section),)) for length, section in lengths]
     text = "".join(each.text for each in given_)
     parts, numbers = document_parts("Title", {}, given_)
     assert len(numbers) == len(given_)
@@ -61,7 +61,7 @@ def test_parts_are_bounded_and_have_every_paragraph(lengths: list[tuple[int, int
     largest = max((len(each.text.encode()) for each in given_), default=0)
     for part in parts:
         assert part.text in text
-        most = WHOLE if len(parts) == 1 else max(MOST, largest) + 2 * MARGIN * 4
+        most = WHOLE if len(parts) == 1 else max(MAX_BYTES, largest) + 2 * MARGIN * 4
         assert len(part.text.encode()) <= max(most, largest)
     if len(parts) > 1:
         shares = [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.llm.replies import MOST_CHARACTERS, ObjectReader, line, objects
+from kg_api.llm.replies import MAX_CHARACTERS, ObjectReader, line, objects
 
 TWO: list[dict[str, Any]] = [{"a": "one ] }"}, {"a": 'two "[{', "b": [{"c": 1}]}]
 
@@ -111,7 +111,7 @@ def test_an_endless_answer_is_left() -> None:
             yield '[{"a": 1}, ' + "x" * 1000
 
     assert len(list(objects(endless()))) == 1
-    assert MOST_CHARACTERS < 10**6
+    assert MAX_CHARACTERS < 10**6
 
 
 def test_a_line_is_clean_and_short() -> None:

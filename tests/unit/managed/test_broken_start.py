@@ -15,7 +15,7 @@ from kg_api.managed.processes import ProcessId
 from kg_api.managed.roles import Role
 from kg_api.managed.watch import Policy, Watch
 from kg_api.settings import Settings
-from kg_cli import stack_roles
+from kg_cli.stack import roles as stack_roles
 
 PANIC = "it has panicked"
 SLEEP = ("-c", "import time; time.sleep(60)")

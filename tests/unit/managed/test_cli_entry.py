@@ -10,7 +10,8 @@ import pytest
 import typer
 
 from kg_api.errors import NotFound
-from kg_cli import console, main
+from kg_cli import main
+from kg_cli.terminal import console
 
 HEAVY = {
     "neo4j",

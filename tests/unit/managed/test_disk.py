@@ -8,9 +8,9 @@ import pytest
 
 from kg_api.errors import StorageFull
 from kg_api.managed import logfiles
-from kg_api.managed.disk import DiskRoom
 from kg_api.managed.home import Home
-from kg_api.managed.neo4j_role import LACK_OF_HEAP, NAME, _memory_for_start, machine_memory
+from kg_api.managed.neo4j.disk import DiskRoom
+from kg_api.managed.neo4j.role import LACK_OF_HEAP, NAME, _memory_for_start, machine_memory
 from kg_api.settings import Neo4jSettings
 
 EVERYTHING = 1 << 60

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.managed.neo4j_conf import Memory, render, size_memory
-from kg_api.managed.neo4j_java import argument_file_text
+from kg_api.managed.neo4j.conf import Memory, render, size_memory
+from kg_api.managed.neo4j.java import argument_file_text
 
 GIB = 1024**3
 

@@ -4,13 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.mcp.answers import Passage
-from kg_api.mcp.budget import LEAST_ROOM, fill, tokens_of, tokens_of_json
+from kg_api.mcp.budget import MIN_ROOM, fill, tokens_of, tokens_of_json
 from kg_api.mcp.citation import read_citation
 from kg_api.mcp.cursor import Position
-from kg_api.models.documents import Deleted
+from kg_api.models.library.documents import Deleted
 
 texts = st.text(alphabet='ab \n"\\é中😀', max_size=400)
-rooms = st.integers(LEAST_ROOM, 300)
+rooms = st.integers(MIN_ROOM, 300)
 
 
 def passages(given: list[str]) -> list[Passage]:
@@ -55,7 +55,7 @@ def test_a_text_that_goes_on_says_so(given: list[str], room: int) -> None:
 def test_a_step_keeps_to_its_room(given: list[str], room: int) -> None:
     frame = tokens_of_json(Passage(citation="s10#4000-4400", text="", continues=True))
     for step in walked(passages(given), room):
-        assert sum(tokens_of_json(part) for part in step) <= max(room, frame + LEAST_ROOM) + 2
+        assert sum(tokens_of_json(part) for part in step) <= max(room, frame + MIN_ROOM) + 2
 
 
 def test_words_stay_whole_where_a_text_is_divided() -> None:
@@ -66,7 +66,7 @@ def test_words_stay_whole_where_a_text_is_divided() -> None:
 
 def test_what_is_no_passage_is_given_whole() -> None:
     items = [Deleted(documents=10**300, sources=1), Deleted(documents=1, sources=1)]
-    assert fill(items, Position(), LEAST_ROOM) == ([items[0]], Position(1))
+    assert fill(items, Position(), MIN_ROOM) == ([items[0]], Position(1))
 
 
 def test_nothing_is_left_of_an_empty_list() -> None:

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.mcp.citation import Citation, read_citation
+from kg_api.mcp.citation import CitationPlace, read_citation
 
 
 def test_a_citation_is_read_as_it_is_written() -> None:
-    citation = Citation("ab12", 7, 19)
+    citation = CitationPlace("ab12", 7, 19)
     assert str(citation) == "ab12#7-19"
     assert read_citation(" ab12#7-19\n") == ("ab12", citation)
 
@@ -17,14 +17,14 @@ def test_a_bare_source_id_cites_no_place() -> None:
 
 
 def test_a_part_has_its_own_offsets() -> None:
-    assert str(Citation("ab12", 100, 200).part(5, 9)) == "ab12#105-109"
+    assert str(CitationPlace("ab12", 100, 200).part(5, 9)) == "ab12#105-109"
 
 
 @pytest.mark.parametrize(
     "text", ["", "#1-2", "a b#1-2", "ab#1", "ab#-1-2", "ab#1-", "ab#x-y", "ab#1-2#3-4", "ab#1-2x", "a" * 101]
 )
 def test_what_is_no_citation_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInput, match="no citation id"):
+    with pytest.raises(InvalidInput, match="not a citation id"):
         read_citation(text)
 
 

@@ -14,7 +14,7 @@ from mcp_types import INVALID_PARAMS, ListToolsResult
 from kg_api.errors import DatabaseUnavailable
 from kg_api.mcp.budget import tokens_of
 from kg_api.mcp.tools.search import hit_of
-from kg_api.models.search import Degradation, MatchedChunk, SourceSearch
+from kg_api.models.queries.search import Degradation, MatchedChunk, SourceSearch
 from tests.support.library import LONG, PARAGRAPHS, MemoryLibrary
 from tests.support.mcp import MODES, SNAPSHOT, answer, call, failure, talk, told
 

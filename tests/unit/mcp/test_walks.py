@@ -10,7 +10,7 @@ import pytest
 from mcp.server.lowlevel import Server
 
 from kg_api.mcp.budget import tokens_of
-from kg_api.mcp.paging import LEAST_BUDGET
+from kg_api.mcp.paging import MIN_BUDGET
 from tests.support.library import MemoryLibrary
 from tests.support.mcp import answer, call, failure, text_of, walk
 
@@ -33,7 +33,7 @@ def joined(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return whole
 
 
-@pytest.mark.parametrize("budget", [LEAST_BUDGET, 700, 1400])
+@pytest.mark.parametrize("budget", [MIN_BUDGET, 700, 1400])
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -70,7 +70,7 @@ def test_lists_are_walked_without_loss(
 ) -> None:
     for number in range(150):
         library.add(f"o{number:03}", "d", ["x"])
-    steps = list(walk(lambda given: answer(call(server, tool, **given, token_budget=LEAST_BUDGET)), {}))
+    steps = list(walk(lambda given: answer(call(server, tool, **given, token_budget=MIN_BUDGET)), {}))
     listed = [(each["ontology"], each.get("document")) for step in steps for each in step[field]]
     assert len(steps) > 3
     assert listed == sorted(set(listed))
@@ -84,11 +84,11 @@ def test_documents_of_one_ontology(server: Server[Any]) -> None:
 
 
 def more_of(server: Server[Any], tool: str, **arguments: Any) -> str:
-    return answer(call(server, tool, **arguments, token_budget=LEAST_BUDGET))["more"]["cursor"]
+    return answer(call(server, tool, **arguments, token_budget=MIN_BUDGET))["more"]["cursor"]
 
 
 def test_what_is_left_and_how_to_get_it_is_told(server: Server[Any]) -> None:
-    told = answer(call(server, "search_sources", query="bees", limit=20, token_budget=LEAST_BUDGET))
+    told = answer(call(server, "search_sources", query="bees", limit=20, token_budget=MIN_BUDGET))
     given = len([hit for hit in told["hits"] if not hit.get("continues")])
     assert told["more"]["left"] == 20 - given
     assert told["more"]["how"].startswith(f"{20 - given} of 20 hits left")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.extract.reading import clean
-from kg_api.graph.concept_names import cleaned
+from kg_api.graph.concepts.names import clean_name
 from kg_api.models.cleaning import one_line
 
 JOINERS = "\u200c\u200d"
@@ -33,7 +33,7 @@ JOINERS = "\u200c\u200d"
 )
 def test_one_line_shows_all_it_says(text: str, seen: str) -> None:
     assert one_line(text) == seen
-    assert clean(text, 100) == cleaned(text, 100) == seen, "there is one way to clean"
+    assert clean(text, 100) == clean_name(text, 100) == seen, "there is one way to clean"
 
 
 def test_no_unseen_character_is_left() -> None:

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kg_api.models.documents import DocumentText
-from kg_api.models.problems import MAX_ERRORS, field_problems
-from kg_api.models.search import MAX_DIMENSIONS, MAX_QUERY_CHARACTERS, SourceSearch
+from kg_api.models.base import Body
+from kg_api.models.embedding.spaces import NewSpace
+from kg_api.models.library.documents import DocumentText
+from kg_api.models.problems import MAX_ERRORS, describe_problems, field_problems
+from kg_api.models.queries.search import MAX_DIMENSIONS, MAX_QUERY_CHARACTERS, SourceSearch
 
+LONGER = "passages for a longer text: kg augment, POST /queries/augment"
 VECTOR: dict[str, Any] = {"query_vector": [0.5], "space": "default", "mode": "vector"}
 
 
@@ -43,7 +46,7 @@ def test_searches_that_can_be(body: dict[str, Any]) -> None:
         ({"query_text": "a", "space": "default"}, "go together"),
         ({"query_vector": [0.5], "mode": "vector"}, "go together"),
         ({**VECTOR, "mode": "hybrid"}, "mode 'hybrid' needs query_text"),
-        ({**VECTOR, "query_vector": [0.0, -0.0]}, "points nowhere"),
+        ({**VECTOR, "query_vector": [0.0, -0.0]}, "has no direction"),
         ({**VECTOR, "query_vector": []}, "query_vector"),
         ({**VECTOR, "query_vector": [1] * (MAX_DIMENSIONS + 1)}, "query_vector"),
         ({**VECTOR, "query_vector": [float("nan")]}, "query_vector.0"),
@@ -108,6 +111,39 @@ def test_problems_name_fields_as_a_person_would_and_never_repeat_values() -> Non
     problems = field_problems(raised.value.errors())
     assert {each.field for each in problems} == {"ontology", "ontology.0", "documents.1", "limit"}
     assert "SECRET" not in repr(problems)
+
+
+@pytest.mark.parametrize(
+    ("model", "body", "told"),
+    [
+        (SourceSearch, {"query_text": ""}, "query_text is blank"),
+        (
+            SourceSearch,
+            {"query_text": "a", "hyde": 9},
+            "hyde: Input should be less than or equal to 5, or: Input should be 'auto'",
+        ),
+        (
+            SourceSearch,
+            {"query_text": "a" * 50_000},
+            f"query_text: at most 20,000 characters are allowed; {LONGER}",
+        ),
+        (
+            NewSpace,
+            {"slug": "MINI", "provider": "local"},
+            "slug: lower-case letters, digits and '_' are allowed, 40 at most; it starts with a letter",
+        ),
+    ],
+)
+def test_problems_are_in_words(model: type[Body], body: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        model.model_validate(body)
+    assert describe_problems(raised.value.errors()) == told
+
+
+def test_places_of_a_request_are_not_told() -> None:
+    errors = [{"type": "x", "loc": (place, "state"), "msg": "wrong"} for place in ("body", "query", "path")]
+    assert describe_problems(errors[1:2]) == "state: wrong"
+    assert {each.field for each in field_problems(errors)} == {"state"}
 
 
 def test_problems_are_not_endless() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kg_api.models.parsing import Block, ParsedDocument
+from kg_api.models.library.parsing import Block, ParsedDocument
 from kg_api.parse.documents import parse
 from kg_api.parse.size import SplitLimits
 from kg_api.parse.split import split

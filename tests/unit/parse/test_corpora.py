@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.models.parsing import ParsedDocument, SourceSpan
+from kg_api.models.library.parsing import ParsedDocument, SourceSpan
 from kg_api.parse.documents import parse, read
 from kg_api.parse.lines import is_blank
 from kg_api.parse.size import SplitLimits, words

@@ -67,7 +67,7 @@ def docx() -> bytes:
         (docx(), "ZIP archive"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "a PNG picture"),
         (b"\xff\xd8\xff\xe0\x00\x10JFIF", "a JPEG picture"),
-        (b"text\x00more", "byte 4 is zero"),
+        (b"text\x00more", "NUL byte at 4"),
         ("Größe".encode("utf-16-le"), "UTF-16 without a byte-order mark"),
         (b"\xff\xfea\x00b", "byte-order mark says utf-16-le"),
         (b"\xef\xbb\xbfabc\xff", "byte 6 does not fit"),

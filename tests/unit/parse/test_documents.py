@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kg_api.errors import InvalidInput, UnreadableDocument
-from kg_api.models.parsing import Format
+from kg_api.models.library.parsing import Format
 from kg_api.parse.documents import SUFFIXES, parse, read
 
 

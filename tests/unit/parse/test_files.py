@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import InvalidInput
-from kg_api.parse.files import Selection, select, shown
+from kg_api.parse.files import FileSelection, select, to_printable
 
 SUFFIXES = {".md", ".txt"}
 
@@ -23,7 +23,7 @@ def put(folder: Path, *names: str) -> None:
         path.write_bytes(os.fsencode(name))
 
 
-def names(selection: Selection) -> list[str]:
+def names(selection: FileSelection) -> list[str]:
     return [file.document for file in selection.files]
 
 
@@ -121,9 +121,9 @@ def test_a_name_that_is_no_utf8_is_a_problem_and_can_be_printed(tmp_path: Path) 
 
 @given(st.text(string.printable + "äß語🙂", max_size=30))
 def test_what_is_valid_is_shown_as_it_is(name: str) -> None:
-    assert shown(name) == name
+    assert to_printable(name) == name
 
 
 @given(st.binary(max_size=30))
 def test_everything_that_is_shown_can_be_printed(name: bytes) -> None:
-    assert isinstance(shown(os.fsdecode(name)).encode(), bytes)
+    assert isinstance(to_printable(os.fsdecode(name)).encode(), bytes)

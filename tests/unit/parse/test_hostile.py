@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kg_api.models.parsing import Format
+from kg_api.models.library.parsing import Format
 from kg_api.parse.documents import parse
 from kg_api.parse.split import split
 

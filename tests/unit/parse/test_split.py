@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.models.parsing import Block, ParsedDocument, SourceSpan
+from kg_api.models.library.parsing import Block, ParsedDocument, SourceSpan
 from kg_api.parse.size import words
 from kg_api.parse.split import split
 from tests.unit.parse.shapes import many, sources

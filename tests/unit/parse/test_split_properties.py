@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.models.parsing import Format, ParsedDocument
+from kg_api.models.library.parsing import Format, ParsedDocument
 from kg_api.parse.documents import parse
 from kg_api.parse.lines import is_blank
 from kg_api.parse.size import SplitLimits, words

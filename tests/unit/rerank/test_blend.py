@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.rerank.blend import blend
@@ -18,7 +18,6 @@ def order(values: list[float]) -> list[int]:
     return sorted(range(len(values)), key=lambda at: -values[at])
 
 
-@settings(deadline=None)
 @given(PAIRS)
 def test_every_value_is_finite(pairs: list[tuple[float, float]]) -> None:
     blended = blend([fused for fused, _ in pairs], [score for _, score in pairs])
@@ -26,14 +25,12 @@ def test_every_value_is_finite(pairs: list[tuple[float, float]]) -> None:
     assert all(math.isfinite(value) for value in blended)
 
 
-@settings(deadline=None)
 @given(st.lists(FUSED, max_size=30), SCORE)
 def test_where_the_reranker_sees_no_difference_the_order_stays(fused: list[float], score: float) -> None:
     fused = sorted(fused, reverse=True)
     assert order(blend(fused, [score] * len(fused))) == list(range(len(fused)))
 
 
-@settings(deadline=None)
 @given(st.lists(SCORE, max_size=30), FUSED)
 def test_where_fusion_sees_no_difference_the_reranker_decides(scores: list[float], fused: float) -> None:
     scores = sorted(scores, reverse=True)
@@ -41,7 +38,6 @@ def test_where_fusion_sees_no_difference_the_reranker_decides(scores: list[float
     assert blended == sorted(blended, reverse=True)
 
 
-@settings(deadline=None)
 @given(PAIRS)
 def test_who_is_better_in_both_is_never_behind(pairs: list[tuple[float, float]]) -> None:
     blended = blend([fused for fused, _ in pairs], [score for _, score in pairs])
@@ -51,7 +47,6 @@ def test_who_is_better_in_both_is_never_behind(pairs: list[tuple[float, float]])
                 assert mine >= theirs
 
 
-@settings(deadline=None)
 @given(PAIRS, st.sampled_from([0.5, 2.0, 1024.0]))
 def test_the_scale_of_the_fused_scores_does_not_matter(
     pairs: list[tuple[float, float]], factor: float

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from kg_api.errors import ConfigurationError
-from kg_api.rerank import packaged
+from kg_api.rerank.local import packaged
 from kg_api.rerank.open import open_reranker
 from kg_api.sections import CohereSettings, RerankSettings
 from kg_api.settings import Settings, load_settings

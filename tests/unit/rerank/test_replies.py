@@ -4,18 +4,17 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import RerankUnavailable
-from kg_api.rerank.replies import in_order
+from kg_api.rerank.remote.replies import in_order
 from kg_api.rerank.scale import as_relevance, relevance
 from kg_api.rerank.windows import best_of, windows
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(deadline=None)
 @given(st.lists(FINITE, max_size=20), st.randoms(use_true_random=False))
 def test_any_order_is_put_right(scores: list[float], dice: Any) -> None:
     items: list[tuple[object, object]] = list(enumerate(scores))
@@ -35,14 +34,12 @@ def test_a_score_is_a_finite_number(score: object) -> None:
         in_order([(0, score)], 1)
 
 
-@settings(deadline=None)
 @given(FINITE)
 def test_relevance_is_between_0_and_1_for_any_output(logit: float) -> None:
     assert 0 <= relevance(logit) <= 1
     assert relevance(logit) == pytest.approx(1 - relevance(-logit))
 
 
-@settings(deadline=None)
 @given(st.lists(FINITE, min_size=2))
 def test_a_scale_never_turns_an_order_round(scores: list[float]) -> None:
     scaled = as_relevance(scores)
@@ -51,13 +48,11 @@ def test_a_scale_never_turns_an_order_round(scores: list[float]) -> None:
     assert all(0 <= each <= 1 for each in scaled)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(min_value=0, max_value=1)))
 def test_what_is_on_the_scale_stays_as_it_is(scores: list[float]) -> None:
     assert as_relevance(scores) == scores
 
 
-@settings(deadline=None)
 @given(st.text(max_size=3000), st.integers(min_value=1, max_value=500))
 def test_windows_leave_nothing_out(text: str, most: int) -> None:
     cut = windows(text, most)

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kg_api.graph.passages import ChunkText, Found, FoundChunk
-from kg_api.models.search import CarriedConcept, Place, SourceHit, SourceSearch
-from kg_api.search.answer import Telling, told
-from kg_api.search.lanes import Lanes
-from kg_api.search.ranking import Hit, Measure, fused
-from kg_api.search.similarity_filter import SimilarityFilter
+from kg_api.graph.search.passages import ChunkText, FoundChunk, LaneHit
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.embedding.spaces import SpaceIdentity
+from kg_api.models.queries.search import CarriedConcept, Place, SourceHit, SourceSearch
+from kg_api.search.plan.scope import Scope
+from kg_api.search.plan.search_plan import SearchPlan
+from kg_api.search.plan.similarity import SimilarityFilter
+from kg_api.search.present.presenter import present_hits
+from kg_api.search.rank.order import order
+from kg_api.search.retrieve.candidates import Candidates
+from kg_api.search.retrieve.hits import TEXT, VECTOR, Hit
+from kg_api.spaces.plans import OntologySnapshot
 
-TEXT = "  One fox runs over the hill.\n\n"
+SAID = "  One fox runs over the hill.\n\n"
 START = 100
+SPACE = Space(
+    "default",
+    SpaceIdentity(
+        provider="deterministic",
+        model="words",
+        revision="",
+        dimensions=3,
+        max_tokens=9,
+        query_prefix="",
+        passage_prefix="",
+    ),
+)
 
 
-def place(identity: str, text: str = TEXT) -> Place:
+def place(identity: str, text: str = SAID) -> Place:
     """A source that begins at the 100th character of its document."""
     return Place(
         source_id=identity,
@@ -39,27 +58,36 @@ def found(
     covers: tuple[str, ...] = (),
     parent: str | None = None,
     through: tuple[CarriedConcept, ...] = (),
-) -> Found:
+) -> LaneHit:
     """One finding, with its chunk's offsets if it has one."""
     part = FoundChunk(f"c-{identity}", *chunk, covers or (identity,), parent) if chunk else None
-    return Found(place(identity), similarity, score, part, through=through)
+    return LaneHit(place(identity), similarity, score, part, through=through)
 
 
-def measure(**asked: Any) -> Measure:
-    """How hits of one space are joined."""
+def lanes(
+    vectors: Mapping[str, Sequence[LaneHit]] | None = None, text: Sequence[LaneHit] | None = None
+) -> Candidates:
+    """What lanes found: those of vectors by space, and that of words, if it was asked."""
+    by_vector = {f"{VECTOR}{slug}": lane for slug, lane in (vectors or {}).items()}
+    return Candidates(by_vector if text is None else {**by_vector, TEXT: text})
+
+
+def plan(least: float | None = None, **asked: Any) -> SearchPlan:
+    """A search of one space."""
     request = SourceSearch.model_validate({"query_text": "words", **asked})
-    return Measure(request, {"default": None}, lambda _: "default")
-
-
-def ranked(lanes: Lanes, limit: int, least: float | None = None, **asked: Any) -> list[Hit]:
-    """The hits as they are fused."""
-    joined = measure(**asked)
-    found = fused(lanes.pointed(joined.request.group_by), joined)
     similar = SimilarityFilter({} if least is None else {"default": least})
-    return similar.bind((), joined.space_of).apply(found).hits[:limit]
+    scope = Scope([], {}, [], answering={"notes": "default"})
+    return SearchPlan(request, OntologySnapshot({}, SPACE), scope, similar=similar)
 
 
-def hits(lanes: Lanes, limit: int, least: float | None = None, **texts: ChunkText) -> list[SourceHit]:
+def ranked(candidates: Candidates, limit: int, least: float | None = None, **asked: Any) -> list[Hit]:
+    """The hits as they are fused."""
+    return list(order(plan(least, **asked), candidates).hits[:limit])
+
+
+def hits(
+    candidates: Candidates, limit: int, least: float | None = None, **texts: ChunkText
+) -> list[SourceHit]:
     """The answer's hits for what lanes found; chunks over several sources say what `texts` has."""
     named = {name.replace("_", "-"): text for name, text in texts.items()}
-    return told(ranked(lanes, limit, least), named, Telling({"notes": "default"}, {}))
+    return present_hits(plan(), ranked(candidates, limit, least), named)

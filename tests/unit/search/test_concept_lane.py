@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.models.identity import concept_name
-from kg_api.models.search import CarriedConcept
-from kg_api.search.concept_lane import LONGEST_NAME, MOST_WORDS, SHORTEST_NAME, names_in
-from kg_api.search.lanes import CONCEPTS, Lanes
-from kg_api.search.ranking import fused, with_carried
-from tests.unit.search.found import found, measure
+from kg_api.models.queries.search import CarriedConcept
+from kg_api.search.rank.order import fuse_lanes, with_carried
+from kg_api.search.retrieve.concept_lane import MAX_NAME_WORDS, MAX_WORDS, MIN_NAME_CHARACTERS, names_in
+from kg_api.search.retrieve.hits import CONCEPTS
+from tests.unit.search.found import found, lanes, plan
 
 BEE = CarriedConcept(concept_id="c", label="bee")
 
@@ -28,16 +28,16 @@ def test_names_are_parts_of_the_question(text: str) -> None:
     whole = f" {concept_name(text)} "
     for name in names_in(text):
         assert f" {name} " in whole
-        assert len(name) >= SHORTEST_NAME
-        assert len(name.split()) <= LONGEST_NAME
+        assert len(name) >= MIN_NAME_CHARACTERS
+        assert len(name.split()) <= MAX_NAME_WORDS
 
 
 def test_a_very_long_question_has_bounded_names() -> None:
-    assert len(list(names_in("word " * 10_000))) <= LONGEST_NAME * MOST_WORDS
+    assert len(list(names_in("word " * 10_000))) <= MAX_NAME_WORDS * MAX_WORDS
 
 
 def test_what_concepts_lead_to_is_joined_by_rank() -> None:
-    passages = fused(Lanes(text=[found("a", 3), found("b", 2), found("c", 1)]), measure())
+    passages = fuse_lanes(plan(), lanes(text=[found("a", 3), found("b", 2), found("c", 1)]))
     carried = [found("x", 9, through=(BEE,)), found("b", 5, through=(BEE,))]
     joined = with_carried(passages, carried)
     assert [hit.identity for hit in joined] == ["b", "a", "x", "c"]
@@ -50,5 +50,5 @@ def test_what_concepts_lead_to_is_joined_by_rank() -> None:
 
 
 def test_without_concepts_the_order_stays() -> None:
-    passages = fused(Lanes(text=[found("a", 3), found("b", 2)]), measure())
+    passages = fuse_lanes(plan(), lanes(text=[found("a", 3), found("b", 2)]))
     assert [hit.identity for hit in with_carried(passages, [])] == ["a", "b"]

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.search.diversity import marginal_relevance, most_of_each, similarities
+from kg_api.search.rank.diversity import limit_per_group, marginal_relevance, similarities
 
 scores = st.lists(st.floats(-5, 5), min_size=1, max_size=8)
 
 
 @given(st.lists(st.sampled_from("abc")), st.integers(1, 3))
 def test_at_most_so_many_of_each_in_their_order(items: list[str], most: int) -> None:
-    kept = most_of_each(enumerate(items), lambda item: item[1], most)
+    kept = limit_per_group(enumerate(items), lambda item: item[1], most)
     assert kept == sorted(kept)
     assert Counter(group for _, group in kept) == {g: min(n, most) for g, n in Counter(items).items()}
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.search.duplicates import LEAST_OVERLAP, near_duplicates, overlap, phrases_of
+from kg_api.search.rank.duplicates import MIN_OVERLAP, near_duplicates, overlap, phrases_of
 
 TEXT = st.text("ab .,\n语é", max_size=20)
 PARAGRAPH = (
@@ -27,10 +27,10 @@ def test_each_text_is_in_one_group_and_like_its_first(texts: list[str]) -> None:
     for group in groups:
         assert group == sorted(group)
         for index in group[1:]:
-            assert overlap(texts[group[0]], texts[index]) >= LEAST_OVERLAP
+            assert overlap(texts[group[0]], texts[index]) >= MIN_OVERLAP
     assert [group[0] for group in groups] == sorted(group[0] for group in groups)
     for one, other in combinations([group[0] for group in groups], 2):
-        assert overlap(texts[one], texts[other]) < LEAST_OVERLAP
+        assert overlap(texts[one], texts[other]) < MIN_OVERLAP
 
 
 @given(TEXT, TEXT)
@@ -91,8 +91,8 @@ def test_the_order_decides_who_leads_and_groups_do_not_chain() -> None:
     near = [*words[:58], "y", "z"]
     far = ["a", "b", "c", *near[3:]]
     texts = [" ".join(each) for each in (words, near, far)]
-    assert overlap(texts[0], texts[1]) >= LEAST_OVERLAP <= overlap(texts[1], texts[2])
-    assert overlap(texts[0], texts[2]) < LEAST_OVERLAP
+    assert overlap(texts[0], texts[1]) >= MIN_OVERLAP <= overlap(texts[1], texts[2])
+    assert overlap(texts[0], texts[2]) < MIN_OVERLAP
     assert near_duplicates(texts) == [[0, 1], [2]]
     assert near_duplicates([texts[1], texts[0], texts[2]]) == [[0, 1, 2]]
 
@@ -100,7 +100,7 @@ def test_the_order_decides_who_leads_and_groups_do_not_chain() -> None:
 def test_where_vectors_are_given_they_must_agree() -> None:
     vectors = np.asarray([[1, 0], [0.8, 0.6], [0, 1]], dtype=np.float32)
     assert near_duplicates([PARAGRAPH] * 3, vectors) == [[0, 1], [2]]
-    assert near_duplicates([PARAGRAPH] * 3, vectors, least_similarity=0.9) == [[0], [1], [2]]
+    assert near_duplicates([PARAGRAPH] * 3, vectors, min_similarity=0.9) == [[0], [1], [2]]
     assert near_duplicates([PARAGRAPH] * 3) == [[0, 1, 2]]
 
 

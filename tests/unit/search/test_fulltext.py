@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.fulltext import FIELDS, MAX_TERMS, SCOPES_A_QUERY, lucene_queries, terms
-from kg_api.graph.tokens import parts
+from kg_api.graph.fulltext.queries import FIELDS, MAX_TERMS, SCOPES_A_QUERY, lucene_queries, terms
+from kg_api.graph.fulltext.tokens import parts
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
 LUCENE_CLAUSES = 1024

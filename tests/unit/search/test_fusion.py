@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.models.search import Fusion
-from kg_api.models.spaces import Contrast
-from kg_api.search.fusion import (
+from kg_api.models.embedding.spaces import SimilarityCalibration
+from kg_api.models.queries.search import Fusion
+from kg_api.search.rank.fusion import (
     BEST,
     FULL_GAP,
-    MOST_ADDED,
+    MAX_ADDED,
     RRF_K,
-    Fused,
+    FusedScore,
     LaneScores,
     fuse,
     reciprocal_rank_fusion,
@@ -25,7 +25,7 @@ GAP = 0.27
 
 
 def vector(ranked: dict[str, float], **further: float) -> LaneScores:
-    return LaneScores("vector:default", ranked, further, Contrast(0.38 + GAP, 0.38))
+    return LaneScores("vector:default", ranked, further, SimilarityCalibration(0.38 + GAP, 0.38))
 
 
 def falling(prefix: str, first: float, rest: float, count: int = BEST) -> dict[str, float]:
@@ -34,7 +34,7 @@ def falling(prefix: str, first: float, rest: float, count: int = BEST) -> dict[s
     return {f"{prefix}0": first, **others}
 
 
-def order(fused: dict[str, Fused]) -> list[str]:
+def order(fused: dict[str, FusedScore]) -> list[str]:
     return list(fused)
 
 
@@ -102,8 +102,8 @@ def test_one_hit_by_a_rare_word_stands_out() -> None:
 
 
 def test_the_weight_of_vectors_is_measured_by_the_gap_of_their_model() -> None:
-    small = LaneScores("vector:a", falling("v", 0.60, 0.58), contrast=Contrast(0.83, 0.75))
-    large = LaneScores("vector:a", falling("v", 0.60, 0.58), contrast=Contrast(0.45, 0.05))
+    small = LaneScores("vector:a", falling("v", 0.60, 0.58), calibration=SimilarityCalibration(0.83, 0.75))
+    large = LaneScores("vector:a", falling("v", 0.60, 0.58), calibration=SimilarityCalibration(0.45, 0.05))
     words = LaneScores("text", falling("t", 6.0, 3.0))
     (one,), (two,) = (fuse([lane, words])["v0"].parts for lane in (small, large))
     assert one.weight / two.weight == pytest.approx((0.4 / 0.08) ** 2)
@@ -139,7 +139,7 @@ def test_fixed_weights_of_a_lane_without_differences_say_nothing_against_it() ->
 
 
 def test_the_only_hit_of_a_space_is_not_lost_among_those_of_another() -> None:
-    one = LaneScores("vector:other", {"x": 0.66}, contrast=Contrast(0.65, 0.38))
+    one = LaneScores("vector:other", {"x": 0.66}, calibration=SimilarityCalibration(0.65, 0.38))
     many = vector(falling("v", 0.62, 0.5))
     assert order(fuse([many, one]))[:2] == ["x", "v0"]
 
@@ -155,7 +155,7 @@ def test_a_few_more_words_found_do_not_turn_the_order_round() -> None:
 
 
 def test_a_model_that_tells_nothing_apart_has_no_more_say_than_others() -> None:
-    noise = LaneScores("vector:a", falling("v", 0.73, 0.70), contrast=Contrast(0.722, 0.72))
+    noise = LaneScores("vector:a", falling("v", 0.73, 0.70), calibration=SimilarityCalibration(0.722, 0.72))
     fused = fuse([noise, LaneScores("text", {"zebrafish": 8.0})])
     assert order(fused)[0] == "zebrafish"
 
@@ -165,4 +165,4 @@ def test_no_lane_adds_more_than_the_only_passage_with_a_rare_word(
     near: dict[str, float], words: dict[str, float]
 ) -> None:
     for fused in fuse([vector(near), LaneScores("text", words)]).values():
-        assert all(part.value <= MOST_ADDED + 1e-6 for part in fused.parts)
+        assert all(part.value <= MAX_ADDED + 1e-6 for part in fused.parts)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kg_api.errors import BudgetSpent, ConfigurationError, KgError, LlmUnavailable
-from kg_api.llm.prompts import Question
-from kg_api.models.search import SourceSearch
-from kg_api.search.hyde import Hyde
+from kg_api.llm.prompts import Prompt
+from kg_api.models.queries.search import SourceSearch
+from kg_api.search.plan.hyde import Hyde
 
 
 @pytest.mark.parametrize(
@@ -15,9 +15,9 @@ from kg_api.search.hyde import Hyde
     [LlmUnavailable("down", retry_after_seconds=60), ConfigurationError("no key"), BudgetSpent("spent")],
 )
 def test_an_error_is_raised_anew_each_time(fault: KgError) -> None:
-    asked: list[Question] = []
+    asked: list[Prompt] = []
 
-    def fail(question: Question) -> str:
+    def fail(question: Prompt) -> str:
         asked.append(question)
         raise fault
 
@@ -25,10 +25,9 @@ def test_an_error_is_raised_anew_each_time(fault: KgError) -> None:
     again: list[KgError] = []
     for _ in range(4):
         with pytest.raises(type(fault)) as raised:
-            hyde._imagined("why", 1)
+            hyde._write_answers("why", 1)
         again.append(raised.value)
     assert len(asked) == 1
     assert len({id(each) for each in again}) == 4, "none is shared by threads"
     assert {(type(each), str(each)) for each in again} == {(type(fault), str(fault))}
-    told = hyde.imagine(SourceSearch(query_text="why", hyde=1)).degraded
-    assert str(fault) in told[0].effect
+    assert hyde.generate(SourceSearch(query_text="why", hyde=1)) == ([], str(fault))

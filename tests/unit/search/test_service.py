@@ -15,9 +15,9 @@ from kg_api.errors import Conflict, InvalidInput, Unavailable
 from kg_api.graph import readiness
 from kg_api.graph.database import Graph, Row
 from kg_api.graph.readiness import IndexWatch
-from kg_api.models.search import SourceHits, SourceSearch
-from kg_api.models.spaces import ModelChoice
-from kg_api.search.query import MAX_SCOPES
+from kg_api.models.embedding.spaces import ModelChoice
+from kg_api.models.queries.search import SourceHits, SourceSearch
+from kg_api.search.plan.scope import MAX_SCOPES
 from kg_api.search.service import SearchService
 from kg_api.spaces.probe import PROBE_TEXT
 from kg_api.spaces.registry import SpaceRegistry
@@ -45,6 +45,9 @@ class CannedGraph(Graph):
     def read(self, name: str, space: str = "default", /, **parameters: Any) -> list[Row]:
         self.asked.append((name, {**parameters, "in": space}))
         return getattr(self, name.replace("/", "_"))()
+
+    def documents_identify(self) -> list[Row]:
+        return [{"document": f"d{n}"} for n in range(1000)]  # all are there
 
     def indexes_states(self) -> list[Row]:
         rows = ((name, *state) for name, state in self.states.items())

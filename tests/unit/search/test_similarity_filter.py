@@ -5,31 +5,35 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from kg_api.graph.passages import Found
-from kg_api.models.augment import Threshold, ThresholdSource
-from kg_api.models.search import CarriedConcept, LeftOut
-from kg_api.search.lanes import Lanes
-from kg_api.search.ranking import Hit
-from kg_api.search.similarity_filter import BoundFilter, Filtered, SimilarityFilter, filter_by
-from tests.unit.search.found import found
+from kg_api.graph.search.passages import LaneHit
+from kg_api.models.queries.augment import Threshold, ThresholdSource
+from kg_api.models.queries.search import CarriedConcept, LeftOut
+from kg_api.search.plan.similarity import SimilarityFilter, filter_by
+from kg_api.search.rank.ranking import Ranking
+from kg_api.search.rank.threshold import BoundFilter
+from kg_api.search.retrieve.hits import Hit
+from tests.unit.search.found import found, lanes
 
 HALF = SimilarityFilter({"default": 0.5})
 BROUGHT = (CarriedConcept(concept_id="c", label="C"),)
 
 
 def bound(similar: SimilarityFilter, blind: Collection[str] = ()) -> BoundFilter:
-    return similar.bind(blind, lambda ontology: "large" if ontology == "far" else "default")
+    def space_of(ontology: str) -> str:
+        return "large" if ontology == "far" else "default"
+
+    return BoundFilter(similar, frozenset(blind), space_of)
 
 
-def hits(*of: Found) -> list[Hit]:
+def hits(*of: LaneHit) -> list[Hit]:
     return [Hit(each, each.place.source_id, each.score) for each in of]
 
 
-def ids(filtered: Filtered) -> list[str]:
+def ids(filtered: Ranking) -> list[str]:
     return [hit.identity for hit in filtered.hits]
 
 
-def far(each: Found) -> Found:
+def far(each: LaneHit) -> LaneHit:
     """The same in an ontology of another space."""
     return replace(each, place=each.place.model_copy(update={"ontology": "far"}))
 
@@ -68,13 +72,13 @@ def test_what_concepts_brought_is_kept_beside_what_is_near_only() -> None:
 def test_deeper_lanes_are_asked_only_where_they_may_hold_more() -> None:
     similar = bound(HALF)
     near, reached = found("a", 0.9, 0.9), found("b", 0.4, 0.4)
-    assert similar.may_hide(Lanes(vectors={"default": [near]}), ["default"])
-    assert not similar.may_hide(Lanes(vectors={"default": [near, reached]}), ["default"])
-    assert similar.may_hide(Lanes(text=[near, reached]), ["default"]), "words are ordered by something else"
-    assert similar.may_hide(Lanes(vectors={"default": [near, reached]}), ["default", "large"])
-    assert not similar.may_hide(Lanes(vectors={"default": []}, text=[near]), ["default"])
+    assert similar.may_hide(lanes(vectors={"default": [near]}), ["default"])
+    assert not similar.may_hide(lanes(vectors={"default": [near, reached]}), ["default"])
+    assert similar.may_hide(lanes(text=[near, reached]), ["default"]), "words are ordered by something else"
+    assert similar.may_hide(lanes(vectors={"default": [near, reached]}), ["default", "large"])
+    assert not similar.may_hide(lanes(vectors={"default": []}, text=[near]), ["default"])
     blind = bound(replace(HALF, keep_unmeasured=False), ["default"])
-    assert not blind.may_hide(Lanes(text=[near]), ["default"]), "none of them will be taken"
+    assert not blind.may_hide(lanes(text=[near]), ["default"]), "none of them will be taken"
 
 
 def test_a_number_that_was_asked_for_lets_nothing_pass_unmeasured() -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.models.search import ContextWindow, MatchedChunk, Place, Ranks, SourceContext, SourceHit
-from kg_api.search.windows import budgeted, merged_windows
+from kg_api.models.queries.search import ContextWindow, MatchedChunk, Place, Ranks, SourceContext, SourceHit
+from kg_api.search.present.windows import fit_to_budget, merge_windows
 
 WORDS = st.text("ab c\né😀", min_size=1, max_size=12)
 DOCUMENTS = st.lists(st.lists(WORDS, min_size=1, max_size=12), min_size=1, max_size=3)
@@ -78,7 +78,7 @@ def asked(draw: st.DrawFn) -> Asked:
 def test_a_window_is_a_stretch_of_one_document_and_no_place_comes_twice(
     found: Asked, budget: int | None
 ) -> None:
-    windows, _ = merged_windows(found.hits, tokens_of, budget)
+    windows, _ = merge_windows(found.hits, tokens_of, budget)
     for window in windows:
         assert window.text == found.texts[window.document_id][window.start : window.end]
         assert window.text == "".join(found.places[each].full_text for each in window.source_ids)
@@ -95,7 +95,7 @@ def test_a_window_is_a_stretch_of_one_document_and_no_place_comes_twice(
 def test_windows_are_in_the_order_of_their_best_hit_and_name_all_of_them(
     found: Asked, budget: int | None
 ) -> None:
-    windows, left_out = merged_windows(found.hits, tokens_of, budget)
+    windows, left_out = merge_windows(found.hits, tokens_of, budget)
     ranks = {identity: rank for rank, identity in reversed([*enumerate(e.source_id for e in found.hits)])}
     named = [each for window in windows for each in window.hits]
     assert left_out == len({*ranks} - {*named})
@@ -108,7 +108,7 @@ def test_windows_are_in_the_order_of_their_best_hit_and_name_all_of_them(
 
 @given(asked())
 def test_without_a_budget_all_is_there(found: Asked) -> None:
-    windows, left_out = merged_windows(found.hits, tokens_of, None)
+    windows, left_out = merge_windows(found.hits, tokens_of, None)
     assert left_out == 0
     wanted = {place.source_id for each in found.hits for place in each.context or ()}
     assert {each for window in windows for each in window.source_ids} == wanted
@@ -118,7 +118,7 @@ def test_without_a_budget_all_is_there(found: Asked) -> None:
 def test_the_budget_is_kept_and_nothing_that_was_left_out_would_have_fitted(
     found: Asked, budget: int
 ) -> None:
-    windows, _ = merged_windows(found.hits, tokens_of, budget)
+    windows, _ = merge_windows(found.hits, tokens_of, budget)
     used = sum(window.tokens for window in windows)
     assert used == sum(len(window.text) for window in windows) <= budget
     taken = {each for window in windows for each in window.source_ids}
@@ -135,17 +135,17 @@ def test_the_budget_is_kept_and_nothing_that_was_left_out_would_have_fitted(
 
 @given(asked(), st.integers(1, 40), st.integers(0, 40))
 def test_the_best_hit_is_never_left_out_for_a_worse_one(found: Asked, budget: int, more: int) -> None:
-    windows, _ = merged_windows(found.hits, tokens_of, budget)
+    windows, _ = merge_windows(found.hits, tokens_of, budget)
     if found.hits and len(found.hits[0].full_text) <= budget:
         assert windows[0].hits[0] == found.hits[0].source_id
-    richer, _ = merged_windows(found.hits, tokens_of, budget + more)
+    richer, _ = merge_windows(found.hits, tokens_of, budget + more)
     if windows and found.hits[0].source_id == windows[0].hits[0]:
         assert richer[0].hits[0] == found.hits[0].source_id
 
 
 def test_windows_that_touch_are_one_and_others_stay_apart() -> None:
     places = document(["a"] * 12)
-    windows, _ = merged_windows([hit(places, 8, 1), hit(places, 1, 1), hit(places, 4, 1)], tokens_of, None)
+    windows, _ = merge_windows([hit(places, 8, 1), hit(places, 1, 1), hit(places, 4, 1)], tokens_of, None)
     assert read(windows) == [["d-7", "d-8", "d-9"], [f"d-{at}" for at in range(6)]]
     assert [window.hits for window in windows] == [["d-8"], ["d-1", "d-4"]]
 
@@ -153,10 +153,10 @@ def test_windows_that_touch_are_one_and_others_stay_apart() -> None:
 def test_hits_come_before_neighbours_and_near_ones_before_far_ones() -> None:
     places = document(["a"] * 20)
     hits = [hit(places, 4, 3), hit(places, 14, 3)]
-    assert read(merged_windows(hits, tokens_of, 1)[0]) == [["d-4"]]
-    assert read(merged_windows(hits, tokens_of, 2)[0]) == [["d-4"], ["d-14"]]
-    assert read(merged_windows(hits, tokens_of, 3)[0]) == [["d-3", "d-4"], ["d-14"]]
-    assert read(merged_windows(hits, tokens_of, 7)[0]) == [
+    assert read(merge_windows(hits, tokens_of, 1)[0]) == [["d-4"]]
+    assert read(merge_windows(hits, tokens_of, 2)[0]) == [["d-4"], ["d-14"]]
+    assert read(merge_windows(hits, tokens_of, 3)[0]) == [["d-3", "d-4"], ["d-14"]]
+    assert read(merge_windows(hits, tokens_of, 7)[0]) == [
         ["d-2", "d-3", "d-4", "d-5"],
         ["d-13", "d-14", "d-15"],
     ]
@@ -165,31 +165,31 @@ def test_hits_come_before_neighbours_and_near_ones_before_far_ones() -> None:
 def test_what_a_chunk_covers_comes_before_neighbours() -> None:
     places = document(["a"] * 20)
     hits = [hit(places, 4, 3, covers=[4, 5, 6]), hit(places, 14, 3)]
-    assert read(merged_windows(hits, tokens_of, 4)[0]) == [["d-4", "d-5", "d-6"], ["d-14"]]
+    assert read(merge_windows(hits, tokens_of, 4)[0]) == [["d-4", "d-5", "d-6"], ["d-14"]]
 
 
 def test_a_hit_that_does_not_fit_is_counted_and_a_shorter_one_takes_its_room() -> None:
     places = document(["a" * 50, "b", "c" * 50, "d", "e"])
-    windows, left_out = merged_windows([hit(places, 0, 1), hit(places, 3, 2)], tokens_of, 10)
+    windows, left_out = merge_windows([hit(places, 0, 1), hit(places, 3, 2)], tokens_of, 10)
     assert (read(windows), left_out) == ([["d-3", "d-4"]], 1)
-    assert merged_windows([hit(places, 0, 1)], tokens_of, 10) == ([], 1)
+    assert merge_windows([hit(places, 0, 1)], tokens_of, 10) == ([], 1)
 
 
 def test_a_neighbour_behind_one_that_does_not_fit_is_not_taken() -> None:
     places = document(["a", "b" * 50, "c", "d"])
-    windows, left_out = merged_windows([hit(places, 2, 3)], tokens_of, 10)
+    windows, left_out = merge_windows([hit(places, 2, 3)], tokens_of, 10)
     assert (read(windows), left_out) == ([["d-2", "d-3"]], 0)
 
 
 @pytest.mark.parametrize("window", [None, 0])
 def test_a_hit_without_neighbours_stands_alone(window: int | None) -> None:
-    windows, _ = merged_windows([hit(document(["a", "b"]), 1, window)], tokens_of, None)
+    windows, _ = merge_windows([hit(document(["a", "b"]), 1, window)], tokens_of, None)
     assert read(windows) == [["d-1"]]
 
 
 def test_two_chunks_of_one_source_are_one_hit() -> None:
     places = document(["a", "b", "c"])
-    (window,), left_out = merged_windows([hit(places, 1, 1), hit(places, 1, 1)], tokens_of, 3)
+    (window,), left_out = merge_windows([hit(places, 1, 1), hit(places, 1, 1)], tokens_of, 3)
     assert (window.hits, window.source_ids, window.tokens, left_out) == (["d-1"], ["d-0", "d-1", "d-2"], 3, 0)
 
 
@@ -197,13 +197,13 @@ def test_paragraphs_that_changed_between_two_looks_are_not_joined() -> None:
     places = document(["a", "b", "c"])
     moved = places[2].model_copy(update={"start": 5, "end": 6})
     found = hit(places, 1, 1).model_copy(update={"context": [*places[:2], moved]})
-    assert read(merged_windows([found], tokens_of, None)[0]) == [["d-0", "d-1"]]
+    assert read(merge_windows([found], tokens_of, None)[0]) == [["d-0", "d-1"]]
     gone = hit(places, 1, 1).model_copy(update={"context": [places[0], places[2]]})
-    assert read(merged_windows([gone], tokens_of, None)[0]) == [["d-1"]]
+    assert read(merge_windows([gone], tokens_of, None)[0]) == [["d-1"]]
 
 
 def test_nothing_found_is_no_window() -> None:
-    assert merged_windows([], tokens_of, 5) == ([], 0)
+    assert merge_windows([], tokens_of, 5) == ([], 0)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=9), st.integers(0, 8), st.integers(1, 60))
@@ -212,7 +212,9 @@ def test_of_one_window_the_nearest_that_fit_are_kept_without_a_gap(
 ) -> None:
     places = document(texts)
     own = places[min(at, len(places) - 1)]
-    kept = budgeted(SourceContext(source_id=own.source_id, window_size=9, sources=places), tokens_of, budget)
+    kept = fit_to_budget(
+        SourceContext(source_id=own.source_id, window_size=9, sources=places), tokens_of, budget
+    )
     assert kept.tokens == sum(len(place.full_text) for place in kept.sources) <= budget
     assert kept.left_out == len(places) - len(kept.sources)
     assert bool(kept.sources) == (len(own.full_text) <= budget) == (not kept.degraded)
@@ -220,13 +222,13 @@ def test_of_one_window_the_nearest_that_fit_are_kept_without_a_gap(
     assert numbers == [*range(numbers[0], numbers[-1] + 1)] if numbers else True
     if kept.sources:
         assert own in kept.sources
-        (whole,), _ = merged_windows([hit(places, own.paragraph, 9)], tokens_of, budget)
+        (whole,), _ = merge_windows([hit(places, own.paragraph, 9)], tokens_of, budget)
         assert [place.source_id for place in kept.sources] == whole.source_ids
 
 
 def test_a_source_that_does_not_fit_is_told() -> None:
     context = SourceContext(source_id="d-0", window_size=1, sources=document(["a" * 9, "b"]))
-    kept = budgeted(context, tokens_of, 5)
+    kept = fit_to_budget(context, tokens_of, 5)
     assert (kept.sources, kept.left_out) == ([], 2)
     assert [each.effect for each in kept.degraded] == [
         "the source alone has 9 tokens, so nothing fits into 5; raise token_budget"

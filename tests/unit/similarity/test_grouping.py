@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from kg_api.graph.similar import Asked, Near, Part
-from kg_api.models.search import Place
-from kg_api.models.similarity import GraphRequest, SimilarSearch
-from kg_api.similarity.grouping import each_once, grouped
-from kg_api.similarity.parts import matched
+from kg_api.graph.search.similar import NearSource, SimilarityQuery, VectorPart
+from kg_api.models.queries.search import Place
+from kg_api.models.queries.similarity import GraphRequest, SimilarSearch
+from kg_api.similarity.grouping import each_once, group_duplicates
+from kg_api.similarity.parts import to_matched_chunk
 from kg_api.similarity.service import evenly
 from tests.unit.search.found import place
 
@@ -21,12 +21,12 @@ def near(
     text: str | None = None,
     covers: tuple[str, ...] = (),
     parent: str | None = None,
-) -> Near:
+) -> NearSource:
     where: Place = place(identity, text or f"about {identity} and nothing else")
-    return Near(0, 0, where, similarity, None, covers or (identity,), parent)
+    return NearSource(0, 0, where, similarity, None, covers or (identity,), parent)
 
 
-def ids(found: list[Near]) -> list[str]:
+def ids(found: list[NearSource]) -> list[str]:
     return [each.place.source_id for each in found]
 
 
@@ -47,45 +47,49 @@ def test_less_similar_ones_are_left_out() -> None:
 
 def test_near_duplicates_stand_together_under_the_nearest() -> None:
     found = [near("a", 0.9, LONG), near("b", 0.8), near("c", 0.7, LONG.upper()), near("d", 0.6, LONG + "!")]
-    groups = grouped(place("own", "something else"), found, together=True)
+    groups = group_duplicates(place("own", "something else"), found, together=True)
     assert [each.first.place.source_id for each in groups] == ["a", "b"]
     assert [[each.source_id for each in group.duplicates] for group in groups] == [["c", "d"], []]
     assert [each.similarity for each in groups[0].duplicates] == [0.7, 0.6]
     assert not any(group.near_duplicate for group in groups)
-    apart = grouped(place("own", "something else"), found, together=False)
+    apart = group_duplicates(place("own", "something else"), found, together=False)
     assert [(each.first.place.source_id, each.others) for each in apart] == [(n, []) for n in "abcd"]
 
 
 @pytest.mark.parametrize("together", [True, False])
 def test_copies_of_the_source_asked_for_are_marked(together: bool) -> None:
     found = [near("a", 0.9), near("b", 0.8, LONG), near("c", 0.7, LONG)]
-    groups = grouped(place("own", LONG), found, together=together)
+    groups = group_duplicates(place("own", LONG), found, together=together)
     assert [group.near_duplicate for group in groups] == ([False, True] if together else [False, True, True])
-    assert grouped(place("own"), [], together=together) == []
+    assert group_duplicates(place("own"), [], together=together) == []
 
 
 def test_a_document_is_left_out_by_asking_before_and_behind_it() -> None:
-    parts = [Part(np.ones(2, dtype=np.float32))] * 2
-    rows = Asked(place("own"), parts).rows(7)
+    parts = [VectorPart(np.ones(2, dtype=np.float32))] * 2
+    rows = SimilarityQuery(place("own"), parts).rows(7)
     assert [(row["source"], row["part"], row["after"], row["before"]) for row in rows] == [
         (7, 0, "", "d"),
         (7, 0, "d", "~"),
         (7, 1, "", "d"),
         (7, 1, "d", "~"),
     ]
-    assert len(Asked(place("own"), parts, same_document=True).rows(0)) == 2
+    assert len(SimilarityQuery(place("own"), parts, same_document=True).rows(0)) == 2
 
 
 def test_of_very_many_parts_an_even_sample_is_compared() -> None:
-    parts = [Part(np.zeros(1, dtype=np.float32), str(number)) for number in range(100)]
+    parts = [VectorPart(np.zeros(1, dtype=np.float32), str(number)) for number in range(100)]
     assert [part.chunk_id for part in evenly(parts, 4)] == ["0", "33", "66", "99"]
     assert evenly(parts[:4], 4) == parts[:4]
 
 
 def test_a_part_has_no_blanks_around_it_and_a_chunk_that_has_gone_is_its_source() -> None:
     where = place("a", "  one\n")
-    assert matched(where, "gone", {}) == matched(where)
-    assert (matched(where).text, matched(where).start, matched(where).end) == ("one", 102, 105)
+    assert to_matched_chunk(where, "gone", {}) == to_matched_chunk(where)
+    assert (to_matched_chunk(where).text, to_matched_chunk(where).start, to_matched_chunk(where).end) == (
+        "one",
+        102,
+        105,
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 
 from kg_api.embed.port import Embedder
 from kg_api.errors import EmbeddingUnavailable
-from kg_api.graph.spaces import Space
-from kg_api.models.spaces import SpaceIdentity
-from kg_api.spaces.counting import TokenCounter, token_counter
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.embedding.spaces import SpaceIdentity
+from kg_api.spaces.counting import ModelTokenCounter, token_counter
 from kg_api.spaces.open_space import OpenSpace
 from tests.support.embedders import small_embedder
 from tests.unit.search.test_service import CannedGraph
@@ -22,7 +22,7 @@ class Prefixed:
 
 
 def test_each_text_is_counted_without_what_the_model_puts_around_it() -> None:
-    counter = TokenCounter(cast("Embedder", Prefixed()))
+    counter = ModelTokenCounter(cast("Embedder", Prefixed()))
     assert counter(["", "a", "abc"]) == [0, 1, 3]
     assert counter([]) == []
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from prometheus_client import CollectorRegistry
 
-from kg_api.embed.metered import EmbeddingMetrics, metered
+from kg_api.embed.metered import EmbeddingMetrics, meter
 from kg_api.embed.port import Embedder
 from kg_api.errors import OtherModel
 from kg_api.graph.database import Row
-from kg_api.graph.spaces import Space
-from kg_api.models.spaces import Contrast, ModelChoice
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.embedding.spaces import ModelChoice, SimilarityCalibration
 from kg_api.spaces import model_watch, open_space
 from kg_api.spaces.open_space import LABELS_ASKED, LABELS_NEEDED, LABELS_REST_SECONDS, OpenSpace
 from kg_api.spaces.probe import PROBE_TEXT
@@ -50,10 +50,10 @@ class Opened:
 def opened() -> Iterator[Opened]:
     registry = CollectorRegistry()
     with Provider() as provider, Asking("openai", provider, CHOICE, query_seconds=0.3) as asking:
-        embedder: Embedder = metered(asking.embedder, EmbeddingMetrics(registry))
+        embedder: Embedder = meter(asking.embedder, EmbeddingMetrics(registry))
         probe = asking.embedder.embed_query(PROBE_TEXT)
         provider.requests.clear()
-        space = Space("far", embedder.identity, probe, contrast=Contrast(0.8, 0.1))
+        space = Space("far", embedder.identity, probe, calibration=SimilarityCalibration(0.8, 0.1))
         found = OpenSpace(CannedGraph(), space, lambda: embedder)
         yield Opened(found, provider.model(NAME), registry)
         found.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.models.folders import folder_grant
+from kg_api.models.library.folders import folder_grant
 from kg_api.sync.access import FolderAccess
 from tests.support.sync import no_key
 

@@ -10,22 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import FolderUnusable, UnreadableDocument
-from kg_api.parse.files import FileToIngest, Problem
+from kg_api.parse.files import FileProblem, FileToIngest
 from kg_api.sync.access import FolderAccess
-from kg_api.sync.listing import Listing, list_folder
+from kg_api.sync.listing import FolderListing, list_folder
 from kg_api.sync.reading import inside
 from tests.support.sync import EVERYWHERE, no_key, put
 
 NAMES = st.text("ab/é", min_size=1, max_size=6)
 
 
-def listing(files: set[str], problems: set[str]) -> Listing:
-    return Listing(
+def listing(files: set[str], problems: set[str]) -> FolderListing:
+    return FolderListing(
         root=Path("/nowhere"),
         place=(0, 0),
         prefix="",
         files=[FileToIngest(Path("/nowhere", name), name) for name in files],
-        problems=[Problem(name, "cannot be seen", name) for name in problems],
+        problems=[FileProblem(name, "cannot be seen", name) for name in problems],
         left_out={},
         is_private=lambda _: False,
     )
@@ -83,7 +83,7 @@ def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path: Path, monkeypatch:
     ("path", "told"),
     [
         ("nosuch", "there is no folder"),
-        ("a.md", "is no folder"),
+        ("a.md", "is not a folder"),
         ("a.md/below", "there is no folder"),
         ("circle", "cannot be read"),
     ],

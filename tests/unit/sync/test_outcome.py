@@ -8,48 +8,55 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.models.folders import MOST_REFUSALS_KEPT, NewFolder, RefusedFile, Tally, folder_id, overlap
-from kg_api.sync.cursor import Phase, Place
-from kg_api.sync.outcome import Result, added_up
+from kg_api.models.library.folders import (
+    MAX_REFUSALS_KEPT,
+    NewFolder,
+    RefusedFile,
+    ScanTally,
+    folder_id,
+    overlap,
+)
+from kg_api.sync.cursor import Phase, ScanPosition
+from kg_api.sync.outcome import Result, add_up
 
 RESULTS = get_args(Result)
 
 
 @given(st.lists(st.lists(st.sampled_from(RESULTS))))
 def test_every_result_is_counted_once(batches: list[list[Result]]) -> None:
-    tally = Tally()
+    tally = ScanTally()
     for batch in batches:
-        tally = added_up(tally, batch)
+        tally = add_up(tally, batch)
     flat = [each for batch in batches for each in batch]
     assert {name: getattr(tally, name) for name in RESULTS} == {name: flat.count(name) for name in RESULTS}
 
 
 def test_adding_up_twice_is_the_same_as_once() -> None:
-    tally = Tally(added=1)
-    assert added_up(tally, ["added"]) == added_up(tally, ["added"]) == Tally(added=2)
-    assert tally == Tally(added=1)
+    tally = ScanTally(added=1)
+    assert add_up(tally, ["added"]) == add_up(tally, ["added"]) == ScanTally(added=2)
+    assert tally == ScanTally(added=1)
 
 
 def test_all_refusals_are_counted_and_so_many_are_kept() -> None:
-    many = [RefusedFile(document=str(number), reason="why") for number in range(MOST_REFUSALS_KEPT + 5)]
+    many = [RefusedFile(document=str(number), reason="why") for number in range(MAX_REFUSALS_KEPT + 5)]
     results: list[Result] = ["refused" for _ in many]
-    tally = added_up(Tally(), results, many)
-    assert (tally.refused, len(tally.refusals)) == (len(many), MOST_REFUSALS_KEPT)
+    tally = add_up(ScanTally(), results, many)
+    assert (tally.refused, len(tally.refusals)) == (len(many), MAX_REFUSALS_KEPT)
     assert tally.refusals[0].document == "0"
 
 
 @given(st.sampled_from(get_args(Phase)), st.text())
 def test_a_place_comes_back_from_its_cursor(phase: Phase, name: str) -> None:
-    assert Place.of(Place(phase, name).cursor()) == Place(phase, name)
+    assert ScanPosition.of(ScanPosition(phase, name).cursor()) == ScanPosition(phase, name)
 
 
 @given(st.lists(st.text(), unique=True), st.data())
 def test_what_is_left_of_a_scan_is_what_comes_after_its_place(names: list[str], data: st.DataObject) -> None:
     names.sort()
     done = data.draw(st.integers(0, len(names)))
-    place = Place("file", names[done - 1]) if done else Place.of("")
+    place = ScanPosition("file", names[done - 1]) if done else ScanPosition.of("")
     assert [name for name in names if not place.is_done(name)] == [name for name in names[done:] if name]
-    assert all(Place("gone", "").is_done(name) for name in names)
+    assert all(ScanPosition("gone", "").is_done(name) for name in names)
 
 
 @given(

@@ -11,7 +11,7 @@ import pytest
 
 from kg_api.errors import TooLarge, UnreadableDocument
 from kg_api.sync import reading
-from kg_api.sync.reading import Unsettled, inside, read_settled, stamp_of
+from kg_api.sync.reading import UnsettledFile, inside, read_settled, stamp_of
 
 
 def nowhere(folder: Path) -> bool:  # noqa: ARG001
@@ -30,8 +30,8 @@ def meddle(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Do something to a file that has been opened and not yet been read."""
     real = reading._check
 
-    def check(seen: os.stat_result, most_bytes: int) -> None:
-        real(seen, most_bytes)
+    def check(seen: os.stat_result, max_bytes: int) -> None:
+        real(seen, max_bytes)
         act()
 
     monkeypatch.setattr(reading, "_check", check)
@@ -69,15 +69,15 @@ def test_a_file_that_is_written_meanwhile_is_left(
             file.write_bytes(change)
 
     meddle(monkeypatch, write)
-    with pytest.raises(Unsettled):
+    with pytest.raises(UnsettledFile):
         read_settled(file, 100)
 
 
 def test_a_file_that_has_gone_is_left(file: Path) -> None:
     file.unlink()
-    with pytest.raises(Unsettled):
+    with pytest.raises(UnsettledFile):
         read_settled(file, 100)
-    with pytest.raises(Unsettled):
+    with pytest.raises(UnsettledFile):
         inside(file, file.parent, nowhere)
 
 

@@ -10,9 +10,9 @@ from fastapi import HTTPException
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.web import json_bounds
-from kg_api.web.json_bounds import MAX_DEPTH, MAX_VALUES, WINDOW, OutOfBounds, check_bounds
-from kg_api.web.strict_json import parse
+from kg_api.web.limits import json_bounds
+from kg_api.web.limits.json_bounds import MAX_DEPTH, MAX_VALUES, WINDOW, OutOfBounds, check_bounds
+from kg_api.web.limits.strict_json import parse
 
 SCALARS = st.none() | st.integers() | st.text(st.sampled_from('[]{},:"\\\\n😀a'))
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))

@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import cast
 
 from kg_api.configure.models import ModelService
-from kg_api.models.spaces import EmbeddingHealth
-from kg_api.web.model_health import ModelHealth
+from kg_api.models.embedding.spaces import EmbeddingHealth
+from kg_api.web.health.models import ModelHealth
 
 
 class Models:

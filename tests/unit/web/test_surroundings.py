@@ -12,7 +12,7 @@ from kg_api.managed.home import Home
 from kg_api.managed.state import State
 from kg_api.managed.watch import RoleStatus
 from kg_api.settings import load_settings
-from kg_api.web.surroundings import Surroundings
+from kg_api.web.health.surroundings import Surroundings
 
 
 @pytest.mark.parametrize(

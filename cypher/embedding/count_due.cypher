@@ -1,0 +1,17 @@
+// How many nodes of an ontology are not embedded as they should be: all that `due` gives, one after the other.
+CYPHER 25
+CALL () {
+  WHEN $label = 'Source' THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.document_id >= '' AND n.document_id < $until AND n.paragraph >= 0 RETURN n
+  }
+  WHEN $label = 'Concept' THEN {
+    MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
+    WHERE n.ontology = $ontology AND n.concept_id > '' RETURN n
+  }
+}
+WITH n, coalesce(':' + n.text_hash, '') AS text, n[$mark_property] AS mark
+WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_property] < $forced_at)
+  AND ($selection = 'due' OR ($selection = 'missing') = (coalesce(mark, n[$answering_property]) IS NULL))
+  AND ($wants_all OR coalesce(mark, n[$answering_property]) IS NOT NULL OR COUNT { (n)-[:APPEARS_IN]->() } > 1)
+RETURN count(n) AS due

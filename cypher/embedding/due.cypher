@@ -1,0 +1,27 @@
+// The next nodes of an ontology that are not embedded as they should be: sources in reading order, or concepts in the
+// order of their ids. Ordered by the keys of an index, and filtered after it: otherwise the planner reads and sorts all
+// that are left, for every batch. A concept's mark ends with the hash of the text it was made for; one of a single source
+// that never had a vector is not due before somebody wants the ontology's concepts by meaning.
+CYPHER 25
+CALL () {
+  WHEN $label = 'Source' THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.document_id >= $after AND n.document_id < $until AND n.paragraph >= 0
+    WITH n ORDER BY n.ontology, n.document_id, n.paragraph
+    WHERE n.document_id > $after OR n.paragraph > $after_paragraph
+    RETURN n
+  }
+  WHEN $label = 'Concept' THEN {
+    MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
+    WHERE n.ontology = $ontology AND n.concept_id > $after
+    RETURN n ORDER BY n.ontology, n.concept_id
+  }
+}
+WITH n, coalesce(':' + n.text_hash, '') AS text, n[$mark_property] AS mark
+WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_property] < $forced_at)
+  AND ($selection = 'due' OR ($selection = 'missing') = (coalesce(mark, n[$answering_property]) IS NULL))
+  AND ($wants_all OR coalesce(mark, n[$answering_property]) IS NOT NULL OR COUNT { (n)-[:APPEARS_IN]->() } > 1)
+RETURN n.source_id AS source_id, n.document_id AS document_id, n.paragraph AS paragraph, n.heading AS heading,
+       n.start AS start, n.full_text AS full_text, n.content_hash AS content_hash, n.concept_id AS concept_id,
+       n.label AS label, n.description AS description, n.search_terms AS search_terms, n.text_hash AS text_hash
+LIMIT $limit

@@ -1,0 +1,16 @@
+// Nodes that were set aside are tried again.
+CYPHER 25
+CALL () {
+  WHEN $label = 'Source' THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.document_id >= '' AND n.paragraph >= 0 RETURN n
+  }
+  WHEN $label = 'Concept' THEN {
+    MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
+    WHERE n.ontology = $ontology AND n.concept_id > '' RETURN n
+  }
+}
+WITH n
+WHERE n[$mark_property] STARTS WITH $refused
+SET n[$mark_property] = null, n[$refusal_property] = null
+RETURN count(n) AS retried

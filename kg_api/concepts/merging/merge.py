@@ -1,0 +1,68 @@
+"""Concepts that are one become one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+import structlog
+
+from kg_api.concepts.merging.matching import likeness, same
+from kg_api.graph.concepts.merging import NearConcepts, merge_concepts, near_concepts
+from kg_api.graph.concepts.names import Text
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces.registry import Space
+
+NEIGHBOURS = 20
+"""So many of each concept are looked at."""
+PORTION = 64
+"""Concepts whose neighbours are asked for at once."""
+log = structlog.get_logger()
+
+
+def merge_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[str]) -> int:
+    """Merge some concepts with those of their ontology that are the same; how many went.
+
+    What a merge leaves is looked at again. Safe to repeat, and while others write or merge. The text of a
+    concept that another went into has changed, so it is due for embedding, whatever its id.
+
+    Args:
+        graph: where they are.
+        space: whose vectors are compared; those without one are passed over.
+        ontology: of the concepts.
+        concept_ids: those that are new, or were embedded anew.
+
+    Raises:
+        DatabaseUnavailable: Neo4j does not answer; what is merged stays merged.
+    """
+    waiting = deque(dict.fromkeys(concept_ids))
+    merged = 0
+    while waiting:
+        ids = [waiting.popleft() for _ in range(min(PORTION, len(waiting)))]
+        near = near_concepts(graph, space, ontology, ids, NEIGHBOURS)
+        left = [kept for pair in _pairs(near, space) if (kept := _merge_pair(graph, pair, space))]
+        merged += len(left)
+        waiting.extend(dict.fromkeys(left))
+    return merged
+
+
+def _pairs(near: Iterable[NearConcepts], space: Space) -> Iterator[NearConcepts]:
+    """Those that are the same, each pair once."""
+    seen = set[frozenset[str]]()
+    for each in near:
+        both = frozenset(each.ids)
+        if both not in seen and _same(each, *each.texts, space):
+            seen.add(both)
+            yield each
+
+
+def _same(pair: NearConcepts, one: Text, other: Text, space: Space) -> bool:
+    return same(one, other, likeness(pair.cosine, space.calibration)) is not None
+
+
+def _merge_pair(graph: Graph, pair: NearConcepts, space: Space) -> str | None:
+    kept = merge_concepts(graph, pair.ids, lambda one, other: _same(pair, one, other, space))
+    if kept is not None:
+        labels = [text.label for text in pair.texts]
+        log.info("concepts_merged", kept=kept, labels=labels, cosine=round(pair.cosine, 3))
+    return kept

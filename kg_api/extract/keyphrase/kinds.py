@@ -1,0 +1,119 @@
+"""What each word of a sentence is, as far as a language lets it be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Literal
+
+from kg_api.extract.keyphrase.english import is_known, tags
+from kg_api.extract.keyphrase.tags import TaggedSentence, correct_tags
+from kg_api.extract.keyphrase.words import Token
+
+Kind = Literal["noun", "plural", "before", "verb", "unknown", "other"]
+"""A noun; an English one in the plural, in small letters; what may stand before a noun; an English form in
+-ing; a word in small letters of a language whose words are not known; anything else."""
+
+_BEFORE_ADJECTIVES = frozenset({"", "DT", "PRP$", "JJ", "IN", "CC", "CD", "POS", "(", '"'})
+"""Tags (Penn Treebank) after which a participle says something of the noun behind it."""
+_BEHIND_NOUNS = frozenset({".", ",", ":", ")", "VBZ", "VBP", "VBD", "MD", "CC"})
+_WITHIN = frozenset({",", ";", "(", "'s", "’s", "/"})
+_GERMAN_ENDINGS = ("e", "er", "en", "es", "em")
+_LONG_WORD = 3
+_NAME = "NNP"
+_NOUNS = frozenset({"NN", "NNS"})
+
+
+def goes_on(before: Token) -> bool:
+    """Whether the word behind this one is in the middle of a sentence, so that its capital says something."""
+    return before.is_word or before.text in _WITHIN
+
+
+def is_title(sentence: Sequence[Token]) -> bool:
+    """Whether a line writes all its longer words with capitals, so that they say nothing."""
+    long = [token for token in sentence if token.is_word and len(token.text) > _LONG_WORD]
+    return len(long) > 1 and all(token.is_capital for token in long)
+
+
+def kinds_of(sentences: Sequence[Sequence[Token]], language: str) -> list[list[Kind]]:
+    """Tell what each word of a document's sentences is."""
+    if language == "en":
+        owns = [_own_capitals(each) for each in sentences]
+        tagged = correct_tags([_tag(each, own) for each, own in zip(sentences, owns, strict=True)])
+        return [_english(*each) for each in zip(sentences, owns, tagged, strict=True)]
+    if language == "de":
+        return [[_german(token, after) for token, after in zip_longest(each, each[1:])] for each in sentences]
+    return [[_any(token) for token in each] for each in sentences]
+
+
+def _own_capitals(sentence: Sequence[Token]) -> list[bool]:
+    title = is_title(sentence)
+    return [
+        not title and at > 0 and token.is_capital and goes_on(sentence[at - 1])
+        for at, token in enumerate(sentence)
+    ]
+
+
+def _tag(sentence: Sequence[Token], own: Sequence[bool]) -> TaggedSentence:
+    said = [
+        token.text if is_own or not token.text.istitle() else token.text.lower()
+        for token, is_own in zip(sentence, own, strict=True)
+    ]
+    folded = [each.casefold() for each in said]
+    return TaggedSentence(
+        folded,
+        [
+            _NAME if tag in _NOUNS and _is_name(token, word) else tag
+            for token, word, tag in zip(sentence, folded, tags(said), strict=True)
+        ],
+    )
+
+
+def _is_name(token: Token, folded: str) -> bool:
+    """Whether a word with a capital is no common one, wherever it stands."""
+    return token.is_capital and (token.text.isupper() or not is_known(folded))
+
+
+def _english(sentence: Sequence[Token], own: Sequence[bool], said: Sequence[str]) -> list[Kind]:
+    tagged = ["", *said, "."]
+    return [
+        _english_kind(token, is_own, tagged[at : at + 3])
+        for at, (token, is_own) in enumerate(zip(sentence, own, strict=True))
+    ]
+
+
+def _english_kind(token: Token, own_capital: bool, around: Sequence[str]) -> Kind:
+    before, tag, after = around
+    if not token.is_word:
+        return "other"
+    if own_capital:
+        return "before" if tag == "JJ" and token.text.isalpha() and not after.startswith("NNP") else "noun"
+    if tag.startswith("NN"):
+        return "plural" if tag == "NNS" and token.text.islower() else "noun"
+    if tag == "VBN":  # "the published interface", but not "books published in Paris"
+        return "before" if before in _BEFORE_ADJECTIVES else "other"
+    if tag == "VBG":
+        return _ing(before, after)
+    return "before" if tag in {"JJ", "FW"} else "other"
+
+
+def _ing(before: str, after: str) -> Kind:
+    """A noun in "prompt caching reduces costs", none in "people running it"."""
+    if not before.startswith("NN"):
+        return "verb"
+    return "noun" if after in _BEHIND_NOUNS else "other"
+
+
+def _german(token: Token, after: Token | None) -> Kind:
+    if not token.is_word:
+        return "other"
+    if token.is_capital:
+        return "noun"
+    is_adjective = token.text.endswith(_GERMAN_ENDINGS) and after is not None and after.is_capital
+    return "before" if is_adjective else "other"
+
+
+def _any(token: Token) -> Kind:
+    if not token.is_word:
+        return "other"
+    return "noun" if token.is_capital else "unknown"

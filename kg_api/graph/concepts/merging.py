@@ -1,0 +1,150 @@
+"""Two concepts become one, in one transaction: what one of them has goes over to the other.
+
+Locks are taken in the order of all writers: sources, then concepts, each by id. Whoever has read meanwhile
+that a name means the concept that goes finds it gone when it locks it, and looks the name up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kg_api.graph.concepts.names import TERMS, NamedConcept, Text
+from kg_api.graph.concepts.rows import IMPORTED, UNVERIFIED
+from kg_api.graph.concepts.texts import text_of, write_texts
+from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.spaces.registry import Space
+
+Still = Callable[[Text, Text], bool]
+"""Whether two concepts are one, by what is said of them now."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearConcepts:
+    """Two concepts whose vectors are near to each other."""
+
+    ids: tuple[str, str]
+    texts: tuple[Text, Text]
+    """Without their descriptions."""
+    cosine: float
+
+
+def near_concepts(
+    graph: Graph, space: Space, ontology: str, concept_ids: Sequence[str], limit: int
+) -> list[NearConcepts]:
+    """What is nearest to some concepts of an ontology, the nearest pairs first.
+
+    Concepts without a vector are neither asked for nor found.
+
+    Args:
+        graph: where they are.
+        space: whose vectors are compared.
+        ontology: of the concepts.
+        concept_ids: of the concepts.
+        limit: so many for each.
+    """
+    rows = graph.read(
+        "concepts/merge_near",
+        space.slug,
+        ids=list(concept_ids),
+        ontology=ontology,
+        property=space.at("").vector_property,
+        limit=limit + 1,
+    )
+    return [_near(row) for row in rows]
+
+
+def merge_concepts(graph: Graph, pair: tuple[str, str], still: Still) -> str | None:
+    """Make one concept of two, unless one of them has gone or they are two things by now.
+
+    The one that more sources carry stays, else the older one, else the smaller id. It gets the other's
+    evidence, relationships and names. A quote that both had counts once. Doing it twice changes nothing.
+
+    Args:
+        graph: where they are.
+        pair: the ids of two concepts of one ontology.
+        still: asked when both are locked.
+
+    Returns:
+        The id of the one that stays, whose text is another now; None when nothing was merged.
+
+    Raises:
+        DatabaseUnavailable: Neo4j does not answer.
+    """
+    return graph.transaction(lambda tx: _merge(tx, pair, still))
+
+
+def doubles(quotes: Iterable[Row], kept: str) -> list[str]:
+    """Which quotes stand twice: of two on one place, what was imported stays, else the better one."""
+    best = dict[tuple[Any, ...], Row]()
+    gone = list[str]()
+    for quote in sorted(quotes, key=lambda each: _worth(each, kept), reverse=True):
+        place = (quote["source_id"], quote["start"], quote["end"])
+        if best.setdefault(place, quote) is not quote:
+            gone.append(quote["instance_id"])
+    return gone
+
+
+def _worth(quote: Row, kept: str) -> tuple[Any, ...]:
+    imported = quote["extracted_with"].startswith(IMPORTED)
+    return imported, quote["score"], quote["concept_id"] == kept, quote["instance_id"]
+
+
+def _merge(tx: Transaction, pair: tuple[str, str], still: Still) -> str | None:
+    known = _rank(tx, pair)
+    if len(known) < len(pair) or known[0]["ontology"] != known[1]["ontology"]:
+        return None
+    ontology = known[0]["ontology"]
+    texts = _hold(tx, ontology, pair, known[1]["concept_id"])
+    ranks = _rank(tx, pair)  # they may have changed before the lock
+    if len(ranks) < len(pair):
+        return None
+    kept, gone = (row["concept_id"] for row in ranks)
+    if not still(texts[kept], texts[gone]):
+        return None
+    _move(tx, kept, gone)
+    _call(tx, kept, ontology, texts[kept], texts[gone])
+    return kept
+
+
+def _rank(tx: Transaction, pair: tuple[str, str]) -> list[Row]:
+    return tx.run("concepts/merge_ranks", ids=sorted({*pair}))
+
+
+def _hold(tx: Transaction, ontology: str, pair: tuple[str, str], gone: str) -> dict[str, Text]:
+    """Lock what merging touches: the sources of the one that will go, both, and what it is related to."""
+    held = tx.run("concepts/merge_hold_sources", ontology=ontology, gone=gone)
+    related = [each for row in held for each in row["related"]]
+    rows = tx.run("concepts/hold", ontology=ontology, ids=sorted({*pair, *related}))
+    return {row["concept_id"]: text_of(row) for row in rows}
+
+
+def _move(tx: Transaction, kept: str, gone: str) -> None:
+    tx.run(
+        "concepts/merge_appearances",
+        kept=kept,
+        gone=gone,
+        imported=IMPORTED,
+        most_terms=TERMS,
+        most_unverified=UNVERIFIED,
+    )
+    quotes = tx.run("concepts/merge_quotes", ids=[kept, gone])
+    tx.run("concepts/forget_quotes", ids=doubles(quotes, kept))
+    tx.run("concepts/merge_move_quotes", kept=kept, gone=gone)
+    tx.run("concepts/merge_relations", kept=kept, gone=gone)
+    tx.run("concepts/merge_names", kept=kept, gone=gone)
+
+
+def _call(tx: Transaction, kept: str, ontology: str, own: Text, other: Text) -> None:
+    """Add the other's names and description."""
+    text = own.with_more(NamedConcept(other.label, other.description, other.terms))
+    write_texts(tx, ontology, {kept: text})
+
+
+def _near(row: Row) -> NearConcepts:
+    return NearConcepts(
+        (row["concept_id"], row["near_id"]),
+        (Text(row["label"], "", tuple(row["terms"])), Text(row["near_label"], "", tuple(row["near_terms"]))),
+        row["similarity"],
+    )

@@ -1,0 +1,57 @@
+"""Evidence goes with its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from kg_api.graph.concepts.texts import ask_for_embedding, delete_orphans, hold_concepts, portions, retell
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.jobs import is_asked_for
+from kg_api.graph.jobs.records import CONCEPT_EMBEDDING
+
+SOURCES_A_TRANSACTION: Final = 250
+"""At 50 concepts each, the most there can be: 12,500 appearances. 30,000 are too much for 512 MB of heap."""
+
+
+def forget_evidence(tx: Transaction, source_ids: Sequence[str]) -> None:
+    """Delete what ties some sources to concepts, and the concepts that no other source carries.
+
+    Of concepts that stay, nothing is said any more that only these sources said. Call it before the sources
+    themselves go, in the same transaction.
+    """
+    for ids in portions(sorted(source_ids)):
+        if rows := tx.run("concepts/hold_of_sources", source_ids=ids):
+            ontology: str = rows[0]["ontology"]
+            held = hold_concepts(tx, ontology, [row["concept_id"] for row in rows])
+            tx.run("concepts/forget_of_sources", source_ids=ids)
+            delete_orphans(tx, held)
+            said = [row["concept_id"] for row in rows if row["said"]]
+            _ask(tx, ontology, retell(tx, ontology, said, held))
+
+
+def forget_apart(graph: Graph, source_ids: Sequence[str]) -> None:
+    """Where many sources will go, delete their evidence before, in transactions of its own.
+
+    All of it may be more than a server can delete at once. If the sources stay in the end, as after a fault,
+    they are due for extraction. Safe to repeat; what comes in meanwhile is for `forget_evidence`.
+
+    Raises:
+        DatabaseUnavailable: Neo4j does not answer; what is forgotten stays so.
+    """
+    if len(source_ids) <= SOURCES_A_TRANSACTION:
+        return
+    for ids in portions(sorted(source_ids), SOURCES_A_TRANSACTION):
+        graph.transaction(lambda tx, ids=ids: _forget_and_unmark(tx, ids))
+
+
+def _forget_and_unmark(tx: Transaction, source_ids: Sequence[str]) -> None:
+    forget_evidence(tx, source_ids)
+    tx.run("concepts/unmark_sources", source_ids=source_ids)
+
+
+def _ask(tx: Transaction, ontology: str, changed: Collection[str]) -> None:
+    """Nothing is refused to go because too many jobs wait: what is due is found by the backfill, too."""
+    waiting = tx.run("jobs/count_queued", limit=tx.most_queued + 1)[0]["queued"] if changed else 0
+    if waiting < tx.most_queued or is_asked_for(tx, CONCEPT_EMBEDDING, ontology):
+        ask_for_embedding(tx, ontology, changed)

@@ -1,0 +1,220 @@
+"""Concepts and their evidence on their way in: all of a batch in one transaction, or nothing.
+
+Writers lock in one order: sources, names, concepts, each by id. What locks each other out all the same, as
+merging and deleting may, is tried again by the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from kg_api.errors import DatabaseUnavailable
+from kg_api.graph.concepts.names import (
+    Text,
+    clean_name,
+    find_changed_texts,
+    first_texts,
+    names_of,
+    resolve_names,
+)
+from kg_api.graph.concepts.rows import (
+    IMPORTED,
+    AppearanceRow,
+    Difference,
+    EvidenceRows,
+    QuoteRow,
+    RelationRow,
+    difference,
+    evidence,
+    unsaid,
+)
+from kg_api.graph.concepts.texts import (
+    ask_for_embedding,
+    delete_orphans,
+    hold_concepts,
+    portions,
+    retell,
+    write_texts,
+)
+from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.spaces.due import SourceText, Wanted, count_due, due_sources
+from kg_api.graph.spaces.marks import Mark
+from kg_api.models.concepts.extraction import Extraction
+
+REASON_CHARACTERS = 300
+LOOKS = 5
+"""So often names are looked up again when what they mean has gone meanwhile."""
+
+
+def write_extractions(
+    tx: Transaction, ontology: str, extractions: Sequence[Extraction], mark: str, *, imported: bool = False
+) -> int:
+    """Write within the caller's transaction what was found in some sources, and ask for its embedding.
+
+    What was found there before goes, if it is of the same origin. Doing it twice changes nothing. A source
+    that has changed or gone meanwhile is passed over and stays due; one that was refused keeps its evidence.
+
+    Args:
+        tx: the transaction, which may run twice.
+        ontology: of the sources.
+        extractions: what was found, one for a source.
+        mark: of the extractor, or of the import.
+        imported: whether people or files said it; extraction does not touch it then, nor is the source read.
+
+    Returns:
+        How many sources are done.
+
+    Raises:
+        TooBusy: the job of embedding would be made, and too many wait; the transaction must not be committed.
+    """
+    texts = _hold_sources(tx, ontology, extractions)
+    held = [each for each in extractions if each.source_id in texts]
+    read = [each for each in held if each.refused is None]
+    names = names_of(ontology, read)
+    ids = sorted(each.source_id for each in read)
+    stored, known = _hold_concepts(tx, ontology, names, ids)
+    means = resolve_names(ontology, read, stored)
+    wanted = evidence(ontology, read, means, texts, f"{IMPORTED}{mark}" if imported else mark)
+    present = _present(tx, ids)
+    found = difference(wanted, present, imported=imported)
+    lost = unsaid(found, present)
+    more = [row for row in found.write.appearances if row.concept_id not in lost]
+    changed = find_changed_texts(first_texts(ontology, read, means) | known, known, more)
+    write_texts(tx, ontology, changed)
+    _write_names(tx, {name: means[name] for name in names if name not in stored})
+    _write(tx, ontology, found)
+    _mark(tx, held, mark, found, imported=imported)
+    delete_orphans(tx, {row.concept_id for row in found.gone.appearances})
+    retold = retell(tx, ontology, lost, known)
+    carried = {row.concept_id for row in found.write.appearances}  # a second source makes a concept due
+    ask_for_embedding(tx, ontology, retold.union(changed, carried))
+    return len(held)
+
+
+def due_for_extraction(
+    graph: Graph, ontology: str, mark: str, after: tuple[str, int], limit: int
+) -> list[SourceText]:
+    """The next sources that no extractor of this mark has read, in reading order.
+
+    Args:
+        graph: where they are.
+        ontology: whose.
+        mark: of the extractor.
+        after: document and paragraph of the last one that was looked at; ("", -1) at the beginning.
+        limit: most of them.
+    """
+    return due_sources(graph, _unread(ontology, mark), after=after, limit=limit)
+
+
+def count_for_extraction(graph: Graph, ontology: str, mark: str) -> int:
+    """How many sources no extractor of this mark has read."""
+    return count_due(graph, _unread(ontology, mark))
+
+
+def _unread(ontology: str, mark: str) -> Wanted:
+    """Sources that are read are marked as those that are embedded."""
+    read = Mark("Source", "extracted_with", mark, "extracted_at", "not_extracted_because")
+    return Wanted(ontology, read, read.key)
+
+
+def _hold_sources(tx: Transaction, ontology: str, extractions: Sequence[Extraction]) -> dict[str, str]:
+    """Lock the sources that are still what was read; their texts by id."""
+    rows = [
+        {"source_id": each.source_id, "content_hash": each.content_hash}
+        for each in sorted(extractions, key=lambda each: each.source_id)
+    ]
+    held = tx.run("concepts/hold_sources", rows=rows, ontology=ontology)
+    return {row["source_id"]: row["full_text"] for row in held}
+
+
+def _hold_concepts(
+    tx: Transaction, ontology: str, names: Mapping[str, str], source_ids: Sequence[str]
+) -> tuple[dict[str, str], dict[str, Text]]:
+    """Lock what some names mean and some sources carry; by name its concept, and what is said of all.
+
+    Names that are there are only read: whoever deletes one has locked its concept first.
+    """
+    carried = {row["concept_id"] for row in tx.run("concepts/hold_of_sources", source_ids=source_ids)}
+    for _ in range(LOOKS):
+        stored = _find_or_create(tx, ontology, names)
+        held = hold_concepts(tx, ontology, carried.union(filter(None, stored.values())))
+        if held.keys() >= {*stored.values()}:
+            return stored, held
+    raise DatabaseUnavailable(
+        "concepts change faster than they can be written; it will be retried automatically"
+    )
+
+
+def _find_or_create(tx: Transaction, ontology: str, names: Mapping[str, str]) -> dict[str, str]:
+    """By name, the concept that it means; names that are new are made and mean nothing yet.
+
+    What is just being deleted has no properties: making its name anew waits for that.
+    """
+    rows = [row for ids in portions([*names]) for row in tx.run("concepts/find_names", name_ids=ids)]
+    found = [row for row in rows if row["name_id"] and row["concept_id"]]
+    there = {row["name_id"] for row in found}
+    new = [{"name_id": each, "name": name} for each, name in names.items() if each not in there]
+    for part in portions(new):
+        found += tx.run("concepts/make_names", rows=part, ontology=ontology)
+    return {row["name_id"]: row["concept_id"] for row in found}
+
+
+def _write_names(tx: Transaction, means: Mapping[str, str]) -> None:
+    rows = [{"name_id": name, "concept_id": concept} for name, concept in means.items()]
+    for part in portions(rows):
+        tx.run("concepts/write_names", rows=part)
+
+
+def _present(tx: Transaction, source_ids: Sequence[str]) -> EvidenceRows:
+    """The evidence that some sources give, as it is stored."""
+    appearances = tx.run("concepts/present_appearances", source_ids=source_ids)
+    for row in appearances:
+        row["terms"], row["unverified"] = tuple(row["terms"]), tuple(row["unverified"])
+    quotes = tx.run("concepts/present_quotes", source_ids=source_ids)
+    relations = tx.run("concepts/present_relations", source_ids=source_ids)
+    return EvidenceRows(
+        [AppearanceRow(**row) for row in appearances],
+        [QuoteRow(**row) for row in quotes],
+        [RelationRow(**row) for row in relations],
+    )
+
+
+def _write(tx: Transaction, ontology: str, found: Difference) -> None:
+    for part in portions([row.relation_id for row in found.gone.relations]):
+        tx.run("concepts/forget_relations", ids=part)
+    for part in portions([row.instance_id for row in found.gone.quotes]):
+        tx.run("concepts/forget_quotes", ids=part)
+    for part in portions(_rows(found.gone.appearances)):
+        tx.run("concepts/forget_appearances", rows=part)
+    for part in portions(_rows(found.write.appearances)):
+        tx.run("concepts/write_appearances", rows=part)
+    for part in portions(_rows(found.write.quotes)):
+        tx.run("concepts/write_quotes", rows=part, ontology=ontology)
+    for part in portions(_rows(found.write.relations)):
+        tx.run("concepts/write_relations", rows=part)
+
+
+def _mark(
+    tx: Transaction, held: Sequence[Extraction], mark: str, found: Difference, *, imported: bool
+) -> None:
+    if imported:
+        tx.run("concepts/unmark_sources", source_ids=found.gone.source_ids)
+        return
+    rows = [
+        {
+            "source_id": each.source_id,
+            "refused": _reason(each.refused),
+            "unverified": each.unverified or None,
+        }
+        for each in held
+    ]
+    tx.run("concepts/mark_sources", rows=rows, mark=mark)
+
+
+def _reason(refused: str | None) -> str | None:
+    return None if refused is None else clean_name(refused, REASON_CHARACTERS)
+
+
+def _rows(rows: Sequence[AppearanceRow | QuoteRow | RelationRow]) -> list[Row]:
+    return [asdict(row) for row in rows]

@@ -1,0 +1,204 @@
+"""Reading and deleting what has been stored: ontologies, documents, sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kg_api.errors import NotFound
+from kg_api.graph.concepts.removal import forget_apart, forget_evidence
+from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.naming import identify_document, identify_source, is_whole_id, note_on_ontology
+from kg_api.graph.spaces.marks import Mark
+from kg_api.models.library.documents import (
+    Deleted,
+    DocumentContent,
+    DocumentPage,
+    DocumentSummary,
+    EmbeddingStatus,
+    OntologySummary,
+)
+from kg_api.models.queries.search import Place
+
+DOCUMENTS_A_PORTION = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An ontology, and how its sources shall be embedded."""
+
+    ontology: str
+    space: str
+    mark: Mark
+    answering_property: str
+    """The mark of those that answer searches."""
+    building: bool
+
+    def parameters(self) -> dict[str, Any]:
+        """As the statement takes it."""
+        answering = {"answering_property": self.answering_property, "building": self.building}
+        return {"ontology": self.ontology, "space": self.space, **self.mark.parameters(), **answering}
+
+
+def list_ontologies(graph: Graph, counted: Sequence[Counted]) -> list[OntologySummary]:
+    """Some ontologies with their counts, by name."""
+    rows = graph.read("ontologies/list", plans=[each.parameters() for each in counted])
+    return [OntologySummary.model_validate(row) for row in rows]
+
+
+def embedding_status(graph: Graph, counted: Sequence[Counted], ontology: str | None) -> EmbeddingStatus:
+    """How many sources have the vector they should have, over some ontologies."""
+    summaries = list_ontologies(graph, counted)
+    total, embedded, stale, refused, searchable = (
+        sum(getattr(each, name) for each in summaries)
+        for name in ("sources", "embedded", "stale", "refused", "searchable")
+    )
+    return EmbeddingStatus(
+        ontology=ontology,
+        total=total,
+        embedded=embedded,
+        missing=total - embedded - stale - refused,
+        stale=stale,
+        refused=refused,
+        searchable=searchable,
+        building=any(each.building for each in summaries),
+    )
+
+
+def page_of_documents(
+    graph: Graph, *, ontology: str | None, offset: int, limit: int
+) -> tuple[list[DocumentSummary], int]:
+    """One page of documents by ontology and name, and how many there are in all."""
+    rows = graph.read("documents/page", ontology=ontology, offset=offset, limit=limit)
+    total = graph.read("documents/count", ontology=ontology)[0]["total"]
+    return [DocumentSummary.model_validate(_to_fields(row)) for row in rows], total
+
+
+def list_documents(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> DocumentPage:
+    """One page of documents as it is answered, with a note where the ontology is not there."""
+    found, total = page_of_documents(graph, ontology=ontology, offset=offset, limit=limit)
+    notes = [] if total else note_on_ontology(graph, ontology)
+    return DocumentPage(documents=found, total=total, offset=offset, limit=limit, notes=notes)
+
+
+def find_document(graph: Graph, called: str, ontology: str | None = None) -> DocumentContent:
+    """A document with its text, which is its sources joined in reading order.
+
+    Args:
+        graph: where it is.
+        called: its id, a beginning of that, or its name (see `identify_document`).
+        ontology: which it is in; None: any.
+
+    Raises:
+        NotFound: none is called so.
+        Conflict: several are.
+    """
+    rows = graph.read("documents/find", document_id=called) if ontology is None else []
+    if not rows:
+        identity = identify_document(graph, called, ontology)
+        rows = graph.read("documents/find", document_id=identity)
+    if not rows:
+        raise NotFound(f"the document {called!r} was deleted at this moment")
+    return DocumentContent.model_validate({**_to_fields(rows[0]), "text": "".join(rows[0]["parts"])})
+
+
+def find_source(graph: Graph, source_id: str) -> Place:
+    """One source, by its id or at least eight digits that only this id begins with.
+
+    Raises:
+        NotFound: there is none by that id.
+        Conflict: several ids begin so.
+    """
+    rows = graph.read("sources/find", source_id=source_id)
+    if not rows and (whole := identify_source(graph, source_id)):
+        rows = graph.read("sources/find", source_id=whole)
+    if not rows:
+        why = "its document may have changed since you saw it; sources go by their id, as a search gives it"
+        raise NotFound(f"there is no source {source_id!r}: {why}")
+    return Place.model_validate(rows[0])
+
+
+def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list[Place]]:
+    """By source id: the paragraphs from `window` before to `window` after it, in reading order."""
+    wanted = [
+        {
+            "source_id": place.source_id,
+            "document_id": place.document_id,
+            "first": place.paragraph - window,
+            "last": place.paragraph + window,
+        }
+        for place in places
+    ]
+    found: dict[str, list[Place]] = {place.source_id: [] for place in places}
+    for row in graph.read("sources/neighbours", places=wanted):
+        found[row["around"]].append(Place.model_validate(row))
+    return found
+
+
+def delete_document(graph: Graph, document_id: str) -> Deleted:
+    """Delete a document with its sources and chunks; nothing when it is not there.
+
+    The evidence of a large one goes before, in parts. If it is interrupted, repeat it.
+    """
+    forget_evidence_of(graph, [document_id])
+    return graph.transaction(lambda tx: delete_document_in(tx, document_id))
+
+
+def delete_called(graph: Graph, called: str, ontology: str | None = None) -> Deleted:
+    """Delete a document by its id, a beginning of that, or its name.
+
+    One that is not there is an error; of a whole id it is a note only, for deleting twice shall be harmless.
+
+    Raises:
+        NotFound: none goes by that name.
+        Conflict: several do.
+    """
+    try:
+        identity = identify_document(graph, called, ontology)
+    except NotFound as error:
+        if ontology is None and is_whole_id(called):
+            return Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {error}"])
+        raise
+    deleted = delete_document(graph, identity)
+    if not deleted.documents:
+        deleted.notes.append("nothing was deleted: somebody else deleted it at this moment")
+    return deleted
+
+
+def delete_ontology(graph: Graph, name: str) -> Deleted:
+    """Delete an ontology, one document a transaction; nothing, and a note, when it is not there.
+
+    Folders that it follows are followed no more, or their next scan would bring their documents back.
+    """
+    missing = note_on_ontology(graph, name)
+    graph.write("folders/remove_of_ontology", ontology=name)
+    gone = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
+    while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):
+        for row in rows:
+            deleted = delete_document(graph, row["document_id"])
+            gone.documents += deleted.documents
+            gone.sources += deleted.sources
+    graph.write("ontologies/delete_empty", name=name)
+    return gone
+
+
+def forget_evidence_of(graph: Graph, document_ids: Sequence[str]) -> None:
+    """Before documents are deleted in one transaction: where they are large, their evidence goes in parts."""
+    rows = [row for each in document_ids for row in graph.read("sources/ids_of_document", document_id=each)]
+    forget_apart(graph, [row["source_id"] for row in rows])
+
+
+def delete_document_in(tx: Transaction, document_id: str) -> Deleted:
+    """Delete a document within a transaction."""
+    tx.run("documents/hold", document_id=document_id)
+    ids = [row["source_id"] for row in tx.run("sources/ids_of_document", document_id=document_id)]
+    forget_evidence(tx, ids)
+    sources = tx.run("sources/delete_many", ids=ids)[0]["sources"]
+    documents = tx.run("documents/delete", document_id=document_id)[0]["documents"]
+    return Deleted(documents=documents, sources=sources)
+
+
+def _to_fields(row: Row) -> dict[str, Any]:
+    return {**row, "metadata": json.loads(row["metadata"]), "updated_at": row["updated_at"].to_native()}

@@ -1,0 +1,102 @@
+"""A person's words as full-text queries: tokenised by us and quoted, so that no word is ever an operator.
+
+Lucene's own syntax would make errors of `foo/bar`, `AND` and `(`, match all with `*`, and let `title:x` read
+other fields (measured on Neo4j 2026.08.1: HARDENING section 4). A quoted word is one clause, whatever the
+index's analyzer makes of it, so the server's limit of 1,024 clauses is never met.
+
+What that analyzer does not tell apart is indexed beside the text, in the field `scope`, and asked for there
+(kg_api.graph.fulltext.tokens).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+
+from kg_api.graph.fulltext.tokens import EXTENDING, SINGLE, parts, runs
+from kg_api.models.identity import scope_of_document, scope_of_ontology
+
+MAX_TERMS = 64
+SCOPES_A_QUERY = 430
+"""64 words, in two forms in four fields and once in the scope, and 430 scopes: 1,006 of 1,024 clauses."""
+FIELDS = {"full_text": 1.0, "heading": 1.0, "title": 1.0, "document": 0.5}
+"""The fields of sources that are searched and their weights."""
+CONCEPT_FIELDS = {"label": 2.0, "search_terms": 1.0, "description": 0.5}
+"""Those of concepts: what a concept is called says more than what is said of it."""
+PARTS_WEIGHT = 1.0
+"""Of words that only their parts are found by."""
+
+_WORD = rf"\w[\w{EXTENDING}]*"
+_WORDS = re.compile(rf"{_WORD}(?:['’.]{_WORD})*")
+_PARTS = re.compile(rf"[{SINGLE}][{EXTENDING}]*|[^{SINGLE}]+")
+_RESERVED = re.compile(r'(["\\])')
+
+
+def terms(text: str) -> list[str]:
+    """The words of a text, each once whatever its case, in order; empty when there are none.
+
+    What the analyzer may have stored as one word goes before its parts: `title:secret`, `title`, `secret`.
+    They keep their case: the analyzer folds it as it did for what is stored, which Python's rules would not.
+    """
+    composed = unicodedata.normalize("NFC", text)
+    at = sorted([*_split_joined(composed), *_separate(composed)], key=lambda each: each[0])
+    first: dict[str, str] = {}
+    for _, word in at:
+        first.setdefault(word.lower(), word)
+    return [*first.values()]
+
+
+def _split_joined(text: str) -> Iterator[tuple[int, str]]:
+    """Words that punctuation joins, which are more than one for a reader."""
+    for found in runs(text):
+        if not _WORDS.fullmatch(found[0]) and parts(found[0]):
+            yield found.start(), found[0]
+
+
+def _separate(text: str) -> Iterator[tuple[int, str]]:
+    for found in _WORDS.finditer(text):
+        yield from ((found.start(), part) for part in _PARTS.findall(found[0]))
+
+
+def lucene_queries(
+    words: Sequence[str],
+    ontologies: Sequence[str] | None = None,
+    document_ids: Sequence[str] | None = None,
+    fields: Mapping[str, float] = FIELDS,
+) -> list[str]:
+    """Queries in Lucene syntax for any of the words, in some ontologies or documents only.
+
+    Words beyond the first 64 are left out: the caller says so. There are several queries when the scopes are
+    too many for one, and their scores can be compared; none when there is nothing to look for.
+    """
+    if not words:
+        return []
+    asked = _to_lucene(words[:MAX_TERMS], fields)
+    if document_ids is not None:
+        return [f"{asked} {scope}" for scope in _scopes([*map(scope_of_document, document_ids)])]
+    if ontologies is not None:
+        return [f"{asked} {scope}" for scope in _scopes([*map(scope_of_ontology, ontologies)])]
+    return [asked]
+
+
+def _to_lucene(words: Sequence[str], fields: Mapping[str, float]) -> str:
+    forms = " ".join(_quote(form) for word in words for form in _forms(word))
+    visible = " ".join(_quote(parts(word)) for word in words)
+    asked = [*((name, forms, weight) for name, weight in fields.items()), ("scope", visible, PARTS_WEIGHT)]
+    return f"+({' '.join(f'{name}:({each})^{weight}' for name, each, weight in asked)})"
+
+
+def _forms(word: str) -> list[str]:
+    """A word as composed and as decomposed characters: stored text keeps whichever its author used."""
+    return list(dict.fromkeys([word, unicodedata.normalize("NFD", word)]))
+
+
+def _quote(word: str) -> str:
+    return '"' + _RESERVED.sub(r"\\\1", word) + '"'
+
+
+def _scopes(tokens: Sequence[str]) -> list[str]:
+    """Filters that leave the score as it is."""
+    portions = [tokens[at : at + SCOPES_A_QUERY] for at in range(0, len(tokens), SCOPES_A_QUERY)]
+    return [f"+scope:({' '.join(portion)})^0" for portion in portions]

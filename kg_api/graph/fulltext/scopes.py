@@ -1,0 +1,68 @@
+"""The property `scope` of sources and concepts: what the full-text index holds of them beside their text.
+
+One token each for ontology and document, which filters ask for, and the parts of words that the index's
+analyzer does not tell apart (kg_api.graph.fulltext.tokens).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.fulltext.tokens import find_hidden_parts
+from kg_api.models.identity import scope_of_document, scope_of_ontology
+
+
+def scope_of_source(ontology: str, document_id: str, texts: Iterable[str]) -> list[str]:
+    """What is indexed of a source beside the texts that a reader sees of it."""
+    return [scope_of_ontology(ontology), scope_of_document(document_id), *find_hidden_parts(texts)]
+
+
+def scope_of_concept(ontology: str, label: str, search_terms: Iterable[str]) -> list[str]:
+    """What is indexed of a concept beside its text; its description is no name of it."""
+    return [scope_of_ontology(ontology), *find_hidden_parts([label, *search_terms])]
+
+
+def _fill_sources(tx: Transaction, after: str) -> str | None:
+    found = tx.run("schema/041_source_scope", after=after)
+    rows = [{**_to_known(row), "scope": _source(row)} for row in found]
+    tx.run("sources/write_scopes", rows=_find_changed(rows))
+    return found[-1]["source_id"] if found else None
+
+
+def _fill_concepts(tx: Transaction, after: str) -> str | None:
+    found = tx.run("schema/042_concept_scope", after=after)
+    rows = [
+        {**row, "scope": scope_of_concept(row["ontology"], row["label"], row["search_terms"])}
+        for row in found
+    ]
+    tx.run("concepts/write_scopes", rows=_find_changed(rows))
+    return found[-1]["concept_id"] if found else None
+
+
+def _source(row: Row) -> list[str]:
+    texts = (row["full_text"], *row["heading"], row["title"], row["document"])
+    return scope_of_source(row["ontology"], row["document_id"], texts)
+
+
+def _to_known(row: Row) -> Row:
+    return {name: row[name] for name in ("source_id", "content_hash", "heading", "title", "before")}
+
+
+def _find_changed(rows: Iterable[Row]) -> list[Row]:
+    return [row for row in rows if row["scope"] != row["before"]]
+
+
+FILL: Final[Mapping[str, Callable[[Transaction, str], str | None]]] = MappingProxyType(
+    {"schema/041_source_scope": _fill_sources, "schema/042_concept_scope": _fill_concepts}
+)
+"""Migrations that this module computes: each takes the next portion and gives the id that it came to."""
+
+
+def fill(graph: Graph, name: str) -> None:
+    """Give what is stored already its scope, a portion at a time, while others search and write."""
+    after: str | None = ""
+    while after is not None:
+        after = graph.transaction(lambda tx, begin=after: FILL[name](tx, begin))

@@ -1,0 +1,88 @@
+"""From concepts to the sources that carry them, and from sources to their concepts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Final
+
+from kg_api.graph.concepts.rows import IMPORTED
+from kg_api.graph.database import Graph
+from kg_api.graph.search.passages import Filters, LaneHit, SpaceVectors, to_lane_hit
+from kg_api.models.queries.search import CarriedConcept
+
+MAX_CONCEPTS: Final = 300
+"""So many concepts, those of most weight, lead to sources; as many are asked for what they are related to."""
+MAX_RELATED: Final = 1000
+"""A concept with more relationships hands no weight on: each would get less than a thirtieth."""
+MAX_SOURCES: Final = 1000
+"""A concept in more sources leads to none: it says less than a thirtieth of each."""
+MAX_APPEARANCES: Final = 10_000
+"""So many appearances are followed in one search, those of the concepts of most weight."""
+MAX_SHOWN: Final = 3
+MAX_CARRIED: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A concept that a search begins with."""
+
+    concept_id: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class SeedPassage:
+    """A source whose concepts share its weight."""
+
+    source_id: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """What a search through concepts begins with."""
+
+    concepts: Sequence[Seed]
+    passages: Sequence[SeedPassage] = ()
+
+
+def by_concepts(
+    graph: Graph,
+    seeds: Seeds,
+    filters: Filters,
+    asked: SpaceVectors,
+    limit: int,
+) -> list[LaneHit]:
+    """The sources that concepts lead to, and those that they are related to in one hop; the best first."""
+    rows = graph.read(
+        "search/by_concepts",
+        seeds=[asdict(seed) for seed in seeds.concepts],
+        passages=[asdict(passage) for passage in seeds.passages],
+        ontologies=None if filters.ontologies is None else list(filters.ontologies),
+        document_ids=None if filters.document_ids is None else list(filters.document_ids),
+        most_concepts=MAX_CONCEPTS,
+        imported=IMPORTED,
+        most_related=MAX_RELATED,
+        most_sources=MAX_SOURCES,
+        most_appearances=MAX_APPEARANCES,
+        most_told=MAX_SHOWN,
+        limit=limit,
+        **asked.parameters(),
+    )
+    return [
+        replace(
+            to_lane_hit(row),
+            score=row["score"],
+            without_vector=row["asked"] and row["similarity"] is None,
+            through=tuple(CarriedConcept(**each) for each in row["through"]),
+        )
+        for row in rows
+    ]
+
+
+def concepts_of(graph: Graph, source_ids: Sequence[str]) -> dict[str, list[CarriedConcept]]:
+    """The concepts that some sources carry, at most ten each."""
+    ids = list(dict.fromkeys(source_ids))
+    rows = graph.read("search/concepts_of_sources", source_ids=ids, limit=MAX_CARRIED) if ids else []
+    return {row["source_id"]: [CarriedConcept(**each) for each in row["concepts"]] for row in rows}

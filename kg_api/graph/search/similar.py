@@ -1,0 +1,174 @@
+"""Sources with their vectors, and what is nearest to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from neo4j.vector import Vector
+from numpy.typing import NDArray
+
+from kg_api.graph.database import Graph, Row
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.queries.search import Place
+
+PORTION = 1000
+"""Sources whose vectors are read at once."""
+FIRST, LAST = "", "~"
+"""Before and behind all ids of documents, which are hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPart:
+    """A vector of a source: its own, or that of a chunk that covers it."""
+
+    vector: NDArray[np.float32]
+    """Shape (dimensions,), length 1."""
+    chunk_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityQuery:
+    """A source whose like is looked for."""
+
+    place: Place
+    parts: Sequence[VectorPart]
+    same_document: bool = False
+
+    def rows(self, number: int) -> list[Row]:
+        """As statements take it: for each vector the documents before and behind its own."""
+        own = self.place.document_id
+        ranges = [(FIRST, LAST)] if self.same_document else [(FIRST, own), (own, LAST)]
+        return [
+            {
+                "source": number,
+                "part": at,
+                "vector": Vector.from_numpy(part.vector),
+                "after": after,
+                "before": before,
+            }
+            for at, part in enumerate(self.parts)
+            for after, before in ranges
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class NearSource:
+    """A passage that is near to a source."""
+
+    asked: int
+    """Number of the source that was asked."""
+    part: int
+    """Number of its part that is nearest."""
+    place: Place
+    """The passage's source; of a chunk over several the first one."""
+    similarity: float
+    chunk_id: str | None
+    covers: tuple[str, ...]
+    parent_id: str | None
+
+
+def nearest(
+    graph: Graph,
+    asked: Sequence[SimilarityQuery],
+    space: Space,
+    ontologies: Sequence[str],
+    limit: int,
+    *,
+    exact: bool = False,
+) -> tuple[list[NearSource], bool]:
+    """What is nearest to some sources in one slot of a space; a filter never shrinks it.
+
+    Args:
+        graph: where they are.
+        asked: the sources.
+        space: where to look; of the same model as the sources' vectors.
+        ontologies: where to look.
+        limit: most passages for each source.
+        exact: compare with every vector instead of asking the index.
+
+    Returns:
+        By source the nearest first, and whether there may be more of them.
+    """
+    given = {
+        "asked": [row for number, each in enumerate(asked) for row in each.rows(number)],
+        "ontologies": list(ontologies),
+        "limit": limit,
+        "property": space.vector_property,
+    }
+    if exact:
+        rows = graph.read("similar/nearest_exact", **given, key=space.key)
+    else:
+        rows = graph.read("similar/nearest", space.key, **given)
+    return [_near(row) for row in rows], any(row["more"] for row in rows)
+
+
+def count_sources(graph: Graph, ontologies: Sequence[str]) -> int:
+    """How many sources some ontologies have."""
+    where = {"ontologies": list(ontologies), "document_ids": None}
+    return graph.read("similar/count_in_scope", **where)[0]["sources"]
+
+
+def vectors_of(
+    graph: Graph, source_ids: Sequence[str], answering: Mapping[str, Space], new: Space
+) -> dict[str, list[VectorPart]]:
+    """The vectors that answer for some sources, by id; none for what has none, or is not there.
+
+    Args:
+        graph: where they are.
+        source_ids: of the sources.
+        answering: the slot that answers for each ontology.
+        new: the one that answers for any other.
+    """
+    spaces = {space.key: space for space in (new, *answering.values())}
+    known = {
+        "spaces": {name: space.key for name, space in answering.items()},
+        "properties": {key: space.vector_property for key, space in spaces.items()},
+        "new": new.key,
+    }
+    found: dict[str, list[VectorPart]] = {}
+    for at in range(0, len(source_ids), PORTION):
+        portion = list(source_ids[at : at + PORTION])
+        rows = graph.read("similar/of_sources", source_ids=portion, **known)
+        found |= {row["source_id"]: _parts(row) for row in rows}
+    return found
+
+
+def places_of(graph: Graph, source_ids: Iterable[str]) -> list[Place]:
+    """Sources by their ids, as a reader would come to them; what is not there is missing."""
+    rows = graph.read("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
+    return [Place.model_validate(row) for row in rows]
+
+
+def places_in(
+    graph: Graph, ontologies: Sequence[str], document_ids: Sequence[str] | None, limit: int
+) -> tuple[list[Place], int]:
+    """The first sources of some ontologies, or of some documents, and how many there are in all."""
+    documents = None if document_ids is None else list(document_ids)
+    where = {"ontologies": list(ontologies), "document_ids": documents}
+    rows = graph.read("similar/in_scope", **where, limit=limit)
+    total = len(rows) if len(rows) < limit else graph.read("similar/count_in_scope", **where)[0]["sources"]
+    return [Place.model_validate(row) for row in rows], total
+
+
+def _parts(row: Row) -> list[VectorPart]:
+    if row["vector"] is not None:
+        return [VectorPart(_array(row["vector"]))]
+    return [VectorPart(_array(chunk["vector"]), chunk["chunk_id"]) for chunk in row["chunks"]]
+
+
+def _array(vector: Vector) -> NDArray[np.float32]:
+    return np.asarray(vector.to_numpy(), dtype=np.float32)
+
+
+def _near(row: Row) -> NearSource:
+    return NearSource(
+        asked=row["source"],
+        part=row["part"],
+        place=Place.model_validate(row),
+        similarity=row["similarity"],
+        chunk_id=row["chunk_id"],
+        covers=tuple(row["covers"]),
+        parent_id=row["parent_id"],
+    )

@@ -1,0 +1,75 @@
+"""Marks: what a node says of how it is embedded, be it a source or a concept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kg_api.errors import LeaseLost
+from kg_api.graph.database import Transaction
+from kg_api.graph.spaces.registry import Space
+
+EmbeddedLabel = Literal["Source", "Concept"]
+"""Of nodes that are embedded; each has its branch in the statements below `cypher/embedding/`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How nodes of a label shall be embedded: the value that a property of each shall have.
+
+    Behind the value for concepts is the hash of the text that it was made for.
+    """
+
+    label: EmbeddedLabel
+    key: str
+    value: str
+    time_property: str
+    refusal_property: str
+
+    @property
+    def refused(self) -> str:
+        """What the property of a node is that could not be embedded so."""
+        return f"refused:{self.value}"
+
+    def parameters(self) -> dict[str, str]:
+        """As statements take it."""
+        return {
+            "label": self.label,
+            "mark_property": self.key,
+            "mark": self.value,
+            "refused": self.refused,
+            "time_property": self.time_property,
+            "refusal_property": self.refusal_property,
+        }
+
+
+def mark_of(label: EmbeddedLabel, space: Space, value: str) -> Mark:
+    """The mark of nodes that are embedded in a space in a certain way."""
+    return Mark(label, space.mark_property, value, space.time_property, space.refusal_property)
+
+
+def refuse(tx: Transaction, space: Space, mark: Mark, *, identity: str, text_hash: str, reason: str) -> bool:
+    """Mark a node whose text the model does not take, unless it has changed; whether that was done.
+
+    Raises:
+        LeaseLost: the space is being removed, or is of another model now.
+    """
+    require_writable(tx, space)
+    texts = {"id": identity, "text_hash": text_hash, "property": space.vector_property}
+    return bool(tx.run("embedding/refuse", **mark.parameters(), **texts, reason=reason))
+
+
+def retry_refused(tx: Transaction, ontology: str, mark: Mark) -> int:
+    """Let nodes that were set aside be tried again; how many."""
+    return tx.run("embedding/retry_refused", ontology=ontology, **mark.parameters())[0]["retried"]
+
+
+def require_writable(tx: Transaction, space: Space) -> None:
+    """Refuse to write to a space that is going.
+
+    Raises:
+        LeaseLost: it is being removed, or is of another model now.
+    """
+    rows = tx.run("spaces/writable", slug=space.slug)
+    if not rows or rows[0]["fingerprint"] != space.fingerprint:
+        raise LeaseLost(f"the space {space.slug!r} is being removed")

@@ -1,0 +1,268 @@
+"""The registry of embedding spaces, and the vector index of each."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from neo4j.vector import Vector
+from numpy.typing import NDArray
+
+from kg_api.errors import ConfigurationError, Conflict, NotFound
+from kg_api.graph.database import Graph, Row, while_schema_changes
+from kg_api.graph.indexes import index_states
+from kg_api.graph.statements import (
+    FIRST_CONCEPT_INDEX,
+    FIRST_INDEX,
+    FIRST_MARK,
+    FIRST_PROPERTY,
+    FIRST_REFUSAL,
+    FIRST_TIME,
+    of_space,
+)
+from kg_api.models.embedding.spaces import FIRST_SLUG, SECOND_SLOT, SimilarityCalibration, SpaceIdentity
+
+QUANTIZATION: Final = "SCALAR"
+EXPANSION_FACTOR: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A registered space. Its own property, mark and index keep its vectors apart from all others.
+
+    It has two slots for them: while the vectors in one answer, those of another chunking are built beside.
+    """
+
+    slug: str
+    identity: SpaceIdentity
+    probe: NDArray[np.float32] | None = None
+    """What the model answered to the probe text when the space was made; shape (dimensions,)."""
+    dropping: bool = False
+    """It is being removed; nothing is written to it any more."""
+    for_new: bool = False
+    """Whether ontologies use it that nobody has configured."""
+    created_at: Any = None
+    slot: str = ""
+    calibration: SimilarityCalibration | None = None
+    """What its model's cosines mean; none: not measured yet."""
+    labels: SimilarityCalibration | None = None
+    """What they mean between a question and a concept; none: too few concepts to tell."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its identity."""
+        return self.identity.fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        """Of its vectors."""
+        return self.identity.dimensions
+
+    @property
+    def key(self) -> str:
+        """Names this slot of this space."""
+        return self.slug + self.slot
+
+    @property
+    def index_name(self) -> str:
+        """Its vector index."""
+        return of_space(FIRST_INDEX, self.key)
+
+    @property
+    def concept_index_name(self) -> str:
+        """The vector index of its concepts; chunking does not concern them, so both slots have the same."""
+        return of_space(FIRST_CONCEPT_INDEX, self.slug)
+
+    @property
+    def vector_property(self) -> str:
+        """The property that holds its vectors, on sources and chunks."""
+        return of_space(FIRST_PROPERTY, self.key)
+
+    @property
+    def mark_property(self) -> str:
+        """The property of a source that says how it was embedded in this space."""
+        return of_space(FIRST_MARK, self.key)
+
+    @property
+    def time_property(self) -> str:
+        """The property of a source that says when it was."""
+        return of_space(FIRST_TIME, self.key)
+
+    @property
+    def refusal_property(self) -> str:
+        """The property of a source that says why it could not be."""
+        return of_space(FIRST_REFUSAL, self.key)
+
+    def at(self, slot: str) -> Space:
+        """The same space with its vectors in that slot."""
+        return replace(self, slot=slot)
+
+    @property
+    def slots(self) -> list[Space]:
+        """Both slots."""
+        return [self.at(""), self.at(SECOND_SLOT)]
+
+
+@while_schema_changes
+def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) -> Space:
+    """Register a space with its index, or check that it is the one that was registered.
+
+    A further space is registered when its model has answered: what is registered stays.
+
+    Raises:
+        ConfigurationError: the stored vectors of the first space are of another model than the settings
+            name, or the index has other settings.
+        Conflict: a further space of that name has another model.
+    """
+    graph.write(
+        "spaces/register",
+        slug=slug,
+        identity={**asdict(identity), "fingerprint": identity.fingerprint},
+        property=of_space(FIRST_PROPERTY, slug),
+        index_name=of_space(FIRST_INDEX, slug),
+    )
+    space = find_space(graph, slug)
+    if space.identity != identity:
+        raise _other_model(space, identity)
+    ensure_index(graph, space)
+    return space
+
+
+@while_schema_changes
+def ensure_index(graph: Graph, space: Space) -> None:
+    """Make the vector indexes of a space's slot and of its concepts, or check those that are there.
+
+    Raises:
+        ConfigurationError: an index has other settings.
+    """
+    options = {"indexConfig": index_config(space.identity)}
+    graph.write("spaces/create_index", space.key, name=space.index_name, options=options)
+    graph.write("spaces/create_concept_index", space.slug, name=space.concept_index_name, options=options)
+    for name in (space.index_name, space.concept_index_name):
+        _check_index(graph, space, name)
+
+
+def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
+    """A registered space, without asking its model.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    rows = graph.read("spaces/find", slug=slug)
+    if not rows:
+        raise NotFound(
+            f"there is no embedding space {slug!r}; `kg admin embedding status` lists the existing ones"
+        )
+    return _space(rows[0]["space"])
+
+
+def all_spaces(graph: Graph) -> dict[str, Space]:
+    """All registered spaces by name, the oldest first."""
+    spaces = [_space(row["space"]) for row in graph.read("spaces/all")]
+    return {space.slug: space for space in spaces}
+
+
+def remember_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> None:
+    """Keep what the model answers to the probe text, unless that is known already."""
+    graph.write("spaces/remember_probe", slug=space.slug, vector=Vector.from_numpy(probe))
+
+
+def remember_calibration(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
+    """Keep what the model's cosines mean, unless that is known already."""
+    graph.write("spaces/remember_contrast", slug=space.slug, **asdict(calibration))
+
+
+def remember_labels(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
+    """Keep what the model's cosines of questions and concepts mean, as it was measured last."""
+    graph.write("spaces/remember_labels", slug=space.slug, **asdict(calibration))
+
+
+def sample_of_concepts(
+    graph: Graph, space: Space, limit: int, *, walked: int, hours: int
+) -> tuple[list[str], NDArray[np.float32]]:
+    """Labels and vectors of some concepts; none when they were measured less than so many hours ago.
+
+    Args:
+        graph: where they are.
+        space: that they are embedded in.
+        limit: most of them.
+        walked: most concepts that are looked through for them.
+        hours: that a measurement holds.
+    """
+    rows = graph.read(
+        "spaces/concept_sample",
+        slug=space.slug,
+        property=space.at("").vector_property,
+        limit=limit,
+        walked=walked,
+        hours=hours,
+    )
+    vectors = np.array([np.asarray(row["vector"], dtype=np.float32) for row in rows], dtype=np.float32)
+    return [row["label"] for row in rows], vectors
+
+
+def index_config(identity: SpaceIdentity) -> dict[str, Any]:
+    """The settings of a space's index; all that matters is set explicitly, for the defaults lose recall."""
+    return {
+        "vector.dimensions": identity.dimensions,
+        "vector.similarity_function": "COSINE",
+        "vector.quantization.type": QUANTIZATION,
+        "vector.default_search_expansion_factor": EXPANSION_FACTOR,
+    }
+
+
+def _space(row: Row) -> Space:
+    identity = SpaceIdentity(**{name: row[name] for name in SpaceIdentity.__dataclass_fields__})
+    probe = None if row.get("probe") is None else np.asarray(row["probe"], dtype=np.float32)
+    return Space(
+        row["slug"],
+        identity,
+        probe,
+        dropping=bool(row.get("dropping")),
+        for_new=bool(row.get("for_new")),
+        created_at=row["created_at"],
+        calibration=_calibration(row, ""),
+        labels=_calibration(row, "labels_"),
+    )
+
+
+def _calibration(row: Row, prefix: str) -> SimilarityCalibration | None:
+    related, unrelated = row.get(f"{prefix}related"), row.get(f"{prefix}unrelated")
+    return None if related is None or unrelated is None else SimilarityCalibration(related, unrelated)
+
+
+def _check_index(graph: Graph, space: Space, name: str) -> None:
+    found = index_states(graph)[name].options["indexConfig"]
+    wanted = index_config(space.identity)
+    wrong = {key: found.get(key) for key, value in wanted.items() if found.get(key) != value}
+    if wrong:
+        raise ConfigurationError(
+            f"the vector index {name} has other settings than kg gives it: {wrong}. "
+            f"Drop it in Neo4j (DROP INDEX {name}); kg makes it anew from the stored vectors."
+        )
+
+
+def _other_model(space: Space, identity: SpaceIdentity) -> ConfigurationError | Conflict:
+    if space.slug != FIRST_SLUG:
+        return Conflict(
+            f"the space {space.slug!r} exists already, for {display_name(space.identity)}; a space keeps its "
+            f"model: choose another name for {display_name(identity)}"
+        )
+    return ConfigurationError(
+        f"the vectors in this database were made by {display_name(space.identity)}, "
+        f"but {_variables(identity)} now say {display_name(identity)}. Set them back; "
+        "for another model beside it, make a further space with "
+        "`kg admin spaces create`: vectors of two models cannot be compared."
+    )
+
+
+def _variables(identity: SpaceIdentity) -> str:
+    provider = {"openai": " and OPENAI_EMBED_MODEL, OPENAI_EMBED_DIMS"}.get(identity.provider, "")
+    return f"KG_EMBEDDING__*{provider}"
+
+
+def display_name(identity: SpaceIdentity) -> str:
+    """A model as a person reads it."""
+    about = f"{identity.dimensions} dimensions, {identity.revision[:12]}"
+    return f"{identity.provider} {identity.model} ({about})"

@@ -1,0 +1,137 @@
+"""Removing vectors that nothing needs any more: of a whole space, or of one ontology in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.jobs import request_job
+from kg_api.graph.spaces.marks import EmbeddedLabel
+from kg_api.graph.statements import (
+    FIRST_CONCEPT_INDEX,
+    FIRST_INDEX,
+    FIRST_MARK,
+    FIRST_PROPERTY,
+    FIRST_REFUSAL,
+    FIRST_TIME,
+    of_space,
+)
+from kg_api.models.embedding.spaces import SECOND_SLOT
+
+CLEANUP = "space_cleanup"
+PORTION = 2000
+OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Vectors to remove."""
+
+    keys: tuple[str, ...]
+    """Of the slots of spaces."""
+    ontology: str | None
+    """Only of this one; None: of all, and the space itself."""
+    slug: str | None = None
+    since: str | None = None
+    """Database time, as text: a time that comes back is of another zone."""
+    seconds: int = 0
+    """For how long it is known already."""
+
+    @property
+    def name(self) -> str:
+        """Tells it from others."""
+        return f"{self.ontology or ''}/{','.join(self.keys)}"
+
+
+def begin_dropping(tx: Transaction, slug: str) -> None:
+    """Let nothing be written to a space any more."""
+    tx.run("spaces/begin_dropping", slug=slug)
+
+
+def forget_vectors(tx: Transaction, ontology: str, keys: Sequence[str]) -> None:
+    """Note that an ontology's vectors in these slots are to be removed."""
+    tx.run("ontologies/forget", name=ontology, keys=list(keys))
+
+
+def ask_for_cleanup(tx: Transaction) -> str:
+    """Ask for the job that removes what was noted; its id."""
+    return request_job(tx, CLEANUP, "", added=0)
+
+
+def leftovers(graph: Graph) -> list[Leftover]:
+    """What is to be removed."""
+    spaces = [
+        Leftover((row["slug"], row["slug"] + SECOND_SLOT), None, row["slug"], row["since"], row["seconds"])
+        for row in graph.read("spaces/to_drop")
+    ]
+    rows = graph.read("ontologies/leftovers")
+    return [*spaces, *(Leftover(tuple(row["keys"]), row["ontology"]) for row in rows)]
+
+
+def forget_portion_of_sources(tx: Transaction, leftover: Leftover, after: str) -> str | None:
+    """Remove the properties of one portion of sources; the last id of it, None at the end."""
+    return _forget_portion(tx, "Source", leftover.keys, leftover.ontology, after)
+
+
+def forget_portion_of_concepts(tx: Transaction, leftover: Leftover, after: str) -> str | None:
+    """Remove the properties of one portion of concepts; the last id of it, None at the end."""
+    return _forget_portion(tx, "Concept", _of_concepts(leftover), leftover.ontology, after)
+
+
+def forget_portion_of_chunks(tx: Transaction, leftover: Leftover, after: str) -> str | None:
+    """Delete one portion of chunks; the last id of it, None at the end."""
+    rows = tx.run(
+        "chunks/forget", after=after, ontology=leftover.ontology, keys=list(leftover.keys), limit=PORTION
+    )
+    return rows[0]["last"]
+
+
+def drop_indexes(graph: Graph, leftover: Leftover) -> None:
+    """Drop the vector indexes of a space that is being removed."""
+    names = [of_space(FIRST_INDEX, key) for key in leftover.keys]
+    names += [of_space(FIRST_CONCEPT_INDEX, key) for key in _of_concepts(leftover)]
+    for name in names:
+        graph.write("spaces/drop_index", name=name)
+
+
+def forgotten(tx: Transaction, leftover: Leftover) -> None:
+    """Note that it has gone."""
+    if leftover.slug is not None:
+        tx.run("spaces/delete", slug=leftover.slug, since=leftover.since)
+    else:
+        tx.run("ontologies/forgotten", name=leftover.ontology, keys=list(leftover.keys))
+
+
+def is_still_wanted(tx: Transaction, leftover: Leftover) -> bool:
+    """Whether it is still to be removed: not by then, and made anew since."""
+    if leftover.slug is not None:
+        return bool(tx.run("spaces/require_dropping", slug=leftover.slug, since=leftover.since))
+    keys = {
+        key
+        for row in tx.run("ontologies/leftovers")
+        if row["ontology"] == leftover.ontology
+        for key in row["keys"]
+    }
+    return keys.issuperset(leftover.keys)
+
+
+def _forget_portion(
+    tx: Transaction, label: EmbeddedLabel, keys: Sequence[str], ontology: str | None, after: str
+) -> str | None:
+    if not keys:
+        return None
+    rows = tx.run(
+        "embedding/forget_vectors",
+        label=label,
+        after=after,
+        ontology=ontology,
+        properties=[of_space(name, key) for key in keys for name in OF_A_NODE],
+        limit=PORTION,
+    )
+    return rows[0]["last"]
+
+
+def _of_concepts(leftover: Leftover) -> list[str]:
+    """The spaces whose vectors of concepts go too: those of which neither slot is needed."""
+    return [key for key in leftover.keys if key + SECOND_SLOT in leftover.keys]

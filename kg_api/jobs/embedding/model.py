@@ -1,0 +1,63 @@
+"""The model of a space, as targets use it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.errors import EmbeddingFailed, InvalidInput
+from kg_api.graph.spaces.chunks import check_vector
+from kg_api.graph.spaces.registry import Space
+from kg_api.provider.service import RejectedText
+from kg_api.spaces.cached import CachedPassages, Passage
+from kg_api.spaces.open_space import OpenSpace
+from kg_api.spaces.registry import SpaceRegistry
+
+
+class SpaceModel:
+    """Embeds for one space; opened, and seen to be the same as ever, when it is first needed."""
+
+    def __init__(self, spaces: SpaceRegistry, space: Space, passages: CachedPassages, *, fresh: bool) -> None:
+        """`fresh`: what is there already is made anew, and the cache is not asked."""
+        self.fresh = fresh
+        self._spaces = spaces
+        self._space = space
+        self._passages = passages
+
+    @cached_property
+    def opened(self) -> OpenSpace:
+        """The space.
+
+        Raises:
+            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: its model does not answer as ever.
+        """
+        opened = self._spaces.of(self._space)
+        opened.assure()
+        return opened
+
+    def embed(self, passages: Sequence[Passage]) -> NDArray[np.float32]:
+        """Embed passages; shape (len(passages), dimensions).
+
+        Raises:
+            RejectedText: one of them is.
+            EmbeddingUnavailable, ConfigurationError: the model does not answer.
+        """
+        opened = self.opened
+        try:
+            vectors = self._passages.embed(opened, passages, fresh=self.fresh)
+            for vector in vectors:
+                check_vector(vector, self._space.dimensions)
+        except (EmbeddingFailed, InvalidInput) as error:
+            raise RejectedText(str(error)) from error
+        return vectors
+
+    def check(self) -> None:
+        """See that the model answers as it always did, so that a text is at fault that it does not take.
+
+        Raises:
+            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: it does not.
+        """
+        self.opened.check()

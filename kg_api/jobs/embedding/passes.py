@@ -1,0 +1,93 @@
+"""One pass over what is due of a kind: embedded and written batch by batch, single texts set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic
+
+import structlog
+
+from kg_api.jobs.batches import ItemT, batches, cursor_at, place_of
+from kg_api.jobs.embedding.target import BatchT, EmbeddingTarget
+from kg_api.jobs.run import JobRun
+from kg_api.provider.service import RejectedText
+
+log = structlog.get_logger()
+
+MAX_REFUSED = 20
+"""So many texts refused before any is taken are no matter of single texts."""
+MAX_REASON = 300
+"""Characters."""
+
+
+class EmbeddingPass(Generic[ItemT, BatchT]):
+    """A job's pass over one or several targets of a kind: it keeps the cursor, and finds what is refused."""
+
+    def __init__(self, run: JobRun, batch_size: int, is_current: Callable[[], bool]) -> None:
+        """`is_current`: whether the pass is still about what it began with; else it ends early."""
+        self.is_current = is_current
+        self.written = 0
+        """Items that were done or set aside."""
+        self.passed_over = 0
+        """Items that changed while they were embedded."""
+        self._run = run
+        self._batch_size = batch_size
+        self._accepted = False
+        self._refused: list[tuple[ItemT, RejectedText]] = []
+
+    def through(self, target: EmbeddingTarget[ItemT, BatchT]) -> None:
+        """Embed what is due of a target.
+
+        Raises:
+            RejectedText: every text was.
+            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: the model does not answer as it should.
+            As `JobRun.checkpoint`.
+        """
+        if place := place_of(self._run.cursor, target.name):
+            target.resume(place, self._batch_size)
+        for due in batches(self._run, target.name, target.due, self._batch_size, self.is_current):
+            self._embed(target, due)
+        if self._refused:
+            target.model.check()
+        self._reject(target)
+
+    def _embed(self, target: EmbeddingTarget[ItemT, BatchT], due: Sequence[ItemT]) -> None:
+        """Embed a batch; one with a text that is refused is halved until that one stands alone."""
+        try:
+            batch = target.embed(due)
+        except RejectedText as error:
+            if half := len(due) // 2:
+                self._embed(target, due[:half])
+                self._embed(target, due[half:])
+            else:
+                self._remember(due[0], error)
+            return
+        after = cursor_at(target.name, due[-1])
+        done = self._run.commit(lambda tx: target.write(tx, batch), after=after, done=len(due))
+        self._accepted = True
+        self.written += done
+        self.passed_over += len(due) - done
+        self._reject(target)
+        target.committed()
+
+    def _remember(self, item: ItemT, error: RejectedText) -> None:
+        self._refused.append((item, error))
+        if not self._accepted and len(self._refused) >= MAX_REFUSED:
+            raise error
+
+    def _reject(self, target: EmbeddingTarget[ItemT, BatchT]) -> None:
+        """Set aside what was refused, now that it is clear that others are taken, or that there were few."""
+        for item, error in self._refused:
+            self._reject_one(target, item, str(error)[:MAX_REASON])
+        self._refused.clear()
+
+    def _reject_one(self, target: EmbeddingTarget[ItemT, BatchT], item: ItemT, reason: str) -> None:
+        after = cursor_at(target.name, item)
+        self._run.commit(lambda tx: target.reject(tx, item, reason), after=after, done=1, set_aside=1)
+        self.written += 1
+        log.warning("set aside", **{f"{target.noun}_id": item.identity}, place=item.place, reason=reason)
+
+
+def left(targets: Iterable[EmbeddingTarget[Any, Any]]) -> bool:
+    """Whether anything is due of some targets, wherever it stands."""
+    return any(target.due("", 1) for target in targets)

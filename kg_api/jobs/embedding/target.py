@@ -1,0 +1,55 @@
+"""A kind of thing that is embedded: what a pass has to know of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from kg_api.graph.database import Transaction
+from kg_api.jobs.batches import ItemT
+from kg_api.jobs.embedding.model import SpaceModel
+
+BatchT = TypeVar("BatchT")
+
+
+class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
+    """What is due of one kind, in one space; `EmbeddingPass` does the rest."""
+
+    noun: str
+    """What one of them is called, as in `source`."""
+    name: str
+    """What a cursor calls all of them, without a colon: another text for each way to embed them."""
+    model: SpaceModel
+    """What embeds them."""
+
+    @abstractmethod
+    def due(self, after: str, limit: int) -> Sequence[ItemT]:
+        """The next that are due behind a place, in their order; "" is before all."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """How many are due."""
+
+    @abstractmethod
+    def embed(self, items: Sequence[ItemT]) -> BatchT:
+        """Embed some.
+
+        Raises:
+            RejectedText: the model does not take one of them.
+            EmbeddingUnavailable, ConfigurationError: it does not answer, or is another one.
+        """
+
+    @abstractmethod
+    def write(self, tx: Transaction, batch: BatchT) -> int:
+        """Write a batch where it still fits, safe to repeat; how many are done. The others stay due."""
+
+    @abstractmethod
+    def reject(self, tx: Transaction, item: ItemT, reason: str) -> None:
+        """Set one aside that the model does not take, unless it has changed; safe to repeat."""
+
+    def committed(self) -> None:
+        """Do what follows a batch that was just written."""
+
+    def resume(self, place: str, limit: int) -> None:
+        """Make good for what a batch of at most so many, up to a place, may not have been followed by."""

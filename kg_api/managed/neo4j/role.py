@@ -1,0 +1,111 @@
+"""The managed Neo4j as a role of the stack."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import psutil
+
+from kg_api.managed import files, logfiles, ports, roles
+from kg_api.managed.home import Home
+from kg_api.managed.neo4j import bolt, conf, java
+from kg_api.managed.neo4j import jars as neo4j_jars
+from kg_api.managed.neo4j.conf import Memory
+from kg_api.managed.neo4j.disk import MIB, DiskRoom
+from kg_api.managed.roles import Role
+from kg_api.settings import Neo4jSettings, Settings
+
+NAME = "neo4j"
+LACK_OF_HEAP = "java.lang.OutOfMemoryError"
+RECOVERY_HEAP_MB = 6144
+
+
+def neo4j_role(home: Home, settings: Settings) -> Role:
+    """Describe the Neo4j of a home; its port must have been chosen.
+
+    Raises:
+        ManagedProcessError: there is no Java runtime.
+    """
+    arguments = home.neo4j_conf / "java.args"
+    where = (f"--home-dir={home.neo4j}", f"--config-dir={home.neo4j_conf}")
+    return Role(
+        name=NAME,
+        argv=(str(java.java()), f"@{arguments}", java.SERVER_CLASS, *where),
+        env=java.environment(),
+        cwd=home.neo4j,
+        log=home.log_file(NAME),
+        pid_file=home.pid_file(NAME),
+        waiting_for=lambda: _waiting_for(home),
+        marks=(java.SERVER_CLASS, where[0]),
+        prepare=lambda: prepare(home, settings),
+        more_logs=(home.neo4j_logs / "neo4j.log",),
+        markers=("ERROR", "Exception", "Caused by", "Error:"),
+        grace_seconds=60,
+        blocked=disk_room(home, settings).too_little_to_start,
+    )
+
+
+def choose_bolt_port(home: Home, settings: Settings) -> int:
+    """Choose the Bolt port and remember it; a Neo4j that runs keeps the one it has.
+
+    Raises:
+        ConfigurationError: the port that the settings ask for is taken.
+    """
+    home.create()
+    known = home.bolt_port()
+    if known is not None and roles.running(neo4j_role(home, settings)):
+        return known
+    port = ports.choose_port(
+        wanted=settings.neo4j.port, remembered=known, default=bolt.DEFAULT_PORT, variable="KG_NEO4J__PORT"
+    )
+    home.remember(neo4j=port)
+    return port
+
+
+def prepare(home: Home, settings: Settings) -> None:
+    """Write what the server reads at its start: configuration, JVM arguments and, once, its password.
+
+    Raises:
+        ManagedProcessError: the jars or the Java runtime cannot be had.
+        ConfigurationError: the password of an existing database is gone, or no port was chosen.
+    """
+    jars = neo4j_jars.check_jars(settings.cache)
+    memory = _memory_for_start(home, settings.neo4j)
+    port = home.bolt_port() or choose_bolt_port(home, settings)
+    files.keep_text(home.neo4j_conf / "neo4j.conf", conf.render(port, memory))
+    flags = java.server_flags(jars, memory)
+    files.keep_text(home.neo4j_conf / "java.args", java.argument_file_text(flags))
+    password = home.ensure_password()
+    if not home.has_data():
+        java.set_initial_password(home.neo4j, jars, password)
+
+
+def machine_memory(settings: Neo4jSettings) -> Memory:
+    """Size the managed Neo4j for this machine, as far as the settings leave it open."""
+    total = psutil.virtual_memory().total
+    return conf.size_memory(total, heap_mb=settings.heap_mb, pagecache_mb=settings.pagecache_mb)
+
+
+def disk_room(home: Home, settings: Settings) -> DiskRoom:
+    """Give the room on the disk of the managed Neo4j."""
+    return DiskRoom(home.neo4j_data, settings.neo4j.disk_reserve_mb * MIB)
+
+
+def _memory_for_start(home: Home, settings: Neo4jSettings) -> Memory:
+    """Give more heap to a start after a lack of it.
+
+    A transaction log that a full disk has torn makes recovery ask for up to 2 GB at once, whatever the log's
+    size; without them the database would never start again.
+    """
+    memory = machine_memory(settings)
+    if not any(LACK_OF_HEAP in line for line in logfiles.tail(home.log_file(NAME), 3)):
+        return memory
+    half = psutil.virtual_memory().total // MIB // 2
+    return replace(memory, heap_mb=max(memory.heap_mb, min(half, RECOVERY_HEAP_MB)))
+
+
+def _waiting_for(home: Home) -> str | None:
+    port = home.bolt_port()
+    if port is not None and bolt.answers(ports.LOOPBACK, port):
+        return None
+    return f"Neo4j to answer on port {port}"

@@ -1,0 +1,50 @@
+"""Making embeddings anew: what is asked for, and what came of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kg_api.models.base import Answer, Body, OntologyName
+from kg_api.models.embedding.configuration import Cost
+from kg_api.models.jobs import Selection
+
+Flag = Annotated[bool, Field(strict=True)]
+EmbeddedKind = Literal["source", "concept", "image", "edge"]
+
+
+class Regeneration(Body):
+    """Which embeddings are to be made."""
+
+    ontology: OntologyName | None = None
+    """Unset: all ontologies."""
+    type: EmbeddedKind | Literal["all"] = "source"
+    """What of; this version embeds sources, with their chunks, and concepts."""
+    selection: Selection = "due"
+    """`missing`: what was never embedded; `stale`: what was embedded another way; `due`: both."""
+    force: Flag = False
+    """Make anew what is right as well, without the cache."""
+    dry_run: Flag = False
+    """Only say what it would take."""
+
+
+class Regenerated(Answer):
+    """What is done about one ontology."""
+
+    ontology: str
+    type: EmbeddedKind
+    due: int
+    """Sources or concepts to embed."""
+    job_id: str | None
+    """None for a dry run, and when nothing is to be done."""
+    cost: Cost | None
+    """Of a dry run."""
+
+
+class RegenerationStarted(Answer):
+    """What is done about all that was asked for."""
+
+    due: int
+    ontologies: list[Regenerated]
+    notes: list[str] = Field(default_factory=list[str])

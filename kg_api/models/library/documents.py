@@ -1,0 +1,222 @@
+"""Ontologies, documents and sources, as they are stored and as they are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Page, Text, storable
+from kg_api.models.library.parsing import Format
+
+MetadataValue = str | int | float | bool | None
+Change = Literal["created", "updated", "unchanged"]
+
+MAX_METADATA_KEYS = 64
+MAX_METADATA_CHARACTERS = 65_536
+INT64 = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """One source as it is stored. `start` and `end` are code points of the document's text, end excluded."""
+
+    source_id: str
+    paragraph: int
+    heading: tuple[str, ...]
+    full_text: str
+    content_hash: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """One document as it is stored, with all its sources in reading order."""
+
+    document_id: str
+    ontology: str
+    document: str
+    title: str
+    uri: str | None
+    format: Format
+    content_hash: str
+    characters: int
+    metadata: str
+    """A JSON object."""
+    sources: tuple[SourceRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChange:
+    """What storing a document did."""
+
+    change: Change
+    added: int
+    kept: int
+    removed: int
+    replaced_uri: str | None
+    """The file this name stood for before, when it was another one."""
+
+
+def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
+    for key, value in metadata.items():
+        if isinstance(value, float) and not abs(value) < float("inf"):
+            raise ValueError(f"{key!r} is not a finite number")
+        if isinstance(value, int) and abs(value) >= INT64:
+            raise ValueError(f"{key!r} does not fit 64 bits")
+        if isinstance(value, str):
+            storable(value)
+    if sum(len(key) + len(str(value)) for key, value in metadata.items()) > MAX_METADATA_CHARACTERS:
+        raise ValueError(f"is longer than {MAX_METADATA_CHARACTERS:,} characters in all")
+    return metadata
+
+
+Metadata = Annotated[
+    dict[Annotated[Text, StringConstraints(max_length=200)], MetadataValue],
+    Field(max_length=MAX_METADATA_KEYS),
+    AfterValidator(_storable),
+]
+"""What a client says about a document."""
+
+
+class DocumentUpload(Body):
+    """What is said about a document that comes as a file."""
+
+    ontology: OntologyName
+    document: DocumentName
+    """Its name in this ontology; the same name again replaces it. Unset in an upload: the file's name."""
+    format: Format | None = None
+    """Unset: by the name's ending, else plain text."""
+    title: Annotated[Text, StringConstraints(min_length=1, max_length=1000)] | None = None
+    """What it is called; full text finds it. Unset: what the document itself says, else its name."""
+    uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
+    """Where it came from."""
+    metadata: Metadata = Field(default_factory=dict)
+
+
+class DocumentText(DocumentUpload):
+    """A document as text."""
+
+    text: Text
+
+
+class SourceChanges(Answer):
+    """How many sources storing a document added, kept and removed."""
+
+    added: int
+    kept: int
+    removed: int
+
+
+class Ingested(Answer):
+    """What became of a document. Full text finds its sources now, meaning does when the job is done."""
+
+    document_id: str
+    ontology: str
+    document: str
+    title: str
+    change: Change
+    sources: SourceChanges
+    job_id: str | None = None
+    """The job that embeds what is new; none when nothing is."""
+    notes: list[str] = Field(default_factory=list[str])
+    """What a person should know, such as an encoding that was guessed."""
+
+
+class DocumentSummary(Answer):
+    """A document without its text."""
+
+    document_id: str
+    ontology: str
+    document: str
+    title: str
+    uri: str | None
+    format: str
+    characters: int
+    sources: int
+    updated_at: datetime
+    metadata: dict[str, MetadataValue]
+
+
+class DocumentPage(Page):
+    """Documents, ordered by ontology and name."""
+
+    documents: list[DocumentSummary]
+
+
+class DocumentContent(DocumentSummary):
+    """A document with its whole text."""
+
+    text: str
+
+
+class OntologySummary(Answer):
+    """An ontology and how much of it is embedded."""
+
+    ontology: str
+    space: str
+    """The embedding space it uses."""
+    documents: int
+    sources: int
+    embedded: int
+    """Sources that have the vectors they should have."""
+    stale: int
+    """Sources whose vectors are of an earlier configuration."""
+    refused: int = 0
+    """Sources that the model does not take."""
+    searchable: int = 0
+    """Sources that are found by meaning at this moment."""
+    building: bool = False
+    """Whether another space or chunking is being built, while the present one answers."""
+
+
+class OntologyList(Answer):
+    """All ontologies, by name."""
+
+    ontologies: list[OntologySummary]
+
+
+class Deleted(Answer):
+    """What was deleted; zeros and a note when there was nothing, so that deleting twice is harmless."""
+
+    documents: int
+    sources: int
+    notes: list[str] = Field(default_factory=list[str])
+    """That there was nothing to delete, and what is nearest to what was asked for."""
+
+
+class ConceptCounts(Answer):
+    """How many concepts have the vector they should have."""
+
+    total: int
+    embedded: int
+    missing: int
+    stale: int
+    """Their text, or the model, was another when they were embedded."""
+    refused: int
+    """Set aside, for the model does not take them."""
+    deferred: int = 0
+    """Carried by a single source; embedded when somebody asks for the ontology's concepts by meaning."""
+
+
+class EmbeddingStatus(Answer):
+    """How many sources have the vector they should have."""
+
+    ontology: str | None
+    """None: all ontologies together."""
+    total: int
+    embedded: int
+    missing: int
+    stale: int
+    """Embedded, but with another model or configuration than the present one."""
+    refused: int = 0
+    """Set aside, for the model does not take them; `GET /ontologies/{ontology}/refused` says why."""
+    searchable: int = 0
+    """Found by meaning at this moment, as they shall be or as they were."""
+    building: bool = False
+    """Whether others answer than those that are being made: embedded counts the new, searchable the old."""
+    concepts: ConceptCounts | None = None
+    """Of concepts, in the same way; none where they were not counted."""

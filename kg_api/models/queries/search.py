@@ -1,0 +1,289 @@
+"""Search: what is asked and what comes back."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from kg_api.models.base import Answer, Body, DocumentName, NodeId, OntologyName, Text
+
+Mode = Literal["hybrid", "vector", "text"]
+Fusion = Literal["adaptive", "rrf", "weighted"]
+GroupBy = Literal["source", "chunk"]
+MAX_LIMIT = 100
+MAX_FIRST_STAGE = 100
+MAX_WINDOW = 20
+MAX_QUERY_CHARACTERS = 20_000
+MAX_DIMENSIONS = 4096
+MAX_HYPOTHETICAL = 5
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Limit = Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)]
+Window = Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)]
+
+
+class SourceSearch(Body):
+    """A search for sources."""
+
+    query_text: Annotated[Text, StringConstraints(max_length=MAX_QUERY_CHARACTERS)] | None = None
+    """What to look for, in plain words; no query language."""
+    query_vector: Annotated[list[Number], Field(min_length=1, max_length=MAX_DIMENSIONS)] | None = None
+    """A vector made by the client, instead of embedding `query_text`; needs `space`."""
+    space: NodeId | None = None
+    """The space that `query_vector` belongs to."""
+    ontology: OntologyName | Annotated[list[OntologyName], Field(min_length=1, max_length=1000)] | None = None
+    """Search only these; unset or null: all."""
+    documents: Annotated[list[DocumentName], Field(min_length=1, max_length=1000)] | None = None
+    """Search only documents of these names; unset or null: all."""
+    mode: Mode = "hybrid"
+    """`vector`: by meaning; `text`: by words; `hybrid`: both, fused."""
+    limit: Limit = 10
+    min_similarity: Annotated[Number, Field(ge=-1, le=1)] | None = None
+    """Leave out sources whose cosine similarity is lower, or that have no vector yet, before the best are
+    taken. Where the question cannot be embedded, what words find is given with `similarity` null, and
+    `degraded` says that this was not applied. Not for mode `text`."""
+    fusion: Fusion = "adaptive"
+    """How `hybrid` joins its lanes. `adaptive`: by scores, a lane weighing as much as it sets its best hits
+    apart; `rrf`: by ranks alone; `weighted`: by scores with fixed weights."""
+    rrf_k: Annotated[int, Field(strict=True, ge=1, le=1000)] = 60
+    """For `rrf`: the larger, the less the first ranks stand out."""
+    vector_weight: Annotated[Number, Field(ge=0, le=1)] = 0.7
+    """For `weighted`: the share of the vectors; the rest is full text's."""
+    mmr_lambda: Annotated[Number, Field(ge=0, le=1)] | None = None
+    """Order for diversity by maximal marginal relevance: 1 is relevance alone, 0 difference alone."""
+    per_document: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] | None = None
+    """At most so many hits of one document."""
+    collapse_duplicates: Annotated[bool, Field(strict=True)] = False
+    """Give near-duplicates once; the hit names the others."""
+    group_by: GroupBy = "source"
+    """`source`: each source once, by its best chunk; `chunk`: each chunk is a hit."""
+    rerank: Annotated[bool, Field(strict=True)] = False
+    """Let a cross-encoder read question and passage together, and blend its scores into the order."""
+    first_stage_limit: Annotated[int, Field(strict=True, ge=10, le=MAX_FIRST_STAGE)] = 50
+    """How many of the fused hits are reranked or diversified."""
+    exact: Annotated[bool, Field(strict=True)] = False
+    """Compare the question's vector with every vector, instead of asking the approximate index."""
+    hyde: Annotated[int, Field(strict=True, ge=0, le=MAX_HYPOTHETICAL)] | Literal["auto"] = 0
+    """Search by so many hypothetical answers of a language model besides the question, by the mean of their
+    vectors (HyDE); similarities are to that mean. `auto`: 3 for a question of 12 words or more."""
+    explain: Annotated[bool, Field(strict=True)] = False
+    """Tell how each hit came to its place."""
+    concepts: Annotated[bool, Field(strict=True)] = False
+    """Let concepts bring sources too: those that the question and the best hits name, and what these are
+    related to. Finds what answers only together with another passage."""
+    include_concepts: Annotated[bool, Field(strict=True)] = False
+    """Name the concepts that each hit carries."""
+    expand_context: Annotated[bool, Field(strict=True)] = False
+    """Give each hit's neighbours too, and all of them as merged windows."""
+    window_size: Window = 2
+    """How many paragraphs before and after."""
+    token_budget: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] | None = None
+    """How many tokens the windows may have together; those of the best hits come first."""
+
+    @property
+    def ontologies(self) -> list[str] | None:
+        """Those that are searched; None: all."""
+        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> SourceSearch:
+        if self.query_text is None and self.query_vector is None:
+            raise ValueError("query_text is missing")
+        if (self.query_vector is None) != (self.space is None):
+            raise ValueError("query_vector and space go together")
+        if self.query_vector is not None and not any(self.query_vector):
+            raise ValueError("query_vector is zero; it has no direction")
+        if self.query_text is None and self.mode != "vector":
+            raise ValueError(f"mode {self.mode!r} needs query_text")
+        if self.query_text is not None and not self.query_text.strip():
+            raise ValueError("query_text is blank")
+        if self.mode == "text" and self.min_similarity is not None and self.query_vector is None:
+            raise ValueError("min_similarity needs vectors, and mode 'text' searches without; leave one out")
+        if self.hyde and self.hyde != "auto" and (self.mode == "text" or self.query_vector is not None):
+            raise ValueError("hyde makes the vector; leave it out with mode 'text', or with query_vector")
+        return self
+
+
+class Place(Answer):
+    """A source and its exact place."""
+
+    source_id: str
+    ontology: str
+    document: str
+    document_id: str
+    paragraph: int
+    """Its number in reading order, from 0."""
+    heading: list[str]
+    """The path of headings above it."""
+    start: int
+    """Its first code point in the document's text."""
+    end: int
+    """Behind its last code point."""
+    full_text: str
+
+
+class MatchedChunk(Answer):
+    """A part of a document; offsets are code points of the document's text."""
+
+    text: str
+    start: int
+    end: int
+    source_ids: list[str] = Field(default_factory=list[str])
+    """The sources it lies in, in reading order: several where chunks are larger than a paragraph."""
+
+
+class Ranks(Answer):
+    """At which place each lane had the hit, from 1; none where it did not find it."""
+
+    vector: int | None = None
+    text: int | None = None
+    concepts: int | None = None
+
+
+class CarriedConcept(Answer):
+    """A concept by its name."""
+
+    concept_id: str
+    label: str
+    verified: bool = True
+    """Whether a quote of the source proves it."""
+
+
+class LanePart(Answer):
+    """What one lane had to say about a hit."""
+
+    lane: str
+    """`text`, `concepts`, or `vector:` and the space."""
+    index: str
+    """The index that was asked; `exact` when every vector was compared."""
+    rank: int | None
+    """From 1; none where another lane found the hit, and this one only measured it."""
+    score: float
+    """The lane's own: cosine, or Lucene's score."""
+    weight: float
+    """The lane's weight for this question."""
+    contribution: float
+    """What it adds to the fused score."""
+
+
+class Explanation(Answer):
+    """How a hit came to its place."""
+
+    lanes: list[LanePart]
+    fusion: str
+    """How the lanes were joined; `none` when there was one."""
+    fused_rank: int
+    fused_score: float
+    passage_rank: int | None = None
+    """With concepts: the place among what vectors and words found, which is joined with theirs by rank."""
+    rerank_score: float | None = None
+    """The cross-encoder's own score, where it read the hit."""
+    rerank_rank: int | None = None
+    """The place after blending it in, from 1."""
+    mmr_score: float | None = None
+    mmr_rank: int | None = None
+
+
+class SourceHit(Place):
+    """A source that was found."""
+
+    similarity: float | None
+    """Cosine of query and passage, -1 to 1; none without a vector. Compare those of one space only."""
+    space: str | None = None
+    """The embedding space of the similarity."""
+    score: float
+    """What the hits are ordered by: the similarity, the full-text score, or the fused score."""
+    ranks: Ranks
+    chunk: MatchedChunk
+    """What matched."""
+    parent: MatchedChunk | None = None
+    """The larger part to read in its place, where the ontology's strategy is `hierarchical`."""
+    concepts: list[CarriedConcept] = Field(default_factory=list[CarriedConcept])
+    """Those that it carries, if asked for: at most ten, those of the surest evidence first."""
+    through: list[CarriedConcept] = Field(default_factory=list[CarriedConcept])
+    """Through which concepts it came, if concepts brought it: at most three, the strongest first."""
+    duplicates: list[str] = Field(default_factory=list[str])
+    """Sources that say almost the same and were left out for it."""
+    explanation: Explanation | None = None
+    """How it came to its place, if asked for."""
+    context: list[Place] | None = None
+    """The neighbours and the source itself in reading order, if asked for."""
+
+
+class Degradation(Answer):
+    """Something that could not be done, and what was done instead."""
+
+    part: Literal[
+        "embedding",
+        "vector_index",
+        "text_index",
+        "query",
+        "vectors",
+        "rerank",
+        "windows",
+        "concepts",
+        "hyde",
+        "answer",
+    ]
+    effect: str
+
+
+class ContextWindow(Answer):
+    """Consecutive paragraphs of one document: the windows of its hits, merged where they touch."""
+
+    document_id: str
+    ontology: str
+    document: str
+    heading: list[str]
+    """Of its first paragraph."""
+    start: int
+    end: int
+    text: str
+    """The document's text from `start` to `end`, unchanged."""
+    source_ids: list[str]
+    """Its paragraphs in reading order."""
+    hits: list[str]
+    """Those that were found, the best first."""
+    tokens: int
+    """By the tokenizer of the space's model, or estimated where that is not at hand."""
+
+
+class LeftOut(Answer):
+    """What the lanes found and a least similarity left out."""
+
+    below_similarity: int = 0
+    """Less similar than that."""
+    without_vector: int = 0
+    """Their similarity is not known: they are not embedded yet, or the question could not be."""
+    nearest: float | None = None
+    """The similarity of the nearest one."""
+
+
+class SourceHits(Answer):
+    """The answer to a search."""
+
+    query_text: str | None
+    mode: Mode
+    """The mode that was used; another than the one asked for is explained in `degraded`."""
+    space: str | None
+    """The one embedding space of this answer; none without vectors, or when there are several."""
+    spaces: list[str] = Field(default_factory=list[str])
+    """All embedding spaces that were searched: the question was embedded once in each."""
+    hypothetical: list[str] = Field(default_factory=list[str])
+    """The hypothetical answers that were searched by besides the question; with `hyde`."""
+    sources: list[SourceHit]
+    left_out: LeftOut = Field(default_factory=LeftOut)
+    """What `min_similarity` left out of what was looked at."""
+    windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])
+    """What to read: neighbours of all hits, merged and within the budget; with `expand_context`."""
+    degraded: list[Degradation]
+    timings_ms: dict[str, float]
+
+
+class SourceContext(Answer):
+    """A source among its neighbours of the same document."""
+
+    source_id: str
+    window_size: int
+    sources: list[Place]

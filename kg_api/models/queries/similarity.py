@@ -1,0 +1,203 @@
+"""Similar passages of other documents, and the graph that they make."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from kg_api.models.base import Answer, Body, DocumentName, NodeId, OntologyName
+from kg_api.models.queries.search import Degradation, Limit, MatchedChunk, Number, Place
+
+MAX_NODES = 5000
+MAX_NEIGHBOURS = 50
+MAX_SEEDS = 200
+MAX_PAIRS = 50
+
+Ontologies = OntologyName | Annotated[list[OntologyName], Field(min_length=1, max_length=1000)]
+Similarity = Annotated[Number, Field(ge=-1, le=1)]
+Choice = Annotated[bool, Field(strict=True)]
+
+
+class _Scoped(Body):
+    ontology: Ontologies | None = None
+    """Look only in these; unset or null: in all."""
+    min_similarity: Similarity | None = None
+    """Leave out what is less similar. The same number means different things to different models."""
+
+    @property
+    def ontologies(self) -> list[str] | None:
+        """Those that are looked into; None: all."""
+        return [self.ontology] if isinstance(self.ontology, str) else self.ontology
+
+
+class SimilarSearch(_Scoped):
+    """What to look for that is like a source."""
+
+    limit: Limit = 10
+    """How many; near-duplicates that are grouped count once."""
+    same_document: Choice = False
+    """Look in the source's own document too."""
+    group_duplicates: Choice = True
+    """Give passages that say almost the same once; the first names the others."""
+    exact: Choice = False
+    """Compare with every vector, instead of asking the approximate index."""
+
+
+class Duplicate(Answer):
+    """Where a passage stands that says almost the same as another."""
+
+    source_id: str
+    ontology: str
+    document: str
+    document_id: str
+    paragraph: int
+    similarity: float | None
+
+
+class SimilarSource(Place):
+    """A source that is like the one asked for."""
+
+    similarity: float | None
+    """Cosine of the two, -1 to 1: of their nearest chunks, where they have several. None: found by words."""
+    score: float
+    """What they are ordered by: the similarity, or full text's own score."""
+    chunk: MatchedChunk
+    """Its part that is nearest."""
+    own_chunk: MatchedChunk
+    """The part of the source asked for that this one is near to."""
+    near_duplicate: bool
+    """Whether it says almost the same as the source asked for: 85 % of the phrases of both are in both."""
+    duplicates: list[Duplicate] = Field(default_factory=list[Duplicate])
+    """Others that say almost the same as this one, the most similar first."""
+
+
+class SimilarSources(Answer):
+    """What is like a source."""
+
+    source: Place
+    """The one asked for."""
+    by: Literal["vector", "text"]
+    """What was compared; `text` when the source has no vector, which `degraded` explains."""
+    space: str | None
+    """The embedding space of the similarities."""
+    sources: list[SimilarSource]
+    degraded: list[Degradation]
+    timings_ms: dict[str, float]
+
+
+class SimilarDocumentSearch(_Scoped):
+    """What documents to look for that are like a document."""
+
+    limit: Limit = 10
+    """How many documents."""
+    pairs: Annotated[int, Field(strict=True, ge=1, le=MAX_PAIRS)] = 3
+    """Of each so many pairs of passages are shown, the nearest first."""
+
+
+class AlikePair(Answer):
+    """Two passages that are near to each other."""
+
+    own: Place
+    other: Place
+    similarity: float
+    """Cosine of the two, of their nearest chunks where they have several."""
+    near_duplicate: bool
+    """Whether both say almost the same."""
+
+
+class SimilarDocument(Answer):
+    """A document that is like the one asked for."""
+
+    document_id: str
+    ontology: str
+    document: str
+    similarity: float
+    """Of the two passages that are nearest to each other."""
+    score: float
+    """What they are ordered by: the mean over the sources compared of the similarity to what is nearest here;
+    0 for those that have nothing here among the passages nearest to them."""
+    sources: int
+    """How many of the sources compared have something here."""
+    pairs: list[AlikePair]
+
+
+class SimilarDocuments(Answer):
+    """What is like a document."""
+
+    document_id: str
+    ontology: str
+    document: str
+    sources: int
+    """Of the document asked for."""
+    compared: int
+    space: str
+    documents: list[SimilarDocument]
+    degraded: list[Degradation]
+    timings_ms: dict[str, float]
+
+
+class GraphRequest(_Scoped):
+    """Which sources to connect."""
+
+    source_ids: Annotated[list[NodeId], Field(min_length=1, max_length=MAX_SEEDS)] | None = None
+    """Begin with these, and add what is like them."""
+    documents: Annotated[list[DocumentName], Field(min_length=1, max_length=1000)] | None = None
+    """Only sources of documents of these names."""
+    neighbours: Annotated[int, Field(strict=True, ge=1, le=MAX_NEIGHBOURS)] = 5
+    """Connect each source with so many that are most similar to it."""
+    max_nodes: Annotated[int, Field(strict=True, ge=1, le=MAX_NODES)] = 1000
+    across_documents_only: Choice = True
+    """Connect sources of different documents only."""
+
+    @model_validator(mode="after")
+    def _one_beginning(self) -> GraphRequest:
+        if self.source_ids is not None and self.documents is not None:
+            raise ValueError("source_ids and documents cannot be used together; name one of them")
+        return self
+
+
+class SourceNode(Answer):
+    """A source in the graph."""
+
+    source_id: str
+    ontology: str
+    document: str
+    document_id: str
+    paragraph: int
+    heading: list[str]
+    start: int
+    end: int
+    degree: int
+    """How many edges it has."""
+    group: int | None
+    """Its place in `groups`; none when nothing here says almost the same."""
+
+
+class SourceEdge(Answer):
+    """Two sources that are similar; each pair stands once."""
+
+    a: str
+    b: str
+    similarity: float
+    """Cosine, of their nearest chunks where they have several."""
+    near_duplicate: bool
+    """Whether both are of one group."""
+
+
+class SourceGraph(Answer):
+    """Sources, and which of them are similar."""
+
+    nodes: list[SourceNode]
+    """By ontology, document and place."""
+    edges: list[SourceEdge]
+    """The most similar first: for each node its nearest, so far as they are near enough."""
+    groups: list[list[str]]
+    """Near-duplicates."""
+    total: int
+    """Sources that were asked for, or found; `nodes` has fewer when they are more than `max_nodes`."""
+    truncated: bool
+    spaces: list[str]
+    """The embedding spaces of the nodes; edges are within one."""
+    degraded: list[Degradation]
+    timings_ms: dict[str, float]

@@ -1,0 +1,64 @@
+"""One request to a provider: whatever it fails of becomes an error of kg's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from kg_api.provider.classify import ErrorReply, classify
+from kg_api.provider.http import ReplyTooLarge
+from kg_api.provider.retrying import RetryableError
+from kg_api.provider.service import Provider
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Sends requests to one provider. No error of its client is chained: it holds the request and key."""
+
+    provider: Provider
+    library: Any
+    """That sends them: httpx or httpx2."""
+    errors: tuple[type[Exception], ...] = ()
+    """What an SDK raises besides, for what it cannot read too."""
+    wrapper: tuple[type[Exception], ...] = ()
+    """In which an SDK wraps what its library raises."""
+    reply_of: Callable[[Exception], ErrorReply | None] = lambda _: None
+    """The reply that an SDK's error tells of; None when it tells of none."""
+
+    def send(self, request: Callable[[], T], sent: Sequence[str] = ()) -> T:
+        """Make one request, by a function that does.
+
+        Args:
+            request: sends it and gives what came back.
+            sent: the texts in it, which no message may repeat.
+
+        Raises:
+            RetryableError: it may work later.
+            KgError: it will not, in the classes of the provider's service.
+        """
+        try:
+            return request()
+        except (self.library.HTTPError, *self.errors) as error:
+            failure = self._meaning(error, sent)
+        raise failure
+
+    def refusal(self, reply: ErrorReply, sent: Sequence[str]) -> Exception:
+        """The error to raise for a reply that is no success."""
+        return self.provider.service.own_error(classify(reply, self.provider, sent))
+
+    def _meaning(self, error: Exception, sent: Sequence[str]) -> Exception:
+        if (reply := self.reply_of(error)) is not None:
+            return self.refusal(reply, sent)
+        is_wrapped = isinstance(error, self.wrapper)
+        cause = error.__cause__ if is_wrapped and error.__cause__ else error
+        if isinstance(cause, ReplyTooLarge):
+            return self.provider.too_large()
+        if isinstance(cause, self.library.TimeoutException):
+            return RetryableError(f"{self.provider.address} did not answer in time")
+        if is_wrapped or isinstance(cause, self.library.HTTPError):
+            kind = type(cause).__name__
+            return RetryableError(f"{self.provider.address} cannot be reached or broke off ({kind})")
+        return self.provider.no_service()

@@ -1,0 +1,44 @@
+"""Providers that are asked by plain HTTP: JSON there and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import httpx
+
+from kg_api.provider.classify import ErrorReply
+from kg_api.provider.edge import Edge
+from kg_api.provider.http import bounded_client
+from kg_api.provider.service import Provider
+
+
+class JsonClient:
+    """Posts to one path of a provider, with its key where there is one."""
+
+    def __init__(self, provider: Provider, path: str) -> None:
+        self._edge = Edge(provider, httpx)
+        self._url = f"{provider.address.rstrip('/')}{path}"
+        headers = {"Authorization": f"Bearer {provider.secret}"} if provider.secret else {}
+        self._client: httpx.Client = bounded_client(httpx, headers=headers)
+
+    def post(self, body: dict[str, object], seconds: float) -> httpx.Response:
+        """Send one request and give the reply, whatever its status; see `Edge.send` for what it raises."""
+        return self._edge.send(lambda: self._client.post(self._url, json=body, timeout=seconds))
+
+    def read(self, response: httpx.Response, sent: Sequence[str]) -> object:
+        """Give a reply's JSON; None when it is none.
+
+        Raises:
+            RetryableError, KgError: its status is not success; see `Edge.send`.
+        """
+        try:
+            body: object = response.json()
+        except ValueError:
+            body = None
+        if not response.is_success:
+            raise self._edge.refusal(ErrorReply.read(response.status_code, response.headers, body), sent)
+        return body
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()

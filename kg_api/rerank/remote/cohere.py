@@ -1,0 +1,96 @@
+"""Cohere's rerank, by the official SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import httpx
+
+from kg_api.errors import ConfigurationError
+from kg_api.provider.classify import ErrorReply
+from kg_api.provider.edge import Edge
+from kg_api.provider.extras import missing
+from kg_api.provider.http import bounded_client
+from kg_api.provider.retrying import RetryPolicy
+from kg_api.provider.service import Provider, Variables
+from kg_api.rerank.remote.replies import in_order
+from kg_api.rerank.remote.reranker import POLICY, RERANKING, RemoteReranker, RerankLimits
+from kg_api.settings import Settings
+
+try:
+    import cohere
+    from cohere.core.api_error import ApiError
+except ImportError:
+    raise missing("cohere") from None
+
+VARIABLES = Variables("KG_RERANK__MODEL", "COHERE_BASE_URL", "COHERE_API_KEY")
+MODEL = "rerank-v3.5"
+MAX_TOKENS = 4096
+"""What the model reads of a question and a passage; passages come in windows that are well below."""
+
+
+def open_cohere(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteReranker:
+    """Open the reranker; no request is sent yet.
+
+    Raises:
+        ConfigurationError: there is no key.
+    """
+    own = settings.cohere
+    if own.api_key is None:
+        raise ConfigurationError(
+            "COHERE_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`"
+        )
+    model = settings.rerank.model or MODEL
+    provider = Provider(RERANKING, VARIABLES, model, own.base_url, own.api_key)
+    limits = RerankLimits(settings.rerank.batch_size, settings.rerank.max_characters)
+    return RemoteReranker(CohereEndpoint(provider), f"cohere:{model}", limits, policy)
+
+
+class CohereEndpoint:
+    """POST /v2/rerank. The SDK's own retries are off: `RetryPolicy` decides."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        strange = (ValueError, TypeError)  # a body that the SDK cannot read
+        self._edge = Edge(provider, httpx, (ApiError, *strange), reply_of=_reply_of)
+        self._http: httpx.Client = bounded_client(httpx)
+        self._client = cohere.ClientV2(
+            provider.secret, base_url=provider.address, max_retries=0, httpx_client=self._http
+        )
+
+    def ask(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
+        """See `Endpoint`."""
+
+        def request() -> object:
+            return self._client.rerank(
+                model=self._provider.model,
+                query=query,
+                documents=list(texts),
+                top_n=len(texts),
+                max_tokens_per_doc=MAX_TOKENS,
+                request_options={"timeout": seconds, "max_retries": 0},
+            )
+
+        return self._read(self._edge.send(request, [query, *texts]), len(texts))
+
+    def close(self) -> None:
+        """See `Endpoint`."""
+        self._http.close()
+
+    def _read(self, reply: object, texts: int) -> list[float]:
+        results = getattr(reply, "results", None)
+        if not isinstance(results, list):
+            raise self._provider.no_service()
+        items = cast("list[Any]", results)
+        return in_order(
+            [(getattr(i, "index", None), getattr(i, "relevance_score", None)) for i in items], texts
+        )
+
+
+def _reply_of(error: Exception) -> ErrorReply | None:
+    match error:
+        case ApiError(status_code=int(status)) if status >= 300:  # noqa: PLR2004 - no success
+            return ErrorReply.read(status, error.headers or {}, error.body)
+        case _:
+            return None

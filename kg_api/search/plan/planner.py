@@ -1,0 +1,142 @@
+"""Planning: request -> where to look, and the question embedded once for each model."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+
+from kg_api.errors import InvalidInput
+from kg_api.graph.database import Graph
+from kg_api.graph.fulltext.queries import lucene_queries, terms
+from kg_api.graph.naming import note_on_documents
+from kg_api.graph.readiness import IndexWatch
+from kg_api.graph.search.passages import TEXT_INDEX, Filters
+from kg_api.graph.search.similar import count_sources
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.queries.search import SourceSearch
+from kg_api.search.plan.hyde import Hyde
+from kg_api.search.plan.notes import describe_degradations
+from kg_api.search.plan.query_vector import QueryVector, query_vector, require_space
+from kg_api.search.plan.scope import Scope, document_ids, scope_of
+from kg_api.search.plan.search_plan import LANE_DEPTH, SearchPlan
+from kg_api.search.plan.similarity import SimilarityFilter
+from kg_api.search.timing import Stopwatch
+from kg_api.spaces.plans import OntologySnapshot, PlanWatch
+from kg_api.spaces.registry import SpaceRegistry
+
+MAX_EXACT = 100_000
+"""Sources whose vectors are all compared for one question: some seconds."""
+THREADS = 16
+
+
+class SearchPlanner:
+    """Works out what to ask where."""
+
+    def __init__(
+        self, graph: Graph, spaces: SpaceRegistry, hyde: Hyde, plans: PlanWatch, indexes: IndexWatch
+    ) -> None:
+        self._graph = graph
+        self._spaces = spaces
+        self._hyde = hyde
+        self._plans = plans
+        self._indexes = indexes
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="question")
+        """Apart from the lanes: a provider that is slow holds up nobody else."""
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown()
+
+    def plan(
+        self, request: SourceSearch, similar: SimilarityFilter | None = None, *, concepts_alone: bool = False
+    ) -> SearchPlan:
+        """Work out filters, spaces, full-text queries and vectors.
+
+        Args:
+            request: what is looked for.
+            similar: what is similar enough; None: as the request has it.
+            concepts_alone: whether sources are found through the question's concepts only.
+
+        Raises:
+            InvalidInput: the query vector does not fit its space, the filters name too many documents, or
+                there are too many vectors for an exact search.
+            Conflict: the query vector is of a space that is not searched.
+        """
+        known, watch = self._known(request), Stopwatch()
+        filters, words = _filters(request, known), terms(request.query_text or "")
+        scope = scope_of(request, filters, known, self._unknown_documents(request, filters))
+        require_space(request, scope.slugs)
+        self._require_few(request, known)
+        populating = self._populating(request, scope)
+        with watch.stage("hyde") if request.hyde else nullcontext():
+            hypothetical, hyde_fault = self._hyde.generate(request)
+        with watch.stage("embed"):
+            vectors = self._vectors(request, scope, populating, hypothetical)
+        plan = SearchPlan(
+            request=request,
+            known=known,
+            scope=scope,
+            filters=filters,
+            full_text=lucene_queries(words, filters.ontologies, filters.document_ids),
+            words=len(words),
+            depth=max(LANE_DEPTH, 3 * request.limit),
+            vectors=vectors,
+            hyde_fault=hyde_fault,
+            populating=populating,
+            similar=similar or _similar(request, scope),
+            concepts_alone=concepts_alone,
+            watch=watch,
+        )
+        plan.notes.record("plan", describe_degradations(plan))
+        return plan
+
+    def _known(self, request: SourceSearch) -> OntologySnapshot:
+        by_name = request.documents is not None or request.concepts  # of ontologies, so of a new one too
+        fresh = by_name and (request.ontologies is None or request.documents is not None)
+        return self._plans.known(request.ontologies or (), fresh=fresh)
+
+    def _unknown_documents(self, request: SourceSearch, filters: Filters) -> str:
+        if request.documents is None or filters.document_ids is None:
+            return ""
+        return note_on_documents(self._graph, request.documents, filters.document_ids, request.ontologies)
+
+    def _require_few(self, request: SourceSearch, known: OntologySnapshot) -> None:
+        """Raise InvalidInput where comparing every vector would take too long."""
+        if not request.exact or request.documents is not None:
+            return
+        sources = count_sources(self._graph, request.ontologies or list(known.embedding_states))
+        if sources > MAX_EXACT:
+            raise InvalidInput(
+                f"exact compares every vector, and {sources:,} sources are more than {MAX_EXACT:,}: name "
+                "fewer ontologies, or documents, or leave it out"
+            )
+
+    def _populating(self, request: SourceSearch, scope: Scope) -> dict[str, str]:
+        names = () if request.exact else (each.space.index_name for each in scope.spaces)
+        return self._indexes.populating(TEXT_INDEX, *names)
+
+    def _vectors(
+        self, request: SourceSearch, scope: Scope, populating: dict[str, str], hypothetical: list[str]
+    ) -> list[QueryVector]:
+        """One for each model, side by side where there are several."""
+
+        def one(space: Space) -> QueryVector:
+            waiting = [name for name in scope.indexes(space) if name in populating]
+            return query_vector(request, self._spaces.of(space), waiting, hypothetical)
+
+        models = scope.models
+        return [one(models[0])] if len(models) == 1 else list(self._pool.map(one, models))
+
+
+def _similar(request: SourceSearch, scope: Scope) -> SimilarityFilter:
+    least = request.min_similarity
+    spaces = {*scope.answering.values(), scope.new}
+    return SimilarityFilter({} if least is None else dict.fromkeys(spaces, least))
+
+
+def _filters(request: SourceSearch, known: OntologySnapshot) -> Filters:
+    ontologies = request.ontologies
+    if request.documents is None:
+        return Filters(ontologies, None)
+    within = list(known.embedding_states) if ontologies is None else ontologies
+    return Filters(ontologies, document_ids(within, request.documents))

@@ -1,0 +1,98 @@
+"""What is asked where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from kg_api.graph.search.passages import MAX_CHUNKS, TEXT_INDEX, Filters, SpaceVectors
+from kg_api.models.queries.search import Mode, SourceSearch
+from kg_api.search.notes import Notes
+from kg_api.search.plan.query_vector import QueryVector
+from kg_api.search.plan.scope import Scope
+from kg_api.search.plan.similarity import SimilarityFilter
+from kg_api.search.timing import Stopwatch
+from kg_api.spaces.plans import OntologySnapshot
+
+LANE_DEPTH = 50
+"""How many of each lane are fused, at least; the field uses 30 to 50 and more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """One search, ready to be done: all that the steps behind it know of the request."""
+
+    request: SourceSearch
+    known: OntologySnapshot
+    """All ontologies."""
+    scope: Scope
+    filters: Filters = field(default_factory=Filters)
+    full_text: Sequence[str] = ()
+    """In Lucene syntax; several when the filters name very many documents."""
+    words: int = 0
+    """How many different words the question has."""
+    depth: int = LANE_DEPTH
+    """Hits to fetch from each lane."""
+    vectors: Sequence[QueryVector] = ()
+    """The question's, one for each model."""
+    hyde_fault: str | None = None
+    """Why there are no hypothetical answers, though they were asked for."""
+    populating: dict[str, str] = field(default_factory=dict[str, str])
+    """Indexes that are not online, and their state."""
+    similar: SimilarityFilter = field(default_factory=SimilarityFilter)
+    """What is similar enough."""
+    concepts_alone: bool = False
+    """Whether sources are found through the question's concepts only."""
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    notes: Notes = field(default_factory=Notes)
+    """What could not be done, of all steps."""
+
+    @property
+    def text(self) -> str:
+        """The words asked for; empty when only a vector was given."""
+        return self.request.query_text or ""
+
+    @property
+    def usable(self) -> dict[str, QueryVector]:
+        """The vectors that a lane can be asked with, by the slug of their space."""
+        return {vector.space.slug: vector for vector in self.vectors if vector.usable}
+
+    @property
+    def asks_text(self) -> bool:
+        """Whether words are looked for: asked for, or in the place of vectors that are not to be had."""
+        if self.concepts_alone or TEXT_INDEX in self.populating:
+            return False
+        return self.request.mode != "vector" or (len(self.usable) < len(self.vectors) and bool(self.text))
+
+    @property
+    def models(self) -> int:
+        """How many vectors are asked with, each one in a lane of its own."""
+        return 0 if self.concepts_alone else len(self.usable)
+
+    @property
+    def lanes(self) -> int:
+        """How many are asked side by side."""
+        return self.models + self.asks_text
+
+    @property
+    def mode(self) -> Mode:
+        """How it is searched."""
+        if self.models and self.asks_text:
+            return "hybrid"
+        return "vector" if self.models else "text"
+
+    @property
+    def space_vectors(self) -> SpaceVectors:
+        """The vectors, as lanes take them that find by something else and measure by them."""
+        known = {each.space.slug: each.vector for each in self.vectors if each.vector is not None}
+        spaces = [each.space for each in self.scope.spaces]
+        return SpaceVectors(
+            vectors={space.key: known[space.slug] for space in spaces if space.slug in known},
+            properties={space.key: space.vector_property for space in spaces},
+            spaces=self.scope.elsewhere,
+        )
+
+    @property
+    def deepest(self) -> SearchPlan:
+        """The same, with lanes as deep as they go."""
+        return replace(self, depth=MAX_CHUNKS)

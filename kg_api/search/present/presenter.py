@@ -1,0 +1,138 @@
+"""Presenting: ranked hits -> the answer, with what they say, what is around them and all notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kg_api.graph.database import Graph
+from kg_api.graph.search.carried import concepts_of
+from kg_api.graph.search.passages import TEXT_INDEX, chunk_texts
+from kg_api.models.queries.search import CarriedConcept, Explanation, LanePart, SourceHit, SourceHits
+from kg_api.search.plan.search_plan import SearchPlan
+from kg_api.search.present.reading import Reader
+from kg_api.search.rank.ranking import Ranking
+from kg_api.search.retrieve.hits import (
+    CONCEPTS,
+    TEXT,
+    VECTOR,
+    Hit,
+    Texts,
+    find_needed_texts,
+    to_matched_chunk,
+    to_parent_chunk,
+)
+
+CarriedSources = Mapping[str, Sequence[CarriedConcept]]
+"""The concepts of sources, by their id."""
+EXACT = "exact"
+NO_CONCEPTS: CarriedSources = {}
+
+
+class Presenter:
+    """Reads once what is shown."""
+
+    def __init__(self, graph: Graph, reader: Reader) -> None:
+        self._graph = graph
+        self._reader = reader
+
+    def present(self, plan: SearchPlan, ranking: Ranking) -> SourceHits:
+        """Make the answer."""
+        request = plan.request
+        hits = self._hits(plan, ranking)
+        windows = self._reader.windows(plan, hits) if request.expand_context else []
+        spaces = [vector.space.slug for vector in plan.vectors if vector.vector is not None]
+        hypothetical = (list(each.hypothetical) for each in plan.vectors if each.hypothetical)
+        return SourceHits(
+            query_text=request.query_text,
+            mode=plan.mode,
+            space=spaces[0] if len(spaces) == 1 else None,
+            spaces=spaces,
+            hypothetical=next(hypothetical, list[str]()),
+            sources=hits,
+            left_out=ranking.left_out,
+            windows=windows,
+            degraded=plan.notes.all,
+            timings_ms=plan.watch.milliseconds(),
+        )
+
+    def _hits(self, plan: SearchPlan, ranking: Ranking) -> list[SourceHit]:
+        found = [hit.found for hit in ranking.hits]
+        with plan.watch.stage("tell"):
+            ids = [each.place.source_id for each in found]
+            carried = concepts_of(self._graph, ids) if plan.request.include_concepts else {}
+            return present_hits(
+                plan, ranking.hits, chunk_texts(self._graph, find_needed_texts(found)), carried
+            )
+
+
+def present_hits(
+    plan: SearchPlan, hits: Sequence[Hit], texts: Texts, carried: CarriedSources = NO_CONCEPTS
+) -> list[SourceHit]:
+    """As the answer gives them.
+
+    Args:
+        plan: what was asked.
+        hits: the best ones.
+        texts: what the chunks named by `find_needed_texts` say.
+        carried: the concepts of the hits, where they were asked for.
+    """
+    spaces = plan.scope.answering
+    return [
+        SourceHit(
+            **hit.found.place.model_dump(),
+            similarity=hit.found.similarity,
+            space=None if hit.found.similarity is None else spaces.get(hit.found.place.ontology),
+            score=hit.score,
+            ranks=hit.ranks,
+            chunk=to_matched_chunk(hit.found, texts),
+            parent=to_parent_chunk(hit.found, texts),
+            duplicates=list(hit.duplicates),
+            concepts=list(carried.get(hit.found.place.source_id, ())),
+            through=list(hit.found.through),
+            explanation=_explain(plan, hit) if plan.request.explain else None,
+        )
+        for hit in hits
+    ]
+
+
+def _explain(plan: SearchPlan, hit: Hit) -> Explanation:
+    indexes = _indexes(plan)
+    lanes = [
+        LanePart(
+            lane=part.lane,
+            index=indexes.get(part.lane, ""),
+            rank=part.rank,
+            score=part.score,
+            weight=part.weight,
+            contribution=part.value,
+        )
+        for part in hit.parts
+    ]
+    return Explanation(
+        lanes=lanes,
+        fusion=_fusion(plan),
+        fused_rank=hit.fused_rank,
+        passage_rank=hit.passage_rank,
+        fused_score=hit.fused_score,
+        rerank_score=hit.rerank_score,
+        rerank_rank=hit.rerank_rank,
+        mmr_score=hit.score if hit.mmr_rank is not None else None,
+        mmr_rank=hit.mmr_rank,
+    )
+
+
+def _indexes(plan: SearchPlan) -> dict[str, str]:
+    """The index, or indexes, of each lane."""
+    named = {
+        f"{VECTOR}{slug}": EXACT if plan.request.exact else ", ".join(plan.scope.indexes(vector.space))
+        for slug, vector in plan.usable.items()
+    }
+    return {**named, TEXT: TEXT_INDEX, CONCEPTS: "concepts"}
+
+
+def _fusion(plan: SearchPlan) -> str:
+    """How the lanes were joined."""
+    fusion = plan.request.fusion if plan.lanes > 1 else "none"
+    if not plan.request.concepts:
+        return fusion
+    return "rrf with concepts" if fusion == "none" else f"{fusion}, then rrf with concepts"

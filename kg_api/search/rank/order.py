@@ -1,0 +1,146 @@
+"""From what the lanes found to one order of what is similar enough. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kg_api.graph.search.passages import MAX_CHUNKS, LaneHit
+from kg_api.models.embedding.spaces import USUAL
+from kg_api.models.queries.search import GroupBy
+from kg_api.search.plan.search_plan import SearchPlan
+from kg_api.search.rank.diversity import limit_per_group, thin_out
+from kg_api.search.rank.fusion import RRF_K, FusedScore, LaneScores, fuse
+from kg_api.search.rank.ranking import Ranking
+from kg_api.search.rank.threshold import filter_of
+from kg_api.search.retrieve.candidates import Candidates
+from kg_api.search.retrieve.hits import CONCEPTS, TEXT, VECTOR, Hit, LaneContribution, identity_of
+
+
+def order(plan: SearchPlan, candidates: Candidates) -> Ranking:
+    """Fuse what was found, and leave out what is not similar enough."""
+    if candidates.fused is None:
+        return filter_of(plan).apply(fuse_lanes(plan, candidates))
+    return filter_of(plan).apply(with_carried(candidates.fused, candidates.carried))
+
+
+def falls_short(plan: SearchPlan, candidates: Candidates, ranking: Ranking) -> bool:
+    """Whether deeper lanes may make an answer longer that is too short for what is left out."""
+    request = plan.request
+    leaves_out = request.per_document is not None or request.collapse_duplicates or plan.similar.least
+    return bool(
+        leaves_out
+        and candidates.cut
+        and plan.depth < MAX_CHUNKS
+        and filter_of(plan).may_hide(candidates, plan.scope.slugs)
+        and len(thin_out(ranking.hits, request)) < request.limit
+    )
+
+
+def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
+    """All that lanes found, fused; of a parent only its best child, unless each chunk is a hit."""
+    request = plan.request
+    with plan.watch.stage("fuse"):
+        lanes = _point(candidates.lanes, request.group_by)
+        found = _merge_lanes(lanes, request.group_by)
+        joined = fuse(
+            list(_lane_scores(lanes, plan)),
+            request.fusion,
+            rrf_k=request.rrf_k,
+            vector_weight=request.vector_weight,
+        )
+        hits = [
+            _hit(found[identity], identity, rank, each)
+            for rank, (identity, each) in enumerate(joined.items(), 1)
+        ]
+        return hits if request.group_by == "chunk" else _first_of_each_parent(hits)
+
+
+def with_carried(hits: Sequence[Hit], carried: Sequence[LaneHit]) -> list[Hit]:
+    """Join what vectors and words found with what concepts led to, by reciprocal rank."""
+    led = {found.place.source_id: (rank, found) for rank, found in enumerate(carried, start=1)}
+    joined = [_join(replace(hit, passage_rank=rank), led) for rank, hit in enumerate(hits, start=1)]
+    known = {hit.found.place.source_id for hit in hits}
+    new = [Hit(found, identity, 0.0) for identity, (_, found) in led.items() if identity not in known]
+    joined += [_join(hit, led) for hit in new]
+    ordered = sorted(joined, key=lambda hit: (-hit.score, hit.identity))
+    return [replace(hit, fused_rank=rank, fused_score=hit.score) for rank, hit in enumerate(ordered, start=1)]
+
+
+def _join(hit: Hit, led: Mapping[str, tuple[int, LaneHit]]) -> Hit:
+    own = 0.0 if hit.passage_rank is None else 1 / (RRF_K + hit.passage_rank)
+    if hit.found.place.source_id not in led:
+        return replace(hit, score=own)
+    rank, found = led[hit.found.place.source_id]
+    part = LaneContribution(CONCEPTS, rank, found.score, 1.0, 1 / (RRF_K + rank))
+    told = replace(hit.found, through=found.through)
+    return replace(hit, found=told, score=own + part.value, parts=(*hit.parts, part))
+
+
+Lanes = Mapping[str, Sequence[LaneHit]]
+
+
+def _point(lanes: Lanes, group_by: GroupBy) -> Lanes:
+    """Let a chunk over several sources stand for the one that the words point at, if they do."""
+    words = {found.place.source_id: found for found in lanes.get(TEXT, ())}
+    return {
+        name: _first_of_each(lane, words, group_by) if name.startswith(VECTOR) else lane
+        for name, lane in lanes.items()
+    }
+
+
+def _first_of_each(lane: Sequence[LaneHit], words: Mapping[str, LaneHit], group_by: GroupBy) -> list[LaneHit]:
+    """The lane with each hit once: two chunks may point at one source."""
+    first: dict[str, LaneHit] = {}
+    for each in lane:
+        pointed = _pointing(each, words)
+        first.setdefault(identity_of(pointed, group_by), pointed)
+    return list(first.values())
+
+
+def _pointing(each: LaneHit, words: Mapping[str, LaneHit]) -> LaneHit:
+    if each.chunk is None or len(each.chunk.covers) == 1:
+        return each
+    there = [words[identity] for identity in each.chunk.covers if identity in words]
+    return replace(each, place=max(there, key=lambda found: found.score).place) if there else each
+
+
+def _lane_scores(lanes: Lanes, plan: SearchPlan) -> Iterator[LaneScores]:
+    for name, lane in lanes.items():
+        best_first: dict[str, float] = {}
+        for each in lane:
+            best_first.setdefault(identity_of(each, plan.request.group_by), each.score)
+        if name.startswith(VECTOR):
+            slug = name.removeprefix(VECTOR)
+            calibration = plan.scope.calibrations.get(slug) or USUAL
+            yield LaneScores(name, best_first, _further(lanes, slug, plan), calibration)
+        else:
+            yield LaneScores(name, best_first)
+
+
+def _further(lanes: Lanes, slug: str, plan: SearchPlan) -> dict[str, float]:
+    """The similarity of what words found, where it is of this lane's model."""
+    return {
+        identity_of(each, plan.request.group_by): each.similarity
+        for each in lanes.get(TEXT, ())
+        if each.similarity is not None and plan.scope.space_of(each.place.ontology) == slug
+    }
+
+
+def _merge_lanes(lanes: Lanes, group_by: GroupBy) -> dict[str, LaneHit]:
+    """By identity; the first lanes are preferred, for those of vectors know the chunk that matched."""
+    return {
+        identity_of(each, group_by): each for lane in reversed([*lanes.values()]) for each in reversed(lane)
+    }
+
+
+def _hit(found: LaneHit, identity: str, rank: int, each: FusedScore) -> Hit:
+    return Hit(found, identity, each.score, each.parts, fused_rank=rank, fused_score=each.score)
+
+
+def _first_of_each_parent(hits: Sequence[Hit]) -> list[Hit]:
+    def parent(hit: Hit) -> str:
+        chunk = hit.found.chunk
+        return hit.identity if chunk is None or chunk.parent_id is None else chunk.parent_id
+
+    return limit_per_group(hits, parent, 1)

@@ -1,0 +1,27 @@
+"""What the lanes of a search found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kg_api.graph.search.carried import Seed
+from kg_api.graph.search.passages import LaneHit
+from kg_api.search.retrieve.hits import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What was found, by lane."""
+
+    lanes: Mapping[str, Sequence[LaneHit]] = field(default_factory=dict[str, Sequence[LaneHit]])
+    """Those that were asked, by name, each with the best first. Similarities of two models cannot be
+    compared, so each model has a lane: `vector:` and its space."""
+    cut: bool = False
+    """Whether a lane was asked for as many as it gave: there may be more."""
+    seeds: Sequence[Seed] = ()
+    """The question's own concepts."""
+    fused: Sequence[Hit] | None = None
+    """All that the lanes found in one order, where concepts go on from the best of it."""
+    carried: Sequence[LaneHit] = ()
+    """What they led to, the best first."""

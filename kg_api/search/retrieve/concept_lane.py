@@ -1,0 +1,130 @@
+"""The lane of concepts: from the question and its best passages over concepts to further sources.
+
+What a question needs may stand in a passage that says nothing of the question's words: the best hit names
+somebody, and another passage says who that is. The lane begins with the concepts that the question names or
+is near to, and with those of the best hits, and follows appearances and one relationship (ADR 0023 has the
+measurements; the spreading of weight is that of Gutiérrez et al., HippoRAG, 2024, cut off after one hop).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from kg_api.concepts.asking import EMBEDDING, EXTRACTION, none_yet, under_way
+from kg_api.concepts.wanted import start_embedding
+from kg_api.graph.database import Graph
+from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
+from kg_api.graph.search.carried import Seed, SeedPassage, Seeds, by_concepts
+from kg_api.graph.search.concepts import (
+    ConceptLaneHit,
+    Meaning,
+    concepts_by_name,
+    concepts_by_vector,
+)
+from kg_api.graph.search.passages import Filters, LaneHit
+from kg_api.models.embedding.spaces import USUAL, SimilarityCalibration
+from kg_api.models.identity import concept_name, name_id
+from kg_api.models.queries.search import Degradation
+from kg_api.search.plan.search_plan import SearchPlan
+
+NAMED = 1.0
+"""Weight of a concept that the question names."""
+PASSAGE = 2.0
+"""Weight of the best hit, shared among its concepts by the root of their number: each of four counts as
+a named one."""
+BEST_PASSAGES = 2
+NEAREST = 5
+"""Concepts near to the question in meaning."""
+MAX_NAMED = 20
+MAX_NAME_WORDS = 6
+"""Words of a name that is looked for in the question."""
+MIN_NAME_CHARACTERS = 3
+"""Characters."""
+MAX_WORDS = 100
+"""Words of the question whose combinations are looked up as names."""
+MAX_NAMES = 5000
+"""Names that are looked up, of all ontologies together."""
+
+
+class ConceptLane:
+    """Finds sources through concepts: it goes on from what the other lanes found."""
+
+    def __init__(self, graph: Graph, indexes: IndexWatch) -> None:
+        self._graph = graph
+        self._indexes = indexes
+        self._extraction = EmbeddingWatch(graph, "concept_extraction")
+        self._embedding = EmbeddingWatch(graph, "concept_embedding")
+
+    def retrieve(self, plan: SearchPlan, seeds: Sequence[Seed], best: Sequence[LaneHit]) -> list[LaneHit]:
+        """Find as many sources as the plan is deep.
+
+        Args:
+            plan: where to look, and the question's vectors.
+            seeds: the concepts of the question.
+            best: what vectors and words found, the best first; empty: from the question's own concepts.
+        """
+        passages = [
+            SeedPassage(found.place.source_id, PASSAGE / math.sqrt(rank))
+            for rank, found in enumerate(best[:BEST_PASSAGES], start=1)
+        ]
+        within = Filters(plan.scope.names, plan.filters.document_ids)
+        found = by_concepts(self._graph, Seeds(seeds, passages), within, plan.space_vectors, plan.depth)
+        plan.notes.record("concepts", [] if found else none_yet(self._graph, plan.scope.names))
+        return found
+
+    def seeds(self, plan: SearchPlan) -> list[Seed]:
+        """The concepts that the question names or is near to; asked beside the other lanes."""
+        meanings, names = meanings_of(plan), plan.scope.names
+        told = [
+            *under_way(self._extraction.read(), names, EXTRACTION),
+            *under_way(self._embedding.read(), names, EMBEDDING),
+            *(start_embedding(self._graph, plan.known, names) if meanings else ()),
+        ]
+        waiting = self._indexes.populating(*(each.space.concept_index_name for each in meanings))
+        weights: dict[str, float] = {}
+        for each in meanings:
+            if each.space.concept_index_name not in waiting:
+                for near in concepts_by_vector(self._graph, each, NEAREST):
+                    weights[near.concept.concept_id] = _weight(near, each.space.calibration or USUAL)
+        for named in self._find_named(plan):
+            weights[named.concept.concept_id] = NAMED
+        effects = [f"the index {name} is {state}: looked for by name only" for name, state in waiting.items()]
+        told += [Degradation(part="concepts", effect=effect) for effect in effects]
+        plan.notes.record("seeds", told)
+        return [Seed(*each) for each in weights.items() if each[1] > 0]
+
+    def _find_named(self, plan: SearchPlan) -> list[ConceptLaneHit]:
+        names = list(names_in(plan.text))
+        ids = [name_id(ontology, name) for ontology in plan.scope.names for name in names][:MAX_NAMES]
+        found = concepts_by_name(self._graph, ids, [], MAX_NAMED) if ids else []
+        labels = [f" {concept_name(each.concept.label)} " for each in found]
+        return [
+            each
+            for each, own in zip(found, labels, strict=True)
+            if not any(own != other and own in other for other in labels)
+        ]
+
+
+def meanings_of(plan: SearchPlan) -> list[Meaning]:
+    """The question's vectors with the ontologies whose concepts they are compared with."""
+    return [
+        Meaning(vector.space, vector.vector, plan.scope.ontologies[vector.space.slug])
+        for vector in plan.vectors
+        if vector.vector is not None
+    ]
+
+
+def names_in(text: str) -> Iterator[str]:
+    """What may be the name of a concept in a question: up to six words in a row, the longest first."""
+    words = concept_name(text).split()[:MAX_WORDS]
+    for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
+        for at in range(len(words) - length + 1):
+            name = " ".join(words[at : at + length])
+            if len(name) >= MIN_NAME_CHARACTERS:
+                yield name
+
+
+def _weight(near: ConceptLaneHit, calibration: SimilarityCalibration) -> float:
+    """From 0 for what is as far as unrelated texts are from related ones, half way; at most a named one's."""
+    return min(max(((near.similarity or 0) - calibration.middle) / (2 * calibration.gap), 0), NAMED)

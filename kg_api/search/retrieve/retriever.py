@@ -1,0 +1,102 @@
+"""Retrieving: the lanes side by side, then what goes on from their best hits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from kg_api.errors import Unavailable
+from kg_api.graph.database import Graph
+from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
+from kg_api.graph.search.carried import Seed
+from kg_api.models.queries.search import Degradation
+from kg_api.search.plan.search_plan import SearchPlan
+from kg_api.search.retrieve.candidates import Candidates
+from kg_api.search.retrieve.concept_lane import ConceptLane
+from kg_api.search.retrieve.hits import TEXT, Hit
+from kg_api.search.retrieve.lanes import lanes_of, merge_slots
+
+THREADS = 16
+MAX_TOLD = 10
+
+
+Fuse = Callable[[SearchPlan, Candidates], Sequence[Hit]]
+"""Brings what the lanes found into one order, the best first."""
+
+
+class Retriever:
+    """Asks the lanes side by side: the last one in the caller's thread, the others in its own threads."""
+
+    def __init__(self, graph: Graph, indexes: IndexWatch, fuse: Fuse) -> None:
+        self._graph = graph
+        self._fuse = fuse
+        self._concepts = ConceptLane(graph, indexes)
+        self._progress = EmbeddingWatch(graph)
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="lane")
+        self._seed_pool = ThreadPoolExecutor(THREADS, thread_name_prefix="seeds")
+        """Apart from the lanes: who looks for seeds may wait for a lock, and other searches must not."""
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown()
+        self._seed_pool.shutdown()
+
+    def retrieve(self, plan: SearchPlan, before: Candidates | None = None) -> Candidates:
+        """Ask all lanes for as many as the plan is deep.
+
+        Args:
+            plan: what to ask where.
+            before: what a plan found that was less deep.
+
+        Raises:
+            Unavailable: no lane that was asked for can answer.
+        """
+        seeds = self._seeds(plan, before) if plan.request.concepts else None
+        candidates = self._side_by_side(plan)
+        if not plan.concepts_alone:
+            plan.notes.record("lanes", self._degradations(plan, candidates))
+        return candidates if seeds is None else self._follow(plan, candidates, seeds())
+
+    def _seeds(self, plan: SearchPlan, before: Candidates | None) -> Callable[[], Sequence[Seed]]:
+        """Look for the question's own concepts beside the lanes, once a search."""
+        if before is not None:
+            return lambda: before.seeds
+        return self._seed_pool.submit(self._concepts.seeds, plan).result
+
+    def _side_by_side(self, plan: SearchPlan) -> Candidates:
+        lanes = [*lanes_of(self._graph, plan)]
+        if not lanes and not plan.concepts_alone:
+            raise Unavailable("the search indexes are still being filled; try again in a moment")
+        waiting = [self._pool.submit(lane.retrieve, plan) for lane in lanes[:-1]]
+        last = [lane.retrieve(plan) for lane in lanes[-1:]]
+        found = [*(each.result() for each in waiting), *last]
+        cut = any(each.cut for each in found)
+        return Candidates(merge_slots(zip(lanes, found, strict=True)), cut)
+
+    def _follow(self, plan: SearchPlan, candidates: Candidates, seeds: Sequence[Seed]) -> Candidates:
+        """With what concepts lead to from the question and from the best hits."""
+        fused = self._fuse(plan, candidates)
+        with plan.watch.stage("concepts"):
+            carried = self._concepts.retrieve(plan, seeds, [hit.found for hit in fused])
+        cut = candidates.cut or (plan.concepts_alone and len(carried) >= plan.depth)
+        return replace(candidates, cut=cut, seeds=seeds, fused=fused, carried=carried)
+
+    def _degradations(self, plan: SearchPlan, candidates: Candidates) -> Iterator[Degradation]:
+        """What the lanes cannot find."""
+        words = candidates.lanes.get(TEXT)
+        missing = sum(found.without_vector for found in words or ())
+        if missing and plan.usable:
+            of_words = f"{missing} of the passages found by words have no vector yet"
+            effect = f"{of_words}: they are found by full text only"
+            yield Degradation(part="vectors", effect=effect)
+        if words is None:  # else they tell it by what they find
+            yield from self._under_way(plan)
+
+    def _under_way(self, plan: SearchPlan) -> Iterator[Degradation]:
+        within = {name for each in plan.scope.spaces for name in each.filters.ontologies or ()}
+        progress = {name: at for name, at in self._progress.read().items() if not within or name in within}
+        for name, at in list(progress.items())[:MAX_TOLD]:
+            far = f"{at.done} of {at.total} sources"
+            effect = f"{name}: embedding is under way ({far}); what is not embedded is not found by meaning"
+            yield Degradation(part="vectors", effect=effect)

@@ -1,0 +1,58 @@
+"""Ontologies and documents: listed, read, deleted."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from kg_api.graph.documents import library
+from kg_api.models.library.documents import (
+    Deleted,
+    DocumentContent,
+    DocumentPage,
+    OntologyList,
+)
+from kg_api.spaces.plans import read_embedding_states
+from kg_api.web.dependencies import CalledDocument, Offset, Ontology, OntologyFilter, Open, PageSize
+
+router = APIRouter(tags=["library"])
+
+
+@router.get("/ontologies", summary="List ontologies")
+def list_ontologies(container: Open) -> OntologyList:
+    """Give every ontology with its counts of documents, sources and embedded sources."""
+    counted = [embedding_state.counted for embedding_state in read_embedding_states(container.graph).values()]
+    return OntologyList(ontologies=library.list_ontologies(container.graph, counted))
+
+
+@router.delete("/ontologies/{ontology}", summary="Delete an ontology")
+def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
+    """Delete an ontology with all its documents. One that is not there is no error: zeros and a note."""
+    return library.delete_ontology(container.graph, ontology)
+
+
+@router.get("/documents", summary="List documents")
+def list_documents(
+    container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
+) -> DocumentPage:
+    """Give documents ordered by ontology and name, without their text."""
+    return library.list_documents(container.graph, ontology=ontology, offset=offset, limit=limit)
+
+
+@router.get("/documents/{document_id:path}", summary="Get a document with its text")
+def get_document(
+    container: Open, document_id: CalledDocument, ontology: OntologyFilter = None
+) -> DocumentContent:
+    """Give a document; its text is what was ingested, character for character.
+
+    404: the message names those nearest. 409: several documents have that name.
+    """
+    return library.find_document(container.graph, document_id, ontology)
+
+
+@router.delete("/documents/{document_id:path}", summary="Delete a document")
+def delete_document(container: Open, document_id: CalledDocument, ontology: OntologyFilter = None) -> Deleted:
+    """Delete a document with its sources. A whole id that is not there is no error: zeros and a note.
+
+    404: there is no document of that name; the message names those nearest. 409: several have that name.
+    """
+    return library.delete_called(container.graph, document_id, ontology)

@@ -1,0 +1,185 @@
+"""Documents on their way in: as JSON text, or as an uploaded file, to the same address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel
+from starlette.datastructures import FormData, UploadFile
+
+from kg_api.errors import InvalidInput
+from kg_api.ingest.conversation import incoming as conversation_document
+from kg_api.ingest.records import Incoming
+from kg_api.models.embedding.configuration import DocumentPreview
+from kg_api.models.library.conversations import Conversation
+from kg_api.models.library.documents import DocumentText, DocumentUpload, Ingested, SourceChanges
+from kg_api.web.dependencies import Open
+from kg_api.web.limits.strict_json import parse, read_model, require_json, valid
+
+router = APIRouter(tags=["ingest"])
+
+Taken = TypeVar("Taken")
+
+MAX_FIELDS = 10
+MAX_FIELD_BYTES = 64 * 1024
+
+
+def _reference(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema(ref_template="#/components/schemas/{model}")
+
+
+BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": _reference(DocumentText),
+                "example": {
+                    "ontology": "handbook",
+                    "document": "notes/leases.md",
+                    "text": "# Leases\n\nA worker renews its lease every ten seconds.\n",
+                },
+            },
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file", "ontology"],
+                    "properties": {
+                        "file": {"type": "string", "format": "binary"},
+                        **_reference(DocumentUpload)["properties"],
+                    },
+                }
+            },
+        },
+    }
+}
+
+
+CONVERSATION = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    name: value for name, value in _reference(Conversation).items() if name != "$defs"
+                },
+                "example": {
+                    "ontology": "talks",
+                    "title": "Standup of 1 March",
+                    "messages": [
+                        {
+                            "author": "Ada",
+                            "timestamp": "2026-03-01T09:30:00+01:00",
+                            "text": "The lease is renewed every ten seconds now.",
+                        }
+                    ],
+                },
+            }
+        },
+    }
+}
+
+
+UNCHANGED: dict[int | str, dict[str, Any]] = {
+    200: {"model": Ingested, "description": "There is nothing new to embed."}
+}
+
+
+@router.post(
+    "/documents", status_code=202, summary="Ingest a document", openapi_extra=BODY, responses=UNCHANGED
+)
+async def ingest_document(container: Open, request: Request, response: Response) -> Ingested:
+    """Store a document; the same one again changes nothing, a changed one keeps its unchanged paragraphs.
+
+    It can be found by full text when this answers (202), by meaning when the job is done.
+    200: there is nothing new to embed.
+    """
+    ingested = await _take(request, container.ingest.ingest_text, container.ingest.ingest_bytes)
+    return _set_status(ingested, response)
+
+
+@router.post(
+    "/documents/conversation",
+    status_code=202,
+    summary="Ingest a conversation",
+    openapi_extra=CONVERSATION,
+    responses=UNCHANGED,
+)
+async def ingest_conversation(container: Open, request: Request, response: Response) -> Ingested:
+    """Store messages as one Markdown document named by its title; each becomes a section of its own.
+
+    The same again with more messages embeds only what is new. 202 and 200 as for any document.
+    """
+    require_json(request)
+    conversation = await read_model(request, Conversation)
+
+    def taken() -> Ingested:
+        document, notes = conversation_document(conversation)
+        return container.ingest.ingest_text(document, notes)
+
+    return _set_status(await run_in_threadpool(taken), response)
+
+
+@router.post("/documents/preview", summary="Preview the chunks and cost of a document", openapi_extra=BODY)
+async def preview_document(container: Open, request: Request) -> DocumentPreview:
+    """Parse, split and chunk a document as its ingestion would; nothing is stored, embedded or paid."""
+    preview = await _take(request, container.ingest.preview_text, container.ingest.preview_bytes)
+    config, cost = await run_in_threadpool(container.configure.cost_of_new, preview.record, preview.new)
+    change = preview.change
+    return DocumentPreview(
+        document=preview.record.document,
+        ontology=preview.record.ontology,
+        change=change.change,
+        sources=SourceChanges(added=change.added, kept=change.kept, removed=change.removed),
+        config=config,
+        cost=cost,
+        notes=preview.notes,
+    )
+
+
+def _set_status(ingested: Ingested, response: Response) -> Ingested:
+    if ingested.job_id is None:
+        response.status_code = 200
+    return ingested
+
+
+async def _take(
+    request: Request, text: Callable[[Incoming], Taken], content: Callable[[bytes, Incoming], Taken]
+) -> Taken:
+    """Read the document that a request brings, as JSON or as a file, and hand it on."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        body = await read_model(request, DocumentText)
+        return await run_in_threadpool(text, _incoming(body, body.text))
+    if kind == "multipart/form-data":
+        return await _from_upload(request, content)
+    raise HTTPException(415, "send application/json, or a file as multipart/form-data")
+
+
+async def _from_upload(request: Request, taken: Callable[[bytes, Incoming], Taken]) -> Taken:
+    async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise HTTPException(422, "file: the part with the document is missing")
+        upload = valid(DocumentUpload, _fields(form, file.filename))
+        content = await file.read()
+    return await run_in_threadpool(taken, content, _incoming(upload, ""))
+
+
+def _incoming(upload: DocumentUpload, text: str) -> Incoming:
+    about = upload.model_dump(include={"format", "uri", "title", "metadata"})
+    return Incoming(upload.ontology, upload.document, text, **about)
+
+
+def _fields(form: FormData, filename: str | None) -> dict[str, Any]:
+    given = [(name, value) for name, value in form.multi_items() if name != "file"]
+    fields: dict[str, Any] = dict(given)
+    if len(fields) < len(given):
+        raise InvalidInput(f"duplicate field in the form: {', '.join(name[:100] for name, _ in given)}")
+    fields.setdefault("document", filename)
+    if isinstance(fields.get("metadata"), str):
+        fields["metadata"] = parse(fields["metadata"].encode("utf-8", "surrogatepass"))
+    return fields

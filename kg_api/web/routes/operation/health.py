@@ -1,0 +1,111 @@
+"""Whether the service lives, and whether it can do its work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fastapi import APIRouter, Request, Response
+
+from kg_api import __version__
+from kg_api.bootstrap import Container
+from kg_api.errors import KgError
+from kg_api.graph.database import Graph
+from kg_api.graph.indexes import index_states
+from kg_api.graph.search.passages import TEXT_INDEX
+from kg_api.graph.spaces.registry import all_spaces
+from kg_api.models.health import Check, Health, Readiness
+from kg_api.spaces.plans import read_embedding_states, space_of_new
+from kg_api.web.health.queue import QueueWatch
+from kg_api.web.opening import Opening
+
+DEGRADING = frozenset({"model", "disk"})
+"""Checks that may fail while searches are answered all the same."""
+
+router = APIRouter(tags=["health"])
+
+
+@router.head("/health", include_in_schema=False)
+@router.get("/health", summary="Liveness check")
+async def health(request: Request) -> Health:
+    """Answer as long as the process does; what is wrong around it is told in `notes`."""
+    return Health(version=__version__, notes=request.app.state.surroundings.notes())
+
+
+@router.head("/ready", include_in_schema=False)
+@router.get("/ready", summary="Readiness check", responses={503: {"model": Readiness}})
+def ready(request: Request, response: Response) -> Readiness:
+    """Check database, schema, indexes, model and worker, the processes beside this one, and the disk.
+
+    503 until all that searches need is there, when work waits that no worker takes, and while a process dies
+    again and again.
+    """
+    around = request.app.state.surroundings.checks()
+    readiness = readiness_of(request.app.state.opening, request.app.state.queue, around)
+    if not readiness.ready:
+        response.status_code = 503
+    return readiness
+
+
+def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = ()) -> Readiness:
+    """Check all parts.
+
+    A missing model leaves the service ready, for it searches by full text then; so does a full disk.
+    """
+    if reason := opening.waiting_for():
+        return Readiness(ready=False, waiting_for=reason, checks=[*around])
+    try:
+        container = opening.container()
+        checks = [*_index_checks(container.graph), *_model_checks(container), queue.check(), *around]
+    except KgError as error:
+        return Readiness(ready=False, waiting_for=str(error), checks=[*around])
+    blocking = [check for check in checks if not check.ok and check.name not in DEGRADING]
+    waiting_for = blocking[0].detail if blocking else None
+    return Readiness(ready=not blocking, waiting_for=waiting_for, checks=checks)
+
+
+def _index_checks(graph: Graph) -> list[Check]:
+    """The indexes that searches use now; one that is being built beside is nobody's concern yet."""
+    wanted = {TEXT_INDEX, *_vector_indexes(graph)}
+    states = index_states(graph)
+    checks: list[Check] = []
+    for name in sorted(wanted):
+        if state := states.get(name):
+            told = f"index {name} is {state.state.lower()}, {state.percent:.0f} % populated"
+            checks.append(Check(name=name, ok=state.online, detail=told))
+        else:
+            checks.append(Check(name=name, ok=False, detail=f"index {name} is not there"))
+    return checks
+
+
+def _vector_indexes(graph: Graph) -> set[str]:
+    used = {
+        embedding_state.answering.space.index_name
+        for embedding_state in read_embedding_states(graph).values()
+    }
+    return used | {space_of_new(all_spaces(graph)).index_name}
+
+
+def _model_checks(container: Container) -> list[Check]:
+    """The model of new ontologies, and what is known of others that searches use: none is loaded for it."""
+    spaces = container.spaces
+    first = spaces.of(space_of_new(all_spaces(container.graph)))
+    used = {
+        embedding_state.answering.space.slug: embedding_state
+        for embedding_state in read_embedding_states(container.graph).values()
+    }
+    others = [spaces.of(used[slug].answering.space) for slug in sorted(used) if slug != first.space.slug]
+    troubles = [(each.space.slug, each.trouble()) for each in others]
+    return [
+        _model_check(first.problem(), "full text only", first.space.identity.model),
+        *(
+            _model_check(trouble, f"full text only in the space {slug!r}", "")
+            for slug, trouble in troubles
+            if trouble is not None
+        ),
+    ]
+
+
+def _model_check(problem: str | None, effect: str, model: str) -> Check:
+    if problem is not None:
+        return Check(name="model", ok=False, detail=f"{effect}: {problem}")
+    return Check(name="model", ok=True, detail=model)

@@ -1,0 +1,95 @@
+"""What this is and where to go, and the API as a page. Nothing of them comes from elsewhere."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from importlib.metadata import distribution
+from pathlib import Path
+from string import Template
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+
+from kg_api import __version__
+from kg_api.models.health import Readiness, Start
+from kg_api.web.routes.operation.health import readiness_of
+
+router = APIRouter(tags=["health"])
+
+DESCRIPTION = "A graph knowledge service: documents go in, passages come back with their exact place."
+LINKS = {
+    "/docs": "the API, to read and to try",
+    "/openapi.json": "its description for programs",
+    "/ready": "whether all parts work, and what is missing",
+    "/health": "whether the process lives",
+    "/metrics": "for Prometheus",
+    "/mcp": "for agents: the Model Context Protocol, by POST",
+}
+PAGES = Path(__file__).parents[2] / "pages"
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+"""Scripts are files of ours alone; Swagger UI sets styles within the page."""
+AS_PAGE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {"text/html": {"schema": {"type": "string"}}},
+        "description": "For programs or browsers.",
+    }
+}
+
+
+@router.head("/", include_in_schema=False)
+@router.get("/", summary="Service information", response_model=Start, responses=AS_PAGE)
+def start(request: Request) -> Response:
+    """Give name, version, whether it is ready and where to go: as a page to browsers, else as JSON."""
+    readiness = readiness_of(request.app.state.opening, request.app.state.queue)
+    headers = {**HEADERS, "Vary": "Accept"}
+    if "text/html" in request.headers.get("accept", ""):
+        return HTMLResponse(_start_page(readiness), headers=headers)
+    told = Start(
+        description=DESCRIPTION,
+        version=__version__,
+        ready=readiness.ready,
+        waiting_for=readiness.waiting_for,
+        links=LINKS,
+    )
+    return JSONResponse(told.model_dump(), headers=headers)
+
+
+def _start_page(readiness: Readiness) -> str:
+    state = "It is ready." if readiness.ready else f"It is not ready: {readiness.waiting_for}"
+    links = "\n".join(f'<li><a href="{path}">{path}</a>: {escape(what)}</li>' for path, what in LINKS.items())
+    page = Template((PAGES / "start.html").read_text(encoding="utf-8"))
+    return page.substitute(
+        version=__version__, description=escape(DESCRIPTION), state=escape(state), links=links
+    )
+
+
+@router.head("/docs", include_in_schema=False)
+@router.get("/docs", include_in_schema=False)
+async def docs() -> Response:
+    """Give the page that shows the API."""
+    return FileResponse(PAGES / "docs.html", headers=HEADERS)
+
+
+@router.get("/docs/start.js", include_in_schema=False)
+async def docs_script() -> Response:
+    """Give what starts Swagger UI: in a file, for scripts within the page are forbidden."""
+    return FileResponse(PAGES / "start.js", headers=HEADERS)
+
+
+@router.get("/docs/{name}", include_in_schema=False)
+async def docs_file(name: Literal["swagger-ui.css", "swagger-ui-bundle.js"]) -> Response:
+    """Give a file of Swagger UI."""
+    return FileResponse(_swagger_ui() / name, headers={**HEADERS, "Cache-Control": "max-age=3600"})
+
+
+@cache
+def _swagger_ui() -> Path:
+    """The folder in the package that brings them; its code is not imported."""
+    return Path(str(distribution("fastapi-offline").locate_file("fastapi_offline/static")))

@@ -1,0 +1,75 @@
+"""Searching, and reading around what was found."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query
+from fastapi.openapi.models import Example
+
+from kg_api.graph.documents.library import find_source
+from kg_api.models.queries.hybrid import HybridHits, HybridSearch
+from kg_api.models.queries.search import MAX_WINDOW, Place, SourceHits, SourceSearch
+from kg_api.models.queries.windows import MAX_TOKEN_BUDGET, SourceWindow
+from kg_api.web.dependencies import CalledSource, Open, SourceId
+from kg_api.web.limits.strict_json import StrictRoute
+
+router = APIRouter(tags=["search"], route_class=StrictRoute)
+
+EXAMPLES: dict[str, Example] = {
+    "by meaning and by words": {"value": {"query_text": "how are retries delayed", "limit": 5}},
+    "in one ontology, with neighbours": {
+        "value": {
+            "query_text": "lease and heartbeat",
+            "ontology": "handbook",
+            "expand_context": True,
+            "window_size": 1,
+        }
+    },
+    "by words only": {"value": {"query_text": "C++ #include", "mode": "text"}},
+}
+
+
+@router.post("/queries/sources/search", summary="Search sources by meaning, by words, or both")
+def search_sources(
+    container: Open, search: Annotated[SourceSearch, Body(openapi_examples=EXAMPLES)]
+) -> SourceHits:
+    """Give the sources that fit best, with their exact place; `degraded` says what could not be done."""
+    return container.search.search(search)
+
+
+HYBRID: dict[str, Example] = {
+    "concepts and sources": {
+        "value": {"query_text": "who wrote the standard for type hints", "source_limit": 5}
+    },
+    "only through concepts, with neighbours": {
+        "value": {"query_text": "type hints", "mode": "concept", "expand_context": True, "window_size": 1}
+    },
+}
+
+
+@router.post("/queries/hybrid", summary="Search concepts and sources together")
+def hybrid_search(
+    container: Open, search: Annotated[HybridSearch, Body(openapi_examples=HYBRID)]
+) -> HybridHits:
+    """Give the concepts that fit, and sources found by meaning, by words and through concepts."""
+    return container.hybrid.search(search)
+
+
+@router.get("/sources/{source_id}", summary="Get a source")
+def get_source(container: Open, source_id: SourceId) -> Place:
+    """Give a source with its place and text."""
+    return find_source(container.graph, source_id)
+
+
+@router.get("/sources/{source_id:path}/context", summary="Get a source with its neighbours")
+def get_source_context(
+    container: Open,
+    source_id: CalledSource,
+    window_size: Annotated[int, Query(ge=0, le=MAX_WINDOW)] = 2,
+    token_budget: Annotated[
+        int | None, Query(ge=1, le=MAX_TOKEN_BUDGET, description="Maximum tokens of the neighbours.")
+    ] = None,
+) -> SourceWindow:
+    """Give the paragraphs before and after, in order, of the same document only; `left_out` did not fit."""
+    return container.search.context(source_id, window_size, token_budget)

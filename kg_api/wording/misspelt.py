@@ -1,0 +1,37 @@
+"""Variables that are meant for kg and that kg does not know: a typo in them must not pass unseen."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+
+PREFIX = "KG_"
+OF_OTHERS = ("KG_TEST_",)
+"""Read by the tests."""
+NEAR = 0.8
+"""How like a known name one without a group must be: other programs may have variables that begin so, and
+Kubernetes sets KG_SERVICE_HOST and the like for a service named kg. Not by `nearest`: it finds one word of
+several too, so that it would take KG_LOG or KG_WORKER_1_HOST for misspelt settings."""
+_OF_KUBERNETES = "tcp://"
+
+
+def complaints(environment: Mapping[str, str | None], known: Iterable[str]) -> Iterator[str]:
+    """Say which variables look like settings and are none, each with the nearest that is.
+
+    Args:
+        environment: all variables.
+        known: the names of all settings.
+    """
+    names = sorted(known)
+    groups = {name.split("__")[0] for name in names if "__" in name}
+    for name, value in sorted(environment.items()):
+        variable = name.upper()
+        if not variable.startswith(PREFIX) or variable in names or variable.startswith(OF_OTHERS):
+            continue
+        nearest = difflib.get_close_matches(variable, names, n=1, cutoff=NEAR)
+        group, _, rest = variable.partition("__")
+        unknown_group = bool(rest) and group not in groups  # a known group tells of its own wrong names
+        near_miss = not rest and bool(nearest) and not (value or "").startswith(_OF_KUBERNETES)
+        if unknown_group or near_miss:
+            hint = f"; did you mean {nearest[0]}?" if nearest else ""
+            yield f"{variable}: there is no such setting{hint}"

@@ -1,0 +1,13 @@
+"""A number with what it counts, as a person writes it. Pure."""
+
+from __future__ import annotations
+
+
+def pluralize(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 document`, `2 documents`; `plural` where it is not the noun and an s."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def are(number: int) -> str:
+    """The verb behind it."""
+    return "is" if number == 1 else "are"

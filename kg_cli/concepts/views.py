@@ -1,0 +1,225 @@
+"""Concepts as a person reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from pydantic import BaseModel
+from rich.markup import escape
+from rich.text import Text
+
+from kg_api.client import KgClient
+from kg_api.errors import NotFound
+from kg_api.models.concepts.queries import (
+    Concept,
+    ConceptContext,
+    ConceptDetails,
+    ConceptHits,
+    ConceptList,
+    ConceptPassage,
+    ConceptPaths,
+    Evidence,
+    Neighbourhood,
+    PathStep,
+    RelatedConcept,
+    RelatedConcepts,
+    UnverifiedQuote,
+    find_meant,
+    nearest_labels,
+)
+from kg_api.models.identity import ID_DIGITS
+from kg_api.models.queries.search import Degradation
+from kg_api.wording.plural import pluralize
+from kg_cli.terminal import console
+
+T = TypeVar("T", bound=BaseModel)
+LOOKED_THROUGH = 20
+"""Hits among which one is looked for that fits."""
+ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
+
+
+def print_answer(answer: T, for_people: Callable[[T], None], *, as_json: bool) -> None:
+    """Print an answer for people, or as it came."""
+    if as_json:
+        console.print_json(answer.model_dump(mode="json"))
+    else:
+        for_people(answer)
+
+
+def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
+    """The id of the concept that is meant, and say which was taken when it is not called so.
+
+    Raises:
+        NotFound: none fits.
+    """
+    if ID.fullmatch(text):
+        return text
+    found = client.search_concepts(text, ontology=ontology, limit=LOOKED_THROUGH)
+    best = find_meant(found.concepts)
+    if best is None:
+        _notes(found.degraded)
+        nearest = nearest_labels(found.concepts)
+        raise NotFound(
+            f"no concept fits {text!r}{nearest}; `kg concept list ONTOLOGY` shows the existing ones"
+        )
+    if best.fits != "name":
+        console.say(f"No concept is called {escape(repr(text))}; taken: {escape(best.label)}")
+    return best.concept_id
+
+
+def print_concept_hits(answer: ConceptHits) -> None:
+    """Print what was found as a table, and what could not be done."""
+    _notes(answer.degraded)
+    if answer.note:
+        console.say(f"[yellow]note:[/] {escape(answer.note)}")
+    if not answer.concepts:
+        console.say("No concept was found.")
+        return
+    rows = [
+        [str(number), "" if each.similarity is None else f"{each.similarity:.2f}", _concept(each)]
+        for number, each in enumerate(answer.concepts, start=1)
+    ]
+    console.print_table(["#", "similarity", "concept"], rows)
+    console.say("What proves one: kg concept show ID")
+
+
+def print_concepts(answer: ConceptList) -> None:
+    """Print a page of concepts."""
+    rows = [[str(each.sources), _concept(each)] for each in answer.concepts]
+    console.print_table(["sources", "concept"], rows)
+    console.say(f"{len(rows)} of {pluralize(answer.total, 'concept')}.")
+
+
+def print_concept(answer: ConceptDetails) -> None:
+    """Print what a concept is, what proves it and what it is related to."""
+    out = console.stdout()
+    out.print(_concept(answer))
+    for quote in answer.evidence:
+        out.print(_quote(quote))
+    for said in answer.unverified:
+        out.print(_unverified_text(said))
+    if answer.related:
+        out.print(_related_lines(answer.label, answer.related))
+    unverified = f", {answer.more_unverified} unverified" if answer.more_unverified else ""
+    console.say(
+        f"carried by {pluralize(answer.sources, 'source')}; not shown: "
+        f"{pluralize(answer.more_evidence, 'quote')}, {answer.more_related} related{unverified}. "
+        "Read it in its places: kg concept context ID"
+    )
+
+
+def print_related(answer: RelatedConcepts) -> None:
+    """Print what a concept is related to, by hops."""
+    _notes(answer.degraded)
+    if not answer.related:
+        console.say(f"Nothing is known to be related to {escape(answer.concept.label)}.")
+        return
+    console.stdout().print(_related_lines(answer.concept.label, answer.related))
+    more = f"; {answer.more_related} more" if answer.more_related else ""
+    console.say(f"{len(answer.related)} related within {pluralize(answer.hops, 'hop')}{more}.")
+
+
+def print_paths(answer: ConceptPaths) -> None:
+    """Print each way as its statements."""
+    _notes(answer.degraded)
+    if answer.start.concept_id == answer.end.concept_id:
+        return
+    between = f"from {answer.start.label} to {answer.end.label}"
+    if not answer.paths:
+        console.say(escape(f"There is no way {between} within {pluralize(answer.hops, 'hop')}."))
+        return
+    for number, path in enumerate(answer.paths, start=1):
+        names = {each.concept_id: each.label for each in path.concepts}
+        steps = [_step(step, names) for step in path.steps]
+        console.stdout().print(Text(f"{number}. ", style="bold") + Text("\n   ").join(steps))
+    console.say(escape(f"{pluralize(len(answer.paths), 'way')} {between}. Read a source: kg show ID"))
+
+
+def print_passages(answer: ConceptContext) -> None:
+    """Print the sources that carry a concept among their neighbours, those that carry it bright."""
+    for passage in answer.passages:
+        first = passage.sources[0]
+        where = " > ".join([f"{first.ontology} / {first.document}", *first.heading])
+        console.stdout().print(Text(where, style="bold"))
+        console.stdout().print(_passage(passage))
+    more = f"; {pluralize(answer.more_passages, 'source')} more" if answer.more_passages else ""
+    shown = sum(len(passage.carried_by) for passage in answer.passages)
+    told = f"{answer.concept.label} in {pluralize(shown, 'source')}{more}."
+    console.say(escape(told))
+
+
+def print_neighbourhood(answer: Neighbourhood) -> None:
+    """Print the edges of a picture as statements."""
+    _notes(answer.degraded)
+    names = {each.concept_id: each.label for each in answer.concepts}
+    for step in answer.steps:
+        console.stdout().print(_step(step, names))
+    more = f"; {answer.left_out} more" if answer.left_out else ""
+    around = pluralize(len(names) - 1, "concept")
+    edges = pluralize(len(answer.steps), "connection")
+    console.say(escape(f"{around} around {names[answer.centre]}, {edges}{more}."))
+
+
+def _notes(degraded: Sequence[Degradation]) -> None:
+    for each in degraded:
+        console.say(f"[yellow]note:[/] {escape(each.effect)}")
+
+
+def _concept(each: Concept) -> Text:
+    also = f"  also {', '.join(each.search_terms)}" if each.search_terms else ""
+    sources = pluralize(each.sources, "source")
+    lines = Text.assemble((each.label, "bold"), (also, "cyan"), f"  ({each.ontology}, {sources})")
+    if not each.verified:
+        lines.append("  unverified: no quote proves it", style="yellow")
+    lines.append("\n")
+    if each.description:
+        lines.append(f"{each.description}\n")
+    return lines.append(each.concept_id, style="dim")
+
+
+def _quote(each: Evidence) -> Text:
+    place = f"{each.source.document} ¶{each.source.paragraph} {each.start}-{each.end}"
+    doubt = "" if each.score == 1 else f", likeness {each.score:.2f}"
+    return Text.assemble(f"“{each.quote}”\n", (f"  {place}{doubt}  {each.source.source_id}", "dim"))
+
+
+def _unverified_text(each: UnverifiedQuote) -> Text:
+    place = f"not the words of {each.document} ¶{each.paragraph}, or its name alone"
+    return Text.assemble(
+        (f"“{each.quote}”\n", "dim"), ("  unverified: ", "yellow"), (f"{place}  {each.source_id}", "dim")
+    )
+
+
+def _related_lines(label: str, related: Sequence[RelatedConcept]) -> Text:
+    names = {each.concept.concept_id: each.concept.label for each in related}
+    lines: list[Text] = []
+    for each in related:
+        near = label if each.via is None else names.get(each.via, each.via)
+        ends = (near, each.concept.label) if each.outgoing else (each.concept.label, near)
+        sources = pluralize(len(each.sources), "source")
+        far = f", {each.hops} hops" if each.hops > 1 else ""
+        line = Text.assemble((ends[0], "bold"), f" {each.type} ", (ends[1], "bold"))
+        lines.append(line.append(f"  {sources}{far}", style="dim"))
+    return Text("\n").join(lines)
+
+
+def _step(step: PathStep, names: Mapping[str, str]) -> Text:
+    ends = (names.get(step.subject, step.subject), names.get(step.object, step.object))
+    shown = step.sources[0] if step.sources else ""
+    more = f" and {len(step.sources) - 1} more" if len(step.sources) > 1 else ""
+    line = Text.assemble((ends[0], "bold"), f" {step.type} ", (ends[1], "bold"))
+    return line.append(f"  {shown}{more}", style="dim")
+
+
+def _passage(passage: ConceptPassage) -> Text:
+    lines, proved = Text(), {each.source.source_id for each in passage.quotes}
+    for place in passage.sources:
+        carries = place.source_id in passage.carried_by
+        lines.append(f"¶{place.paragraph} {place.source_id}", style="dim")
+        if carries and place.source_id not in proved:
+            lines.append("  unverified: no quote of it proves the concept", style="yellow")
+        lines.append("\n")
+        lines.append(place.full_text.strip() + "\n", style="" if carries else "dim")
+    return lines

@@ -1,0 +1,63 @@
+"""Taking a conversation in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kg_api.wording.plural import pluralize
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(conversation)
+
+
+def conversation(
+    file: Annotated[
+        Path, typer.Argument(help="JSON or JSON Lines; - reads standard input.", allow_dash=True)
+    ],
+    *,
+    ontology: Annotated[str, typer.Option("--ontology", "-o", help="Ontology for the conversation.")],
+    title: Annotated[
+        str,
+        typer.Option(
+            "--title",
+            "-t",
+            help="Title and name of the conversation; an existing one of that name is replaced.",
+        ),
+    ],
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until everything is embedded.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the REST answer.")] = False,
+) -> None:
+    """Ingest a conversation as one document, each message as a section.
+
+    The file is a JSON list of messages, or has one on each line. A message has author, text and, if it is
+    known, timestamp (ISO 8601 with a zone). When it has gone on, the same title again embeds what is new.
+
+    Example: kg conversation standup.jsonl --ontology talks --title "Standup of 1 March" --wait
+    """
+    from rich.text import Text
+
+    from kg_cli.jobs.waiting import wait_until_embedded
+    from kg_cli.terminal import console
+    from kg_cli.terminal.connect import open_client
+    from kg_cli.terminal.inputs import read_messages
+
+    messages = read_messages(file)
+    with open_client() as client:
+        told = client.ingest_conversation(messages, ontology=ontology, title=title)
+        if wait:
+            wait_until_embedded(client, ontology, [told.job_id] if told.job_id else [])
+    if as_json:
+        console.print_json(told.model_dump(mode="json"))
+        return
+    sources = told.sources
+    changes = f"{pluralize(sources.added, 'source')} added, {sources.kept} kept, {sources.removed} removed"
+    console.stdout().print(
+        Text(f"{told.ontology} / {told.document}: {told.change}; {changes}"), soft_wrap=True
+    )
+    for note in told.notes:
+        console.stdout().print(Text(f"  note: {note}"), soft_wrap=True)

@@ -1,0 +1,134 @@
+"""An ingest as a person sees it: a bar while it runs, a summary at the end."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from rich.markup import escape
+from rich.text import Text
+
+from kg_api.client import KgClient
+from kg_api.errors import InvalidInput
+from kg_api.models.base import OntologyName
+from kg_api.models.library.documents import Ingested
+from kg_api.parse.files import FileSelection, to_printable
+from kg_api.wording.plural import pluralize
+from kg_cli.concepts.pending import concepts_to_follow
+from kg_cli.documents.skipped import READS, describe_left_out
+from kg_cli.documents.upload import upload
+from kg_cli.jobs.waiting import unfinished_jobs, wait_until_embedded
+from kg_cli.terminal import console
+
+EMBEDDING = "source_embedding"
+
+
+@dataclass(slots=True)
+class IngestOutcome:
+    """What became of an ingest."""
+
+    ingested: list[Ingested] = field(default_factory=list[Ingested])
+    failed: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Path and reason."""
+    seconds: float = 0.0
+
+    def jobs(self) -> list[str]:
+        """The jobs that embed what is new, each once."""
+        return list(dict.fromkeys(each.job_id for each in self.ingested if each.job_id))
+
+
+def run(client: KgClient, selection: FileSelection, ontology: str, *, wait: bool, as_json: bool) -> bool:
+    """Upload, wait if asked to, report; whether something was taken and nothing failed.
+
+    Raises:
+        InvalidInput: no ontology can have that name.
+        JobFailed: the embeddings waited for will not come; what was stored is reported all the same.
+        KgError: the service is away or refuses everything.
+    """
+    _check_name(ontology)
+    client.health()  # an absent service is reported at once; one that goes away later is waited for
+    begun = time.monotonic()
+    outcome = IngestOutcome(failed=[(each.path, each.reason) for each in selection.problems])
+    try:
+        _upload(client, selection, ontology, outcome)
+        if wait:
+            waited = [*outcome.jobs(), *unfinished_jobs(client, ontology=ontology, kind=EMBEDDING)]
+            _wait(client, ontology, outcome, list(dict.fromkeys(waited)))
+    finally:
+        outcome.seconds = round(time.monotonic() - begun, 2)
+        if as_json:
+            console.print_json(_as_json(outcome, selection))
+        else:
+            _report(outcome, selection, ontology, waited=wait)
+    if wait and outcome.ingested and not as_json and (told := concepts_to_follow(client, ontology)):
+        console.say(f"{told} (kg admin concepts status --ontology {escape(repr(ontology))})")
+    return bool(outcome.ingested) and not outcome.failed
+
+
+def _wait(client: KgClient, ontology: str, outcome: IngestOutcome, jobs: list[str]) -> None:
+    if outcome.ingested:
+        wait_until_embedded(client, ontology, jobs)
+
+
+def _check_name(ontology: str) -> None:
+    try:
+        TypeAdapter[str](OntologyName).validate_python(ontology)
+    except ValidationError:
+        raise InvalidInput(
+            f"{ontology!r} cannot be the name of an ontology: take letters and digits of any script, "
+            "'_', '-', '.' and inner spaces, 100 characters at most"
+        ) from None
+
+
+def _upload(client: KgClient, selection: FileSelection, ontology: str, outcome: IngestOutcome) -> None:
+    with console.progress("documents") as bar:
+        task = bar.add_task("taking in", total=len(selection.files))
+        for each in upload(client, selection.files, ontology):
+            bar.advance(task)
+            if each.ingested is not None:
+                outcome.ingested.append(each.ingested)
+            else:
+                outcome.failed.append((to_printable(each.file.path), each.problem or ""))
+
+
+def _as_json(outcome: IngestOutcome, selection: FileSelection) -> dict[str, Any]:
+    return {
+        "documents": [each.model_dump(mode="json") for each in outcome.ingested],
+        "failed": [{"path": path, "error": reason} for path, reason in outcome.failed],
+        "left_out": dict(selection.left_out),
+        "jobs": outcome.jobs(),
+        "seconds": outcome.seconds,
+    }
+
+
+def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, waited: bool) -> None:
+    changes = Counter(each.change for each in outcome.ingested)
+    added, kept, removed = (
+        sum(getattr(each.sources, name) for each in outcome.ingested) for name in ("added", "kept", "removed")
+    )
+    console.stdout().print(
+        f"{ontology}: {pluralize(changes['created'], 'document')} created, {changes['updated']} updated, "
+        f"{changes['unchanged']} unchanged; {pluralize(added, 'source')} added, {kept} kept, "
+        f"{removed} removed ({outcome.seconds:.1f} s)",
+        soft_wrap=True,
+    )
+    for each in outcome.ingested:
+        for note in each.notes:
+            console.stdout().print(Text(f"  note: {each.document}: {note}"), soft_wrap=True)
+    for line in describe_left_out(selection):
+        console.stdout().print(Text(f"  {line}"), soft_wrap=True)
+    for path, reason in outcome.failed:
+        console.stdout().print(Text(f"  failed: {path}: {reason}", style="red"), soft_wrap=True)
+    if not outcome.ingested:
+        console.complain(f"nothing was taken in{_why_nothing(outcome, selection)}")
+    if outcome.jobs() and not waited:
+        console.say("Full text finds them now; embedding goes on (kg jobs watch).")
+
+
+def _why_nothing(outcome: IngestOutcome, selection: FileSelection) -> str:
+    if outcome.failed:
+        return "."  # each says why
+    return f". {READS}" if selection.left_out else ": there are no files there, but perhaps hidden ones"

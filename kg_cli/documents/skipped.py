@@ -1,0 +1,27 @@
+"""What was left out of a folder, and what would help."""
+
+from __future__ import annotations
+
+from kg_api.parse.documents import NOT_YET, SUFFIXES
+from kg_api.parse.files import FileSelection
+
+READS = (
+    f"kg reads {' '.join(sorted(SUFFIXES))}; save the others as Markdown or plain text (.md, .txt), in UTF-8"
+)
+_CONVERTERS = (
+    ("pandoc", frozenset([".html", ".htm", ".xhtml", ".docx", ".odt", ".rtf", ".epub", ".ipynb"])),
+    ("pdftotext", frozenset({".pdf"})),
+    ("LibreOffice", frozenset([".doc", ".pptx", ".ppt", ".xlsx", ".xls", ".ods", ".odp"])),
+)
+
+
+def describe_left_out(selection: FileSelection) -> list[str]:
+    """Each kind of file that was left out with its number, and what would help."""
+    kinds = selection.left_out
+    lines = [f"left out: {kind} ({count}), not supported" for kind, count in sorted(kinds.items())]
+    for tool, suffixes in _CONVERTERS:
+        if found := sorted(suffixes & kinds.keys()):
+            lines.append(f"{tool} converts {', '.join(found)}: ingest the text that it makes")
+    if any(kind == "no ending" or (kind.startswith(".") and kind not in NOT_YET) for kind in kinds):
+        lines.append("a file of another ending that is text is read when it is named itself: kg ingest FILE")
+    return lines

@@ -1,0 +1,222 @@
+"""Measuring how well searches answer."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kg_api.wording.plural import pluralize
+
+if TYPE_CHECKING:
+    from kg_cli.evaluate.run import RunSettings
+
+
+class Tier(StrEnum):
+    """How many questions are asked."""
+
+    PILOT = "pilot"
+    STANDARD = "standard"
+    FULL = "full"
+
+
+class Target(StrEnum):
+    """What counts as found."""
+
+    DOCUMENTS = "documents"
+    SPANS = "spans"
+
+
+Set = Annotated[
+    Path,
+    typer.Option("--set", "-s", help="Folder with corpus.jsonl, queries.jsonl and qrels.tsv, or with spans."),
+]
+TierOption = Annotated[Tier, typer.Option(help="How many questions: 50, 300 or all; always the same ones.")]
+TargetOption = Annotated[
+    Target | None,
+    typer.Option(help="What counts as a hit: documents or exact spans; unset: what the set provides."),
+]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Number of hits to request.")]
+Ontology = Annotated[
+    str | None, typer.Option("--ontology", "-o", help="Ontology for the documents; unset: a new one.")
+]
+InPlace = Annotated[
+    bool, typer.Option("--in-place", help="Use the ontology as it is; it already contains the documents.")
+]
+Results = Annotated[Path | None, typer.Option(help="Folder for results; unset: `evaluations` in KG_HOME.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(help="Evaluate search quality, and compare.", no_args_is_help=True)
+    group.command("run")(run)
+    group.command("compare")(compare)
+    group.command("make")(make)
+    app.add_typer(group, name="eval")
+
+
+def run(
+    *,
+    folder: Set,
+    mode: Annotated[str, typer.Option(help="text, vector or hybrid.")] = "hybrid",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", help="name=value of the search, such as rerank=true; repeat for several."),
+    ] = None,
+    strategy: Annotated[str | None, typer.Option(help="Chunking strategy.")] = None,
+    chunk_size: Annotated[int | None, typer.Option(help="Size of a chunk; unset: the strategy's.")] = None,
+    context: Annotated[str | None, typer.Option(help="Context that a chunk is embedded with.")] = None,
+    space: Annotated[str | None, typer.Option(help="The embedding space.")] = None,
+    tier: TierOption = Tier.FULL,
+    target: TargetOption = None,
+    limit: Limit = 20,
+    ontology: Ontology = None,
+    in_place: InPlace = False,
+    results: Results = None,
+    output: Annotated[
+        Path | None, typer.Option(help="File for the result; unset: a new one in the results folder.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run every question of a set through search, and score the results.
+
+    The set is taken in once, into an ontology of its own. A run that was interrupted goes on where it
+    stopped. The result is always saved, with all scores, the configuration and a picture.
+
+    Example: kg eval run --set ~/sets/handbook --mode hybrid --option rerank=true
+    """
+    from kg_api.evaluate.sets.folder import read_set
+    from kg_cli.evaluate.choice import parse_choice
+    from kg_cli.evaluate.report import print_result, result_json
+    from kg_cli.evaluate.run import evaluate
+    from kg_cli.terminal.connect import open_client
+    from kg_cli.terminal.console import print_json
+
+    named = {"mode": mode, "strategy": strategy, "chunk_size": chunk_size, "context": context, "space": space}
+    pairs = [f"{name}={value}" for name, value in named.items() if value is not None]
+    choice = parse_choice([*pairs, *(option or [])])
+    settings = _settings(folder, tier, target, limit, ontology, in_place=in_place, results=results)
+    questions = read_set(folder)
+    with open_client() as client:
+        saved = evaluate(client, questions, choice, settings, output=output)
+    if as_json:
+        print_json(result_json(saved))
+    else:
+        print_result(saved)
+
+
+def compare(
+    saved_results: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RESULT]...", help="Saved results of `kg eval run`.")
+    ] = None,
+    *,
+    folder: Annotated[
+        Path | None, typer.Option("--set", "-s", help="Question set on which to run the configurations.")
+    ] = None,
+    modes: Annotated[str | None, typer.Option(help="Modes to compare, such as text,vector,hybrid.")] = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option("--config", "-c", help="A configuration, such as 'mode=hybrid,rerank=true'; repeat."),
+    ] = None,
+    against: Annotated[
+        str, typer.Option(help="Baseline of the tests: first, best, or a configuration's name.")
+    ] = "first",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", "-m", help="Such as ndcg@10; repeat. Unset: the main ones."),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Repeat measurements that are already saved.")
+    ] = False,
+    tier: TierOption = Tier.FULL,
+    target: TargetOption = None,
+    limit: Limit = 20,
+    ontology: Ontology = None,
+    in_place: InPlace = False,
+    results: Results = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Write the comparison to this JSON file, with a plot next to it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare results or configurations on the same questions, with paired significance tests.
+
+    Name saved results, or a set and configurations: what has not been measured yet is measured then.
+
+    Example: kg eval compare --set ~/sets/handbook --modes text,vector,hybrid --against best
+    """
+    from kg_cli.evaluate.compare import compare_results, save
+    from kg_cli.evaluate.report import print_comparison
+    from kg_cli.terminal.console import print_json
+
+    settings = _settings(folder, tier, target, limit, ontology, in_place=in_place, results=results)
+    configs = [f"mode={mode}" for mode in (modes or "").split(",") if mode] + (config or [])
+    found = compare_results(
+        saved_results or [], configs, settings if folder else None, metric, against, fresh=fresh
+    )
+    path = save(found, output, settings.results)
+    if as_json:
+        print_json({**found.model_dump(mode="json"), "comparison": str(path)})
+    else:
+        print_comparison(found)
+
+
+def make(
+    *,
+    ontology: Annotated[str, typer.Option("--ontology", "-o", help="Ontology to generate questions from.")],
+    output: Annotated[Path, typer.Option(help="A new folder for the set.")],
+    count: Annotated[int, typer.Option(min=1, max=100_000, help="How many questions, at most.")] = 300,
+    seed: Annotated[int, typer.Option(help="Random seed for choosing sentences.")] = 0,
+    llm: Annotated[
+        bool, typer.Option("--llm", help="Let the language model (KG_LLM__MODEL) phrase the questions.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a question set from an ontology: its documents, and sentences of theirs as questions.
+
+    Such a sentence is looked for word by word, which favours full text. With --llm the questions are in
+    other words; each costs a request to the language model.
+
+    Example: kg eval make --ontology notes --output ~/sets/notes --count 200
+    """
+    from kg_cli.evaluate.make import make as made
+    from kg_cli.terminal.connect import open_client
+    from kg_cli.terminal.console import print_json, say
+
+    with open_client() as client:
+        about = made(client, ontology, output, count, seed, llm=llm)
+    if as_json:
+        print_json({**about, "set": str(output)})
+        return
+    say(
+        f"{pluralize(about['questions'], 'question')} about {pluralize(about['documents'], 'document')}: "
+        f"{about['kind']}"
+    )
+    say(f"measure with: kg eval run --set {output} --ontology {ontology!r} --in-place")
+
+
+def _settings(
+    folder: Path | None,
+    tier: Tier,
+    target: Target | None,
+    limit: int,
+    ontology: str | None,
+    *,
+    in_place: bool,
+    results: Path | None,
+) -> RunSettings:
+    from kg_api.settings import load_settings
+    from kg_cli.evaluate.run import RunSettings
+
+    return RunSettings(
+        folder=folder or Path(),
+        tier=tier.value,
+        target=target.value if target else None,
+        limit=limit,
+        ontology=ontology,
+        in_place=in_place,
+        results=results or load_settings().home.expanduser().absolute() / "evaluations",
+    )

@@ -1,0 +1,69 @@
+"""Which kg, on which machine: what a result says about where it comes from."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+import kg_api
+from kg_api.client import KgClient
+
+_DECIDING = (
+    *("chunk", "embed", "graph", "ingest", "jobs", "llm", "models", "parse"),
+    *("planning", "provider", "rerank", "search", "spaces"),
+)
+"""Packages whose code decides over what a search answers."""
+
+
+def kg(client: KgClient) -> dict[str, Any]:
+    """The service's version, the commit of the checkout if there is one, and a hash of the code."""
+    package = Path(kg_api.__file__).parent
+    told = {"version": client.health().version, "code": _code(package)}
+    commit = _git(package, "rev-parse", "HEAD")
+    if commit:
+        told["commit"] = commit + ("-dirty" if _git(package, "status", "--porcelain", "-uno") else "")
+    return told
+
+
+def machine() -> dict[str, Any]:
+    """The machine that asks."""
+    return {
+        "cores": os.cpu_count(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+        "system": platform.platform(terse=True),
+        "python": platform.python_version(),
+        "load": [round(load, 2) for load in psutil.getloadavg()],
+    }
+
+
+def _code(package: Path) -> str:
+    files = [path for name in _DECIDING for path in (package / name).rglob("*.py")]
+    for folder in (package / "cypher", package.parent / "cypher"):
+        files += folder.rglob("*.cypher")
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """What git says; nothing where this is no checkout."""
+    if not (folder.parent / ".git").exists():
+        return ""
+    try:
+        told = subprocess.run(
+            ["git", "-C", str(folder.parent), *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return told.stdout.strip()

@@ -1,0 +1,111 @@
+"""Results as a person reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.markup import escape
+
+from kg_api.evaluate.scores.scoring import MAIN
+from kg_api.models.evaluation import Comparison, EvalResult, PairedTest
+from kg_api.wording.plural import pluralize
+from kg_cli.evaluate.run import SavedResult
+from kg_cli.terminal import console
+
+_LEFT_OUT = {"per_query", "query_ms", "format"}
+
+
+def result_json(saved: SavedResult) -> dict[str, Any]:
+    """What `kg eval run --json` prints: the result without the scores of each question, and its file."""
+    told = saved.result.model_dump(mode="json", exclude=_LEFT_OUT)
+    return {**told, "result": str(saved.path), "plot": str(saved.path.with_suffix(".png"))}
+
+
+def print_result(saved: SavedResult) -> None:
+    """Print the measures with their intervals, and the latencies."""
+    result = saved.result
+    names = list(dict.fromkeys(name.partition("@")[0] for name in result.metrics))
+    ranks = list(dict.fromkeys(name.partition("@")[2] for name in result.metrics))
+    rows = [[name, *(f"{result.metrics[f'{name}@{k}']:.4f}" for k in ranks)] for name in names]
+    title = f"{result.data.name}: {result.label} ({pluralize(result.data.asked, 'question')})"
+    console.print_table(["measure", *(f"@{k}" for k in ranks)], rows, title=title)
+    rows = [[name, _interval(result.intervals[name])] for name in main_metrics(result)]
+    console.print_table(["measure", "95 % interval"], rows)
+    latencies = {"whole request": result.latency_ms, **result.stages_ms}
+    columns = ("p50", "p95", "p99")
+    console.print_table(
+        ["milliseconds", *columns],
+        [[stage, *(f"{told[name]:.1f}" for name in columns)] for stage, told in latencies.items()],
+    )
+    _print_notes(result)
+    console.say(escape(f"saved: {saved.path}"))
+
+
+def _print_notes(result: EvalResult) -> None:
+    for note in result.data.notes:
+        console.say(escape(f"note: {note}"))
+    for part, count in result.degraded.items():
+        console.say(
+            escape(
+                f"note: {count} of {result.data.asked} answers were degraded ({part}): not what was asked for"
+            )
+        )
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Print the measures of each configuration, then what is known of their differences."""
+    metrics = list(dict.fromkeys(test.metric for test in comparison.tests))
+    marks = {(test.label, test.metric): _mark(test) for test in comparison.tests}
+    rows = [
+        [
+            label,
+            *(f"{comparison.metrics[label][name]:.4f}{marks.get((label, name), '')}" for name in metrics),
+            *(f"{comparison.latency_ms[label][name]:.0f}" for name in ("p50", "p95")),
+        ]
+        for label in comparison.labels
+    ]
+    asked = pluralize(comparison.data.asked, "question")
+    title = f"{comparison.data.name}, {asked}; against: {comparison.baseline}"
+    console.print_table(["configuration", *map(_short, metrics), "p50 ms", "p95 ms"], rows, title=title)
+    for metric in metrics:
+        _print_tests(metric, comparison)
+    console.say("+ better, - worse, with p < 0.05 by the paired randomisation test, corrected by Holm")
+    for label, parts in comparison.degraded.items():
+        for part, count in parts.items():
+            console.say(escape(f"note: {label}: {count} answers were degraded ({part})"))
+
+
+def _print_tests(metric: str, comparison: Comparison) -> None:
+    rows = [
+        [
+            test.label,
+            f"{test.difference:+.4f}",
+            f"{test.interval[0]:+.3f} to {test.interval[1]:+.3f}",
+            f"{test.wins}/{test.ties}/{test.losses}",
+            f"{test.p_holm:.4f}",
+        ]
+        for test in comparison.tests
+        if test.metric == metric
+    ]
+    columns = [metric, "difference", "95 % interval", "w/t/l", "p (Holm)"]
+    console.print_table(columns, rows)
+
+
+def _mark(test: PairedTest) -> str:
+    if not test.significant:
+        return ""
+    return " +" if test.difference > 0 else " -"
+
+
+def _short(metric: str) -> str:
+    """A measure's name on two lines, so that a table of several fits."""
+    return metric.replace("_", "\n", 1) if "_" in metric else metric
+
+
+def _interval(bounds: tuple[float, float]) -> str:
+    return f"{bounds[0]:.4f} to {bounds[1]:.4f}"
+
+
+def main_metrics(result: EvalResult) -> list[str]:
+    """The most telling measures of a result."""
+    return [name for name in MAIN[result.target] if name in result.metrics]

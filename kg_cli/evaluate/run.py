@@ -1,0 +1,241 @@
+"""One run: take the set in, ask every question, score, save."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from kg_api.client import KgClient
+from kg_api.errors import Conflict, InvalidInput
+from kg_api.evaluate.asking import AnswerFile, ask_all
+from kg_api.evaluate.results import Run, read_result, result
+from kg_api.evaluate.scores.plots import plot_result
+from kg_api.evaluate.sets.sample import SEED, sample_queries
+from kg_api.managed import files
+from kg_api.models.evaluation import (
+    EvalResult,
+    FoundSpan,
+    Passage,
+    QuestionResult,
+    QuestionSet,
+    SetQuery,
+    Target,
+    Tier,
+)
+from kg_api.models.queries.search import SourceHit, SourceHits
+from kg_cli.evaluate import identity
+from kg_cli.evaluate.choice import Choice
+from kg_cli.evaluate.corpus import Corpus, in_place, take_in
+from kg_cli.jobs.waiting import patiently
+from kg_cli.terminal import console
+
+_MAX_STEM_LENGTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What all configurations of a command share."""
+
+    folder: Path
+    """The set's."""
+    tier: Tier
+    target: Target | None
+    limit: int
+    ontology: str | None
+    in_place: bool
+    results: Path
+    """The folder that results are saved in."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedResult:
+    """A result and its file."""
+
+    result: EvalResult
+    path: Path
+    reused: bool = False
+
+
+def evaluate(
+    client: KgClient,
+    questions: QuestionSet,
+    choice: Choice,
+    settings: RunSettings,
+    *,
+    output: Path | None = None,
+    reuse: bool = False,
+) -> SavedResult:
+    """Measure one configuration, or give what was measured before.
+
+    Args:
+        client: of the service.
+        questions: the set.
+        choice: the configuration.
+        settings: what to ask, and where results go.
+        output: the result's file; unset: one in the folder of results.
+        reuse: take a saved result of the very same run.
+
+    Raises:
+        KgError: the set does not fit, or the service stays away; answers so far are kept.
+    """
+    corpus = _corpus(client, questions, choice, settings)
+    run = _run(client, questions, choice, settings, corpus)
+    _make_folder(settings.results)
+    if reuse and (known := _find_saved(settings.results, run)):
+        return known
+    search = partial(_search, client, run, choice, corpus)
+    return _measure(run, search, settings.results, output)
+
+
+def _corpus(client: KgClient, questions: QuestionSet, choice: Choice, settings: RunSettings) -> Corpus:
+    if not settings.in_place:
+        return take_in(client, questions, choice, settings.ontology)
+    if settings.ontology is None:
+        raise InvalidInput("--in-place needs --ontology: the one to use as it is")
+    if choice.embedding:
+        raise InvalidInput(f"--in-place takes the ontology as it is; leave {', '.join(choice.embedding)} out")
+    return in_place(client, questions, settings.ontology)
+
+
+def _run(
+    client: KgClient, questions: QuestionSet, choice: Choice, settings: RunSettings, corpus: Corpus
+) -> Run:
+    target = settings.target or questions.targets[0]
+    if target not in questions.targets:
+        raise InvalidInput(f"{questions.name} has no {target} to measure; it has {questions.targets[0]}")
+    queries = [
+        each for each in questions.queries if (each.relevant if target == "documents" else each.references)
+    ]
+    config = {
+        "set": questions.name,
+        "tier": settings.tier,
+        "seed": SEED,
+        "target": target,
+        "limit": settings.limit,
+        "mode": "hybrid",
+        **choice.asked(target),
+        "titles": choice.titles,
+        "passage": choice.passage,
+        **corpus.description,
+    }
+    sample = sample_queries(queries, settings.tier)
+    told = identity.kg(client)
+    return Run(choice.label, target, questions, sample, settings.limit, config, told)
+
+
+def _measure(
+    run: Run, search: Callable[[SetQuery], QuestionResult], folder: Path, output: Path | None
+) -> SavedResult:
+    started = datetime.now(tz=UTC)
+    partial_file = folder / f"{_stem(run)}.partial.jsonl"
+    with _alone(partial_file):
+        kept = AnswerFile(partial_file, run.key)
+        answers = _ask(search, run, kept)
+        finished = datetime.now(tz=UTC)
+        made = result(run, answers, started, finished, identity.machine())
+        path = output or folder / f"{finished:%Y%m%dT%H%M%SZ}-{_stem(run)}.json"
+        _save(made, path, partial_file)
+    return SavedResult(made, path)
+
+
+def _ask(
+    search: Callable[[SetQuery], QuestionResult], run: Run, kept: AnswerFile
+) -> Mapping[str, QuestionResult]:
+    total, known = len(run.queries), len(kept.answers)
+    if known:
+        console.say(f"going on: {known} of {total} questions were answered before")
+    with console.progress("questions") as bar:
+        task = bar.add_task(f"asking ({run.label})", total=total, completed=known)
+        try:
+            return ask_all(run.queries, search, kept, lambda: bar.advance(task))
+        except BaseException:
+            console.say(
+                f"{len(kept.answers)} of {total} answers are kept; the same command goes on from there"
+            )
+            raise
+
+
+def _search(client: KgClient, run: Run, choice: Choice, corpus: Corpus, query: SetQuery) -> QuestionResult:
+    asked = {**choice.asked(run.target), "ontology": corpus.ontology, "limit": run.limit}
+    answer, milliseconds = patiently(partial(_time_search, client, query.text, asked))
+    found = list(dict.fromkeys(_place(hit, choice.passage) for hit in answer.sources))
+    return QuestionResult(
+        query_id=query.query_id,
+        found=[_locate(corpus, *place) for place in found],
+        ms=round(milliseconds, 3),
+        timings_ms=answer.timings_ms,
+        degraded=[each.part for each in answer.degraded],
+    )
+
+
+def _time_search(client: KgClient, text: str, asked: Mapping[str, Any]) -> tuple[SourceHits, float]:
+    begun = time.perf_counter()
+    answer = client.search_sources(text, **asked)
+    return answer, (time.perf_counter() - begun) * 1000
+
+
+def _place(hit: SourceHit, passage: Passage) -> tuple[str, int, int]:
+    part = hit if passage == "source" else hit.parent if passage == "parent" and hit.parent else hit.chunk
+    return hit.document, part.start, part.end
+
+
+def _locate(corpus: Corpus, document: str, start: int, end: int) -> FoundSpan:
+    sent = corpus.sent.get(document)
+    return FoundSpan(document=document, start=start, end=end) if sent is None else sent.found(start, end)
+
+
+def _find_saved(folder: Path, run: Run) -> SavedResult | None:
+    """The newest saved result of the very same run, unless it lacked a part."""
+    for path in sorted(folder.glob(f"*-{run.key[:8]}.json"), reverse=True):
+        found = read_result(path)
+        if found.key == run.key and not found.degraded:
+            return SavedResult(found, path, reused=True)
+    return None
+
+
+def _save(made: EvalResult, path: Path, answers: Path) -> None:
+    """The result, its answers and its picture, under one name."""
+    try:
+        files.make_folder(path.absolute().parent)
+        files.write_text(path, made.model_dump_json(indent=1) + "\n")
+        shutil.move(answers, path.with_suffix(".answers.jsonl"))  # --output may be on another disk
+        plot_result(made, path.with_suffix(".png"))
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}; the answers are kept") from error
+
+
+def _stem(run: Run) -> str:
+    words = re.sub(r"[^\w.=]+", "-", f"{run.data.name}-{run.config['tier']}-{run.label}").strip("-")
+    return f"{words[:_MAX_STEM_LENGTH]}-{run.key[:8]}"
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        files.make_folder(folder)
+    except OSError as error:
+        raise InvalidInput(f"{folder} cannot be used for results: {error.strerror}") from error
+
+
+@contextmanager
+def _alone(path: Path) -> Generator[None]:
+    """Hold a run, so that two processes do not write the same answers."""
+    lock = FileLock(f"{path}.lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise Conflict("the same run is under way in another process; wait for it, or end it") from None
+    try:
+        yield
+    finally:
+        lock.release()
+        Path(lock.lock_file).unlink(missing_ok=True)

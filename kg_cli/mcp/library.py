@@ -1,0 +1,85 @@
+"""The library of a running service, for `kg mcp`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from kg_api.client import KgClient
+from kg_api.errors import ServiceUnreachable
+from kg_api.models.concepts.queries import ConceptContext, ConceptHits
+from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.models.queries.hybrid import HybridHits, HybridSearch
+from kg_api.models.queries.search import SourceContext, SourceHits, SourceSearch
+from kg_api.models.queries.similarity import SimilarSearch, SimilarSources
+
+T = TypeVar("T")
+
+
+class ClientLibrary:
+    """Asks a kg service (see `kg_api.mcp.library.Library`), looked for anew when it does not answer.
+
+    So an agent may be started before `kg up`, and live through `kg down` and `kg up` on another port.
+
+    Args:
+        connect: gives a client, or raises ServiceUnreachable.
+    """
+
+    def __init__(self, connect: Callable[[], KgClient]) -> None:
+        self._connect = connect
+        self._client: KgClient | None = None
+        self._changing = threading.Lock()
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._client is not None:
+            self._client.close()
+
+    def search(self, request: SourceSearch) -> SourceHits:
+        """Find sources."""
+        return self._ask(lambda kg: kg.search_sources(**request.model_dump(exclude_unset=True)))
+
+    def hybrid(self, request: HybridSearch) -> HybridHits:
+        """Find concepts and sources."""
+        return self._ask(lambda kg: kg.hybrid_search(**request.model_dump(exclude_unset=True)))
+
+    def context(self, source_id: str, window: int) -> SourceContext:
+        """Read around a source."""
+        return self._ask(lambda kg: kg.source_context(source_id, window_size=window))
+
+    def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
+        """Find concepts."""
+        return self._ask(lambda kg: kg.search_concepts(query_text, ontologies=ontologies, limit=limit))
+
+    def concept_context(self, concept_id: str, window: int, limit: int) -> ConceptContext:
+        """Read the sources that carry a concept among their neighbours."""
+        return self._ask(lambda kg: kg.get_concept_context(concept_id, window_size=window, limit=limit))
+
+    def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
+        """Find sources that are like one."""
+        asked = request.model_dump(exclude_unset=True)
+        return self._ask(lambda kg: kg.similar_sources(source_id, **asked))
+
+    def document(self, document_id: str) -> DocumentContent:
+        """Read a document."""
+        return self._ask(lambda kg: kg.document(document_id))
+
+    def ontologies(self) -> OntologyList:
+        """List ontologies."""
+        return self._ask(lambda kg: kg.ontologies())
+
+    def documents(self, ontology: str | None, offset: int, limit: int) -> DocumentPage:
+        """List documents."""
+        return self._ask(lambda kg: kg.documents(ontology, offset=offset, limit=limit))
+
+    def _ask(self, call: Callable[[KgClient], T]) -> T:
+        with self._changing:
+            client = self._client = self._client or self._connect()
+        try:
+            return call(client)
+        except ServiceUnreachable:
+            with self._changing:
+                if self._client is client:
+                    self._client = None
+            raise

@@ -1,0 +1,171 @@
+"""Passages as a person reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rich.markup import escape
+from rich.text import Text
+
+from kg_api.models.queries.hybrid import HybridHits
+from kg_api.models.queries.search import ContextWindow, Place, SourceHit, SourceHits
+from kg_api.models.queries.windows import SourceWindow
+from kg_api.wording.plural import pluralize
+from kg_cli.terminal import console
+
+SHOWN_CHARACTERS = 500
+LEAD_CHARACTERS = 120
+"""How much is shown before the first word that matches."""
+MIN_STEM_LENGTH = 4
+
+
+def print_hits(answer: SourceHits, *, full: bool) -> None:
+    """Print the hits of a search as a table, and what could not be done."""
+    for each in answer.degraded:
+        console.say(f"[yellow]note:[/] {escape(each.effect)}")
+    if not answer.sources:
+        console.say("Nothing was found. `kg ontologies` shows what there is to search.")
+        return
+    words = compile_highlight(answer.query_text or "")
+    several = len(answer.spaces) > 1
+    rows = [
+        _row(number, hit, words, full=full, space=several)
+        for number, hit in enumerate(answer.sources, start=1)
+    ]
+    console.print_table(["#", "similarity", "passage"], rows)
+    print_windows(answer.windows)
+    told = pluralize(len(rows), "hit")
+    console.say(f"{told} in {answer.timings_ms['total']:.0f} ms. Read around one: kg show ID")
+
+
+def print_hybrid(answer: HybridHits, *, full: bool) -> None:
+    """Print concepts and passages as tables, and what could not be done."""
+    for each in answer.degraded:
+        console.say(f"[yellow]note:[/] {escape(each.effect)}")
+    if answer.concepts:
+        console.print_table(
+            ["concept", "similarity", "passages"],
+            [
+                [
+                    Text.assemble((each.label, "bold"), (f"\n{each.concept_id}\n", "dim")),
+                    _similarity(each.similarity),
+                    str(each.sources),
+                ]
+                for each in answer.concepts
+            ],
+        )
+    words = compile_highlight(answer.query_text)
+    rows = [_row(at, hit, words, full=full, space=False) for at, hit in enumerate(answer.sources, start=1)]
+    if rows:
+        console.print_table(["#", "similarity", "passage"], rows)
+    print_windows(answer.windows)
+    found = f"{pluralize(len(answer.concepts), 'concept')} and {pluralize(len(rows), 'passage')}"
+    told = f"{found} in {answer.timings_ms['total']:.0f} ms."
+    console.say(f"{told} More of a concept: kg concept show ID; read around a passage: kg show ID")
+
+
+def print_windows(windows: Sequence[ContextWindow]) -> None:
+    """Print what to read, in the order of the best hits."""
+    for each in windows:
+        where = " > ".join([f"{each.ontology} / {each.document}", *each.heading])
+        size = pluralize(each.tokens, "token")
+        console.stdout().print(Text(f"{where}  {each.start}-{each.end}, {size}", style="bold"))
+        console.stdout().print(Text(each.text.strip() + "\n"))
+
+
+def print_context(context: SourceWindow) -> None:
+    """Print paragraphs in reading order, the one asked for marked, and what did not fit."""
+    for each in context.degraded:
+        console.say(f"[yellow]note:[/] {escape(each.effect)}")
+    if context.sources:
+        first = context.sources[0]
+        console.stdout().print(Text(f"{first.ontology} / {first.document}", style="bold"))
+    for place in context.sources:
+        chosen = place.source_id == context.source_id
+        style = "bold" if chosen else "dim"
+        console.stdout().print(Text(f"\n{'>' if chosen else ' '} {_where(place)}", style="cyan"))
+        console.stdout().print(Text(place.full_text.strip(), style=style))
+    if context.left_out:
+        given = f"{context.tokens} of {context.token_budget} tokens"
+        console.say(f"\n{given}; {context.left_out} of the paragraphs around it did not fit.")
+
+
+def compile_highlight(query: str) -> re.Pattern[str] | None:
+    """A pattern of the words to highlight: those of the query, and longer ones that begin like them.
+
+    A short word of Latin letters stands for itself: "on" does not mark "only".
+    """
+    words = [_pattern(word) for word in re.findall(r"\w{2,}", query.lower())]
+    return re.compile(rf"\b(?:{'|'.join(words)})", re.IGNORECASE) if words else None
+
+
+def excerpt(text: str, words: re.Pattern[str] | None) -> str:
+    """The part of a passage around its first match; `…` stands where text is left out."""
+    text = text.strip()
+    if len(text) <= SHOWN_CHARACTERS:
+        return text
+    found = words.search(text) if words else None
+    start = max(0, min((found.start() if found else 0) - LEAD_CHARACTERS, len(text) - SHOWN_CHARACTERS))
+    end = start + SHOWN_CHARACTERS
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+def _pattern(word: str) -> str:
+    short = len(word) < MIN_STEM_LENGTH and word.isascii()
+    return re.escape(_stem(word)) + (r"\b" if short else r"\w*")
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if len(word) > MIN_STEM_LENGTH and word.endswith("s") else word
+
+
+def _row(
+    number: int, hit: SourceHit, words: re.Pattern[str] | None, *, full: bool, space: bool
+) -> list[str | Text]:
+    whole = hit.parent or hit.chunk  # the larger part is what is meant to be read
+    passage = Text(whole.text if full else excerpt(hit.chunk.text, words))
+    if words:
+        passage.highlight_regex(words, "bold yellow")
+    place = Text.assemble((f"{hit.ontology} / {hit.document}", "bold"), "  ", (_where(hit), "cyan"), "\n")
+    similarity = _similarity(hit.similarity)
+    if space and hit.space:  # those of two models cannot be compared
+        similarity += f"\n{hit.space}"
+    below = Text(f"\n{hit.source_id}{_through(hit)}{_explain(hit)}{_copies(hit)}\n", style="dim")
+    return [str(number), similarity, place + passage + below]
+
+
+def _similarity(similarity: float | None) -> str:
+    return "-" if similarity is None else f"{similarity:.2f}"
+
+
+def _through(hit: SourceHit) -> str:
+    """The concepts that brought it."""
+    return f"\nthrough: {', '.join(each.label for each in hit.through)}" if hit.through else ""
+
+
+def _copies(hit: SourceHit) -> str:
+    return f"\nalmost the same: {', '.join(hit.duplicates)}" if hit.duplicates else ""
+
+
+def _explain(hit: SourceHit) -> str:
+    """A line for each stage that had a say."""
+    explanation = hit.explanation
+    if explanation is None:
+        return ""
+    lines = [
+        f"{part.lane}: {'not found, but measured' if part.rank is None else f'#{part.rank}'}, "
+        f"score {part.score:.3g}, weight {part.weight:.3g}, adds {part.contribution:.3g} ({part.index})"
+        for part in explanation.lanes
+    ]
+    lines.append(f"fused ({explanation.fusion}): #{explanation.fused_rank}, {explanation.fused_score:.3g}")
+    if explanation.rerank_rank is not None:
+        own = f"cross-encoder {explanation.rerank_score:.3g}"
+        lines.append(f"reranked: #{explanation.rerank_rank}, {own} and the fused place give {hit.score:.3g}")
+    if explanation.mmr_rank is not None:
+        lines.append(f"diversified: #{explanation.mmr_rank}, value {explanation.mmr_score:.3g}")
+    return "".join(f"\n  {line}" for line in lines)
+
+
+def _where(place: Place) -> str:
+    return " > ".join([*place.heading, f"¶{place.paragraph}"])

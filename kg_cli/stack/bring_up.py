@@ -1,0 +1,62 @@
+"""`kg up`, in the background and in the foreground."""
+
+from __future__ import annotations
+
+import threading
+
+from kg_api.managed.home import Home
+from kg_api.settings import Settings
+from kg_cli.stack import processes, report, status, watch
+from kg_cli.stack.fetching import fetch_parts
+from kg_cli.terminal import console
+
+
+def in_background(settings: Settings) -> None:
+    """Start what does not run, wait until it works, and leave it running.
+
+    Raises:
+        ConfigurationError, Conflict, ManagedProcessError: as in stack.launch and watching.wait_until_ready.
+    """
+    home = Home(settings.home).create()
+    processes.refuse_other_database(home, settings)
+    found = status.look(settings)
+    if not found.complete:
+        processes.choose_ports(home, settings)  # before 200 MB are fetched for a port that is taken
+        fetch_parts(settings)
+        processes.launch(home, settings)
+        with console.waiting_line() as show:
+            watch.wait_until_ready(home, settings, show)
+        found = status.look(settings)
+    report.print_up(found)
+    report.warn_of_other_version(found)
+
+
+def in_foreground(settings: Settings) -> None:
+    """Start everything, watch over it until SIGINT or SIGTERM, then stop it.
+
+    Raises:
+        Conflict: kg is watched over by another process.
+        ConfigurationError, ManagedProcessError: as in stack.launch and watching.wait_until_ready.
+    """
+    home = Home(settings.home).create()
+    processes.choose_ports(home, settings)
+    fetch_parts(settings)
+    processes.take_over(home, settings)
+    with watch.supervising(home, settings) as (supervisor, stop):
+        watcher = threading.Thread(target=supervisor.run, args=(stop,), name="supervisor")
+        watcher.start()
+        try:
+            _stay(home, settings, stop)
+        finally:
+            stop.set()
+            watcher.join()
+            with console.waiting_line() as show:
+                processes.leave(home, settings, lambda name: show(f"{name} to stop"))
+
+
+def _stay(home: Home, settings: Settings, stop: threading.Event) -> None:
+    with console.waiting_line() as show:
+        watch.wait_until_ready(home, settings, show, stop)
+    if not stop.is_set():
+        report.print_up(status.look(settings))
+    stop.wait()

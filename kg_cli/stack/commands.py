@@ -1,0 +1,113 @@
+"""kg up, down, status, doctor: the processes on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from kg_api.settings import Settings
+
+HomeOption = Annotated[
+    Path | None,
+    typer.Option("--home", help="Home folder, instead of KG_HOME.", file_okay=False),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(up)
+    app.command()(down)
+    app.command()(status)
+    app.command()(doctor)
+    app.command(hidden=True)(supervise)
+
+
+def up(
+    *,
+    foreground: Annotated[
+        bool,
+        typer.Option("--foreground", help="Stay in the foreground; stop everything on Ctrl-C or SIGTERM."),
+    ] = False,
+    home: HomeOption = None,
+) -> None:
+    """Start kg on this machine: Neo4j, the service and the worker.
+
+    It returns when everything is ready, and leaves it running; if all is up already, at once.
+    With KG_NEO4J__URI set, that Neo4j is used and none is started.
+
+    Example: kg up
+    """
+    from kg_cli.stack import bring_up
+
+    settings = _settings(home)
+    if foreground:
+        bring_up.in_foreground(settings)
+    else:
+        bring_up.in_background(settings)
+
+
+def down(*, home: HomeOption = None) -> None:
+    """Stop what `kg up` started. The data stays.
+
+    Example: kg down
+    """
+    from kg_api.managed.home import Home
+    from kg_cli.stack import processes
+    from kg_cli.terminal import console
+
+    settings = _settings(home)
+    place = Home(settings.home)
+    with console.waiting_line() as show:
+        ended = processes.stop_all(place, settings, lambda name: show(f"{name} to stop"))
+    console.say("kg is stopped" if ended else f"kg was not running in {place.path}")
+
+
+def status(*, json: JsonOption = False, home: HomeOption = None) -> None:
+    """Show what is running, and where.
+
+    Example: kg status --json
+    """
+    from kg_cli.stack import report
+    from kg_cli.stack import status as stack_status
+    from kg_cli.terminal import console
+
+    found = stack_status.look(_settings(home))
+    if json:
+        console.print_json(found.as_json())
+    else:
+        report.print_status(found)
+
+
+def doctor(*, json: JsonOption = False, home: HomeOption = None) -> None:
+    """Check everything kg needs, and say how to fix problems. Exits with 1 when a check fails.
+
+    Example: kg doctor
+    """
+    from kg_cli.stack import report
+    from kg_cli.stack.doctor.checks import examine
+    from kg_cli.terminal import console
+
+    findings = examine(home)
+    if json:
+        console.print_json([finding.as_json() for finding in findings])
+    else:
+        report.print_findings(findings)
+    if any(finding.state == "fail" for finding in findings):
+        raise typer.Exit(1)
+
+
+def supervise(*, home: HomeOption = None) -> None:
+    """Watch over the processes of `kg up`; it is started by that."""
+    from kg_cli.stack import watch
+
+    watch.supervise(_settings(home))
+
+
+def _settings(home: Path | None) -> Settings:
+    from kg_api.settings import load_settings
+
+    return load_settings(home=home)

@@ -1,0 +1,125 @@
+"""What `kg doctor` says of background work: the cause and the fix of everything that stands still."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from kg_api.client import KgClient
+from kg_api.errors import KgError
+from kg_api.models.jobs import Job
+from kg_api.models.queue import QueueStatus
+from kg_api.settings import Settings
+from kg_cli.jobs.words import duration, name_of
+from kg_cli.stack.doctor.findings import DoctorFinding
+
+MAX_SHOWN = 3
+"""Jobs of one kind of trouble that are named."""
+WAITS_FOR_ANOTHER = "waiting: "
+"""How the error of a job begins that waits for something outside kg."""
+ANSWER_SECONDS = 10.0
+
+
+def examine_jobs(
+    url: str, settings: Settings, *, start: str, patience_seconds: float = 0.0
+) -> Iterator[DoctorFinding]:
+    """Check workers and jobs.
+
+    Args:
+        url: of a service that answers.
+        settings: whose key is sent.
+        start: the command that starts a worker there.
+        patience_seconds: how long a worker may take to give its first sign of life.
+    """
+    key = settings.api_key.get_secret_value() if settings.api_key else None
+    with KgClient(url, api_key=key, timeout_seconds=ANSWER_SECONDS) as client:
+        try:
+            yield from _examine(client, _wait_until_settled(client, patience_seconds), settings, start)
+        except KgError as error:
+            yield DoctorFinding(
+                "jobs", "fail", f"the service does not tell of them: {error}", "kg down, kg up"
+            )
+
+
+def _examine(client: KgClient, queue: QueueStatus, settings: Settings, start: str) -> Iterator[DoctorFinding]:
+    yield _workers(queue, settings, start)
+    troubles = [
+        *_dead(client, queue),
+        *_waiting(client, queue),
+        *_find_stalled(client, queue),
+        *_find_paused(queue),
+    ]
+    yield from troubles
+    if not troubles:
+        yield DoctorFinding(
+            "jobs", "ok", f"{queue.running} running, {queue.queued} queued, none has died lately"
+        )
+
+
+def _wait_until_settled(client: KgClient, patience_seconds: float) -> QueueStatus:
+    deadline = time.monotonic() + patience_seconds
+    while not (queue := client.queue()).alive and time.monotonic() < deadline:
+        time.sleep(0.5)
+    return queue
+
+
+def _workers(queue: QueueStatus, settings: Settings, start: str) -> DoctorFinding:
+    waited = queue.oldest_waiting_seconds
+    if not queue.alive:
+        waiting = f", and jobs have been waiting for {duration(waited)}" if waited else ""
+        grade = "fail" if waited > settings.api.backlog_seconds else "warn"
+        return DoctorFinding("workers", grade, f"none has given a sign of life{waiting}", start)
+    if waited > settings.api.backlog_seconds and not queue.running:
+        told = f"{queue.alive} are there, but a job has been waiting for {duration(waited)} and none takes it"
+        return DoctorFinding(
+            "workers", "fail", told, "stop workers of an older kg, then look into the worker's log"
+        )
+    busy = sum(worker.alive and worker.job is not None for worker in queue.workers)
+    return DoctorFinding("workers", "ok", f"{queue.alive} there, {busy} at work")
+
+
+def _dead(client: KgClient, queue: QueueStatus) -> Iterator[DoctorFinding]:
+    if not queue.dead:
+        return
+    for job in client.jobs(state="dead", limit=min(queue.dead, MAX_SHOWN)).jobs:
+        told = f"{name_of(job)} is dead: {job.error or 'no reason is recorded'}"
+        yield DoctorFinding("job", "fail", told, f"mend that, then: kg jobs retry {job.job_id}")
+    if queue.dead > MAX_SHOWN:
+        told = f"{queue.dead} have died within a day"
+        yield DoctorFinding("jobs", "fail", told, "kg jobs list --state dead")
+
+
+def _waiting(client: KgClient, queue: QueueStatus) -> Iterator[DoctorFinding]:
+    """Jobs that wait for something else, each reason once; and those that failed and are retried."""
+    if not queue.waiting:
+        return
+    reasons: dict[str, Job] = {}
+    for job in client.jobs(state="queued", limit=100).jobs:
+        if job.error:
+            reasons.setdefault(job.error, job)
+    for reason, job in list(reasons.items())[:MAX_SHOWN]:
+        if reason.startswith(WAITS_FOR_ANOTHER):
+            told = f"{name_of(job)} waits: {reason.removeprefix(WAITS_FOR_ANOTHER)}"
+            fix = "it goes on by itself when that answers; `kg admin embedding health` asks the models"
+        else:
+            told = f"{name_of(job)} has failed and will be retried: {reason}"
+            fix = f"kg jobs retry {job.job_id} tries it now"
+        yield DoctorFinding("job", "warn", told, fix)
+
+
+def _find_stalled(client: KgClient, queue: QueueStatus) -> Iterator[DoctorFinding]:
+    if not queue.stalled:
+        return
+    for job in [job for job in client.jobs(state="running", limit=100).jobs if job.stalled][:MAX_SHOWN]:
+        told = f"{name_of(job)} is stalled: its worker {job.worker} gives no sign of life"
+        yield DoctorFinding(
+            "job", "warn", told, "another worker goes on with it; if there is none, start one"
+        )
+
+
+def _find_paused(queue: QueueStatus) -> Iterator[DoctorFinding]:
+    for ontology in queue.paused[:MAX_SHOWN]:
+        told = f"{ontology}: its embedding was cancelled, so nothing new is embedded in it"
+        yield DoctorFinding(
+            "paused", "warn", told, f"kg admin source-embeddings generate --ontology {ontology!r}"
+        )

@@ -1,0 +1,107 @@
+"""What runs on this machine, and whether it works."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kg_api import __version__
+from kg_api.client import KgClient
+from kg_api.errors import KgError
+from kg_api.managed import probes, roles, state
+from kg_api.managed.home import Home
+from kg_api.managed.watch import RoleStatus
+from kg_api.models.queue import QueueStatus
+from kg_api.settings import Settings
+from kg_cli.stack.processes import neo4j_uri
+from kg_cli.stack.roles import stack_roles, supervisor_role
+
+READY_SECONDS = 10.0
+"""How long the service may take to say whether it is ready: under load that takes seconds."""
+QUEUE_SECONDS = 5.0
+"""How long the queue may take to be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningProcess:
+    """A live process of the stack."""
+
+    role: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class StackStatus:
+    """The fields of `kg status --json`."""
+
+    api_url: str | None
+    neo4j_uri: str | None
+    version: str
+    ready: bool
+    processes: list[RunningProcess]
+    waiting_for: str | None
+    """Why it is not ready."""
+    home: str
+    supervisor_pid: int | None
+    roles: dict[str, RoleStatus]
+    """What the supervisor last said of each."""
+    jobs: QueueStatus | None = None
+    """The queue, when the service tells."""
+    slow: bool = False
+    """Whether all runs and the service did not answer in time: then nobody knows whether it is ready."""
+    serves: bool = False
+    """Whether it answers; it may not be ready all the same, for jobs wait that no worker takes."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to do for `kg up`."""
+        return self.ready and self.supervisor_pid is not None
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it as JSON values."""
+        told = {
+            name: {**asdict(status), "next_start_seconds": status.next_start_seconds()}
+            for name, status in self.roles.items()
+        }
+        jobs = self.jobs and self.jobs.model_dump(mode="json")
+        return {**asdict(self), "roles": told, "jobs": jobs}
+
+
+def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
+    """Look at the processes of the home and ask the service how it is; with none here, that of KG_API_URL."""
+    home = Home(settings.home)
+    found = [(role.name, roles.running(role)) for role in stack_roles(home, settings)]
+    alive = [RunningProcess(name, process.pid) for name, process in found if process is not None]
+    missing = [name for name, process in found if process is None]
+    remote = not alive and settings.api_url is not None
+    url = settings.api_url if remote else home.api_url()
+    supervisor = roles.running(supervisor_role(home, settings))
+    known = state.read(home)
+    starting = known.waiting_for() if supervisor and not remote else None
+    gone = f"`kg up`: {missing[0]} does not run" if missing and not remote else None
+    answer = probes.ask_ready(url, timeout=READY_SECONDS) if url else None
+    reason = starting or gone or (answer.waiting_for if answer else "`kg up`")
+    return StackStatus(
+        api_url=url,
+        neo4j_uri=neo4j_uri(home, settings),
+        version=known.version or __version__,
+        ready=reason is None,
+        processes=alive,
+        waiting_for=reason,
+        home=str(home.path),
+        supervisor_pid=supervisor.pid if supervisor else None,
+        roles=known.roles,
+        jobs=_queue(settings, url) if with_jobs and url and answer and answer.serves else None,
+        slow=answer is not None and answer.slow and not (gone or starting),
+        serves=answer is not None and answer.serves and not (gone or starting),
+    )
+
+
+def _queue(settings: Settings, url: str) -> QueueStatus | None:
+    """The queue; None from a service that is away, or older than its queue."""
+    key = settings.api_key.get_secret_value() if settings.api_key else None
+    try:
+        with KgClient(url, api_key=key, timeout_seconds=QUEUE_SECONDS) as client:
+            return client.queue()
+    except KgError:
+        return None

@@ -1,0 +1,51 @@
+"""Finding the service that a command talks to."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from kg_api.client import KgClient
+from kg_api.client.connection import is_loopback
+from kg_api.errors import ServiceUnreachable
+from kg_api.managed.home import Home
+from kg_api.models.library.folders import folder_grant
+from kg_api.settings import load_settings
+
+
+def open_client() -> KgClient:
+    """Give a client of the service that KG_API_URL names, else of the one `kg up` started here.
+
+    Raises:
+        ServiceUnreachable: neither is known.
+        ConfigurationError: a setting is wrong.
+    """
+    settings = load_settings()
+    url = settings.api_url or Home(settings.home).api_url()
+    if url is None:
+        raise ServiceUnreachable(
+            f"kg was never started with the home {settings.home}. Start it with `kg up`, or say where it is: "
+            "KG_API_URL for a service elsewhere, KG_HOME for another home."
+        )
+    return KgClient(url, api_key=settings.api_key.get_secret_value() if settings.api_key else None)
+
+
+def grant_to_follow(path: str, ontology: str) -> str | None:
+    """Leave to follow a folder, made with this home's key; None for a service that is not this home's.
+
+    The key itself is never sent.
+    """
+    settings = load_settings()
+    home = Home(settings.home)
+    key = home.folder_key()
+    if key is None or not _is_of_home(settings.api_url or home.api_url() or "", home):
+        return None
+    return folder_grant(key, path, ontology)
+
+
+def _is_of_home(url: str, home: Home) -> bool:
+    """Whether an address is of the service that this home's key belongs to, on this machine."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if not is_loopback(host) and (not host or host != home.service_host()):
+        return False
+    return (parts.port or 80) == home.service_port()

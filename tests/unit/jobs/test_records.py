@@ -1,0 +1,8 @@
+from __future__ import annotations
+
+from kg_api.graph.jobs.records import fresh_job
+from kg_api.models.schema import PROPERTIES
+
+
+def test_a_fresh_job_has_stored_properties_only() -> None:
+    assert fresh_job("source_embedding", "notes", key="k").keys() <= PROPERTIES["Job"]

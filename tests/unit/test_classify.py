@@ -1,0 +1,120 @@
+"""What a provider's status amounts to: the same for models that embed, that write and that rerank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from kg_api.embed.remote.embedder import EMBEDDING
+from kg_api.errors import ConfigurationError, InvalidInput, RerankUnavailable
+from kg_api.llm.chat import CHAT
+from kg_api.provider.classify import ErrorReply, classify
+from kg_api.provider.retrying import RetryableError
+from kg_api.provider.service import Provider, RejectedText, Service, Variables
+from kg_api.rerank.remote.reranker import RERANKING
+from tests.support.embedding_server import EmbeddingServer, Status
+from tests.support.providers import Asking
+
+SERVICES = pytest.mark.parametrize("service", [EMBEDDING, CHAT, RERANKING], ids=lambda each: each.name)
+
+
+def provider_of(service: Service) -> Provider:
+    variables = Variables("A_MODEL", "AN_ADDRESS", "A_KEY")
+    return Provider(service, variables, "m-1", "http://host", SecretStr("a-key-of-ours"))
+
+
+def meaning(service: Service, status: int, body: object = None, **headers: str) -> Exception:
+    return classify(ErrorReply.read(status, headers, body), provider_of(service), ["a text that is sent"])
+
+
+@SERVICES
+@pytest.mark.parametrize(
+    ("status", "kind", "advice"),
+    [
+        *((status, RetryableError, f"http://host answered {status}") for status in (408, 409, 425, 429, 503)),
+        *((status, RejectedText, "does not take") for status in (400, 413, 422, 424)),
+        *((status, ConfigurationError, "set A_KEY to") for status in (401, 402, 403, 498)),
+        (404, ConfigurationError, r"\(m-1\).*correct A_MODEL or AN_ADDRESS"),
+        *((status, ConfigurationError, "correct AN_ADDRESS") for status in (302, 405, 410, 501, 505)),
+    ],
+)
+def test_a_status_means_the_same_everywhere(
+    service: Service, status: int, kind: type[Exception], advice: str
+) -> None:
+    with pytest.raises(kind, match=advice):
+        raise meaning(service, status)
+
+
+@SERVICES
+@pytest.mark.parametrize("parameter", ["model", "dimensions", "encoding_format"])
+def test_a_reply_that_blames_a_setting_is_no_fault_of_the_text(service: Service, parameter: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"this {parameter}; correct A_MODEL"):
+        raise meaning(service, 400, {"error": {"message": "no", "param": parameter}})
+
+
+BODIES: list[tuple[str, Any]] = [
+    (
+        "OpenAI",
+        {"error": {"message": "said so", "type": "invalid_request_error", "param": None, "code": None}},
+    ),
+    (
+        "OpenAI's SDK and older vLLM",
+        {"object": "error", "message": "said so", "type": "BadRequestError", "code": 400},
+    ),
+    ("vLLM", {"error": {"message": "said so", "type": "BadRequestError", "param": None, "code": 400}}),
+    ("TEI", {"error": "said so", "error_type": "Validation"}),
+    ("Cohere", {"id": "7", "message": "said so"}),
+    ("FastAPI", {"detail": "said so"}),
+]
+
+
+@SERVICES
+@pytest.mark.parametrize("body", [body for _, body in BODIES], ids=[name for name, _ in BODIES])
+def test_a_provider_s_own_words_are_found_in_any_body(service: Service, body: object) -> None:
+    assert str(meaning(service, 422, body)).endswith("(said so)")
+
+
+@SERVICES
+@pytest.mark.parametrize("body", [None, [], "x", {}, {"error": None}, {"error": {"message": {}}}])
+def test_a_body_without_words_is_fine(service: Service, body: object) -> None:
+    assert isinstance(meaning(service, 422, body), RejectedText)
+
+
+@SERVICES
+def test_what_a_provider_says_of_a_key_is_not_repeated(service: Service) -> None:
+    assert "words" not in str(meaning(service, 401, {"message": "words"}))
+
+
+@SERVICES
+def test_how_long_to_wait_is_read_whatever_the_case_of_its_name(service: Service) -> None:
+    failure = meaning(service, 503, **{"Retry-After": "7"})
+    assert isinstance(failure, RetryableError)
+    assert failure.retry_after == 7
+
+
+@pytest.mark.parametrize(
+    ("service", "rejected", "misconfigured"),
+    [
+        (EMBEDDING, InvalidInput, ConfigurationError),
+        (CHAT, InvalidInput, ConfigurationError),
+        (RERANKING, RerankUnavailable, RerankUnavailable),
+    ],
+    ids=["embedding", "chat", "reranking"],
+)
+def test_each_service_has_errors_of_its_own(
+    service: Service, rejected: type[Exception], misconfigured: type[Exception]
+) -> None:
+    assert type(service.own_error(RejectedText("why"))) is rejected
+    assert type(service.own_error(ConfigurationError("why"))) is misconfigured
+    passing = RetryableError("why")
+    assert service.own_error(passing) is passing
+
+
+def test_beside_a_code_that_is_a_number_the_type_is_told() -> None:
+    """As vLLM and TEI have it in theirs; the type says it in words."""
+    with EmbeddingServer() as server, Asking("openai", server) as asking:
+        server.then(Status(400, message="too long", code=400))  # pyright: ignore[reportArgumentType]
+        with pytest.raises(InvalidInput, match=r"400 told_error.*too long"):
+            asking.embedder.embed_passages(["a"])
