@@ -10,6 +10,7 @@ from pydantic import Field
 
 from kg_api.models.base import ONTOLOGY_PATTERN, Answer
 from kg_api.models.embedding.spaces import SLUG_PATTERN
+from kg_api.wording.plural import pluralize
 
 MAX_ERRORS = 20
 _BRANCH = re.compile(r"(function-\w+|list|literal)\[.*\]$|constrained-\w+(\[.*\])?$")
@@ -68,13 +69,24 @@ def describe_problems(errors: Sequence[Mapping[str, Any]]) -> str:
 def _message(error: Mapping[str, Any]) -> str:
     """Without the name of Python's exception, and with a pattern in words."""
     about: Mapping[str, Any] = error.get("ctx") or {}
-    if error["type"] == "string_too_long" or about.get("field_type") == "Value":  # a list is a "List"
-        limit = f"at most {about['max_length']:,} characters are allowed"
-        return limit + _ADVICE.get(_field(error["loc"]), "")
+    if told := _length_message(error, about):
+        return told
     if told := _IN_WORDS.get(about.get("pattern", "")):
         return told
     whole = error["type"] != "value_error" and _field(error["loc"]) == "body"
     return ("the body: " if whole else "") + str(error["msg"]).removeprefix("Value error, ")
+
+
+def _length_message(error: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    """What is said of a text that is too long or too short; nothing of anything else."""
+    if not error["type"].startswith("string_too_") and about.get("field_type") != "Value":  # a list is a "List"
+        return ""
+    if "max_length" in about:
+        limit = f"at most {about['max_length']:,} characters are allowed"
+        return limit + _ADVICE.get(_field(error["loc"]), "")
+    if "min_length" in about:
+        return f"at least {pluralize(about['min_length'], 'character')} must be given"
+    return ""
 
 
 def _field(location: Sequence[int | str]) -> str:

@@ -128,6 +128,11 @@ def test_problems_name_fields_as_a_person_would_and_never_repeat_values() -> Non
             f"query_text: at most 20,000 characters are allowed; {LONGER}",
         ),
         (
+            DocumentText,
+            {"ontology": "o", "document": "d", "text": "t", "title": ""},
+            "title: at least 1 character must be given",
+        ),
+        (
             NewSpace,
             {"slug": "MINI", "provider": "local"},
             "slug: lower-case letters, digits and '_' are allowed, 40 at most; it starts with a letter",
