@@ -25,8 +25,8 @@ LIGHT_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 hypothesis.settings.register_profile("usual", deadline=None, max_examples=30, derandomize=True)
 hypothesis.settings.register_profile("full", deadline=None, max_examples=300)
 hypothesis.settings.load_profile("usual")
-"""How long an example takes says how busy the machine is. The usual run tries the same examples each time, so that
-it says of a change whether that broke something; `full` draws new ones, which find what nobody thought of."""
+"""How long an example takes says how busy the machine is. The usual run tries the same examples each time, so
+that it says of a change whether that broke something; `full` draws new ones, and finds the unexpected."""
 
 SLOW_FIRST = ("process/managed/", "process/", "service/", "graph/", "")
 """Folders in the order of their tests, so that what ends a run of several processes is short."""

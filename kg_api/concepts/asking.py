@@ -14,7 +14,6 @@ from kg_api.models.queries.search import Degradation
 from kg_api.spaces.model_watch import FAULTS
 from kg_api.spaces.plans import OntologySnapshot
 from kg_api.spaces.registry import SpaceRegistry
-from kg_api.wording.nearest import not_searched
 
 MAX_SHOWN = 10
 EXTRACTION = "sources are read for concepts; what is not read has none"
@@ -48,7 +47,7 @@ def question(
         for name in (embedding_states if wanted is None else dict.fromkeys(wanted))
         if name in embedding_states
     ]
-    asked = ConceptQuery(names, [], _unknown(wanted or (), embedding_states))
+    asked = ConceptQuery(names, [], known.describe_unknown(wanted))
     by_space: dict[str, tuple[Space, list[str]]] = {}
     for name in names:
         space = embedding_states[name].answering.space
@@ -83,8 +82,3 @@ def none_yet(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
         return []
     effect = "there are no concepts yet where it was searched: the status of their extraction says why"
     return [Degradation(part="concepts", effect=effect)]
-
-
-def _unknown(wanted: Sequence[str], there: Collection[str]) -> list[Degradation]:
-    told = not_searched(wanted, there)
-    return [Degradation(part="query", effect=told)] if told else []

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Row
 from kg_api.models.identity import ID_DIGITS, document_id
+from kg_api.models.queries.search import Degradation
 from kg_api.wording.nearest import no_ontology, suggestion
 
 MIN_PREFIX_DIGITS = 8
@@ -40,10 +41,10 @@ def note_on_ontology(graph: Graph, ontology: str | None) -> list[str]:
     return [] if ontology is None or ontology in names else [no_ontology(ontology, names)]
 
 
-def note_on_documents(
+def describe_unknown_documents(
     graph: Graph, names: Sequence[str], ids: Sequence[str], ontologies: Sequence[str] | None
-) -> str:
-    """The note of a filter by documents: which of them are in none of the ontologies; empty where all are.
+) -> list[Degradation]:
+    """That documents which a filter names are in none of the ontologies; nothing where all are.
 
     Args:
         graph: where they are.
@@ -54,11 +55,12 @@ def note_on_documents(
     there = {row["document"] for row in graph.read("documents/identify", document_ids=list(ids))}
     unknown = [name for name in names if name not in there][:MAX_OFFERED]
     if not unknown:
-        return ""
+        return []
     within = ontologies[0] if ontologies is not None and len(ontologies) == 1 else None
     rows = graph.read("documents/names", ontology=within, limit=MAX_NAMES_READ)
     near = suggestion(unknown, [row["document"] for row in rows])
-    return f"there is no document {', '.join(map(repr, unknown))}{near}"
+    note = f"there is no document {', '.join(map(repr, unknown))}{near}"
+    return [Degradation(part="query", effect=note)]
 
 
 def identify_document(

@@ -6,14 +6,12 @@ Gao, Ma, Lin, Callan: Precise zero-shot dense retrieval without relevance labels
 from __future__ import annotations
 
 import json
-from typing import Final
 
 from kg_api.errors import LlmFailed
 from kg_api.llm.prompts import Prompt
 from kg_api.llm.replies import line, objects
 from kg_api.llm.situate import Ask
 
-MAX_ANSWERS: Final = 5
 MAX_ANSWER_LENGTH = 2000
 """Characters of a passage."""
 INSTRUCTION = """\

@@ -79,7 +79,8 @@ def _message(error: Mapping[str, Any]) -> str:
 
 def _length_message(error: Mapping[str, Any], about: Mapping[str, Any]) -> str:
     """What is said of a text that is too long or too short; nothing of anything else."""
-    if not error["type"].startswith("string_too_") and about.get("field_type") != "Value":  # a list is a "List"
+    is_list = about.get("field_type") == "List"  # a text is a "Value" where it is one branch of several
+    if is_list or "too_" not in error["type"]:
         return ""
     if "max_length" in about:
         limit = f"at most {about['max_length']:,} characters are allowed"

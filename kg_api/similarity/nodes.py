@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
-from kg_api.graph.naming import note_on_documents
+from kg_api.graph.naming import describe_unknown_documents
 from kg_api.graph.search.similar import (
     NearSource,
     SimilarityQuery,
@@ -21,7 +21,7 @@ from kg_api.models.queries.search import Degradation, Place
 from kg_api.models.queries.similarity import GraphRequest
 from kg_api.search.plan.scope import document_ids
 from kg_api.similarity.grouping import each_once
-from kg_api.similarity.scope import Comparable, answering, comparable, describe_unknown, space_of
+from kg_api.similarity.scope import Comparable, answering, comparable, space_of
 from kg_api.spaces.plans import OntologySnapshot
 
 SEED_PARTS = 4
@@ -51,10 +51,9 @@ def choose_nodes(graph: Graph, request: GraphRequest, known: OntologySnapshot) -
     wanted = list(known.embedding_states) if request.ontologies is None else request.ontologies
     ids = None if request.documents is None else document_ids(wanted, request.documents)
     places, total = places_in(graph, wanted, ids, request.max_nodes)
-    told = describe_unknown(request.ontologies, known)
+    told = known.describe_unknown(request.ontologies)
     if not told and ids is not None and request.documents is not None:
-        note = note_on_documents(graph, request.documents, ids, request.ontologies)
-        told = [Degradation(part="query", effect=note)] if note else []
+        told = describe_unknown_documents(graph, request.documents, ids, request.ontologies)
     return ChosenSources(places, total, told)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.search import Degradation
 from kg_api.spaces.plans import OntologySnapshot
-from kg_api.wording.nearest import not_searched
 
 MAX_SHOWN = 10
 
@@ -42,12 +41,6 @@ class Comparable:
         return [*self.unknown, Degradation(part="vectors", effect=effect)]
 
 
-def describe_unknown(wanted: Sequence[str] | None, known: OntologySnapshot) -> list[Degradation]:
-    """That ontologies which are asked for are not there, and which are nearest."""
-    told = not_searched(wanted or (), known.embedding_states)
-    return [Degradation(part="query", effect=told)] if told else []
-
-
 def answering(known: OntologySnapshot) -> dict[str, Space]:
     """The slot of a space that answers for each ontology."""
     return {name: embedding_state.answering.space for name, embedding_state in known.embedding_states.items()}
@@ -74,4 +67,4 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapsh
         if spaces[name].slug == space.slug:
             slots.setdefault(spaces[name].key, (spaces[name], []))[1].append(name)
     elsewhere = sorted(name for name in names if spaces[name].slug != space.slug)
-    return Comparable(space, list(slots.values()), elsewhere, describe_unknown(wanted, known))
+    return Comparable(space, list(slots.values()), elsewhere, known.describe_unknown(wanted))

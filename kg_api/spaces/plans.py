@@ -23,7 +23,8 @@ from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_api.models.embedding.spaces import FIRST_SLUG
 from kg_api.models.identity import digest
 from kg_api.models.jobs import Selection
-from kg_api.wording.nearest import no_ontology
+from kg_api.models.queries.search import Degradation
+from kg_api.wording.nearest import no_ontology, not_searched
 
 REMEMBERED_SECONDS = 1.0
 MARK_DIGITS = 16
@@ -178,6 +179,11 @@ class OntologySnapshot:
     embedding_states: dict[str, EmbeddingState]
     new: Space
     """The space of ontologies that nobody has configured."""
+
+    def describe_unknown(self, wanted: Sequence[str] | None) -> list[Degradation]:
+        """That ontologies which a request names are not there, and which are nearest; nothing if all are."""
+        note = not_searched(wanted or (), self.embedding_states)
+        return [Degradation(part="query", effect=note)] if note else []
 
 
 class PlanWatch:

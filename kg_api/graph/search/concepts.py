@@ -39,11 +39,6 @@ class ConceptLaneHit:
     """It has no vector that the question's could be compared with."""
 
 
-def concept_index(space: Space) -> str:
-    """The vector index of a space's concepts; they have no second slot."""
-    return space.concept_index_name
-
-
 def concepts_by_vector(graph: Graph, meaning: Meaning, limit: int) -> list[ConceptLaneHit]:
     """The concepts nearest to a vector; the filter runs inside the index."""
     rows = graph.read(

@@ -8,14 +8,14 @@ from contextlib import nullcontext
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.queries import lucene_queries, terms
-from kg_api.graph.naming import note_on_documents
+from kg_api.graph.naming import describe_unknown_documents
 from kg_api.graph.readiness import IndexWatch
 from kg_api.graph.search.passages import TEXT_INDEX, Filters
 from kg_api.graph.search.similar import count_sources
 from kg_api.graph.spaces.registry import Space
-from kg_api.models.queries.search import SourceSearch
+from kg_api.models.queries.search import Degradation, SourceSearch
+from kg_api.search.plan.degradations import describe_degradations
 from kg_api.search.plan.hyde import Hyde
-from kg_api.search.plan.notes import describe_degradations
 from kg_api.search.plan.query_vector import QueryVector, query_vector, require_space
 from kg_api.search.plan.scope import Scope, document_ids, scope_of
 from kg_api.search.plan.search_plan import LANE_DEPTH, SearchPlan
@@ -64,7 +64,7 @@ class SearchPlanner:
         """
         known, watch = self._known(request), Stopwatch()
         filters, words = _filters(request, known), terms(request.query_text or "")
-        scope = scope_of(request, filters, known, self._unknown_documents(request, filters))
+        scope = scope_of(request, filters, known, self._unknown(request, filters, known))
         require_space(request, scope.slugs)
         self._require_few(request, known)
         populating = self._populating(request, scope)
@@ -95,10 +95,13 @@ class SearchPlanner:
         fresh = by_name and (request.ontologies is None or request.documents is not None)
         return self._plans.known(request.ontologies or (), fresh=fresh)
 
-    def _unknown_documents(self, request: SourceSearch, filters: Filters) -> str:
-        if request.documents is None or filters.document_ids is None:
-            return ""
-        return note_on_documents(self._graph, request.documents, filters.document_ids, request.ontologies)
+    def _unknown(self, request: SourceSearch, filters: Filters, known: OntologySnapshot) -> list[Degradation]:
+        told = known.describe_unknown(request.ontologies)
+        if told or request.documents is None or filters.document_ids is None:
+            return told
+        return describe_unknown_documents(
+            self._graph, request.documents, filters.document_ids, request.ontologies
+        )
 
     def _require_few(self, request: SourceSearch, known: OntologySnapshot) -> None:
         """Raise InvalidInput where comparing every vector would take too long."""

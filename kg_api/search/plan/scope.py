@@ -10,7 +10,7 @@ from kg_api.graph.search.passages import Filters
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.embedding.spaces import FIRST_SLUG, SimilarityCalibration
 from kg_api.models.identity import document_id
-from kg_api.models.queries.search import SourceSearch
+from kg_api.models.queries.search import Degradation, SourceSearch
 from kg_api.spaces.plans import OntologySnapshot
 
 MAX_SCOPES = 5000
@@ -34,10 +34,8 @@ class Scope:
     """Where the ontologies' vectors are that are not in the first space's first slot."""
     left_out: list[str]
     """Ontologies that a client's own vector cannot search."""
-    wanted: Sequence[str] = ()
-    """Ontologies that are asked for, whether they are there or not; none: all."""
-    unknown_documents: str = ""
-    """That documents which are asked for are not there, in words."""
+    unknown: Sequence[Degradation] = ()
+    """That ontologies or documents which are asked for are not there."""
     answering: Mapping[str, str] = field(default_factory=dict[str, str])
     """Of all ontologies: the space that each answers by."""
     new: str = FIRST_SLUG
@@ -79,7 +77,7 @@ class Scope:
 
 
 def scope_of(
-    request: SourceSearch, filters: Filters, known: OntologySnapshot, unknown_documents: str = ""
+    request: SourceSearch, filters: Filters, known: OntologySnapshot, unknown: Sequence[Degradation] = ()
 ) -> Scope:
     """Group what is asked for by what answers; with a client's vector only its own space is searched."""
     answering = {
@@ -106,8 +104,7 @@ def scope_of(
             for key, names in (own or groups).items()
         ],
         elsewhere={name: space.key for name, space in answering.items() if space.key != FIRST_SLUG},
-        wanted=filters.ontologies or (),
-        unknown_documents=unknown_documents,
+        unknown=unknown,
         answering={name: space.slug for name, space in answering.items()},
         new=known.new.slug,
         ontologies=searched,

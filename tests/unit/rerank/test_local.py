@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
-from kg_api.rerank.health import check
 from kg_api.rerank.local.cross_encoder import MAX_QUESTION_LENGTH, MAX_TOKENS, CrossEncoder
 from kg_api.rerank.local.packaged import TOKENIZER, WEIGHTS, require_packaged
 from kg_api.rerank.local.reranker import LocalReranker
@@ -142,16 +141,6 @@ def test_nothing_is_loaded_before_the_first_question(tmp_path: Path) -> None:
     with pytest.raises(RerankUnavailable, match="tokenizer"):
         reranker.score(QUESTION, [ANSWER], seconds=5)
     reranker.close()
-
-
-def test_its_health_is_told(reranker: LocalReranker, tmp_path: Path) -> None:
-    well = check(reranker)
-    assert (well.status, well.name, well.error) == ("ok", "local:test", None)
-    assert well.latency_ms is not None
-    ill = check(LocalReranker(tmp_path, "nothing"))
-    assert (ill.status, ill.latency_ms) == ("error", None)
-    assert "tokenizer" in (ill.error or "")
-    assert check(None).status == "none"
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])

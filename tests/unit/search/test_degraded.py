@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from kg_api.search.plan.notes import describe_concept_degradations
+from kg_api.models.queries.search import Degradation
+from kg_api.search.plan.degradations import describe_concept_degradations
 from kg_api.search.plan.query_vector import QueryVector
 from kg_api.search.plan.scope import Scope
 from tests.unit.search.found import SPACE
@@ -17,6 +18,6 @@ def test_what_was_done_as_asked_is_not_told() -> None:
     assert describe_concept_degradations(Scope([], {}, []), [QueryVector(SPACE, None, usable=False)]) == []
 
 
-def test_unknown_ontologies_are_told() -> None:
-    (told,) = describe_concept_degradations(Scope([], {}, [], wanted=["nowhere"]), [])
-    assert "'nowhere'" in told.effect
+def test_what_is_unknown_is_told_first() -> None:
+    unknown = Degradation(part="query", effect="there is no ontology 'nowhere'")
+    assert describe_concept_degradations(Scope([], {}, [], unknown=[unknown]), []) == [unknown]

@@ -10,7 +10,6 @@ import pytest
 
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import Embedder
-from kg_api.embed.unavailable import UnavailableEmbedder
 from kg_api.errors import Conflict, InvalidInput, Unavailable
 from kg_api.graph import readiness
 from kg_api.graph.database import Graph, Row
@@ -22,6 +21,7 @@ from kg_api.search.service import SearchService
 from kg_api.spaces.probe import PROBE_TEXT
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.embedders import small_embedder
+from tests.support.unavailable import UnavailableEmbedder
 from tests.unit.search.found import place
 
 SMALL, LARGE = small_embedder(), DeterministicEmbedder(dimensions=512)

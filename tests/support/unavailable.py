@@ -1,4 +1,4 @@
-"""The embedder that stands in when the model cannot be loaded: every call says why."""
+"""An embedder whose model cannot be loaded: every call says why."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kg_api.models.embedding.spaces import SpaceIdentity
 
 
 class UnavailableEmbedder:
-    """Refuses everything, so that searches fall back to full text and tell the reason."""
+    """Refuses everything."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason

@@ -10,7 +10,6 @@ from kg_api.models.queries.search import Degradation
 from kg_api.search.plan.query_vector import QueryVector
 from kg_api.search.plan.scope import Scope
 from kg_api.search.plan.search_plan import SearchPlan
-from kg_api.wording.nearest import not_searched
 
 MAX_TOLD = 10
 
@@ -19,21 +18,14 @@ def describe_degradations(plan: SearchPlan) -> list[Degradation]:
     """What will be left out or done another way."""
     if plan.concepts_alone:
         return describe_concept_degradations(plan.scope, plan.vectors)
-    return [*_unknown(plan.scope), *_embedding(plan), *_text(plan), *_spaces(plan)]
+    return [*plan.scope.unknown, *_embedding(plan), *_text(plan), *_spaces(plan)]
 
 
 def describe_concept_degradations(scope: Scope, vectors: Sequence[QueryVector]) -> list[Degradation]:
     """What could not be done where sources are found through the question's concepts only."""
     faults = [vector.fault for vector in vectors if vector.fault is not None]
     effects = [f"the question could not be embedded ({why}): looked for by name only" for why in faults]
-    return [*_unknown(scope), *(Degradation(part="embedding", effect=effect) for effect in effects)]
-
-
-def _unknown(scope: Scope) -> Iterator[Degradation]:
-    if told := not_searched(scope.wanted, scope.answering):
-        yield Degradation(part="query", effect=told)
-    elif scope.unknown_documents:
-        yield Degradation(part="query", effect=scope.unknown_documents)
+    return [*scope.unknown, *(Degradation(part="embedding", effect=effect) for effect in effects)]
 
 
 def _embedding(plan: SearchPlan) -> Iterator[Degradation]:
