@@ -11,8 +11,11 @@ from pydantic import BaseModel, ValidationError
 from kg_api.client.call import Call
 from kg_api.client.connection import redact_url
 from kg_api.errors import KgError, ServiceUnreachable
+from kg_api.models.queries.answering import Answered, AnswerEvent, Statement
 
 T = TypeVar("T", bound=BaseModel)
+
+_BROKEN = "the answer broke off before its end; ask again"
 
 
 def read(call: Call[T], response: httpx.Response) -> T:
@@ -64,3 +67,26 @@ def _find_error(tree: type[KgError], slug: str) -> type[KgError]:
         return tree
     found = (_find_error(branch, slug) for branch in tree.__subclasses__())
     return next((each for each in found if each is not KgError), KgError)
+
+
+def unwrap_event(event: AnswerEvent) -> Statement | Answered:
+    """What a streamed answer says.
+
+    Raises:
+        ServiceUnreachable: nothing.
+    """
+    told = event.statement or event.answer
+    if told is None:
+        raise ServiceUnreachable(_BROKEN)
+    return told
+
+
+def whole_answer(last: Statement | Answered | None) -> Answered:
+    """The last of a streamed answer.
+
+    Raises:
+        ServiceUnreachable: it is not the whole answer.
+    """
+    if not isinstance(last, Answered):
+        raise ServiceUnreachable(_BROKEN)
+    return last

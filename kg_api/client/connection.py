@@ -9,6 +9,12 @@ import httpx
 
 from kg_api.errors import ConfigurationError, ServiceUnreachable
 
+DEFAULT_TIMEOUT_SECONDS = 60.0
+MAX_SILENCE_SECONDS = 45.0
+"""After so long without a sign a stream counts as broken; the service gives one every ten."""
+MAX_THINKING_SECONDS = 120.0
+"""The same of an answer: before its first event a language model may be asked for what to search by."""
+
 
 def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[str, Any]:
     """What an httpx client is opened with. No proxy of the environment stands before this machine itself.

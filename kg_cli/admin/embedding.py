@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 if TYPE_CHECKING:
-    from kg_api.models.embedding.spaces import SpaceInfo
+    from kg_api.models.embedding.spaces import Provider, SpaceInfo
 
 UNHEALTHY = 69
 AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
@@ -113,7 +113,8 @@ def add(
     from kg_cli.terminal.console import print_json, say
 
     with open_client() as client:
-        made = client.add_embedding_space(slug, provider=provider, model=model, dimensions=dimensions)
+        known = cast("Provider", provider)  # the client says which there are
+        made = client.add_embedding_space(slug, provider=known, model=model, dimensions=dimensions)
     if as_json:
         print_json(made.model_dump(mode="json"))
         return

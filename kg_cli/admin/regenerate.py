@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from kg_api.models.embedding.regeneration import RegenerationStarted
+    from kg_api.models.jobs import Selection
 
 
 class Kind(StrEnum):
@@ -64,7 +65,9 @@ def regenerate(
             wait_for_jobs(client, [each.job_id for each in started.ontologies if each.job_id])
 
 
-def _selection(ontology: str | None, *, everything: bool, missing: bool, stale: bool, force: bool) -> str:
+def _selection(
+    ontology: str | None, *, everything: bool, missing: bool, stale: bool, force: bool
+) -> Selection:
     from kg_api.errors import InvalidInput
 
     if (ontology is None) != everything:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -102,7 +102,7 @@ def search(
     from kg_cli.terminal.connect import open_client
     from kg_cli.terminal.console import print_json
 
-    options = {
+    options: dict[str, Any] = {
         "documents": document,
         "mode": mode.value,
         "min_similarity": min_similarity,
@@ -164,7 +164,7 @@ def hybrid(
     from kg_cli.terminal.connect import open_client
     from kg_cli.terminal.console import print_json
 
-    around = {} if window is None else {"expand_context": True, "window_size": window}
+    around: dict[str, Any] = {} if window is None else {"expand_context": True, "window_size": window}
     with open_client() as client:
         answer = client.hybrid_search(
             query,

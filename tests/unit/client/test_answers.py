@@ -7,11 +7,15 @@ import pytest
 
 from kg_api import errors
 from kg_api.client.answers import parse_problem, read
-from kg_api.client.areas import health, jobs
+from kg_api.client.call import Call
 from kg_api.errors import KgError, ServiceUnreachable
+from kg_api.models.health import Health, Readiness
+from kg_api.models.jobs import Job
 from kg_api.web.problems import of_bug, of_error
 
 REQUEST = httpx.Request("GET", "http://user:SECRET@127.0.0.1:8420/jobs/x?token=SECRET")
+JOB, HEALTH = Call("GET", "/jobs/x", Job), Call("GET", "/health", Health)
+READINESS = Call("GET", "/ready", Readiness, accepted=frozenset({503}))
 
 
 def tree(top: type[KgError]) -> Iterator[type[KgError]]:
@@ -32,7 +36,7 @@ def test_every_error_of_the_tree_comes_out_as_it_went_in(error: type[KgError]) -
     """From the service's own writer of problems to the client's reader."""
     told = of_error(error("what to do next"))
     with pytest.raises(KgError) as raised:
-        read(jobs.job("x"), response(told.status_code, bytes(told.body)))
+        read(JOB, response(told.status_code, bytes(told.body)))
     assert type(raised.value) is error
     assert str(raised.value) == "what to do next"
     assert told.status_code == error.status
@@ -47,7 +51,7 @@ def test_the_tree_is_whole_and_its_names_differ() -> None:
 def test_an_error_of_an_unknown_name_keeps_its_message(slug: str) -> None:
     body = f'{{"type": "urn:kg:{slug}", "detail": "what it said"}}'
     with pytest.raises(KgError, match="what it said") as raised:
-        read(jobs.job("x"), response(418, body))
+        read(JOB, response(418, body))
     assert type(raised.value) is KgError
 
 
@@ -56,32 +60,32 @@ def test_an_error_of_an_unknown_name_keeps_its_message(slug: str) -> None:
 )
 def test_an_error_that_is_no_problem_gives_its_status(body: str) -> None:
     with pytest.raises(KgError, match="502 Bad Gateway"):
-        read(jobs.job("x"), response(502, body))
+        read(JOB, response(502, body))
 
 
 def test_a_bug_of_the_service_gives_nothing_away() -> None:
     answer = of_bug()
     with pytest.raises(KgError, match="its log has the details"):
-        read(jobs.job("x"), response(answer.status_code, bytes(answer.body)))
+        read(JOB, response(answer.status_code, bytes(answer.body)))
 
 
 @pytest.mark.parametrize("body", ["", "<html>", "[]", "{}", '{"version": 1}'])
 def test_an_answer_of_something_else_than_kg_is_told_without_what_is_secret(body: str) -> None:
     with pytest.raises(ServiceUnreachable, match="KG_API_URL") as raised:
-        read(health.health(), response(200, body))
+        read(HEALTH, response(200, body))
     assert "127.0.0.1:8420/jobs/x" in str(raised.value)
     assert "SECRET" not in str(raised.value)
 
 
 def test_an_answer_of_a_newer_kg_may_say_more() -> None:
-    assert read(health.health(), response(200, '{"version": "9", "mood": "good"}')).version == "9"
+    assert read(HEALTH, response(200, '{"version": "9", "mood": "good"}')).version == "9"
 
 
 def test_not_being_ready_is_an_answer() -> None:
     body = '{"ready": false, "waiting_for": "the database", "checks": []}'
-    assert read(health.readiness(), response(503, body)).waiting_for == "the database"
+    assert read(READINESS, response(503, body)).waiting_for == "the database"
     with pytest.raises(KgError):
-        read(health.readiness(), response(500, body))
+        read(READINESS, response(500, body))
 
 
 def test_a_problem_within_a_stream_comes_out_as_it_went_in() -> None:

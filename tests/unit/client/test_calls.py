@@ -1,96 +1,117 @@
 from __future__ import annotations
 
+import contextlib
+import inspect
 import json
-from typing import Any
+from collections.abc import Callable, Generator
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.client.areas import (
-    answer,
-    augment,
-    concept_import,
-    concepts,
-    conversation,
-    embedding,
-    extraction,
-    folders,
-    health,
-    ingest,
-    jobs,
-    library,
-    search,
-    similarity,
-    switching,
-)
+from kg_api.client import KgClient
 from kg_api.client.call import Call
-from kg_api.errors import InvalidInput
+from kg_api.errors import InvalidInput, ServiceUnreachable
+from kg_api.models.library.conversations import Message
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 
-EVERY_CALL: list[Call[Any]] = [
-    concept_import.import_concepts([{"document": "d", "concepts": [{"label": "a"}]}], ontology="o"),
-    search.search_sources("a"),
-    search.hybrid_search("a"),
-    augment.augment("a", None, None),
-    answer.stream_answer("a", None, limit=3),
-    ingest.ingest_text("t", ontology="o", document="d"),
-    ingest.ingest_bytes(b"t", ontology="o", document="d"),
-    conversation.ingest_conversation([{"author": "a", "text": "t"}], ontology="o", title="t"),
-    library.ontologies(),
-    library.delete_ontology("o"),
-    library.documents("o", 0, 10),
-    library.document("d"),
-    library.delete_document("d"),
-    folders.folders(),
-    folders.folder("f"),
-    folders.add_folder(path="/f", ontology="o"),
-    folders.scan_folder("f", allow_empty=True),
-    folders.remove_folder("f", delete_documents=True),
-    search.source("s"),
-    search.source_context("s", 2),
-    similarity.similar_sources("s"),
-    similarity.similar_documents("d"),
-    similarity.source_graph(ontology="o"),
-    concepts.search_concepts("a"),
-    concepts.concept_paths("a", "b"),
-    concepts.concept("c"),
-    concepts.concept_context("c"),
-    concepts.related_concepts("c"),
-    concepts.neighbourhood("c"),
-    concepts.concepts("o"),
-    library.embedding_status(None),
-    library.embedding_status("o"),
-    embedding.embedding_config("o"),
-    embedding.set_embedding_config("o", strategy="sentence"),
-    embedding.embed_ontology("o"),
-    extraction.extraction_config("o", with_cost=True),
-    extraction.set_extraction_config("o", extractor="llm"),
-    extraction.extract_concepts("o"),
-    extraction.extraction_refused("o"),
-    embedding.spaces(),
-    embedding.add_space(slug="s", provider="openai"),
-    embedding.embedding_health(),
-    switching.regenerate(ontology="o", selection="stale"),
-    switching.refused("o"),
-    switching.build_space("s", ontologies=["o"], activate=True),
-    switching.check_space("s", "o"),
-    switching.activate_space("s", ontologies=None),
-    switching.rollback_space("s", ["o"]),
-    switching.drop_space("s", "o"),
-    ingest.preview_text("t", ontology="o", document="d"),
-    ingest.preview_bytes(b"t", ontology="o", document="d"),
-    jobs.jobs("queued", "source_embedding", "o", 0, 10),
-    jobs.job("j"),
-    jobs.cancel_job("j"),
-    jobs.retry_job("j"),
-    jobs.follow_job("j"),
-    jobs.follow_jobs("o"),
-    jobs.queue(),
-    health.health(),
-    health.readiness(),
-]
+
+class Recorder(KgClient):
+    """Keeps what it is to send."""
+
+    def __init__(self) -> None:
+        super().__init__("http://127.0.0.1:1")
+        self.calls: list[Call[Any]] = []
+
+    def _send(self, call: Call[Any]) -> Any:
+        self.calls.append(call)
+
+    def _follow(self, call: Call[Any], silence: float = 0.0) -> Generator[Any]:  # noqa: ARG002 - it waits for nothing
+        self.calls.append(call)
+        yield from ()
+
+
+def call_of(ask: Callable[[KgClient], object]) -> Call[Any]:
+    """The one call that is sent for it."""
+    with Recorder() as kg, contextlib.suppress(ServiceUnreachable):  # an answer that breaks off
+        asked = ask(kg)
+        if isinstance(asked, Generator):
+            list(cast("Generator[Any]", asked))
+    (call,) = kg.calls
+    return call
+
+
+ASKING: dict[str, Callable[[KgClient], object]] = {
+    "search_sources": lambda kg: kg.search_sources("a"),
+    "hybrid_search": lambda kg: kg.hybrid_search("a"),
+    "augment": lambda kg: kg.augment("a"),
+    "answer": lambda kg: kg.answer("a", limit=3),
+    "stream_answer": lambda kg: kg.stream_answer("a"),
+    "import_concepts": lambda kg: kg.import_concepts([{"document": "d"}], ontology="o"),
+    "ingest_text": lambda kg: kg.ingest_text("t", ontology="o", document="d"),
+    "ingest_bytes": lambda kg: kg.ingest_bytes(b"t", ontology="o", document="d"),
+    "ingest_conversation": lambda kg: kg.ingest_conversation(TALK, ontology="o", title="t"),
+    "preview_text": lambda kg: kg.preview_text("t", ontology="o", document="d"),
+    "preview_bytes": lambda kg: kg.preview_bytes(b"t", ontology="o", document="d"),
+    "documents": lambda kg: kg.documents("o"),
+    "document": lambda kg: kg.document("d"),
+    "delete_document": lambda kg: kg.delete_document("d"),
+    "ontologies": lambda kg: kg.ontologies(),
+    "delete_ontology": lambda kg: kg.delete_ontology("o"),
+    "embedding_status": lambda kg: kg.embedding_status("o"),
+    "embedding_config": lambda kg: kg.embedding_config("o"),
+    "set_embedding_config": lambda kg: kg.set_embedding_config("o", strategy="sentence"),
+    "embed_ontology": lambda kg: kg.embed_ontology("o"),
+    "regenerate_embeddings": lambda kg: kg.regenerate_embeddings("o", selection="stale"),
+    "refused": lambda kg: kg.refused("o"),
+    "folders": lambda kg: kg.folders(),
+    "folder": lambda kg: kg.folder("f"),
+    "add_folder": lambda kg: kg.add_folder("/f", ontology="o"),
+    "scan_folder": lambda kg: kg.scan_folder("f", allow_empty=True),
+    "remove_folder": lambda kg: kg.remove_folder("f", delete_documents=True),
+    "source": lambda kg: kg.source("s"),
+    "source_context": lambda kg: kg.source_context("s"),
+    "similar_sources": lambda kg: kg.similar_sources("s"),
+    "cross_document_similarity": lambda kg: kg.cross_document_similarity("s"),
+    "similar_documents": lambda kg: kg.similar_documents("d"),
+    "source_graph": lambda kg: kg.source_graph(ontology="o"),
+    "search_concepts": lambda kg: kg.search_concepts("a"),
+    "concept_paths": lambda kg: kg.concept_paths("a", "b", ontology="o"),
+    "concept": lambda kg: kg.concept("c"),
+    "get_concept_context": lambda kg: kg.get_concept_context("c"),
+    "related_concepts": lambda kg: kg.related_concepts("c"),
+    "neighbourhood": lambda kg: kg.neighbourhood("c"),
+    "concepts": lambda kg: kg.concepts("o"),
+    "extraction_config": lambda kg: kg.extraction_config("o", with_cost=True),
+    "set_extraction_config": lambda kg: kg.set_extraction_config("o", extractor="llm"),
+    "extract_concepts": lambda kg: kg.extract_concepts("o"),
+    "extraction_refused": lambda kg: kg.extraction_refused("o"),
+    "embedding_spaces": lambda kg: kg.embedding_spaces(),
+    "add_embedding_space": lambda kg: kg.add_embedding_space("s", provider="openai"),
+    "embedding_health": lambda kg: kg.embedding_health(),
+    "build_space": lambda kg: kg.build_space("s", ontologies=["o"], activate=True),
+    "check_space": lambda kg: kg.check_space("s", "o"),
+    "activate_space": lambda kg: kg.activate_space("s"),
+    "rollback_space": lambda kg: kg.rollback_space("s", ["o"]),
+    "drop_space": lambda kg: kg.drop_space("s", "o"),
+    "jobs": lambda kg: kg.jobs(state="queued", kind="source_embedding", ontology="o"),
+    "job": lambda kg: kg.job("j"),
+    "cancel_job": lambda kg: kg.cancel_job("j"),
+    "retry_job": lambda kg: kg.retry_job("j"),
+    "follow_job": lambda kg: kg.follow_job("j"),
+    "follow_jobs": lambda kg: kg.follow_jobs("o"),
+    "queue": lambda kg: kg.queue(),
+    "health": lambda kg: kg.health(),
+    "readiness": lambda kg: kg.readiness(),
+}
+TALK = [{"author": "a", "text": "t"}]
+
+
+def test_every_method_is_tried() -> None:
+    methods = {name for name, _ in inspect.getmembers(KgClient, inspect.isfunction)}
+    assert {name for name in methods if not name.startswith("_")} - {"close"} == ASKING.keys()
 
 
 def pattern(call: Call[Any]) -> tuple[str, int, str]:
@@ -107,44 +128,63 @@ def test_there_is_a_call_for_every_operation_of_the_service_and_no_other() -> No
         for method in methods
         if path not in {"/", "/metrics"}  # for people, for Prometheus
     }
-    assert {pattern(call) for call in EVERY_CALL} == operations
+    calls = [*map(call_of, ASKING.values()), call_of(lambda kg: kg.embedding_status())]
+    assert {pattern(call) for call in calls} == operations
 
 
 def test_the_parameters_of_a_call_are_those_of_its_operation() -> None:
     described = create_app(load_settings(), lambda _: None).openapi()["paths"]
-    for path, call in (
-        ("/documents", library.documents("o", 0, 10)),
-        ("/jobs", jobs.jobs("queued", "k", "o", 0, 10)),
-    ):
-        assert call.params.keys() == {each["name"] for each in described[path]["get"]["parameters"]}
+    for path, name in (("/documents", "documents"), ("/jobs", "jobs"), ("/concepts/paths", "concept_paths")):
+        asked = {each["name"] for each in described[path]["get"]["parameters"]}
+        assert call_of(ASKING[name]).params.keys() == asked
 
 
 @given(st.text(min_size=1))
 def test_an_id_is_one_part_of_the_path_whatever_it_holds(identity: str) -> None:
-    for call in (library.document(identity), jobs.job(identity), library.delete_ontology(identity)):
+    asking: list[Callable[[KgClient], object]] = [
+        lambda kg: kg.document(identity),
+        lambda kg: kg.job(identity),
+        lambda kg: kg.delete_ontology(identity),
+    ]
+    for call in map(call_of, asking):
         assert call.path.count("/") == 2
         assert call.path.isascii()
         assert not set("?#; \r\n") & set(call.path)
 
 
 def test_half_a_surrogate_pair_is_not_found_rather_than_a_crash() -> None:
-    assert jobs.job("\ud800").path == "/jobs/%3F"
-    assert library.documents("\ud800", 0, 1).params["ontology"] == "?"
+    assert call_of(lambda kg: kg.job("\ud800")).path == "/jobs/%3F"
+    assert call_of(lambda kg: kg.documents("\ud800")).params["ontology"] == "?"
 
 
-def test_only_what_was_given_is_sent() -> None:
-    assert search.search_sources("a", ontology=None, limit=5).json == {"query_text": "a", "limit": 5}
-    assert library.documents(None, 0, 1).params == {"offset": 0, "limit": 1}
-    assert ingest.ingest_text("t", ontology="o", document="d", uri=None, metadata={"a": 1}).json == {
-        "text": "t",
-        "ontology": "o",
-        "document": "d",
-        "metadata": {"a": 1},
-    }
+def test_only_what_differs_from_the_default_is_sent() -> None:
+    searching = call_of(lambda kg: kg.search_sources("a", ontology=None, mode="hybrid", limit=5))
+    assert searching.json == {"query_text": "a", "limit": 5}
+    assert call_of(lambda kg: kg.documents(limit=1)).params == {"offset": 0, "limit": 1}
+    storing = call_of(lambda kg: kg.ingest_text("t", ontology="o", document="d", metadata={"a": 1}))
+    assert storing.json == {"text": "t", "ontology": "o", "document": "d", "metadata": {"a": 1}}
+
+
+def test_none_is_the_default_unless_it_means_something() -> None:
+    unset: Any = None
+    assert call_of(lambda kg: kg.search_sources("a", mode=unset, rerank=unset)).json == {"query_text": "a"}
+    assert call_of(lambda kg: kg.augment("a", per_document=None)).json == {"text": "a", "per_document": None}
+    assert call_of(lambda kg: kg.augment("a")).json == {"text": "a"}
+    reset = call_of(lambda kg: kg.set_embedding_config("o", strategy=None, overlap=0))
+    assert reset.json == {"strategy": None, "overlap": 0}
+    assert call_of(lambda kg: kg.set_extraction_config("o", per_source=None)).json == {"per_source": None}
+
+
+def test_what_is_several_may_be_any_sequence() -> None:
+    call = call_of(lambda kg: kg.search_sources("a", ontology=("o", "p"), documents=("d",)))
+    assert call.json == {"query_text": "a", "ontology": ["o", "p"], "documents": ["d"]}
+    talk = (Message(author="a", text="t"), {"author": "b", "text": "u", "timestamp": "2026-03-01T09:30:00Z"})
+    sent = call_of(lambda kg: kg.augment(messages=talk)).json["messages"]
+    assert sent == [{"author": "a", "text": "t"}, talk[1]]
 
 
 def test_an_upload_is_a_file_with_fields() -> None:
-    call = ingest.ingest_bytes(b"t", ontology="o", document="d", uri=None, metadata={"a": "é"})
+    call = call_of(lambda kg: kg.ingest_bytes(b"t", ontology="o", document="d", metadata={"a": "é"}))
     assert call.files == {"file": ("file", b"t")}
     assert call.data is not None
     assert json.loads(call.data.pop("metadata")) == {"a": "é"}
@@ -156,15 +196,17 @@ def test_an_upload_is_a_file_with_fields() -> None:
     [
         ({"limit": 0}, "limit"),
         ({"ontology": "a`"}, "ontology: letters and digits"),
-        ({"colour": "red"}, "colour: Extra inputs"),
         ({"min_similarity": float("nan")}, "min_similarity"),
         ({"query_text": ""}, "query_text is blank"),
         ({"query_text": None}, "query_text is missing"),
+        ({"mode": "colour"}, "mode"),
     ],
 )
 def test_a_search_that_cannot_be_is_refused_before_it_is_sent(options: dict[str, Any], told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
-        search.search_sources(**{"query_text": "a", **options})
+    asked: dict[str, Any] = {"query_text": "a", **options}
+    with Recorder() as kg, pytest.raises(InvalidInput, match=told):
+        kg.search_sources(**asked)
+    assert kg.calls == []
 
 
 @pytest.mark.parametrize(
@@ -172,6 +214,9 @@ def test_a_search_that_cannot_be_is_refused_before_it_is_sent(options: dict[str,
 )
 def test_a_document_that_cannot_be_is_refused_before_it_is_sent(about: dict[str, Any]) -> None:
     about = {"ontology": "o", "document": "d", **about}
-    for send in (lambda: ingest.ingest_bytes(b"t", **about), lambda: ingest.ingest_text("t", **about)):
+    with Recorder() as kg:
         with pytest.raises(InvalidInput):
-            send()
+            kg.ingest_bytes(b"t", **about)
+        with pytest.raises(InvalidInput):
+            kg.ingest_text("t", **about)
+    assert kg.calls == []

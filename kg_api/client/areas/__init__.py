@@ -1,1 +1,0 @@
-"""The calls of the service by area: a function for each, and under the same name a method of both clients."""

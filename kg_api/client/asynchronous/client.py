@@ -1,0 +1,46 @@
+"""The asynchronous client of the REST service."""
+
+from __future__ import annotations
+
+from kg_api.client.asynchronous.answering import AsyncAnsweringMethods
+from kg_api.client.asynchronous.concepts import AsyncConceptMethods
+from kg_api.client.asynchronous.documents import AsyncDocumentMethods
+from kg_api.client.asynchronous.extraction import AsyncExtractionMethods
+from kg_api.client.asynchronous.folders import AsyncFolderMethods
+from kg_api.client.asynchronous.jobs import AsyncJobMethods
+from kg_api.client.asynchronous.ontologies import AsyncOntologyMethods
+from kg_api.client.asynchronous.search import AsyncSearchMethods
+from kg_api.client.asynchronous.similarity import AsyncSimilarityMethods
+from kg_api.client.asynchronous.spaces import AsyncSpaceMethods
+from kg_api.client.call import Call
+from kg_api.models.health import Health, Readiness
+
+
+class AsyncKgClient(
+    AsyncSearchMethods,
+    AsyncSimilarityMethods,
+    AsyncAnsweringMethods,
+    AsyncConceptMethods,
+    AsyncExtractionMethods,
+    AsyncDocumentMethods,
+    AsyncOntologyMethods,
+    AsyncFolderMethods,
+    AsyncSpaceMethods,
+    AsyncJobMethods,
+):
+    """Talks to a kg service. Every method raises the errors of kg_api.errors, with the service's own message.
+
+    Options that are fields of a request are described there, in kg_api.models, with their bounds.
+
+    Example:
+        async with AsyncKgClient("http://127.0.0.1:8420") as kg:
+            await kg.search_sources("how are retries delayed?", ontology="handbook")
+    """
+
+    async def health(self) -> Health:
+        """Ask whether the process lives."""
+        return await self._send(Call("GET", "/health", Health))
+
+    async def readiness(self) -> Readiness:
+        """Ask whether the service can do its work, and what it waits for."""
+        return await self._send(Call("GET", "/ready", Readiness, accepted=frozenset({503})))

@@ -1,0 +1,121 @@
+"""Storing documents, reading and deleting them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kg_api.client.asynchronous.sending import AsyncSending
+from kg_api.client.call import Call, body_of, form_of, params_of, path_of
+from kg_api.models.embedding.configuration import DocumentPreview
+from kg_api.models.library.conversations import Conversation, Message
+from kg_api.models.library.documents import (
+    Deleted,
+    DocumentContent,
+    DocumentPage,
+    DocumentText,
+    Ingested,
+    MetadataValue,
+)
+from kg_api.models.library.parsing import Format
+
+
+class AsyncDocumentMethods(AsyncSending):
+    """Documents."""
+
+    async def ingest_text(
+        self,
+        text: str,
+        *,
+        ontology: str,
+        document: str,
+        title: str | None = None,
+        uri: str | None = None,
+        metadata: dict[str, MetadataValue] | None = None,
+        format: Format | None = None,  # noqa: A002 - the field's name
+    ) -> Ingested:
+        """Store a document that is text; the same name again replaces it."""
+        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
+        body = body_of(DocumentText, text=text, ontology=ontology, document=document, **about)
+        return await self._send(Call("POST", "/documents", Ingested, json=body))
+
+    async def ingest_bytes(
+        self,
+        content: bytes,
+        *,
+        ontology: str,
+        document: str,
+        title: str | None = None,
+        uri: str | None = None,
+        metadata: dict[str, MetadataValue] | None = None,
+    ) -> Ingested:
+        """Store a file's content; its encoding and format are found out."""
+        form = form_of(ontology=ontology, document=document, title=title, uri=uri, metadata=metadata)
+        files = {"file": ("file", content)}
+        return await self._send(Call("POST", "/documents", Ingested, data=form, files=files))
+
+    async def ingest_conversation(
+        self,
+        messages: Sequence[Message | dict[str, Any]],
+        *,
+        ontology: str,
+        title: str,
+        metadata: dict[str, MetadataValue] | None = None,
+    ) -> Ingested:
+        """Store messages as one Markdown document; the same title again replaces it.
+
+        With more messages than before only the new ones are embedded. Each has author, text and, if known,
+        timestamp (ISO 8601 with a zone).
+        """
+        body = body_of(Conversation, messages=messages, ontology=ontology, title=title, metadata=metadata)
+        return await self._send(Call("POST", "/documents/conversation", Ingested, json=body))
+
+    async def preview_text(
+        self,
+        text: str,
+        *,
+        ontology: str,
+        document: str,
+        title: str | None = None,
+        uri: str | None = None,
+        metadata: dict[str, MetadataValue] | None = None,
+    ) -> DocumentPreview:
+        """Say what storing a text would make and cost; nothing is stored or paid."""
+        about = {"title": title, "uri": uri, "metadata": metadata}
+        body = body_of(DocumentText, text=text, ontology=ontology, document=document, **about)
+        return await self._send(Call("POST", "/documents/preview", DocumentPreview, json=body))
+
+    async def preview_bytes(
+        self,
+        content: bytes,
+        *,
+        ontology: str,
+        document: str,
+        title: str | None = None,
+        uri: str | None = None,
+        metadata: dict[str, MetadataValue] | None = None,
+    ) -> DocumentPreview:
+        """Say what storing a file's content would make and cost; nothing is stored or paid."""
+        form = form_of(ontology=ontology, document=document, title=title, uri=uri, metadata=metadata)
+        files = {"file": ("file", content)}
+        return await self._send(Call("POST", "/documents/preview", DocumentPreview, data=form, files=files))
+
+    async def documents(
+        self, ontology: str | None = None, *, offset: int = 0, limit: int = 100
+    ) -> DocumentPage:
+        """List documents, one page at a time."""
+        params = params_of(ontology=ontology, offset=offset, limit=limit)
+        return await self._send(Call("GET", "/documents", DocumentPage, params=params))
+
+    async def document(self, document_id: str, *, ontology: str | None = None) -> DocumentContent:
+        """Read a document with its text, by its id, at least 8 digits of it, or its name."""
+        path, params = path_of("documents", document_id), params_of(ontology=ontology)
+        return await self._send(Call("GET", path, DocumentContent, params=params))
+
+    async def delete_document(self, document_id: str, *, ontology: str | None = None) -> Deleted:
+        """Delete a document, by its id, at least 8 digits of it, or its name.
+
+        A whole id that is not there is no error: zeros and a note. A name that is not there is NotFound.
+        """
+        path, params = path_of("documents", document_id), params_of(ontology=ontology)
+        return await self._send(Call("DELETE", path, Deleted, params=params))

@@ -1,0 +1,73 @@
+"""Sending calls: what the methods of the asynchronous client stand on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from types import TracebackType
+from typing import Self, TypeVar
+
+import httpx
+from httpx_sse import SSEError, aconnect_sse
+from pydantic import BaseModel
+
+from kg_api.client import connection
+from kg_api.client.answers import not_kg, parse_problem, parse_reply, read
+from kg_api.client.call import Call
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class AsyncSending:
+    """Connections to a kg service."""
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        timeout_seconds: float = connection.DEFAULT_TIMEOUT_SECONDS,
+    ) -> None:
+        self._http = httpx.AsyncClient(**connection.options(base_url, api_key, timeout_seconds))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def _send(self, call: Call[T]) -> T:
+        try:
+            response = await self._http.request(call.method, call.path, **call.parts)
+        except httpx.RequestError as error:
+            raise connection.unreachable(self._http.base_url, error) from error
+        return read(call, response)
+
+    async def _follow(
+        self, call: Call[T], silence: float = connection.MAX_SILENCE_SECONDS
+    ) -> AsyncGenerator[T]:
+        """Each event's data, until the service ends the stream.
+
+        Raises:
+            KgError: as `_send`; ServiceUnreachable also when the stream breaks.
+        """
+        try:
+            async with aconnect_sse(
+                self._http, call.method, call.path, params=call.params, json=call.json, timeout=silence
+            ) as source:
+                if not source.response.is_success:
+                    await source.response.aread()
+                    read(call, source.response)
+                async for event in source.aiter_sse():
+                    if event.event == "error":
+                        raise parse_problem(event.data)
+                    yield parse_reply(call, event.data, source.response.url)
+        except SSEError:
+            raise not_kg(self._http.base_url) from None
+        except httpx.RequestError as error:
+            raise connection.unreachable(self._http.base_url, error) from error

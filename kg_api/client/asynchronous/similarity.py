@@ -1,0 +1,90 @@
+"""What is like a source, and the graph of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kg_api.client.asynchronous.sending import AsyncSending
+from kg_api.client.call import Call, body_of, path_of
+from kg_api.models.queries.similarity import (
+    GraphRequest,
+    SimilarDocuments,
+    SimilarDocumentSearch,
+    SimilarSearch,
+    SimilarSources,
+    SourceGraph,
+)
+
+
+class AsyncSimilarityMethods(AsyncSending):
+    """Passages and documents that are alike."""
+
+    async def similar_sources(
+        self,
+        source_id: str,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        min_similarity: float | None = None,
+        limit: int = 10,
+        same_document: bool = False,
+        group_duplicates: bool = True,
+        exact: bool = False,
+    ) -> SimilarSources:
+        """Find passages of other documents that are like a source; the options are those of SimilarSearch."""
+        body = body_of(
+            SimilarSearch,
+            ontology=ontology,
+            min_similarity=min_similarity,
+            limit=limit,
+            same_document=same_document,
+            group_duplicates=group_duplicates,
+            exact=exact,
+        )
+        path = path_of("queries", "sources", source_id, "similar")
+        return await self._send(Call("POST", path, SimilarSources, json=body))
+
+    async def cross_document_similarity(
+        self, source_id: str, *, limit: int = 10, min_similarity: float | None = None
+    ) -> SimilarSources:
+        """Find passages that are like a source, in other documents of all ontologies."""
+        return await self.similar_sources(source_id, limit=limit, min_similarity=min_similarity)
+
+    async def similar_documents(
+        self,
+        document_id: str,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        min_similarity: float | None = None,
+        limit: int = 10,
+        pairs: int = 3,
+    ) -> SimilarDocuments:
+        """Find documents that are like a document; the options are those of SimilarDocumentSearch."""
+        body = body_of(
+            SimilarDocumentSearch, ontology=ontology, min_similarity=min_similarity, limit=limit, pairs=pairs
+        )
+        path = path_of("queries", "documents", document_id, "similar")
+        return await self._send(Call("POST", path, SimilarDocuments, json=body))
+
+    async def source_graph(
+        self,
+        source_ids: Sequence[str] | None = None,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        min_similarity: float | None = None,
+        documents: Sequence[str] | None = None,
+        neighbours: int = 5,
+        max_nodes: int = 1000,
+        across_documents_only: bool = True,
+    ) -> SourceGraph:
+        """Connect sources with those most similar to them; the options are those of GraphRequest."""
+        body = body_of(
+            GraphRequest,
+            source_ids=source_ids,
+            ontology=ontology,
+            min_similarity=min_similarity,
+            documents=documents,
+            neighbours=neighbours,
+            max_nodes=max_nodes,
+            across_documents_only=across_documents_only,
+        )
+        return await self._send(Call("POST", "/queries/sources/graph", SourceGraph, json=body))

@@ -1,0 +1,128 @@
+"""The options of a method are the fields of its request: the same names, types and defaults."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import pytest
+from pydantic import BaseModel
+
+from kg_api.client import AsyncKgClient
+from kg_api.client.call import UNSET, Unset
+from kg_api.models.concepts.extraction_config import ExtractionConfig
+from kg_api.models.concepts.imports import ConceptImport
+from kg_api.models.embedding.configuration import EmbeddingConfigChange
+from kg_api.models.embedding.regeneration import Regeneration
+from kg_api.models.embedding.spaces import NewSpace
+from kg_api.models.embedding.switching import ChosenOntologies, SpaceActivation, SpaceBuild
+from kg_api.models.library.conversations import Conversation
+from kg_api.models.library.documents import DocumentText
+from kg_api.models.library.folders import NewFolder, ScanRequest
+from kg_api.models.queries.answering import AnswerRequest
+from kg_api.models.queries.augment import AugmentRequest
+from kg_api.models.queries.hybrid import HybridSearch
+from kg_api.models.queries.search import SourceSearch
+from kg_api.models.queries.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
+
+REQUESTS: dict[str, type[BaseModel]] = {
+    "search_sources": SourceSearch,
+    "hybrid_search": HybridSearch,
+    "augment": AugmentRequest,
+    "answer": AnswerRequest,
+    "stream_answer": AnswerRequest,
+    "similar_sources": SimilarSearch,
+    "similar_documents": SimilarDocumentSearch,
+    "source_graph": GraphRequest,
+    "import_concepts": ConceptImport,
+    "ingest_text": DocumentText,
+    "ingest_conversation": Conversation,
+    "set_embedding_config": EmbeddingConfigChange,
+    "set_extraction_config": ExtractionConfig,
+    "regenerate_embeddings": Regeneration,
+    "add_embedding_space": NewSpace,
+    "build_space": SpaceBuild,
+    "activate_space": SpaceActivation,
+    "rollback_space": ChosenOntologies,
+    "add_folder": NewFolder,
+    "scan_folder": ScanRequest,
+}
+ELSEWHERE: dict[str, set[str]] = {
+    "similar_sources": {"source_id"},
+    "similar_documents": {"document_id"},
+    "import_concepts": {"ontology"},
+    "set_embedding_config": {"ontology", "dry_run"},
+    "set_extraction_config": {"ontology", "dry_run"},
+    "regenerate_embeddings": {"idempotency_key"},
+    "build_space": {"slug"},
+    "activate_space": {"slug"},
+    "rollback_space": {"slug"},
+    "add_folder": {"grant"},
+    "scan_folder": {"folder_id"},
+}
+"""What goes into the path, the query or a header."""
+FIXED = {"answer": {"stream"}, "stream_answer": {"stream"}}
+"""What the method itself decides."""
+OTHER_NAMES = {"regenerate_embeddings": {"kind": "type"}}
+OR_NONE = {
+    ("ingest_text", "metadata"),
+    ("ingest_conversation", "metadata"),
+    ("add_folder", "every_seconds"),
+    ("add_folder", "prefix"),
+}
+"""Where None stands for the default of a field that cannot be None."""
+
+
+def options(name: str) -> dict[str, inspect.Parameter]:
+    parameters = inspect.signature(getattr(AsyncKgClient, name)).parameters
+    elsewhere = {"self", *ELSEWHERE.get(name, ())}
+    return {each: parameter for each, parameter in parameters.items() if each not in elsewhere}
+
+
+def field_name(name: str, option: str) -> str:
+    return OTHER_NAMES.get(name, {}).get(option, option)
+
+
+def test_no_method_takes_options_without_names() -> None:
+    for name, method in inspect.getmembers(AsyncKgClient, inspect.isfunction):
+        kinds = {each.kind for each in inspect.signature(method).parameters.values()}
+        assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}, name
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_method_has_an_option_for_each_field_and_no_other(name: str) -> None:
+    found = {field_name(name, option) for option in options(name)}
+    assert found == REQUESTS[name].model_fields.keys() - FIXED.get(name, set())
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_an_option_has_the_type_of_its_field(name: str) -> None:
+    taken, wanted = get_type_hints(getattr(AsyncKgClient, name)), get_type_hints(REQUESTS[name])
+    for option in options(name):
+        field = wanted[field_name(name, option)]
+        known = field | None if (name, option) in OR_NONE else field
+        assert kinds(taken[option]) - {Unset} == kinds(known), option
+
+
+def kinds(hint: Any) -> set[Any]:
+    """The members of a union, each as it may be given: any sequence for a list, JSON for a model."""
+    if get_origin(hint) in {Union, UnionType}:
+        return set().union(*map(kinds, get_args(hint)))
+    if get_origin(hint) in {list, Sequence}:
+        return {("several", frozenset(kinds(get_args(hint)[0])))}
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        return {hint, dict[str, Any]}
+    return {hint}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_an_option_has_the_default_of_its_field(name: str) -> None:
+    for option, parameter in options(name).items():
+        field = REQUESTS[name].model_fields[field_name(name, option)]
+        required = field.is_required()
+        usual = inspect.Parameter.empty if required else field.get_default(call_default_factory=True)
+        changes = name in {"set_embedding_config", "set_extraction_config"}
+        wanted = UNSET if changes else None if (name, option) in OR_NONE else usual
+        assert parameter.default == wanted, option
