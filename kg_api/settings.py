@@ -23,7 +23,7 @@ from pydantic_settings import (
 
 from kg_api.api_settings import ApiSettings
 from kg_api.errors import ConfigurationError
-from kg_api.models.embedding.spaces import Provider
+from kg_api.models.vocabulary import Provider
 from kg_api.sections import (
     CohereSettings,
     ConceptsSettings,

@@ -11,13 +11,8 @@ from kg_api.augment.scope import AugmentScope
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.augment import AugmentRequest
-from kg_api.models.queries.search import (
-    MAX_LIMIT,
-    MAX_QUERY_CHARACTERS,
-    Degradation,
-    SourceHits,
-    SourceSearch,
-)
+from kg_api.models.queries.search import Degradation, SourceHits, SourceSearch
+from kg_api.models.vocabulary import MAX_LIMIT, MAX_QUERY_CHARACTERS
 from kg_api.search.plan.similarity import SimilarityFilter
 from kg_api.spaces.model_watch import FAULTS
 from kg_api.spaces.registry import SpaceRegistry

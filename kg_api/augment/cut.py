@@ -7,7 +7,7 @@ from itertools import chain
 from math import ceil
 
 from kg_api.chunk.divide import Measure, divide, sentences, trim
-from kg_api.models.queries.search import MAX_QUERY_CHARACTERS
+from kg_api.models.vocabulary import MAX_QUERY_CHARACTERS
 from kg_api.parse.documents import parse
 from kg_api.parse.lines import is_blank
 from kg_api.parse.split import split

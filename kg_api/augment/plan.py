@@ -12,7 +12,7 @@ from kg_api.chunk.divide import trim
 from kg_api.errors import InvalidInput
 from kg_api.ingest.conversation import consolidate
 from kg_api.models.queries.augment import AugmentRequest
-from kg_api.models.queries.search import MAX_QUERY_CHARACTERS
+from kg_api.models.vocabulary import MAX_QUERY_CHARACTERS
 
 MAX_PIECES = 64
 """Of a longer text so many that are spread evenly stand for it."""

@@ -18,9 +18,10 @@ from kg_api.graph.jobs.records import CONCEPT_EMBEDDING, EXTRACTION
 from kg_api.graph.spaces.due import count_due
 from kg_api.graph.spaces.marks import retry_refused
 from kg_api.models.embedding.configuration import Cost, EmbeddingStarted
-from kg_api.models.embedding.regeneration import EmbeddedKind, Regenerated, Regeneration, RegenerationStarted
+from kg_api.models.embedding.regeneration import Regenerated, Regeneration, RegenerationStarted
 from kg_api.models.identity import digest
 from kg_api.models.jobs import Job
+from kg_api.models.vocabulary import EmbeddedKind
 from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.plans import EmbeddingState, read_embedding_state, read_embedding_states
 from kg_api.wording.plural import pluralize

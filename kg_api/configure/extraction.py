@@ -26,7 +26,7 @@ from kg_api.models.concepts.extraction_config import (
     UnreadSources,
     UsedExtraction,
 )
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 from kg_api.sections import LlmSettings
 from kg_api.wording.plural import pluralize
 

@@ -25,8 +25,8 @@ from kg_api.models.evaluation import (
     QuestionResult,
     QuestionSet,
     SetQuery,
-    Target,
 )
+from kg_api.models.vocabulary import Target
 
 _DIGITS = 6
 

@@ -26,8 +26,9 @@ from kg_api.graph.database import Graph
 from kg_api.graph.spaces.due import DocumentAbout, SourceText
 from kg_api.llm.money import Reply
 from kg_api.llm.prompts import Prompt
-from kg_api.models.concepts.extraction import Extraction, ExtractorName
+from kg_api.models.concepts.extraction import Extraction
 from kg_api.models.identity import digest
+from kg_api.models.vocabulary import ExtractorName
 
 AskCounted = Callable[[Prompt], Reply]
 """`Chat.ask_counted`."""

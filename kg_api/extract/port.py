@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from kg_api.graph.spaces.due import DocumentAbout, SourceText
-from kg_api.models.concepts.extraction import Extraction, ExtractorName
+from kg_api.models.concepts.extraction import Extraction
+from kg_api.models.vocabulary import ExtractorName
 
 
 class Extractor(Protocol):

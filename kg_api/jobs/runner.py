@@ -23,7 +23,7 @@ from kg_api.graph.database import Graph
 from kg_api.jobs.heartbeat import Heartbeat
 from kg_api.jobs.run import Handler, JobRun, Paused, Stopped, Yielded
 from kg_api.jobs.time_slice import TimeSlice
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 from kg_api.settings import WorkerSettings
 
 log = structlog.get_logger()

@@ -37,6 +37,7 @@ DocumentName = Annotated[str, StringConstraints(min_length=1, max_length=1000), 
 
 NodeId = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(storable)]
 
+Flag = Annotated[bool, Field(strict=True)]
 
 Called = Annotated[str, StringConstraints(min_length=1, max_length=1101), AfterValidator(storable)]
 """What something is called by: an id, a beginning of it, or a name, also `ONTOLOGY/NAME`."""

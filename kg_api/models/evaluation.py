@@ -11,13 +11,11 @@ from pydantic import Field
 
 from kg_api.models.base import Answer
 from kg_api.models.library.parsing import Format
+from kg_api.models.vocabulary import Target, Tier
 
 RESULT_FORMAT = 1
 """Version of the saved results."""
 
-Target = Literal["documents", "spans"]
-"""What counts as found: the right documents, or the exact spans that answer."""
-Tier = Literal["pilot", "standard", "full"]
 Titles = Literal["above", "field"]
 """Where the title of a set's document goes: beside its text, and `above` it too, or not."""
 Passage = Literal["chunk", "source", "parent"]

@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from enum import StrEnum
-from typing import Literal
 
 from kg_api.models.base import Answer, Page
-
-
-class JobState(StrEnum):
-    """Where a job stands. Only queued and running jobs hold their unique key."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    COMPLETED = "completed"
-    COMPLETED_WITH_ERRORS = "completed_with_errors"
-    """All was done but what was set aside, each with its reason."""
-    CANCELLED = "cancelled"
-    DEAD = "dead"
-
+from kg_api.models.vocabulary import JobState, Selection
 
 FINISHED = frozenset({JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS, JobState.CANCELLED, JobState.DEAD})
 
@@ -28,9 +14,6 @@ JOB_KINDS = (
     "backfill",
 )
 """What jobs do. Another version of kg may have other kinds too."""
-
-Selection = Literal["due", "missing", "stale"]
-"""What an embedding job is about: all that is missing or stale, or one of both."""
 
 
 class JobAhead(Answer):

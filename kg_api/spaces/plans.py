@@ -22,8 +22,8 @@ from kg_api.graph.spaces.registry import Space, all_spaces
 from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_api.models.embedding.spaces import FIRST_SLUG
 from kg_api.models.identity import digest
-from kg_api.models.jobs import Selection
 from kg_api.models.queries.search import Degradation
+from kg_api.models.vocabulary import Selection
 from kg_api.wording.nearest import no_ontology, not_searched
 
 REMEMBERED_SECONDS = 1.0

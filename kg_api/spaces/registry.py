@@ -11,7 +11,8 @@ from kg_api.embed.probed import embed_probed
 from kg_api.errors import Conflict
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import Space, all_spaces, ensure_space, find_space, remember_probe
-from kg_api.models.embedding.spaces import FIRST_SLUG, ModelChoice, NewSpace, Provider
+from kg_api.models.embedding.spaces import FIRST_SLUG, ModelChoice, NewSpace
+from kg_api.models.vocabulary import Provider
 from kg_api.spaces.open_space import OpenSpace
 from kg_api.spaces.probe import PROBE_TEXT, check_probe
 

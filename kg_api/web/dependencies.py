@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 from kg_api.bootstrap import Container
 from kg_api.errors import InvalidInput
 from kg_api.models.base import Called, NodeId, OntologyName
+from kg_api.models.vocabulary import MAX_OFFSET, MAX_PAGE
 from kg_api.web.opening import Opening
 
 
@@ -85,5 +86,5 @@ IdempotencyKey = Annotated[
         ),
     ),
 ]
-Offset = Annotated[int, Query(ge=0, le=1_000_000, description="Number of items to skip.")]
-PageSize = Annotated[int, Query(ge=1, le=1000, description="Maximum number of items.")]
+Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="Number of items to skip.")]
+PageSize = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Maximum number of items.")]

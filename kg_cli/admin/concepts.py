@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kg_api.models.concepts.extraction import MAX_PER_SOURCE
+from kg_api.models.vocabulary import MAX_PER_SOURCE, ExtractorName
 from kg_api.wording.plural import are, pluralize
 
 if TYPE_CHECKING:
@@ -16,14 +15,6 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, typer.Option("--ontology", "-o", help="The ontology.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
-
-
-class ExtractorName(StrEnum):
-    """How concepts are found."""
-
-    KEYPHRASE = "keyphrase"
-    LLM = "llm"
-    NONE = "none"
 
 
 Chosen = Annotated[
@@ -85,7 +76,7 @@ def config(
     """
     from kg_cli.terminal.connect import open_client
 
-    given = {"extractor": extractor and extractor.value, "per_source": per_source, "budget": budget}
+    given = {"extractor": extractor, "per_source": per_source, "budget": budget}
     chosen = {name: value for name, value in given.items() if value is not None}
     with open_client() as client:
         if chosen or create:
@@ -109,7 +100,7 @@ def preview(
     """
     from kg_cli.terminal.connect import open_client
 
-    given = {"extractor": extractor and extractor.value, "per_source": per_source, "budget": budget}
+    given = {"extractor": extractor, "per_source": per_source, "budget": budget}
     chosen = {name: value for name, value in given.items() if value is not None}
     with open_client() as client:
         if chosen:

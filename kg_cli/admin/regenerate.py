@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from kg_api.models.vocabulary import EmbeddedKind
 
 if TYPE_CHECKING:
     from kg_api.models.embedding.regeneration import RegenerationStarted
     from kg_api.models.jobs import Selection
 
 
-class Kind(StrEnum):
-    """What embeddings are of."""
-
-    SOURCE = "source"
-    CONCEPT = "concept"
-    IMAGE = "image"
-    EDGE = "edge"
-    ALL = "all"
-
-
 def regenerate(
     *,
     ontology: Annotated[str | None, typer.Option("--ontology", "-o", help="The ontology.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All ontologies.")] = False,
-    kind: Annotated[Kind, typer.Option("--type", help="What to regenerate.")] = Kind.SOURCE,
+    kind: Annotated[
+        Literal[EmbeddedKind, "all"], typer.Option("--type", help="What to regenerate.")
+    ] = "source",
     only_missing: Annotated[
         bool, typer.Option("--only-missing", help="Only sources that were never embedded.")
     ] = False,
@@ -55,7 +48,7 @@ def regenerate(
     )
     with open_client() as client:
         started = client.regenerate_embeddings(
-            ontology, kind=kind.value, selection=selection, force=force, dry_run=dry_run
+            ontology, kind=kind, selection=selection, force=force, dry_run=dry_run
         )
         if as_json:
             print_json(started.model_dump(mode="json"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kg_api.models.vocabulary import ContextMode, Strategy
 from kg_api.wording.plural import are, pluralize
 
 if TYPE_CHECKING:
@@ -17,27 +17,6 @@ if TYPE_CHECKING:
 Name = Annotated[str, typer.Option("--ontology", "-o", help="The ontology.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
 Create = Annotated[bool, typer.Option("--create", help="Create the ontology if it does not exist.")]
-
-
-class Strategy(StrEnum):
-    """How text is cut into chunks."""
-
-    SENTENCE = "sentence"
-    PARAGRAPH = "paragraph"
-    COUNT = "count"
-    SEMANTIC = "semantic"
-    PARAGRAPH_GROUP = "paragraph_group"
-    HIERARCHICAL = "hierarchical"
-
-
-class ChunkContext(StrEnum):
-    """What a chunk is embedded with."""
-
-    NONE = "none"
-    TEMPLATE = "template"
-    LLM = "llm"
-    LATE = "late"
-    LATE_TEMPLATE = "late_template"
 
 
 def register(admin: typer.Typer) -> None:
@@ -108,7 +87,7 @@ def config(
         int | None, typer.Option(help="Characters of what is read around a small chunk (hierarchical).")
     ] = None,
     context: Annotated[
-        ChunkContext | None, typer.Option(help="Context that a chunk is embedded with.")
+        ContextMode | None, typer.Option(help="Context that a chunk is embedded with.")
     ] = None,
     space: Annotated[
         str | None, typer.Option(help="The embedding space: `kg admin embedding status` lists them.")
@@ -134,11 +113,11 @@ def config(
     from kg_cli.terminal.console import print_json
 
     given = {
-        "strategy": strategy and strategy.value,
+        "strategy": strategy,
         "chunk_size": chunk_size,
         "overlap": overlap,
         "parent_size": parent_size,
-        "context": context and context.value,
+        "context": context,
         "space": space,
         "embed_on_ingest": on_ingest,
     }

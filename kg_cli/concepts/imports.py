@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
 from kg_api.wording.plural import pluralize
 
+Form = Literal["kg", "openie"]
 SOME_FAILED = 3
-
-
-class Form(StrEnum):
-    """What a line of the file is like."""
-
-    KG = "kg"
-    OPENIE = "openie"
 
 
 def register(group: typer.Typer) -> None:
@@ -35,7 +28,7 @@ def import_file(
     form: Annotated[
         Form,
         typer.Option("--format", help="kg, or openie: lines of HippoRAG (doc, title, entities, triples)."),
-    ] = Form.KG,
+    ] = "kg",
     as_json: Annotated[bool, typer.Option("--json", help="Print the REST answers as one.")] = False,
 ) -> None:
     """Tie concepts to documents that are stored already, with the sentences that say them.
@@ -82,7 +75,7 @@ def read_rows(file: Path, form: Form) -> list[Any]:
             if not isinstance(found, dict):
                 raise InvalidInput(f"line {number} is not a JSON object")
             row = cast("dict[str, Any]", found)
-            rows.append(ConceptRow.model_validate(from_openie(row) if form is Form.OPENIE else row))
+            rows.append(ConceptRow.model_validate(from_openie(row) if form == "openie" else row))
         except ValidationError as error:
             problems = describe_problems(error.errors())
             raise InvalidInput(f"line {number}: {problems}. See kg concept import --help") from None

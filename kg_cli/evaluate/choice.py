@@ -11,8 +11,9 @@ from typing import Any, get_args
 from kg_api.client.call import valid
 from kg_api.errors import InvalidInput
 from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.evaluation import Passage, Target, Titles
+from kg_api.models.evaluation import Passage, Titles
 from kg_api.models.queries.search import SourceSearch
+from kg_api.models.vocabulary import Target
 
 _OURS = {"query_text", "query_vector", "space", "ontology", "documents", "limit"}
 SEARCH = sorted(set(SourceSearch.model_fields) - _OURS)

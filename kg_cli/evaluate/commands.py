@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kg_api.models.vocabulary import Target, Tier
 from kg_api.wording.plural import pluralize
 
 if TYPE_CHECKING:
     from kg_cli.evaluate.run import RunSettings
-
-
-class Tier(StrEnum):
-    """How many questions are asked."""
-
-    PILOT = "pilot"
-    STANDARD = "standard"
-    FULL = "full"
-
-
-class Target(StrEnum):
-    """What counts as found."""
-
-    DOCUMENTS = "documents"
-    SPANS = "spans"
 
 
 Set = Annotated[
@@ -70,7 +55,7 @@ def run(
     chunk_size: Annotated[int | None, typer.Option(help="Size of a chunk; unset: the strategy's.")] = None,
     context: Annotated[str | None, typer.Option(help="Context that a chunk is embedded with.")] = None,
     space: Annotated[str | None, typer.Option(help="The embedding space.")] = None,
-    tier: TierOption = Tier.FULL,
+    tier: TierOption = "full",
     target: TargetOption = None,
     limit: Limit = 20,
     ontology: Ontology = None,
@@ -131,7 +116,7 @@ def compare(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Repeat measurements that are already saved.")
     ] = False,
-    tier: TierOption = Tier.FULL,
+    tier: TierOption = "full",
     target: TargetOption = None,
     limit: Limit = 20,
     ontology: Ontology = None,
@@ -213,8 +198,8 @@ def _settings(
 
     return RunSettings(
         folder=folder or Path(),
-        tier=tier.value,
-        target=target.value if target else None,
+        tier=tier,
+        target=target,
         limit=limit,
         ontology=ontology,
         in_place=in_place,

@@ -22,17 +22,9 @@ from kg_api.evaluate.results import Run, read_result, result
 from kg_api.evaluate.scores.plots import plot_result
 from kg_api.evaluate.sets.sample import SEED, sample_queries
 from kg_api.managed import files
-from kg_api.models.evaluation import (
-    EvalResult,
-    FoundSpan,
-    Passage,
-    QuestionResult,
-    QuestionSet,
-    SetQuery,
-    Target,
-    Tier,
-)
+from kg_api.models.evaluation import EvalResult, FoundSpan, Passage, QuestionResult, QuestionSet, SetQuery
 from kg_api.models.queries.search import SourceHit, SourceHits
+from kg_api.models.vocabulary import Target, Tier
 from kg_cli.evaluate import identity
 from kg_cli.evaluate.choice import Choice
 from kg_cli.evaluate.corpus import Corpus, in_place, take_in

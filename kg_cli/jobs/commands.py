@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from kg_api.models.vocabulary import JobState
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
 JobId = Annotated[str, typer.Argument(help="Job id.")]
 
@@ -24,12 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def list_jobs(
     *,
-    state: Annotated[
-        str | None,
-        typer.Option(
-            help="queued, running, completed, completed_with_errors, cancelled or dead; unset: all."
-        ),
-    ] = None,
+    state: Annotated[JobState | None, typer.Option(help="Only in this state; unset: all.")] = None,
     kind: Annotated[str | None, typer.Option(help="Only this kind; `backfill` shows scheduled ones.")] = None,
     ontology: Annotated[str | None, typer.Option("--ontology", "-o", help="Only this ontology.")] = None,
     limit: Annotated[

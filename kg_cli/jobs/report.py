@@ -8,8 +8,9 @@ from rich.markup import escape
 from rich.text import Text
 
 from kg_api.client import KgClient
-from kg_api.models.jobs import FINISHED, JOB_KINDS, Job, JobState
+from kg_api.models.jobs import FINISHED, JOB_KINDS, Job
 from kg_api.models.queue import QueueStatus
+from kg_api.models.vocabulary import JobState
 from kg_cli.jobs.words import duration, moment, name_of, progress_of, rate, speed_of, state_of, waits_for
 from kg_cli.terminal import console
 

@@ -14,7 +14,8 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_aft
 
 from kg_api.client import KgClient
 from kg_api.errors import KgError, TooBusy, Unavailable
-from kg_api.models.jobs import FINISHED, Job, JobState
+from kg_api.models.jobs import FINISHED, Job
+from kg_api.models.vocabulary import JobState
 from kg_cli.jobs.bars import JobBars
 from kg_cli.jobs.words import name_of
 from kg_cli.terminal import console

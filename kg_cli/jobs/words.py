@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 
-from kg_api.models.jobs import FINISHED, Job, JobAhead, JobState
+from kg_api.models.jobs import FINISHED, Job, JobAhead
 from kg_api.models.queue import JobWaiting
+from kg_api.models.vocabulary import JobState
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from kg_cli.terminal.options import Mode, hypothetical
+from kg_api.models.vocabulary import SearchMode
+from kg_cli.terminal.options import hypothetical
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +27,7 @@ def answer(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=50, help="Passages to answer from; 8.")
     ] = None,
-    mode: Annotated[Mode, typer.Option(help="Search mode.")] = Mode.hybrid,
+    mode: Annotated[SearchMode, typer.Option(help="Search mode.")] = "hybrid",
     min_similarity: Annotated[
         float | None,
         typer.Option(min=-1, max=1, help="Minimum similarity; unset: calibrated for the model."),
@@ -65,7 +66,7 @@ def answer(
     options: dict[str, Any] = {
         "documents": document,
         "limit": limit,
-        "mode": mode.value,
+        "mode": mode,
         "min_similarity": min_similarity,
         "rerank": rerank,
         "hyde": hypothetical(hyde),

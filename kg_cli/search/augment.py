@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kg_cli.terminal.options import Mode
+from kg_api.models.vocabulary import SearchMode
 
 
 def register(app: typer.Typer) -> None:
@@ -40,7 +40,7 @@ def augment(
         float | None,
         typer.Option(min=-1, max=1, help="Minimum similarity; unset: calibrated for the model."),
     ] = None,
-    mode: Annotated[Mode, typer.Option(help="Search mode for each piece.")] = Mode.hybrid,
+    mode: Annotated[SearchMode, typer.Option(help="Search mode for each piece.")] = "hybrid",
     chunk_tokens: Annotated[
         int | None,
         typer.Option(min=64, max=8192, help="Maximum tokens per piece; 1800, or the model's limit."),
@@ -96,7 +96,7 @@ def augment(
             limit=limit,
             per_piece=per_piece,
             per_document=per_document or None,
-            mode=mode.value,
+            mode=mode,
             whole=whole,
             deduplicate=deduplicate,
             exact=exact,

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from kg_cli.terminal.options import Mode, hypothetical
-
-
-class HybridMode(StrEnum):
-    """How to find passages beside concepts."""
-
-    hybrid = "hybrid"
-    concept = "concept"
-    source = "source"
-    text = "text"
-
-
-class Fusion(StrEnum):
-    """How to join meaning and words."""
-
-    adaptive = "adaptive"
-    rrf = "rrf"
-    weighted = "weighted"
+from kg_api.models.vocabulary import Fusion, HybridMode, SearchMode
+from kg_cli.terminal.options import hypothetical
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +27,9 @@ def search(
         list[str] | None, typer.Option("--document", "-d", help="Only this document; repeat for several.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="How many hits.")] = 10,
-    mode: Annotated[Mode, typer.Option(help="Search by vectors, full text, or both (hybrid).")] = Mode.hybrid,
+    mode: Annotated[
+        SearchMode, typer.Option(help="Search by vectors, full text, or both (hybrid).")
+    ] = "hybrid",
     min_similarity: Annotated[
         float | None, typer.Option(min=-1, max=1, help="Minimum cosine similarity of a hit.")
     ] = None,
@@ -53,7 +38,7 @@ def search(
         typer.Option(
             help="Fusion for `hybrid`: by score distribution, by reciprocal ranks, or by fixed weights."
         ),
-    ] = Fusion.adaptive,
+    ] = "adaptive",
     rerank: Annotated[
         bool, typer.Option("--rerank", help="Rerank the best hits with a cross-encoder; slower.")
     ] = False,
@@ -104,9 +89,9 @@ def search(
 
     options: dict[str, Any] = {
         "documents": document,
-        "mode": mode.value,
+        "mode": mode,
         "min_similarity": min_similarity,
-        "fusion": fusion.value,
+        "fusion": fusion,
         "rerank": rerank,
         "concepts": concepts,
         "hyde": hypothetical(hyde),
@@ -139,7 +124,7 @@ def hybrid(
     mode: Annotated[
         HybridMode,
         typer.Option(help="Search everything, through concepts only, sources only, or full text only."),
-    ] = HybridMode.hybrid,
+    ] = "hybrid",
     window: Annotated[
         int | None,
         typer.Option(
@@ -171,7 +156,7 @@ def hybrid(
             ontology=ontology,
             concept_limit=concepts,
             source_limit=limit,
-            mode=mode.value,
+            mode=mode,
             explain=explain,
             **around,
         )

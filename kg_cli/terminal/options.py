@@ -3,15 +3,6 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
-
-
-class Mode(StrEnum):
-    """How to search."""
-
-    hybrid = "hybrid"
-    vector = "vector"
-    text = "text"
 
 
 def hypothetical(given: str | None) -> int | str | None:

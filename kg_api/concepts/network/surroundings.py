@@ -14,7 +14,6 @@ from kg_api.graph.concepts.reads import (
 from kg_api.graph.database import Graph
 from kg_api.models.concepts.queries import (
     APPEARS_WITH,
-    MAX_RELATED,
     Concept,
     Neighbourhood,
     PathStep,
@@ -22,6 +21,7 @@ from kg_api.models.concepts.queries import (
     RelatedConcepts,
 )
 from kg_api.models.queries.search import Degradation
+from kg_api.models.vocabulary import MAX_RELATED
 
 FAN_OUT = MAX_RELATED + 1
 """So many around one concept are looked at: those that are not given are counted up to it."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from kg_api.evaluate.extra import missing
 from kg_api.evaluate.scores.coverage import Range, Scores, scores
-from kg_api.models.evaluation import FoundSpan, QuestionResult, SetQuery, Target
+from kg_api.models.evaluation import FoundSpan, QuestionResult, SetQuery
+from kg_api.models.vocabulary import Target
 
 try:
     import ir_measures

@@ -15,7 +15,7 @@ from kg_api.evaluate.sets.records import Record, json_lines, text_of
 from kg_api.models.base import storable
 from kg_api.models.evaluation import QuestionSet, Reference, SetDocument, SetQuery
 from kg_api.models.library.parsing import Format
-from kg_api.models.queries.search import MAX_QUERY_CHARACTERS
+from kg_api.models.vocabulary import MAX_QUERY_CHARACTERS
 
 _FORMATS: dict[str, Format] = {".md": "markdown", ".txt": "text", ".rst": "rst"}
 _MAX_NAME_LENGTH = 1000

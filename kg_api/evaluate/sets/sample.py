@@ -6,7 +6,8 @@ import hashlib
 import random
 from collections.abc import Sequence
 
-from kg_api.models.evaluation import TIERS, SetQuery, Tier
+from kg_api.models.evaluation import TIERS, SetQuery
+from kg_api.models.vocabulary import Tier
 
 SEED = 20_260_101
 

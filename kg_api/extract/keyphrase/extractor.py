@@ -13,8 +13,9 @@ from kg_api.extract.keyphrase.spaceless import spaceless
 from kg_api.extract.keyphrase.text import sentences
 from kg_api.extract.keyphrase.words import Token, language_of, tokens, weigh
 from kg_api.graph.spaces.due import DocumentAbout, SourceText
-from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, ExtractorName, Quote
+from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, Quote
 from kg_api.models.identity import digest
+from kg_api.models.vocabulary import ExtractorName
 
 VERSION = "2"
 """Another one finds other concepts in the same text."""

@@ -15,9 +15,6 @@ from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
 from kg_api.models.base import Text
 from kg_api.models.concepts.queries import (
-    MAX_ONTOLOGIES,
-    MAX_PASSAGES,
-    MAX_PHRASE,
     ConceptContext,
     ConceptHit,
     ConceptPassage,
@@ -25,7 +22,9 @@ from kg_api.models.concepts.queries import (
     nearest_labels,
 )
 from kg_api.models.identity import ID_DIGITS
-from kg_api.models.queries.search import MAX_WINDOW, Degradation, Place
+from kg_api.models.queries.fields import Window
+from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.vocabulary import MAX_ONTOLOGIES, MAX_PASSAGES, MAX_PHRASE
 
 NAME = "get_concept_context"
 LOOKED_THROUGH = 20
@@ -46,7 +45,7 @@ class ConceptArguments(Paged):
     """A concept_id, or a name."""
     ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_ONTOLOGIES)] | None = None
     """Where to look for a name; unset: in all."""
-    window: Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)] = 1
+    window: Window = 1
     """How many paragraphs before and after."""
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_PASSAGES)] = 10
     """How many of the passages that carry it."""

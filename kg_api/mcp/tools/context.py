@@ -12,7 +12,8 @@ from kg_api.mcp.citation import CitationPlace, read_citation
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
-from kg_api.models.queries.search import MAX_WINDOW, Place
+from kg_api.models.queries.fields import Window
+from kg_api.models.queries.search import Place
 
 NAME = "get_source_context"
 DESCRIPTION = """\
@@ -29,7 +30,7 @@ class ContextArguments(Paged):
 
     citation: Annotated[str, Field(min_length=1, max_length=1101)]
     """A citation, source_id#start-end, a source's id, or a document's name or id to read its beginning."""
-    window: Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)] = 2
+    window: Window = 2
     """How many paragraphs before and after."""
 
 

@@ -13,8 +13,10 @@ from kg_api.mcp.tool import Tool, valid
 from kg_api.mcp.tools.search import PassageHit, hit_of
 from kg_api.models.base import Answer
 from kg_api.models.concepts.queries import ConceptHit
-from kg_api.models.queries.hybrid import HybridMode, HybridSearch
-from kg_api.models.queries.search import MAX_LIMIT, MAX_QUERY_CHARACTERS, SourceHit
+from kg_api.models.queries.fields import Limit
+from kg_api.models.queries.hybrid import HybridSearch
+from kg_api.models.queries.search import SourceHit
+from kg_api.models.vocabulary import MAX_NAMES, MAX_QUERY_CHARACTERS, HybridMode
 
 NAME = "hybrid_search"
 MAX_CONCEPTS = 20
@@ -33,13 +35,13 @@ class HybridArguments(Paged):
 
     query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
     """A question or words to look for; no query language."""
-    ontologies: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
+    ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Only in these collections, as list_ontologies names them; unset: all."""
-    documents: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
+    documents: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Passages only of documents of these names, as hits and list_documents name them."""
     concept_limit: Annotated[int, Field(strict=True, ge=0, le=MAX_CONCEPTS)] = 5
     """How many concepts."""
-    source_limit: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] = 10
+    source_limit: Limit = 10
     """How many passages."""
     mode: HybridMode = "hybrid"
     """`hybrid`: passages by meaning, words and concepts; `concept`: through concepts only; `source`: without

@@ -10,14 +10,9 @@ from kg_api.mcp.answers import Passage, ToolAnswer, cite
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool, valid
-from kg_api.models.queries.search import (
-    MAX_LIMIT,
-    MAX_QUERY_CHARACTERS,
-    MatchedChunk,
-    Mode,
-    SourceHit,
-    SourceSearch,
-)
+from kg_api.models.queries.fields import Limit
+from kg_api.models.queries.search import MatchedChunk, SourceHit, SourceSearch
+from kg_api.models.vocabulary import MAX_NAMES, MAX_QUERY_CHARACTERS, SearchMode
 
 NAME = "search_sources"
 DESCRIPTION = """\
@@ -34,15 +29,15 @@ class SearchArguments(Paged):
 
     query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
     """A question or words to look for; no query language."""
-    ontologies: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
+    ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Only in these collections, as list_ontologies names them; unset: all."""
-    documents: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
+    documents: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Only in documents of these names, as hits and list_documents name them."""
-    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] = 10
+    limit: Limit = 10
     """How many hits."""
-    per_document: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] | None = None
+    per_document: Limit | None = None
     """At most so many hits of one document, to see more documents."""
-    mode: Mode = "hybrid"
+    mode: SearchMode = "hybrid"
     """`vector`: by meaning; `text`: by words; `hybrid`: both."""
 
 

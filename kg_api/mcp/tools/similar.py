@@ -11,8 +11,10 @@ from kg_api.mcp.citation import read_citation
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool, valid
-from kg_api.models.queries.search import MAX_LIMIT
+from kg_api.models.base import Flag
+from kg_api.models.queries.fields import Limit
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSource
+from kg_api.models.vocabulary import MAX_NAMES
 
 NAME = "find_similar_sources"
 DESCRIPTION = """\
@@ -27,13 +29,13 @@ class SimilarArguments(Paged):
 
     citation: Annotated[str, Field(min_length=1, max_length=200)]
     """The citation or source id of the passage at hand."""
-    ontologies: Annotated[list[str], Field(min_length=1, max_length=1000)] | None = None
+    ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Only in these collections; unset: all."""
-    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] = 10
+    limit: Limit = 10
     """How many passages."""
     min_similarity: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None = None
     """Leave out what is less similar, by cosine."""
-    same_document: Annotated[bool, Field(strict=True)] = False
+    same_document: Flag = False
     """Look in the passage's own document too."""
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-ExtractorName = Literal["keyphrase", "llm", "none"]
 PER_SOURCE = 6
 """Concepts of a source, where nothing else is configured."""
-MAX_PER_SOURCE = 50
 
 
 @dataclass(frozen=True, slots=True)

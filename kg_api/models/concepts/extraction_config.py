@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from kg_api.models.base import Answer, Body
-from kg_api.models.concepts.extraction import MAX_PER_SOURCE, ExtractorName
 from kg_api.models.embedding.configuration import RefusedSource
+from kg_api.models.vocabulary import MAX_PER_SOURCE, ExtractorName
 
 PerSource = Annotated[int, Field(ge=1, le=MAX_PER_SOURCE)]
 Dollars = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]

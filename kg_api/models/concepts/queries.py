@@ -9,15 +9,8 @@ from pydantic import Field, StringConstraints
 
 from kg_api.models.base import VISIBLE, Answer, Page, Text
 from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.vocabulary import MAX_HOPS, MAX_PHRASE
 
-MAX_HOPS = 4
-MAX_RELATED = 200
-MAX_EVIDENCE = 200
-MAX_PASSAGES = 100
-MAX_PATHS = 20
-MAX_ONTOLOGIES = 20
-MAX_PHRASE = 2000
-"""Characters of what is looked for."""
 APPEARS_WITH = "appears with"
 """The type of a relationship that no text states: both concepts are in the same sources."""
 

@@ -8,9 +8,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import ConfigDict, Field, model_validator
 
 from kg_api.models.base import Body
-
-Strategy = Literal["sentence", "paragraph", "count", "semantic", "paragraph_group", "hierarchical"]
-ContextMode = Literal["none", "template", "llm", "late", "late_template"]
+from kg_api.models.vocabulary import ContextMode, Strategy
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from kg_api.errors import InvalidInput
-from kg_api.models.base import Answer, Body
-from kg_api.models.embedding.chunking import SIZE_FIELDS, Chunking, ContextMode, Strategy
+from kg_api.models.base import Answer, Body, Flag
+from kg_api.models.embedding.chunking import SIZE_FIELDS, Chunking
 from kg_api.models.embedding.spaces import FIRST_SLUG, Slug
 from kg_api.models.library.documents import Change, SourceChanges
 from kg_api.models.problems import describe_problems
+from kg_api.models.vocabulary import ContextMode, Strategy
 
 
 class EmbeddingConfig(Chunking):
@@ -20,7 +21,7 @@ class EmbeddingConfig(Chunking):
 
     space: Slug = FIRST_SLUG
     """The embedding space; its model decides over provider and dimensions."""
-    embed_on_ingest: Annotated[bool, Field(strict=True)] = True
+    embed_on_ingest: Flag = True
     """Whether new text is embedded by itself; else when it is asked for."""
 
     @property
@@ -49,7 +50,7 @@ class EmbeddingConfigChange(Body):
     """What stands before a chunk when it is embedded, or whether it is read among its neighbours."""
     space: Slug | None = None
     """The embedding space; its model decides over provider and dimensions."""
-    embed_on_ingest: Annotated[bool, Field(strict=True)] | None = None
+    embed_on_ingest: Flag | None = None
     """Whether new text is embedded by itself; else when it is asked for."""
 
     def applied(self, present: EmbeddingConfig) -> EmbeddingConfig:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from kg_api.models.base import Answer, Body, OntologyName
+from kg_api.models.base import Answer, Body, Flag, OntologyName
 from kg_api.models.embedding.configuration import Cost
-from kg_api.models.jobs import Selection
-
-Flag = Annotated[bool, Field(strict=True)]
-EmbeddedKind = Literal["source", "concept", "image", "edge"]
+from kg_api.models.vocabulary import EmbeddedKind, Selection
 
 
 class Regeneration(Body):

@@ -10,8 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from kg_api.models.base import Answer, Body, NodeId
-
-Provider = Literal["local", "openai", "nomic", "deterministic"]
+from kg_api.models.vocabulary import Provider
 
 FIRST_SLUG: Final = "default"
 SLUG_PATTERN: Final = r"^[a-z][a-z0-9_]{0,39}$"

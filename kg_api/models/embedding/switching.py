@@ -6,11 +6,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kg_api.models.base import Answer, Body, OntologyName
+from kg_api.models.base import Answer, Body, Flag, OntologyName
 from kg_api.models.embedding.configuration import Cost
+from kg_api.models.vocabulary import MAX_NAMES
 
-Flag = Annotated[bool, Field(strict=True)]
-Names = Annotated[list[OntologyName], Field(min_length=1, max_length=1000)]
+Names = Annotated[list[OntologyName], Field(min_length=1, max_length=MAX_NAMES)]
 
 
 class ChosenOntologies(Body):

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from kg_api.models.base import Answer, Body, OntologyName, Text
 from kg_api.models.identity import digest
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 
 SCAN_KIND = "folder_sync"
 """Of the job that scans a folder."""

@@ -6,12 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Text
+from kg_api.models.base import Answer, Body, Flag, Text
 from kg_api.models.queries.augment import Threshold
-from kg_api.models.queries.search import MAX_HYPOTHETICAL, MAX_WINDOW, Degradation, Mode, Number
+from kg_api.models.queries.fields import DocumentNames, Hypothetical, Ontologies, Similarity, Window
+from kg_api.models.queries.search import Degradation
+from kg_api.models.vocabulary import (
+    MAX_ANSWER_PASSAGES,
+    MAX_TOKEN_BUDGET,
+    MIN_ANSWER_TOKENS,
+    SearchMode,
+)
 
 MAX_QUESTION_CHARACTERS = 4000
-MAX_PASSAGES = 50
 
 Refusal = Literal["nothing_found", "nothing_similar", "not_measured", "not_in_passages", "no_valid_citation"]
 
@@ -21,30 +27,30 @@ class AnswerRequest(Body):
 
     question: Annotated[Text, StringConstraints(max_length=MAX_QUESTION_CHARACTERS)]
     """In plain words; it is data to the language model too, never an instruction."""
-    ontology: OntologyName | Annotated[list[OntologyName], Field(min_length=1, max_length=1000)] | None = None
+    ontology: Ontologies | None = None
     """Answer only from these; unset or null: all."""
-    documents: Annotated[list[DocumentName], Field(min_length=1, max_length=1000)] | None = None
+    documents: DocumentNames | None = None
     """Answer only from documents of these names; unset or null: all."""
-    mode: Mode = "hybrid"
+    mode: SearchMode = "hybrid"
     """How passages are searched for; as of a search. By `text` there is no threshold."""
-    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_PASSAGES)] = 8
+    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_ANSWER_PASSAGES)] = 8
     """The best so many passages are shown to the language model, with what is around them."""
-    min_similarity: Annotated[Number, Field(ge=-1, le=1)] | None = None
+    min_similarity: Similarity | None = None
     """Passages that are less similar are not shown. Unset: what was measured for the space's model. While the
     question cannot be embedded nothing passes a number that is given here, and there is no answer; without
     one, what words find is answered from, and `degraded` says so."""
-    rerank: Annotated[bool, Field(strict=True)] = False
+    rerank: Flag = False
     """Let a cross-encoder read the passages again before the best are taken."""
-    hyde: Annotated[int, Field(strict=True, ge=0, le=MAX_HYPOTHETICAL)] | Literal["auto"] = 0
+    hyde: Hypothetical = 0
     """Hypothetical answers to search by besides the question; as of a search."""
-    concepts: Annotated[bool, Field(strict=True)] = False
+    concepts: Flag = False
     """Let concepts bring passages too; beside one that is near enough, these are shown whatever their own
     similarity: they answer together."""
-    window_size: Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)] = 1
+    window_size: Window = 1
     """So many paragraphs before and after each passage are shown too."""
-    token_budget: Annotated[int, Field(strict=True, ge=100, le=1_000_000)] = 6000
+    token_budget: Annotated[int, Field(strict=True, ge=MIN_ANSWER_TOKENS, le=MAX_TOKEN_BUDGET)] = 6000
     """Most tokens of all that is shown; the best passages come first."""
-    stream: Annotated[bool, Field(strict=True)] = False
+    stream: Flag = False
     """Give Server-Sent Events instead: a `statement` as soon as it is written and checked, `end` with the
     whole, or `error` with a problem document."""
 

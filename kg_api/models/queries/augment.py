@@ -6,16 +6,21 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Text
+from kg_api.models.base import Answer, Body, Flag, Text
 from kg_api.models.library.conversations import Messages
-from kg_api.models.queries.search import MAX_LIMIT, Mode, Number, Place
+from kg_api.models.queries.fields import DocumentNames, Limit, Ontologies, Share, Similarity, TokenBudget
+from kg_api.models.queries.search import Place
+from kg_api.models.vocabulary import (
+    MAX_PER_PIECE,
+    MAX_PIECE,
+    MAX_PIECE_OVERLAP,
+    MIN_PIECE,
+    SearchMode,
+)
 
 MAX_TEXT_CHARACTERS = 1_000_000
-MAX_PER_PIECE = 50
-MIN_PIECE = 64
 
 ThresholdSource = Literal["request", "model", "default", "none"]
-Tokens = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 
 
 class AugmentRequest(Body):
@@ -25,38 +30,38 @@ class AugmentRequest(Body):
     """Plain text or Markdown; this, or `messages`."""
     messages: Messages | None = None
     """A conversation; it is made one Markdown text, as if it were ingested."""
-    ontology: OntologyName | Annotated[list[OntologyName], Field(min_length=1, max_length=1000)] | None = None
+    ontology: Ontologies | None = None
     """Search only these; unset or null: all."""
-    documents: Annotated[list[DocumentName], Field(min_length=1, max_length=1000)] | None = None
+    documents: DocumentNames | None = None
     """Search only documents of these names; unset or null: all."""
-    mode: Mode = "hybrid"
+    mode: SearchMode = "hybrid"
     """How each piece is searched; as of a search."""
-    chunk_tokens: Annotated[int, Field(strict=True, ge=MIN_PIECE, le=8192)] = 1800
+    chunk_tokens: Annotated[int, Field(strict=True, ge=MIN_PIECE, le=MAX_PIECE)] = 1800
     """Most tokens of a piece, by the tokenizer of the space's model; never more than it takes at once."""
-    overlap_tokens: Annotated[int, Field(strict=True, ge=0, le=2048)] = 150
+    overlap_tokens: Annotated[int, Field(strict=True, ge=0, le=MAX_PIECE_OVERLAP)] = 150
     """At most so many tokens at the end of a piece stand at the beginning of the next one too; fewer, by the
     same share, where the model takes less at once than `chunk_tokens`."""
-    one_query_tokens: Annotated[int, Field(strict=True, ge=0, le=8192)] | None = None
+    one_query_tokens: Annotated[int, Field(strict=True, ge=0, le=MAX_PIECE)] | None = None
     """A text of at most so many tokens is searched for as one; unset: as many as a piece has."""
-    whole: Annotated[bool, Field(strict=True)] = False
+    whole: Flag = False
     """Search for the whole text too, besides its pieces."""
     per_piece: Annotated[int, Field(strict=True, ge=1, le=MAX_PER_PIECE)] = 5
     """The best so many of each piece are looked at."""
-    min_similarity: Annotated[Number, Field(ge=-1, le=1)] | None = None
+    min_similarity: Similarity | None = None
     """Leave out what is less similar to its piece, before the best are taken. Unset: what was measured for
     the space's model, 0.7 where nothing was; the answer says which. While the text cannot be embedded nothing
     passes a number that is given here; without one, what words find is given. Not for mode `text`."""
-    per_document: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] | None = 1
+    per_document: Limit | None = 1
     """At most so many passages of one document; null: any number."""
-    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] = 5
+    limit: Limit = 5
     """Most passages in all."""
-    mmr_lambda: Annotated[Number, Field(ge=0, le=1)] | None = None
+    mmr_lambda: Share | None = None
     """Order each piece's hits for diversity: 1 is relevance alone, 0 difference alone."""
-    deduplicate: Annotated[bool, Field(strict=True)] = False
+    deduplicate: Flag = False
     """Give passages that say almost the same once; the record names the others."""
-    exact: Annotated[bool, Field(strict=True)] = False
+    exact: Flag = False
     """Compare with every vector, instead of asking the approximate index."""
-    token_budget: Tokens | None = None
+    token_budget: TokenBudget | None = None
     """Most tokens of the context block; the best passages come first, and what does not fit is counted."""
 
     @property

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Text
+from kg_api.models.base import Answer, Body, Flag, Text
 from kg_api.models.concepts.queries import ConceptHit
-from kg_api.models.queries.search import (
-    MAX_LIMIT,
-    MAX_QUERY_CHARACTERS,
-    ContextWindow,
-    Degradation,
-    Number,
-    SourceHit,
-    Window,
-)
-
-HybridMode = Literal["hybrid", "concept", "source", "text"]
-MAX_TOKEN_BUDGET = 1_000_000
+from kg_api.models.queries.fields import DocumentNames, Limit, Ontologies, Similarity, TokenBudget, Window
+from kg_api.models.queries.search import ContextWindow, Degradation, SourceHit
+from kg_api.models.vocabulary import MAX_LIMIT, MAX_QUERY_CHARACTERS, HybridMode
 
 
 class HybridSearch(Body):
@@ -27,26 +18,26 @@ class HybridSearch(Body):
 
     query_text: Annotated[Text, StringConstraints(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
     """What to look for, in plain words; no query language."""
-    ontology: OntologyName | Annotated[list[OntologyName], Field(min_length=1, max_length=1000)] | None = None
+    ontology: Ontologies | None = None
     """Search only these; unset or null: all."""
-    documents: Annotated[list[DocumentName], Field(min_length=1, max_length=1000)] | None = None
+    documents: DocumentNames | None = None
     """Find sources only in documents of these names; unset or null: in all."""
     mode: HybridMode = "hybrid"
     """How sources are found. `hybrid`: by meaning, by words and through concepts; `concept`: only through the
     concepts of the question; `source`: by meaning and words; `text`: by words."""
     concept_limit: Annotated[int, Field(strict=True, ge=0, le=MAX_LIMIT)] = 5
-    source_limit: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] = 10
-    min_similarity: Annotated[Number, Field(ge=-1, le=1)] | None = None
+    source_limit: Limit = 10
+    min_similarity: Similarity | None = None
     """Leave out sources whose cosine similarity is lower, or that have no vector yet. Not for mode `text`."""
-    rerank: Annotated[bool, Field(strict=True)] = False
+    rerank: Flag = False
     """Let a cross-encoder read question and passage together, and blend its scores into the order."""
-    explain: Annotated[bool, Field(strict=True)] = False
+    explain: Flag = False
     """Tell how each source came to its place."""
-    expand_context: Annotated[bool, Field(strict=True)] = False
+    expand_context: Flag = False
     """Give each source's neighbours too, and all of them as merged windows."""
     window_size: Window = 2
     """How many paragraphs before and after."""
-    token_budget: Annotated[int, Field(strict=True, ge=1, le=MAX_TOKEN_BUDGET)] | None = None
+    token_budget: TokenBudget | None = None
     """How many tokens the windows may have together; those of the best hits come first."""
 
 

@@ -6,21 +6,27 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from kg_api.models.base import Answer, Body, DocumentName, NodeId, OntologyName, Text
+from kg_api.models.base import Answer, Body, Flag, NodeId, Text
+from kg_api.models.queries.fields import (
+    DocumentNames,
+    Hypothetical,
+    Limit,
+    Number,
+    Ontologies,
+    Share,
+    Similarity,
+    TokenBudget,
+    Window,
+)
+from kg_api.models.vocabulary import (
+    MAX_QUERY_CHARACTERS,
+    Fusion,
+    GroupBy,
+    SearchMode,
+)
 
-Mode = Literal["hybrid", "vector", "text"]
-Fusion = Literal["adaptive", "rrf", "weighted"]
-GroupBy = Literal["source", "chunk"]
-MAX_LIMIT = 100
 MAX_FIRST_STAGE = 100
-MAX_WINDOW = 20
-MAX_QUERY_CHARACTERS = 20_000
 MAX_DIMENSIONS = 4096
-MAX_HYPOTHETICAL = 5
-
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Limit = Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)]
-Window = Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)]
 
 
 class SourceSearch(Body):
@@ -32,14 +38,14 @@ class SourceSearch(Body):
     """A vector made by the client, instead of embedding `query_text`; needs `space`."""
     space: NodeId | None = None
     """The space that `query_vector` belongs to."""
-    ontology: OntologyName | Annotated[list[OntologyName], Field(min_length=1, max_length=1000)] | None = None
+    ontology: Ontologies | None = None
     """Search only these; unset or null: all."""
-    documents: Annotated[list[DocumentName], Field(min_length=1, max_length=1000)] | None = None
+    documents: DocumentNames | None = None
     """Search only documents of these names; unset or null: all."""
-    mode: Mode = "hybrid"
+    mode: SearchMode = "hybrid"
     """`vector`: by meaning; `text`: by words; `hybrid`: both, fused."""
     limit: Limit = 10
-    min_similarity: Annotated[Number, Field(ge=-1, le=1)] | None = None
+    min_similarity: Similarity | None = None
     """Leave out sources whose cosine similarity is lower, or that have no vector yet, before the best are
     taken. Where the question cannot be embedded, what words find is given with `similarity` null, and
     `degraded` says that this was not applied. Not for mode `text`."""
@@ -48,37 +54,37 @@ class SourceSearch(Body):
     apart; `rrf`: by ranks alone; `weighted`: by scores with fixed weights."""
     rrf_k: Annotated[int, Field(strict=True, ge=1, le=1000)] = 60
     """For `rrf`: the larger, the less the first ranks stand out."""
-    vector_weight: Annotated[Number, Field(ge=0, le=1)] = 0.7
+    vector_weight: Share = 0.7
     """For `weighted`: the share of the vectors; the rest is full text's."""
-    mmr_lambda: Annotated[Number, Field(ge=0, le=1)] | None = None
+    mmr_lambda: Share | None = None
     """Order for diversity by maximal marginal relevance: 1 is relevance alone, 0 difference alone."""
-    per_document: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] | None = None
+    per_document: Limit | None = None
     """At most so many hits of one document."""
-    collapse_duplicates: Annotated[bool, Field(strict=True)] = False
+    collapse_duplicates: Flag = False
     """Give near-duplicates once; the hit names the others."""
     group_by: GroupBy = "source"
     """`source`: each source once, by its best chunk; `chunk`: each chunk is a hit."""
-    rerank: Annotated[bool, Field(strict=True)] = False
+    rerank: Flag = False
     """Let a cross-encoder read question and passage together, and blend its scores into the order."""
     first_stage_limit: Annotated[int, Field(strict=True, ge=10, le=MAX_FIRST_STAGE)] = 50
     """How many of the fused hits are reranked or diversified."""
-    exact: Annotated[bool, Field(strict=True)] = False
+    exact: Flag = False
     """Compare the question's vector with every vector, instead of asking the approximate index."""
-    hyde: Annotated[int, Field(strict=True, ge=0, le=MAX_HYPOTHETICAL)] | Literal["auto"] = 0
+    hyde: Hypothetical = 0
     """Search by so many hypothetical answers of a language model besides the question, by the mean of their
     vectors (HyDE); similarities are to that mean. `auto`: 3 for a question of 12 words or more."""
-    explain: Annotated[bool, Field(strict=True)] = False
+    explain: Flag = False
     """Tell how each hit came to its place."""
-    concepts: Annotated[bool, Field(strict=True)] = False
+    concepts: Flag = False
     """Let concepts bring sources too: those that the question and the best hits name, and what these are
     related to. Finds what answers only together with another passage."""
-    include_concepts: Annotated[bool, Field(strict=True)] = False
+    include_concepts: Flag = False
     """Name the concepts that each hit carries."""
-    expand_context: Annotated[bool, Field(strict=True)] = False
+    expand_context: Flag = False
     """Give each hit's neighbours too, and all of them as merged windows."""
     window_size: Window = 2
     """How many paragraphs before and after."""
-    token_budget: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] | None = None
+    token_budget: TokenBudget | None = None
     """How many tokens the windows may have together; those of the best hits come first."""
 
     @property
@@ -264,7 +270,7 @@ class SourceHits(Answer):
     """The answer to a search."""
 
     query_text: str | None
-    mode: Mode
+    mode: SearchMode
     """The mode that was used; another than the one asked for is explained in `degraded`."""
     space: str | None
     """The one embedding space of this answer; none without vectors, or when there are several."""

@@ -6,17 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from kg_api.models.base import Answer, Body, DocumentName, NodeId, OntologyName
-from kg_api.models.queries.search import Degradation, Limit, MatchedChunk, Number, Place
+from kg_api.models.base import Answer, Body, Flag, NodeId
+from kg_api.models.queries.fields import DocumentNames, Ontologies, Similarity
+from kg_api.models.queries.search import Degradation, Limit, MatchedChunk, Place
+from kg_api.models.vocabulary import MAX_NEIGHBOURS, MAX_NODES, MAX_PAIRS
 
-MAX_NODES = 5000
-MAX_NEIGHBOURS = 50
 MAX_SEEDS = 200
-MAX_PAIRS = 50
-
-Ontologies = OntologyName | Annotated[list[OntologyName], Field(min_length=1, max_length=1000)]
-Similarity = Annotated[Number, Field(ge=-1, le=1)]
-Choice = Annotated[bool, Field(strict=True)]
 
 
 class _Scoped(Body):
@@ -36,11 +31,11 @@ class SimilarSearch(_Scoped):
 
     limit: Limit = 10
     """How many; near-duplicates that are grouped count once."""
-    same_document: Choice = False
+    same_document: Flag = False
     """Look in the source's own document too."""
-    group_duplicates: Choice = True
+    group_duplicates: Flag = True
     """Give passages that say almost the same once; the first names the others."""
-    exact: Choice = False
+    exact: Flag = False
     """Compare with every vector, instead of asking the approximate index."""
 
 
@@ -142,12 +137,12 @@ class GraphRequest(_Scoped):
 
     source_ids: Annotated[list[NodeId], Field(min_length=1, max_length=MAX_SEEDS)] | None = None
     """Begin with these, and add what is like them."""
-    documents: Annotated[list[DocumentName], Field(min_length=1, max_length=1000)] | None = None
+    documents: DocumentNames | None = None
     """Only sources of documents of these names."""
     neighbours: Annotated[int, Field(strict=True, ge=1, le=MAX_NEIGHBOURS)] = 5
     """Connect each source with so many that are most similar to it."""
     max_nodes: Annotated[int, Field(strict=True, ge=1, le=MAX_NODES)] = 1000
-    across_documents_only: Choice = True
+    across_documents_only: Flag = True
     """Connect sources of different documents only."""
 
     @model_validator(mode="after")

@@ -6,8 +6,6 @@ from pydantic import Field
 
 from kg_api.models.queries.search import Degradation, SourceContext
 
-MAX_TOKEN_BUDGET = 1_000_000
-
 
 class SourceWindow(SourceContext):
     """A source among its neighbours, as many of them as a budget of tokens allows.

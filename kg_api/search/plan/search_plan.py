@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kg_api.graph.search.passages import MAX_CHUNKS, TEXT_INDEX, Filters, SpaceVectors
-from kg_api.models.queries.search import Mode, SourceSearch
+from kg_api.models.queries.search import SourceSearch
+from kg_api.models.vocabulary import SearchMode
 from kg_api.search.notes import Notes
 from kg_api.search.plan.query_vector import QueryVector
 from kg_api.search.plan.scope import Scope
@@ -75,7 +76,7 @@ class SearchPlan:
         return self.models + self.asks_text
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> SearchMode:
         """How it is searched."""
         if self.models and self.asks_text:
             return "hybrid"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kg_api.models.embedding.spaces import USUAL, SimilarityCalibration
-from kg_api.models.queries.search import Fusion
+from kg_api.models.vocabulary import Fusion
 from kg_api.search.retrieve.hits import LaneContribution
 
 RRF_K = 60

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kg_api.graph.search.passages import MAX_CHUNKS, LaneHit
 from kg_api.models.embedding.spaces import USUAL
-from kg_api.models.queries.search import GroupBy
+from kg_api.models.vocabulary import GroupBy
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.diversity import limit_per_group, thin_out
 from kg_api.search.rank.fusion import RRF_K, FusedScore, LaneScores, fuse

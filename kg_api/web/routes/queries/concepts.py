@@ -8,12 +8,6 @@ from fastapi import APIRouter, Query
 
 from kg_api.models.base import Text
 from kg_api.models.concepts.queries import (
-    MAX_EVIDENCE,
-    MAX_HOPS,
-    MAX_ONTOLOGIES,
-    MAX_PASSAGES,
-    MAX_PATHS,
-    MAX_RELATED,
     ConceptContext,
     ConceptDetails,
     ConceptHits,
@@ -24,7 +18,16 @@ from kg_api.models.concepts.queries import (
     Phrase,
     RelatedConcepts,
 )
-from kg_api.models.queries.search import MAX_LIMIT, MAX_WINDOW
+from kg_api.models.vocabulary import (
+    MAX_EVIDENCE,
+    MAX_HOPS,
+    MAX_LIMIT,
+    MAX_ONTOLOGIES,
+    MAX_PASSAGES,
+    MAX_PATHS,
+    MAX_RELATED,
+    MAX_WINDOW,
+)
 from kg_api.web.dependencies import ConceptId, Offset, Ontology, OntologyFilter, Open, PageSize
 
 router = APIRouter(tags=["concepts"])

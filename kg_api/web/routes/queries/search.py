@@ -9,8 +9,9 @@ from fastapi.openapi.models import Example
 
 from kg_api.graph.documents.library import find_source
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
-from kg_api.models.queries.search import MAX_WINDOW, Place, SourceHits, SourceSearch
-from kg_api.models.queries.windows import MAX_TOKEN_BUDGET, SourceWindow
+from kg_api.models.queries.search import Place, SourceHits, SourceSearch
+from kg_api.models.queries.windows import SourceWindow
+from kg_api.models.vocabulary import MAX_TOKEN_BUDGET, MAX_WINDOW
 from kg_api.web.dependencies import CalledSource, Open, SourceId
 from kg_api.web.limits.strict_json import StrictRoute
 

@@ -1,0 +1,81 @@
+"""The words and the bounds that the REST service, the command line, MCP and the client share.
+
+Nothing but names and numbers: `kg --help` reads this module too, and must not wait for pydantic.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+SearchMode = Literal["hybrid", "vector", "text"]
+HybridMode = Literal["hybrid", "concept", "source", "text"]
+Fusion = Literal["adaptive", "rrf", "weighted"]
+GroupBy = Literal["source", "chunk"]
+
+Strategy = Literal["sentence", "paragraph", "count", "semantic", "paragraph_group", "hierarchical"]
+ContextMode = Literal["none", "template", "llm", "late", "late_template"]
+Provider = Literal["local", "openai", "nomic", "deterministic"]
+EmbeddedKind = Literal["source", "concept", "image", "edge"]
+ExtractorName = Literal["keyphrase", "llm", "none"]
+Selection = Literal["due", "missing", "stale"]
+"""What an embedding job is about: all that is missing or stale, or one of both."""
+
+
+class JobState(StrEnum):
+    """Where a job stands. Only queued and running jobs hold their unique key."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    COMPLETED_WITH_ERRORS = "completed_with_errors"
+    """All was done but what was set aside, each with its reason."""
+    CANCELLED = "cancelled"
+    DEAD = "dead"
+
+
+Target = Literal["documents", "spans"]
+"""What counts as found: the right documents, or the exact spans that answer."""
+Tier = Literal["pilot", "standard", "full"]
+"""How many questions are asked."""
+
+MAX_LIMIT = 100
+"""Hits of a search."""
+MAX_PAGE = 1000
+"""Items of a list."""
+MAX_OFFSET = 1_000_000
+MAX_NAMES = 1000
+"""Ontologies or documents that a search is limited to."""
+MAX_QUERY_CHARACTERS = 20_000
+MAX_HYPOTHETICAL = 5
+MAX_WINDOW = 20
+"""Paragraphs before and after."""
+MAX_TOKEN_BUDGET = 1_000_000
+
+MAX_ANSWER_PASSAGES = 50
+"""Passages that a question is answered from."""
+MIN_ANSWER_TOKENS = 100
+
+MAX_PER_PIECE = 50
+"""Hits of each piece of a long text."""
+MIN_PIECE, MAX_PIECE = 64, 8192
+"""Tokens of a piece."""
+MAX_PIECE_OVERLAP = 2048
+
+MAX_PAIRS = 50
+"""Pairs of passages of two documents."""
+MAX_NEIGHBOURS = 50
+MAX_NODES = 5000
+
+MAX_PER_SOURCE = 50
+"""Concepts of a source."""
+MAX_PHRASE = 2000
+"""Characters of what a concept is looked for by."""
+MAX_ONTOLOGIES = 20
+"""That concepts are looked for in."""
+MAX_HOPS = 4
+MAX_RELATED = 200
+MAX_EVIDENCE = 200
+MAX_PASSAGES = 100
+"""Sources that carry a concept."""
+MAX_PATHS = 20
