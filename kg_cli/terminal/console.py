@@ -13,6 +13,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.table import Table
@@ -54,6 +55,12 @@ def stderr() -> Console:
 def say(message: str) -> None:
     """Print a line about what the command does; it may be styled with rich's marks."""
     stderr().print(message, soft_wrap=True)
+
+
+def note(*texts: str) -> None:
+    """Print what there is to know besides; the texts are taken as they are."""
+    for text in texts:
+        say(f"[yellow]note:[/] {escape(text)}")
 
 
 def complain(message: str) -> None:

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from kg_api.models.base import Answer, Body, Flag, Text
 from kg_api.models.queries.augment import Threshold
 from kg_api.models.queries.fields import DocumentNames, Hypothetical, Ontologies, Similarity, Window
-from kg_api.models.queries.search import Degradation
+from kg_api.models.queries.search import Degradation, SourcePlace
 from kg_api.models.vocabulary import (
     MAX_ANSWER_PASSAGES,
     MAX_TOKEN_BUDGET,
@@ -98,17 +98,9 @@ class Statement(Answer):
     citations: list[Citation]
 
 
-class Shown(Answer):
+class Shown(SourcePlace):
     """A source that was shown to the language model."""
 
-    source_id: str
-    ontology: str
-    document: str
-    document_id: str
-    paragraph: int
-    heading: list[str]
-    start: int
-    end: int
     similarity: float | None
     """Cosine of question and passage; none for what stands around one."""
 

@@ -111,8 +111,8 @@ class SourceSearch(Body):
         return self
 
 
-class Place(Answer):
-    """A source and its exact place."""
+class SourcePlace(Answer):
+    """Where a source is."""
 
     source_id: str
     ontology: str
@@ -126,6 +126,11 @@ class Place(Answer):
     """Its first code point in the document's text."""
     end: int
     """Behind its last code point."""
+
+
+class Place(SourcePlace):
+    """A source and its exact place."""
+
     full_text: str
 
 

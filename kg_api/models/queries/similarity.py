@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from kg_api.models.base import Answer, Body, Flag, NodeId
 from kg_api.models.queries.fields import DocumentNames, Ontologies, Similarity
-from kg_api.models.queries.search import Degradation, Limit, MatchedChunk, Place
+from kg_api.models.queries.search import Degradation, Limit, MatchedChunk, Place, SourcePlace
 from kg_api.models.vocabulary import MAX_NEIGHBOURS, MAX_NODES, MAX_PAIRS
 
 MAX_SEEDS = 200
@@ -152,17 +152,9 @@ class GraphRequest(_Scoped):
         return self
 
 
-class SourceNode(Answer):
+class SourceNode(SourcePlace):
     """A source in the graph."""
 
-    source_id: str
-    ontology: str
-    document: str
-    document_id: str
-    paragraph: int
-    heading: list[str]
-    start: int
-    end: int
     degree: int
     """How many edges it has."""
     group: int | None

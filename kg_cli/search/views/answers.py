@@ -6,6 +6,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from kg_api.models.queries.answering import Answered, Citation, Statement
+from kg_api.wording.plural import pluralize
 from kg_cli.terminal import console
 
 SHOWN_CHARACTERS = 300
@@ -21,14 +22,13 @@ def print_end(answer: Answered) -> None:
     """Print the places, and what there is to say besides."""
     for cited in answer.citations:
         console.stdout().print(_place(cited))
-    for each in answer.degraded:
-        console.say(f"[yellow]note:[/] {escape(each.effect)}")
+    console.note(*(each.effect for each in answer.degraded))
     counts = answer.counts
     if answer.reason is not None:
         console.say(f"No answer: {escape(answer.reason)}.")
     if counts.without_citation:
-        console.say(f"[yellow]note:[/] {_describe_left_out(counts.without_citation)}")
-    told = f"{_many(counts.statements, 'statement')} from {_many(counts.shown, 'passage')}"
+        console.note(_describe_left_out(counts.without_citation))
+    told = f"{pluralize(counts.statements, 'statement')} from {pluralize(counts.shown, 'passage')}"
     took = f"{answer.timings_ms['total']:.0f} ms"
     console.say(f"{told} by {escape(answer.model)}, {took}. Read around one: kg show CITATION")
 
@@ -49,8 +49,6 @@ def _place(cited: Citation) -> Text:
 
 def _describe_left_out(count: int) -> str:
     were = "was" if count == 1 else "were"
-    return f"{_many(count, 'statement')} {were} left out: its quotes do not stand in the passages it names"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    return (
+        f"{pluralize(count, 'statement')} {were} left out: its quotes do not stand in the passages it names"
+    )

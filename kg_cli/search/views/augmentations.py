@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from rich.markup import escape
 from rich.text import Text
 
 from kg_api.models.queries.augment import Augmented, AugmentRecord
 from kg_api.wording.plural import pluralize
-from kg_cli.search.views.passages import SHOWN_CHARACTERS
+from kg_cli.search.views.passages import SHOWN_CHARACTERS, title_of
 from kg_cli.terminal import console
 
 
@@ -28,8 +27,7 @@ def print_records(answer: Augmented) -> None:
 
 
 def _say(answer: Augmented) -> None:
-    for told in (*(each.effect for each in answer.degraded), *answer.notes):
-        console.say(f"[yellow]note:[/] {escape(told)}")
+    console.note(*(each.effect for each in answer.degraded), *answer.notes)
     counts = answer.counts
     if not answer.records:
         console.say("No passage goes with the text.")
@@ -45,13 +43,11 @@ def _say(answer: Augmented) -> None:
 def _row(number: int, record: AugmentRecord) -> list[str | Text]:
     text = record.text.strip()
     shown = text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
-    where = " > ".join([*record.heading, f"¶{record.paragraph}"])
-    place = Text.assemble((f"{record.ontology} / {record.document}", "bold"), "  ", (where, "cyan"), "\n")
     similarity = "-" if record.similarity is None else f"{record.similarity:.2f}"
     pieces = ", ".join(map(str, record.pieces))
     return [
         str(number),
         similarity,
         pieces,
-        place + Text(shown) + Text(f"\n{record.citation}\n", style="dim"),
+        title_of(record) + Text(shown) + Text(f"\n{record.citation}\n", style="dim"),
     ]

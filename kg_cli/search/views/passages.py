@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rich.markup import escape
 from rich.text import Text
 
 from kg_api.models.queries.hybrid import HybridHits
-from kg_api.models.queries.search import ContextWindow, Place, SourceHit, SourceHits
+from kg_api.models.queries.search import ContextWindow, SourceHit, SourceHits, SourcePlace
 from kg_api.models.queries.windows import SourceWindow
 from kg_api.wording.plural import pluralize
 from kg_cli.terminal import console
@@ -22,8 +21,7 @@ MIN_STEM_LENGTH = 4
 
 def print_hits(answer: SourceHits, *, full: bool) -> None:
     """Print the hits of a search as a table, and what could not be done."""
-    for each in answer.degraded:
-        console.say(f"[yellow]note:[/] {escape(each.effect)}")
+    console.note(*(each.effect for each in answer.degraded))
     if not answer.sources:
         console.say("Nothing was found. `kg ontologies` shows what there is to search.")
         return
@@ -41,8 +39,7 @@ def print_hits(answer: SourceHits, *, full: bool) -> None:
 
 def print_hybrid(answer: HybridHits, *, full: bool) -> None:
     """Print concepts and passages as tables, and what could not be done."""
-    for each in answer.degraded:
-        console.say(f"[yellow]note:[/] {escape(each.effect)}")
+    console.note(*(each.effect for each in answer.degraded))
     if answer.concepts:
         console.print_table(
             ["concept", "similarity", "passages"],
@@ -76,8 +73,7 @@ def print_windows(windows: Sequence[ContextWindow]) -> None:
 
 def print_context(context: SourceWindow) -> None:
     """Print paragraphs in reading order, the one asked for marked, and what did not fit."""
-    for each in context.degraded:
-        console.say(f"[yellow]note:[/] {escape(each.effect)}")
+    console.note(*(each.effect for each in context.degraded))
     if context.sources:
         first = context.sources[0]
         console.stdout().print(Text(f"{first.ontology} / {first.document}", style="bold"))
@@ -127,12 +123,11 @@ def _row(
     passage = Text(whole.text if full else excerpt(hit.chunk.text, words))
     if words:
         passage.highlight_regex(words, "bold yellow")
-    place = Text.assemble((f"{hit.ontology} / {hit.document}", "bold"), "  ", (_where(hit), "cyan"), "\n")
     similarity = _similarity(hit.similarity)
     if space and hit.space:  # those of two models cannot be compared
         similarity += f"\n{hit.space}"
     below = Text(f"\n{hit.source_id}{_through(hit)}{_explain(hit)}{_copies(hit)}\n", style="dim")
-    return [str(number), similarity, place + passage + below]
+    return [str(number), similarity, title_of(hit) + passage + below]
 
 
 def _similarity(similarity: float | None) -> str:
@@ -167,5 +162,11 @@ def _explain(hit: SourceHit) -> str:
     return "".join(f"\n  {line}" for line in lines)
 
 
-def _where(place: Place) -> str:
+def title_of(place: SourcePlace) -> Text:
+    """A line that says where a source is."""
+    name = f"{place.ontology} / {place.document}"
+    return Text.assemble((name, "bold"), "  ", (_where(place), "cyan"), "\n")
+
+
+def _where(place: SourcePlace) -> str:
     return " > ".join([*place.heading, f"¶{place.paragraph}"])

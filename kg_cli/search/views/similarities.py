@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich.markup import escape
 from rich.text import Text
 
-from kg_api.models.queries.search import Degradation
 from kg_api.models.queries.similarity import (
     SimilarDocument,
     SimilarDocuments,
@@ -18,7 +15,7 @@ from kg_api.models.queries.similarity import (
     SourceNode,
 )
 from kg_api.wording.plural import pluralize
-from kg_cli.search.views.passages import excerpt
+from kg_cli.search.views.passages import excerpt, title_of
 from kg_cli.terminal import console
 
 MAX_EDGES = 50
@@ -26,7 +23,7 @@ MAX_EDGES = 50
 
 def print_similar(answer: SimilarSources) -> None:
     """Print what is like a source as a table, and what could not be done."""
-    _print_notes(answer.degraded)
+    console.note(*(each.effect for each in answer.degraded))
     if not answer.sources:
         console.say("Nothing that is like it was found.")
         return
@@ -41,7 +38,7 @@ def print_similar(answer: SimilarSources) -> None:
 
 def print_documents(answer: SimilarDocuments) -> None:
     """Print what is like a document as a table, and what could not be done."""
-    _print_notes(answer.degraded)
+    console.note(*(each.effect for each in answer.degraded))
     rows = [_document(number, each) for number, each in enumerate(answer.documents, start=1)]
     if rows:
         console.print_table(["#", "score", "document"], rows)
@@ -62,7 +59,7 @@ def _document(number: int, each: SimilarDocument) -> list[str | Text]:
 
 def print_graph(graph: SourceGraph) -> None:
     """Print the pairs of a graph, the most similar first, and what it is made of."""
-    _print_notes(graph.degraded)
+    console.note(*(each.effect for each in graph.degraded))
     nodes = {node.source_id: node for node in graph.nodes}
     rows = [_pair(edge, nodes[edge.a], nodes[edge.b]) for edge in graph.edges[:MAX_EDGES]]
     if rows:
@@ -78,20 +75,17 @@ def print_graph(graph: SourceGraph) -> None:
     console.say(f"{', '.join(counts)}; {alone} without a pair.")
 
 
-def _print_notes(degraded: Sequence[Degradation]) -> None:
-    for each in degraded:
-        console.say(f"[yellow]note:[/] {escape(each.effect)}")
-
-
 def _row(number: int, each: SimilarSource) -> list[str | Text]:
-    where = " > ".join([*each.heading, f"¶{each.paragraph}"])
-    place = Text.assemble((f"{each.ontology} / {each.document}", "bold"), "  ", (where, "cyan"), "\n")
     notes = ["says almost the same"] if each.near_duplicate else []
     notes += [f"almost the same: {d.ontology} / {d.document} ¶{d.paragraph}" for d in each.duplicates]
     told = Text("".join(f"\n{note}" for note in notes), style="yellow")
     text = Text(excerpt(each.chunk.text, None))
     measure = each.score if each.similarity is None else each.similarity
-    return [str(number), f"{measure:.2f}", place + text + told + Text(f"\n{each.source_id}\n", style="dim")]
+    return [
+        str(number),
+        f"{measure:.2f}",
+        title_of(each) + text + told + Text(f"\n{each.source_id}\n", style="dim"),
+    ]
 
 
 def _pair(edge: SourceEdge, a: SourceNode, b: SourceNode) -> list[str | Text]:
@@ -100,6 +94,4 @@ def _pair(edge: SourceEdge, a: SourceNode, b: SourceNode) -> list[str | Text]:
 
 
 def _node(node: SourceNode) -> Text:
-    where = " > ".join([*node.heading, f"¶{node.paragraph}"])
-    name = f"{node.ontology} / {node.document}"
-    return Text.assemble((name, "bold"), "  ", (where, "cyan"), "\n", (node.source_id, "dim"), "\n")
+    return title_of(node).append(f"{node.source_id}\n", "dim")
