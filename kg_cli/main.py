@@ -11,7 +11,8 @@ from typer.core import TyperGroup
 
 from kg_api import __version__
 from kg_api.errors import KgError
-from kg_cli import commands
+from kg_cli.commands import COMMANDS, GROUPS
+from kg_cli.stack.commands import supervise
 
 INTERRUPTED = 130
 UNEXPECTED = 1
@@ -56,7 +57,11 @@ def _options(
     del version
 
 
-commands.register_all(app)
+for _command in COMMANDS:
+    app.command()(_command)
+app.command(hidden=True)(supervise)
+for _name, _group in GROUPS.items():
+    app.add_typer(_group, name=_name)
 
 
 def run() -> None:

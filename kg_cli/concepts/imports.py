@@ -11,14 +11,10 @@ from typing import Annotated, Any, Literal, cast
 import typer
 
 from kg_api.wording.plural import pluralize
+from kg_cli.terminal.connect import open_client
 
 Form = Literal["kg", "openie"]
 SOME_FAILED = 3
-
-
-def register(group: typer.Typer) -> None:
-    """Add the command to `kg concept`."""
-    group.command("import")(import_file)
 
 
 def import_file(
@@ -41,7 +37,6 @@ def import_file(
     Example: kg concept import openie.jsonl --ontology musique --format openie
     """
     from kg_cli.terminal import console
-    from kg_cli.terminal.connect import open_client
 
     rows = read_rows(file, form)
     with open_client() as client:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
-from pydantic import BaseModel
 from rich.markup import escape
 from rich.text import Text
 
@@ -30,22 +28,12 @@ from kg_api.models.concepts.queries import (
     nearest_labels,
 )
 from kg_api.models.identity import ID_DIGITS
-from kg_api.models.queries.search import Degradation
 from kg_api.wording.plural import pluralize
 from kg_cli.terminal import console
 
-T = TypeVar("T", bound=BaseModel)
 LOOKED_THROUGH = 20
 """Hits among which one is looked for that fits."""
 ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
-
-
-def print_answer(answer: T, for_people: Callable[[T], None], *, as_json: bool) -> None:
-    """Print an answer for people, or as it came."""
-    if as_json:
-        console.print_json(answer.model_dump(mode="json"))
-    else:
-        for_people(answer)
 
 
 def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
@@ -59,7 +47,7 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
     found = client.search_concepts(text, ontology=ontology, limit=LOOKED_THROUGH)
     best = find_meant(found.concepts)
     if best is None:
-        _notes(found.degraded)
+        console.note(*(each.effect for each in found.degraded))
         nearest = nearest_labels(found.concepts)
         raise NotFound(
             f"no concept fits {text!r}{nearest}; `kg concept list ONTOLOGY` shows the existing ones"
@@ -71,9 +59,9 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
 
 def print_concept_hits(answer: ConceptHits) -> None:
     """Print what was found as a table, and what could not be done."""
-    _notes(answer.degraded)
+    console.note(*(each.effect for each in answer.degraded))
     if answer.note:
-        console.say(f"[yellow]note:[/] {escape(answer.note)}")
+        console.note(answer.note)
     if not answer.concepts:
         console.say("No concept was found.")
         return
@@ -112,7 +100,7 @@ def print_concept(answer: ConceptDetails) -> None:
 
 def print_related(answer: RelatedConcepts) -> None:
     """Print what a concept is related to, by hops."""
-    _notes(answer.degraded)
+    console.note(*(each.effect for each in answer.degraded))
     if not answer.related:
         console.say(f"Nothing is known to be related to {escape(answer.concept.label)}.")
         return
@@ -123,7 +111,7 @@ def print_related(answer: RelatedConcepts) -> None:
 
 def print_paths(answer: ConceptPaths) -> None:
     """Print each way as its statements."""
-    _notes(answer.degraded)
+    console.note(*(each.effect for each in answer.degraded))
     if answer.start.concept_id == answer.end.concept_id:
         return
     between = f"from {answer.start.label} to {answer.end.label}"
@@ -152,7 +140,7 @@ def print_passages(answer: ConceptContext) -> None:
 
 def print_neighbourhood(answer: Neighbourhood) -> None:
     """Print the edges of a picture as statements."""
-    _notes(answer.degraded)
+    console.note(*(each.effect for each in answer.degraded))
     names = {each.concept_id: each.label for each in answer.concepts}
     for step in answer.steps:
         console.stdout().print(_step(step, names))
@@ -160,11 +148,6 @@ def print_neighbourhood(answer: Neighbourhood) -> None:
     around = pluralize(len(names) - 1, "concept")
     edges = pluralize(len(answer.steps), "connection")
     console.say(escape(f"{around} around {names[answer.centre]}, {edges}{more}."))
-
-
-def _notes(degraded: Sequence[Degradation]) -> None:
-    for each in degraded:
-        console.say(f"[yellow]note:[/] {escape(each.effect)}")
 
 
 def _concept(each: Concept) -> Text:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kg_api.wording.plural import pluralize
+from kg_cli.documents.options import IntoOntologyOption, WaitOption
+from kg_cli.terminal.answers import emit
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import JsonOption
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(conversation)
+if TYPE_CHECKING:
+    from kg_api.models.library.documents import Ingested
 
 
 def conversation(
@@ -20,7 +22,7 @@ def conversation(
         Path, typer.Argument(help="JSON or JSON Lines; - reads standard input.", allow_dash=True)
     ],
     *,
-    ontology: Annotated[str, typer.Option("--ontology", "-o", help="Ontology for the conversation.")],
+    ontology: IntoOntologyOption,
     title: Annotated[
         str,
         typer.Option(
@@ -29,8 +31,8 @@ def conversation(
             help="Title and name of the conversation; an existing one of that name is replaced.",
         ),
     ],
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until everything is embedded.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the REST answer.")] = False,
+    wait: WaitOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Ingest a conversation as one document, each message as a section.
 
@@ -39,11 +41,7 @@ def conversation(
 
     Example: kg conversation standup.jsonl --ontology talks --title "Standup of 1 March" --wait
     """
-    from rich.text import Text
-
     from kg_cli.jobs.waiting import wait_until_embedded
-    from kg_cli.terminal import console
-    from kg_cli.terminal.connect import open_client
     from kg_cli.terminal.inputs import read_messages
 
     messages = read_messages(file)
@@ -51,9 +49,14 @@ def conversation(
         told = client.ingest_conversation(messages, ontology=ontology, title=title)
         if wait:
             wait_until_embedded(client, ontology, [told.job_id] if told.job_id else [])
-    if as_json:
-        console.print_json(told.model_dump(mode="json"))
-        return
+    emit(told, _print, as_json=as_json)
+
+
+def _print(told: Ingested) -> None:
+    from rich.text import Text
+
+    from kg_cli.terminal import console
+
     sources = told.sources
     changes = f"{pluralize(sources.added, 'source')} added, {sources.kept} kept, {sources.removed} removed"
     console.stdout().print(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from kg_api.models.library.folders import (
     MAX_SCAN_SECONDS,
     MIN_SCAN_SECONDS,
     Folder,
+    FolderList,
     FolderRemoved,
     FolderScan,
 )
@@ -106,19 +106,20 @@ def wait_for_scan(client: KgClient, folder: Folder) -> Folder:
     return client.folder(folder.folder_id)
 
 
-def print_folder(folder: Folder, *, as_json: bool, waited: bool) -> bool:
-    """Say what became of a folder; whether files were refused in the scan waited for."""
-    refused = bool(waited and folder.last_scan and folder.last_scan.refused)
-    if as_json:
-        console.print_json(folder.model_dump(mode="json"))
-    elif waited and folder.last_scan:
+def refused_any(folder: Folder) -> bool:
+    """Whether the last scan refused a file."""
+    return bool(folder.last_scan and folder.last_scan.refused)
+
+
+def print_folder(folder: Folder, *, waited: bool) -> None:
+    """Say what became of a folder."""
+    if waited and folder.last_scan:
         _report(folder, folder.last_scan)
     else:
         console.stdout().print(
             Text(f"{folder.folder_id}  {folder.path} -> {folder.ontology}"), soft_wrap=True
         )
         console.say("A worker scans it: `kg folders list` shows how far it is.")
-    return refused
 
 
 def _report(folder: Folder, scan: FolderScan) -> None:
@@ -132,9 +133,9 @@ def _report(folder: Folder, scan: FolderScan) -> None:
         console.say(f"  and {scan.refused - len(scan.refusals)} more")
 
 
-def show(folders: Sequence[Folder]) -> None:
+def show(found: FolderList) -> None:
     """Show folders, each with its last scan and what went wrong; lines are not broken, for the ids."""
-    for each in folders:
+    for each in found.folders:
         prefix = f" as {each.prefix}" if each.prefix else ""
         where = f" -> {each.ontology}{prefix}, every {_every(each.every_seconds)}"
         lines = Text.assemble((each.path, "bold"), where, (f"\n  {each.folder_id}", "dim"))
@@ -142,15 +143,12 @@ def show(folders: Sequence[Folder]) -> None:
         for told in _wrong(each):
             lines.append(f"\n  {told}", "red")
         console.stdout().print(lines, soft_wrap=True)
-    if not folders:
+    if not found.folders:
         console.say("No folder is followed: kg folders add PATH --ontology NAME")
 
 
-def print_removed(removed: FolderRemoved, *, as_json: bool) -> None:
+def print_removed(removed: FolderRemoved) -> None:
     """Say what was removed, and what was not."""
-    if as_json:
-        console.print_json(removed.model_dump(mode="json"))
-        return
     console.say(f"{removed.path} is followed no more; its files are as they were.")
     if removed.kept_documents:
         console.say(f"kept in {removed.ontology} as now: {pluralize(removed.kept_documents, 'document')}.")

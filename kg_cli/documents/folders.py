@@ -2,44 +2,43 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kg_api.wording.plural import pluralize
+from kg_cli.documents.options import IntoOntologyOption, PrefixOption
+from kg_cli.terminal.answers import emit, report
+from kg_cli.terminal.connect import grant_to_follow, open_client
+from kg_cli.terminal.options import JsonOption, YesOption
 
 SOME_REFUSED = 3
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
-Wait = Annotated[bool, typer.Option("--wait", help="Wait until the scan is done and everything is embedded.")]
-Which = Annotated[str, typer.Argument(metavar="ID|PATH", help="As `kg folders list` shows it.")]
-Of = Annotated[
+ScanWaitOption = Annotated[
+    bool, typer.Option("--wait", help="Wait until the scan is done and everything is embedded.")
+]
+FolderArgument = Annotated[str, typer.Argument(metavar="ID|PATH", help="As `kg folders list` shows it.")]
+FeedsOption = Annotated[
     str | None, typer.Option("--ontology", "-o", help="Which ontology, if the folder feeds several.")
 ]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    folders = typer.Typer(help="Folders whose documents follow their files.", no_args_is_help=True)
-    folders.command("add")(add)
-    folders.command("list")(list_folders)
-    folders.command("scan")(scan)
-    folders.command("remove")(remove)
-    app.add_typer(folders, name="folders")
+group = typer.Typer(help="Folders whose documents follow their files.", no_args_is_help=True)
 
 
+@group.command()
 def add(
     path: Annotated[Path, typer.Argument(help="The folder.")],
     *,
-    ontology: Annotated[str, typer.Option("--ontology", "-o", help="Ontology for the files.")],
+    ontology: IntoOntologyOption,
     every: Annotated[str, typer.Option(help="Time between two scans, such as 30s, 5m, 2h or 1d.")] = "5m",
-    prefix: Annotated[str, typer.Option(help="Prefix for each document's name.")] = "",
+    prefix: PrefixOption = "",
     elsewhere: Annotated[
         bool, typer.Option("--elsewhere", help="The folder is on the worker's machine, not on this one.")
     ] = False,
-    wait: Wait = False,
-    as_json: AsJson = False,
+    wait: ScanWaitOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Synchronise a folder: files added, changed or removed there change the ontology too.
 
@@ -49,8 +48,7 @@ def add(
 
     Example: kg folders add ~/notes --ontology notes --every 5m --wait
     """
-    from kg_cli.documents.folder_views import absolute, interval_of, print_folder, wait_for_scan
-    from kg_cli.terminal.connect import grant_to_follow, open_client
+    from kg_cli.documents.folder_views import absolute, interval_of, print_folder, refused_any, wait_for_scan
 
     where = absolute(path, elsewhere=elsewhere)
     with open_client() as client:
@@ -63,62 +61,57 @@ def add(
         )
         if wait:
             folder = wait_for_scan(client, folder)
-    refused = print_folder(folder, as_json=as_json, waited=wait)
-    if refused:
+    emit(folder, partial(print_folder, waited=wait), as_json=as_json)
+    if wait and refused_any(folder):
         raise typer.Exit(SOME_REFUSED)
 
 
-def list_folders(*, as_json: AsJson = False) -> None:
+@group.command("list")
+def list_folders(*, as_json: JsonOption = False) -> None:
     """List synchronised folders, with the result of the last scan or why it failed.
 
     Example: kg folders list
     """
     from kg_cli.documents.folder_views import show
-    from kg_cli.terminal.connect import open_client
-    from kg_cli.terminal.console import print_json
 
-    with open_client() as client:
-        found = client.folders()
-    if as_json:
-        print_json(found.model_dump(mode="json"))
-    else:
-        show(found.folders)
+    report(lambda kg: kg.folders(), show, as_json=as_json)
 
 
+@group.command()
 def scan(
-    which: Which,
+    which: FolderArgument,
     *,
-    ontology: Of = None,
+    ontology: FeedsOption = None,
     allow_empty: Annotated[
         bool,
         typer.Option(
             "--allow-empty", help="Confirm that the folder was emptied on purpose: remove its documents."
         ),
     ] = False,
-    wait: Wait = False,
-    as_json: AsJson = False,
+    wait: ScanWaitOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Scan a folder now.
 
     Example: kg folders scan ~/notes --wait
     """
-    from kg_cli.documents.folder_views import find, print_folder, wait_for_scan
-    from kg_cli.terminal.connect import open_client
+    from kg_cli.documents.folder_views import find, print_folder, refused_any, wait_for_scan
 
     with open_client() as client:
         found = find(client, which, ontology)
         folder = client.scan_folder(found.folder_id, allow_empty=allow_empty)
         if wait:
             folder = wait_for_scan(client, folder)
-    refused = print_folder(folder, as_json=as_json, waited=wait)
-    if refused:
+    emit(folder, partial(print_folder, waited=wait), as_json=as_json)
+    if wait and refused_any(folder):
         raise typer.Exit(SOME_REFUSED)
 
 
+@group.command()
 def remove(
-    which: Which,
+    which: FolderArgument,
     *,
-    ontology: Of = None,
+    ontology: FeedsOption = None,
     delete_documents: Annotated[
         bool,
         typer.Option(
@@ -126,20 +119,18 @@ def remove(
             help="Whether to delete the documents that came from the folder.",
         ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    as_json: AsJson = False,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Stop synchronising a folder. Its documents stay unless you delete them too; files are never touched.
 
     Example: kg folders remove ~/notes
     """
     from kg_cli.documents.folder_views import find, print_removed
-    from kg_cli.terminal.connect import open_client
 
     with open_client() as client:
         found = find(client, which, ontology)
         if delete_documents and not yes:
             typer.confirm(f"Delete {pluralize(found.documents, 'document')} of {found.ontology}?", abort=True)
-        print_removed(
-            client.remove_folder(found.folder_id, delete_documents=delete_documents), as_json=as_json
-        )
+        removed = client.remove_folder(found.folder_id, delete_documents=delete_documents)
+    emit(removed, print_removed, as_json=as_json)

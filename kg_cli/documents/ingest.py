@@ -7,27 +7,26 @@ from typing import Annotated
 
 import typer
 
+from kg_cli.documents.options import IntoOntologyOption, PrefixOption, WaitOption
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import OwnJsonOption
+
 SOME_FAILED = 3
 """Also when nothing was taken."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(ingest)
 
 
 def ingest(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders.")],
     *,
-    ontology: Annotated[str, typer.Option("--ontology", "-o", help="Ontology for the documents.")],
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until everything is embedded.")] = False,
+    ontology: IntoOntologyOption,
+    wait: WaitOption = False,
     preview: Annotated[
         bool,
         typer.Option("--preview", help="Show what would be created and its cost, and ask for confirmation."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Proceed after a preview without asking.")] = False,
-    prefix: Annotated[str, typer.Option(help="Prefix for each document's name.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    prefix: PrefixOption = "",
+    as_json: OwnJsonOption = False,
 ) -> None:
     """Ingest Markdown, RST, plain text and source code. Unchanged files cost nothing, changed ones little.
 
@@ -44,7 +43,6 @@ def ingest(
     from kg_api.parse.files import select
     from kg_cli.documents.ingestion import run
     from kg_cli.documents.preview import Decision, show_preview
-    from kg_cli.terminal.connect import open_client
 
     selection = select(paths, SUFFIXES, prefix)
     with open_client() as client:

@@ -9,12 +9,14 @@ import typer
 
 from kg_api.models.vocabulary import Target, Tier
 from kg_api.wording.plural import pluralize
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import LimitOption, OwnJsonOption
 
 if TYPE_CHECKING:
     from kg_cli.evaluate.run import RunSettings
 
 
-Set = Annotated[
+SetOption = Annotated[
     Path,
     typer.Option("--set", "-s", help="Folder with corpus.jsonl, queries.jsonl and qrels.tsv, or with spans."),
 ]
@@ -23,29 +25,23 @@ TargetOption = Annotated[
     Target | None,
     typer.Option(help="What counts as a hit: documents or exact spans; unset: what the set provides."),
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Number of hits to request.")]
-Ontology = Annotated[
+CorpusOption = Annotated[
     str | None, typer.Option("--ontology", "-o", help="Ontology for the documents; unset: a new one.")
 ]
-InPlace = Annotated[
+InPlaceOption = Annotated[
     bool, typer.Option("--in-place", help="Use the ontology as it is; it already contains the documents.")
 ]
-Results = Annotated[Path | None, typer.Option(help="Folder for results; unset: `evaluations` in KG_HOME.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+ResultsOption = Annotated[
+    Path | None, typer.Option(help="Folder for results; unset: `evaluations` in KG_HOME.")
+]
+
+group = typer.Typer(help="Evaluate search quality, and compare.", no_args_is_help=True)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group."""
-    group = typer.Typer(help="Evaluate search quality, and compare.", no_args_is_help=True)
-    group.command("run")(run)
-    group.command("compare")(compare)
-    group.command("make")(make)
-    app.add_typer(group, name="eval")
-
-
+@group.command()
 def run(
     *,
-    folder: Set,
+    folder: SetOption,
     mode: Annotated[str, typer.Option(help="text, vector or hybrid.")] = "hybrid",
     option: Annotated[
         list[str] | None,
@@ -57,14 +53,14 @@ def run(
     space: Annotated[str | None, typer.Option(help="The embedding space.")] = None,
     tier: TierOption = "full",
     target: TargetOption = None,
-    limit: Limit = 20,
-    ontology: Ontology = None,
-    in_place: InPlace = False,
-    results: Results = None,
+    limit: LimitOption = 20,
+    ontology: CorpusOption = None,
+    in_place: InPlaceOption = False,
+    results: ResultsOption = None,
     output: Annotated[
         Path | None, typer.Option(help="File for the result; unset: a new one in the results folder.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: OwnJsonOption = False,
 ) -> None:
     """Run every question of a set through search, and score the results.
 
@@ -77,7 +73,6 @@ def run(
     from kg_cli.evaluate.choice import parse_choice
     from kg_cli.evaluate.report import print_result, result_json
     from kg_cli.evaluate.run import evaluate
-    from kg_cli.terminal.connect import open_client
     from kg_cli.terminal.console import print_json
 
     named = {"mode": mode, "strategy": strategy, "chunk_size": chunk_size, "context": context, "space": space}
@@ -93,6 +88,7 @@ def run(
         print_result(saved)
 
 
+@group.command()
 def compare(
     saved_results: Annotated[
         list[Path] | None, typer.Argument(metavar="[RESULT]...", help="Saved results of `kg eval run`.")
@@ -118,14 +114,14 @@ def compare(
     ] = False,
     tier: TierOption = "full",
     target: TargetOption = None,
-    limit: Limit = 20,
-    ontology: Ontology = None,
-    in_place: InPlace = False,
-    results: Results = None,
+    limit: LimitOption = 20,
+    ontology: CorpusOption = None,
+    in_place: InPlaceOption = False,
+    results: ResultsOption = None,
     output: Annotated[
         Path | None, typer.Option(help="Write the comparison to this JSON file, with a plot next to it.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: OwnJsonOption = False,
 ) -> None:
     """Compare results or configurations on the same questions, with paired significance tests.
 
@@ -149,6 +145,7 @@ def compare(
         print_comparison(found)
 
 
+@group.command()
 def make(
     *,
     ontology: Annotated[str, typer.Option("--ontology", "-o", help="Ontology to generate questions from.")],
@@ -158,7 +155,7 @@ def make(
     llm: Annotated[
         bool, typer.Option("--llm", help="Let the language model (KG_LLM__MODEL) phrase the questions.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: OwnJsonOption = False,
 ) -> None:
     """Make a question set from an ontology: its documents, and sentences of theirs as questions.
 
@@ -168,7 +165,6 @@ def make(
     Example: kg eval make --ontology notes --output ~/sets/notes --count 200
     """
     from kg_cli.evaluate.make import make as made
-    from kg_cli.terminal.connect import open_client
     from kg_cli.terminal.console import print_json, say
 
     with open_client() as client:

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from kg_api.client import KgClient
-from kg_api.models.jobs import FINISHED, JOB_KINDS, Job
+from kg_api.models.jobs import FINISHED, JOB_KINDS, Job, JobPage
 from kg_api.models.queue import QueueStatus
 from kg_api.models.vocabulary import JobState
 from kg_cli.jobs.words import duration, moment, name_of, progress_of, rate, speed_of, state_of, waits_for
@@ -19,6 +19,15 @@ MAX_SET_ASIDE = 20
 EMBEDDING_KINDS = frozenset({"source_embedding"})
 MAX_ERROR_LENGTH = 200
 """Characters of an error in a list; `kg jobs show` gives all."""
+
+
+def print_page(page: JobPage, *, kind: str | None) -> None:
+    """Print a page of jobs, and whether there are more."""
+    for note in page.notes:
+        console.say(escape(note))
+    print_jobs(page.jobs, kind)
+    if page.total > len(page.jobs):
+        console.say(f"{len(page.jobs)} of {page.total} shown; see more with --limit")
 
 
 def print_jobs(jobs: Sequence[Job], kind: str | None = None) -> None:
@@ -96,6 +105,17 @@ def _hints(job: Job) -> Iterator[str]:
     elif job.state not in FINISHED:
         yield f"follow it: kg jobs watch {job.job_id}"
         yield f"end it: kg jobs cancel {job.job_id}"
+
+
+def print_cancelled(job: Job) -> None:
+    """Say how far a cancelled job came, and how it goes on."""
+    done = f"Cancelled; {progress_of(job)} were done"
+    console.say(f"{done}. Go on with: kg jobs retry {escape(job.job_id)}")
+
+
+def print_retried(job: Job) -> None:
+    """Say how to follow a job that is tried again."""
+    console.say(f"It is queued; follow it with: kg jobs watch {escape(job.job_id)}")
 
 
 def print_queue(status: QueueStatus) -> None:

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kg_cli.terminal.connect import open_client
+
 if TYPE_CHECKING:
     from kg_api.mcp.library import Library
     from kg_api.settings import Settings
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(mcp)
 
 
 def mcp(
@@ -61,7 +58,6 @@ def _in_process(settings: Settings) -> tuple[Library, Callable[[], None]]:
 
 def _of_service() -> tuple[Library, Callable[[], None]]:
     from kg_cli.mcp.library import ClientLibrary
-    from kg_cli.terminal.connect import open_client
 
     library = ClientLibrary(open_client)
     return library, library.close

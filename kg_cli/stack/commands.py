@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kg_cli.terminal.options import OwnJsonOption
+
 if TYPE_CHECKING:
     from kg_api.settings import Settings
 
@@ -14,16 +16,6 @@ HomeOption = Annotated[
     Path | None,
     typer.Option("--home", help="Home folder, instead of KG_HOME.", file_okay=False),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(up)
-    app.command()(down)
-    app.command()(status)
-    app.command()(doctor)
-    app.command(hidden=True)(supervise)
 
 
 def up(
@@ -66,7 +58,7 @@ def down(*, home: HomeOption = None) -> None:
     console.say("kg is stopped" if ended else f"kg was not running in {place.path}")
 
 
-def status(*, json: JsonOption = False, home: HomeOption = None) -> None:
+def status(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
     """Show what is running, and where.
 
     Example: kg status --json
@@ -82,7 +74,7 @@ def status(*, json: JsonOption = False, home: HomeOption = None) -> None:
         report.print_status(found)
 
 
-def doctor(*, json: JsonOption = False, home: HomeOption = None) -> None:
+def doctor(*, json: OwnJsonOption = False, home: HomeOption = None) -> None:
     """Check everything kg needs, and say how to fix problems. Exits with 1 when a check fails.
 
     Example: kg doctor

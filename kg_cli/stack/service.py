@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(serve)
-    app.command()(worker)
-
 
 def serve() -> None:
     """Run the REST service in the foreground (`kg up` does it for you).

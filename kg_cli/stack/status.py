@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kg_api import __version__
-from kg_api.client import KgClient
 from kg_api.errors import KgError
 from kg_api.managed import probes, roles, state
 from kg_api.managed.home import Home
@@ -15,6 +14,7 @@ from kg_api.models.queue import QueueStatus
 from kg_api.settings import Settings
 from kg_cli.stack.processes import neo4j_uri
 from kg_cli.stack.roles import stack_roles, supervisor_role
+from kg_cli.terminal.connect import client_of
 
 READY_SECONDS = 10.0
 """How long the service may take to say whether it is ready: under load that takes seconds."""
@@ -99,9 +99,8 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
 
 def _queue(settings: Settings, url: str) -> QueueStatus | None:
     """The queue; None from a service that is away, or older than its queue."""
-    key = settings.api_key.get_secret_value() if settings.api_key else None
     try:
-        with KgClient(url, api_key=key, timeout_seconds=QUEUE_SECONDS) as client:
+        with client_of(url, settings, timeout_seconds=QUEUE_SECONDS) as client:
             return client.queue()
     except KgError:
         return None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from kg_api.client import KgClient
-from kg_api.client.connection import is_loopback
-from kg_api.errors import ServiceUnreachable
-from kg_api.managed.home import Home
-from kg_api.models.library.folders import folder_grant
-from kg_api.settings import load_settings
+if TYPE_CHECKING:
+    from kg_api.client import KgClient
+    from kg_api.managed.home import Home
+    from kg_api.settings import Settings
 
 
 def open_client() -> KgClient:
@@ -19,6 +18,10 @@ def open_client() -> KgClient:
         ServiceUnreachable: neither is known.
         ConfigurationError: a setting is wrong.
     """
+    from kg_api.errors import ServiceUnreachable
+    from kg_api.managed.home import Home
+    from kg_api.settings import load_settings
+
     settings = load_settings()
     url = settings.api_url or Home(settings.home).api_url()
     if url is None:
@@ -26,7 +29,15 @@ def open_client() -> KgClient:
             f"kg was never started with the home {settings.home}. Start it with `kg up`, or say where it is: "
             "KG_API_URL for a service elsewhere, KG_HOME for another home."
         )
-    return KgClient(url, api_key=settings.api_key.get_secret_value() if settings.api_key else None)
+    return client_of(url, settings)
+
+
+def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
+    """Give a client of the service at an address, with the key of the settings."""
+    from kg_api.client import KgClient
+
+    key = settings.api_key.get_secret_value() if settings.api_key else None
+    return KgClient(url, api_key=key, **options)
 
 
 def grant_to_follow(path: str, ontology: str) -> str | None:
@@ -34,6 +45,10 @@ def grant_to_follow(path: str, ontology: str) -> str | None:
 
     The key itself is never sent.
     """
+    from kg_api.managed.home import Home
+    from kg_api.models.library.folders import folder_grant
+    from kg_api.settings import load_settings
+
     settings = load_settings()
     home = Home(settings.home)
     key = home.folder_key()
@@ -44,6 +59,8 @@ def grant_to_follow(path: str, ontology: str) -> str | None:
 
 def _is_of_home(url: str, home: Home) -> bool:
     """Whether an address is of the service that this home's key belongs to, on this machine."""
+    from kg_api.client.connection import is_loopback
+
     parts = urlsplit(url)
     host = parts.hostname or ""
     if not is_loopback(host) and (not host or host != home.service_host()):

@@ -1,15 +1,41 @@
-"""What several commands let a person choose from."""
+"""Options and arguments that several commands share: one word means one thing everywhere."""
 
 from __future__ import annotations
 
-import re
+from typing import Annotated, Any
+
+import typer
+
+from kg_api.models.vocabulary import MAX_LIMIT, MAX_PAGE, MAX_WINDOW
+
+QueryArgument = Annotated[str, typer.Argument(help="What to look for, in plain words.")]
+
+OntologyOption = Annotated[str, typer.Option("--ontology", "-o", help="The ontology.")]
+OnlyOntologyOption = Annotated[str | None, typer.Option("--ontology", "-o", help="Only this ontology.")]
+OnlyOntologiesOption = Annotated[
+    list[str] | None, typer.Option("--ontology", "-o", help="Only this ontology; repeat for several.")
+]
+OnlyDocumentsOption = Annotated[
+    list[str] | None, typer.Option("--document", "-d", help="Only this document; repeat for several.")
+]
+
+LimitOption = Annotated[
+    int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, help="Maximum number of results.")
+]
+PageOption = Annotated[
+    int, typer.Option("--limit", "-n", min=1, max=MAX_PAGE, help="Maximum number of results.")
+]
+OffsetOption = Annotated[int, typer.Option(min=0, help="Number of items to skip.")]
+NeighboursOption = Annotated[
+    int, typer.Option("--window", "-w", min=0, max=MAX_WINDOW, help="Paragraphs before and after.")
+]
+
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the REST answer.")]
+OwnJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+"""Where a command tells more, or other things, than one answer of the service."""
 
 
-def hypothetical(given: str | None) -> int | str | None:
-    """The value of --hyde: `auto`, or a number; what is neither the service refuses."""
-    return int(given) if given is not None and given.isdecimal() and given.isascii() else given
-
-
-def without_place(citation: str) -> str:
-    """What a citation is of: the source's id; a name may have a `#` of its own."""
-    return re.sub(r"#\d+-\d+$", "", citation)
+def given(**options: Any) -> dict[str, Any]:
+    """What was named; the rest is as the service has it."""
+    return {name: value for name, value in options.items() if value is not None}

@@ -152,7 +152,7 @@ def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
     rows = graph.read("spaces/find", slug=slug)
     if not rows:
         raise NotFound(
-            f"there is no embedding space {slug!r}; `kg admin embedding status` lists the existing ones"
+            f"there is no embedding space {slug!r}; `kg admin spaces list` shows the existing ones"
         )
     return _space(rows[0]["space"])
 

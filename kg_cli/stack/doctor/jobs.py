@@ -12,6 +12,7 @@ from kg_api.models.queue import QueueStatus
 from kg_api.settings import Settings
 from kg_cli.jobs.words import duration, name_of
 from kg_cli.stack.doctor.findings import DoctorFinding
+from kg_cli.terminal.connect import client_of
 
 MAX_SHOWN = 3
 """Jobs of one kind of trouble that are named."""
@@ -31,8 +32,7 @@ def examine_jobs(
         start: the command that starts a worker there.
         patience_seconds: how long a worker may take to give its first sign of life.
     """
-    key = settings.api_key.get_secret_value() if settings.api_key else None
-    with KgClient(url, api_key=key, timeout_seconds=ANSWER_SECONDS) as client:
+    with client_of(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
         try:
             yield from _examine(client, _wait_until_settled(client, patience_seconds), settings, start)
         except KgError as error:
@@ -100,7 +100,7 @@ def _waiting(client: KgClient, queue: QueueStatus) -> Iterator[DoctorFinding]:
     for reason, job in list(reasons.items())[:MAX_SHOWN]:
         if reason.startswith(WAITS_FOR_ANOTHER):
             told = f"{name_of(job)} waits: {reason.removeprefix(WAITS_FOR_ANOTHER)}"
-            fix = "it goes on by itself when that answers; `kg admin embedding health` asks the models"
+            fix = "it goes on by itself when that answers; `kg admin spaces health` asks the models"
         else:
             told = f"{name_of(job)} has failed and will be retried: {reason}"
             fix = f"kg jobs retry {job.job_id} tries it now"

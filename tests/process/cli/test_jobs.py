@@ -162,7 +162,7 @@ def test_the_doctor_names_cause_and_fix_of_what_stands_still(
     )
     warned = " ".join(f"{each.detail} -> {each.fix}" for each in found if each.state == "warn")
     assert "source embedding notes waits: openai does not answer" in warned
-    assert "kg admin embedding health" in warned
+    assert "kg admin spaces health" in warned
     assert "test lost is stalled: its worker w9" in warned
     assert "kg admin source-embeddings generate --ontology 'resting'" in warned
 

@@ -92,7 +92,7 @@ def test_health_tells_it(world: World, model: Model) -> None:
     (told,) = world.ask("POST", "/embedding/health")["spaces"]
     assert (told["status"], told["latency_ms"]) == ("error", None)
     assert EXPLAINED in told["error"]
-    assert world.kg("admin", "embedding", "health").returncode == 69
+    assert world.kg("admin", "spaces", "health").returncode == 69
 
 
 def test_a_provider_that_is_away_at_start_is_waited_for_and_then_checked(

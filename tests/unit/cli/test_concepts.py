@@ -28,6 +28,7 @@ from kg_api.models.concepts.queries import (
 from kg_api.models.queries.search import Degradation
 from kg_cli.concepts import views
 from kg_cli.terminal import console
+from kg_cli.terminal.answers import emit
 from tests.unit.search.found import place
 
 Printed = Callable[[], str]
@@ -158,5 +159,5 @@ def test_a_neighbourhood_is_its_connections(printed: Printed) -> None:
 
 def test_an_answer_is_printed_as_it_came_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     answer = ConceptList(concepts=[LEASE], total=1, offset=0, limit=1)
-    views.print_answer(answer, views.print_concepts, as_json=True)
+    emit(answer, views.print_concepts, as_json=True)
     assert json.loads(capsys.readouterr().out) == answer.model_dump(mode="json")

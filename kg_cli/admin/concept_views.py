@@ -1,0 +1,100 @@
+"""How concepts are extracted, as a person reads it."""
+
+from __future__ import annotations
+
+from rich.markup import escape
+
+from kg_api.client import KgClient
+from kg_api.models.concepts.extraction_config import (
+    ExtractionCost,
+    ExtractionStarted,
+    ExtractionStatus,
+    UnreadSources,
+)
+from kg_api.wording.plural import are, pluralize
+from kg_cli.admin.source_views import print_reasons
+from kg_cli.concepts.pending import concepts_to_follow
+from kg_cli.terminal.console import print_table, say
+
+
+def print_progress(client: KgClient, found: ExtractionStatus) -> None:
+    """Print how far extraction is, and what is still to come."""
+    print_status(found)
+    if told := concepts_to_follow(client, found.ontology, found):
+        say(told)
+
+
+def print_started(started: ExtractionStarted) -> None:
+    """Say what is read now."""
+    if started.job_id is None:
+        say("Nothing is due.")
+    else:
+        say(
+            f"{pluralize(started.due, 'source')} {are(started.due)} to be read; "
+            f"follow it with: kg jobs watch {started.job_id}"
+        )
+
+
+def print_refused(found: UnreadSources) -> None:
+    """Print from what nothing could be extracted, and why."""
+    print_reasons(found.sources)
+    say(f"set aside: {pluralize(found.total, 'source')}; `kg admin concepts extract` tries them again")
+
+
+def print_status(found: ExtractionStatus) -> None:
+    """Print a configuration, and what was found by it."""
+    used, relations = found.used, pluralize(found.relations, "relationship")
+    refused = f", {found.refused} set aside" if found.refused else ""
+    rows = [
+        ("extractor", _set_or_usual(used.extractor, found.config.extractor)),
+        ("concepts a source", _set_or_usual(f"at most {used.per_source}", found.config.per_source)),
+        ("sources", f"{found.total}: {found.extracted} read, {found.due} due{refused}"),
+        (
+            "found",
+            f"{pluralize(found.concepts, 'concept')}, {pluralize(found.quotes, 'quote')}, {relations}",
+        ),
+        *_unverified(found),
+        *_money(found),
+        *(_cost(found.cost) if found.cost else ()),
+    ]
+    title = found.ontology if found.applied else f"{found.ontology} (as it would be)"
+    print_table(["setting", "value"], rows, title=title)
+    for word, told in _troubles(found):
+        say(f"{word}: {escape(told)}")
+
+
+def _troubles(found: ExtractionStatus) -> list[tuple[str, str]]:
+    told = [("problem", found.problem)] if found.problem else []
+    if found.last_error:
+        again = f"when that is mended: kg admin concepts extract --ontology {found.ontology!r}"
+        told.append(("last job", f"{found.last_error}; {again}"))
+    return [*told, *(("note", note) for note in found.notes)]
+
+
+def _set_or_usual(value: str, own: object) -> str:
+    return value if own is not None else f"{value} (the service's setting)"
+
+
+def _unverified(found: ExtractionStatus) -> list[tuple[str, str]]:
+    if not found.unverified_quotes and not found.unverified_concepts:
+        return []
+    quotes, concepts = found.unverified_quotes, found.unverified_concepts
+    return [("not proved", f"{quotes} quotes that are not in their sources, {concepts} concepts without one")]
+
+
+def _money(found: ExtractionStatus) -> list[tuple[str, str]]:
+    budget = found.used.budget
+    told = [] if budget is None else [("budget", f"${budget:g}")]
+    if found.used.extractor == "llm" or found.spent:
+        bound = "no bound" if budget is None else f"of ${budget:g}"
+        told.append(("spent", f"${found.spent:.4f}, {bound}"))
+    return told
+
+
+def _cost(cost: ExtractionCost) -> list[tuple[str, str]]:
+    told = [("to read", f"{pluralize(cost.sources, 'source')}")]
+    if cost.requests:
+        tokens = f"about {pluralize(cost.tokens_read, 'token')} read, {cost.tokens_written} written"
+        told.append(("language model", f"about {pluralize(cost.requests, 'request')}: {tokens}"))
+    price = "not known" if cost.price is None else f"about ${cost.price:.4f}" if cost.price else "nothing"
+    return [*told, ("price", price), *(("", note) for note in cost.notes)]

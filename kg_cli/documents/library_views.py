@@ -1,0 +1,66 @@
+"""Ontologies and documents as a person reads them."""
+
+from __future__ import annotations
+
+from rich.markup import escape
+from rich.text import Text
+
+from kg_api.models.library.documents import Deleted, DocumentPage, DocumentSummary, OntologyList
+from kg_api.wording.plural import pluralize
+from kg_cli.terminal import console
+
+
+def print_ontologies(found: OntologyList) -> None:
+    """Print ontologies with how much of each is embedded."""
+    rows = [
+        [
+            each.ontology,
+            str(each.documents),
+            str(each.sources),
+            _share(each.searchable if each.building else each.embedded, each.sources)
+            + ("\nbeing built anew" if each.building else ""),
+            each.space,
+        ]
+        for each in found.ontologies
+    ]
+    console.print_table(["ontology", "documents", "sources", "embedded", "space"], rows)
+
+
+def print_documents(page: DocumentPage, *, offset: int) -> None:
+    """Print a page of documents, and how to see the next."""
+    if page.documents:
+        console.print_table(["document", "sources"], map(_row, page.documents))
+    else:
+        console.say(escape(_none(page)))
+    shown = len(page.documents)
+    if page.total > offset + shown:
+        console.say(f"{shown} of {page.total} shown; go on with --offset {offset + shown}")
+
+
+def print_deleted(deleted: Deleted, *, as_json: bool, what: str = "") -> None:
+    """Say what was deleted; notes go to standard error for programs too."""
+    if as_json:
+        console.print_json(deleted.model_dump(mode="json"))
+    for note in deleted.notes:
+        console.say(escape(note))
+    if not deleted.notes and not as_json:
+        counts = f"{pluralize(deleted.documents, 'document')}, {pluralize(deleted.sources, 'source')}"
+        console.say(escape(f"deleted: {what}{counts}"))
+
+
+def _none(page: DocumentPage) -> str:
+    """Why no document is listed."""
+    if page.total:
+        return f"There are only {pluralize(page.total, 'document')}: give a smaller --offset."
+    return f"{'; '.join(page.notes) or 'there are no documents here'} (kg ontologies lists what there is)"
+
+
+def _row(document: DocumentSummary) -> tuple[Text, str]:
+    """The id stands on a line of its own, so that it can be copied from a terminal of 80 columns."""
+    title = f"\n{document.title}" if document.title != document.document else ""
+    name = (f"{document.ontology} / {document.document}", "bold")
+    return Text.assemble(name, title, (f"\n{document.document_id}\n", "dim")), str(document.sources)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} ({100 * part // whole} %)" if whole else "0"

@@ -1,0 +1,54 @@
+"""Options that several ways of searching share."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+import typer
+
+from kg_api.models.vocabulary import MAX_WINDOW, SearchMode
+
+ModeOption = Annotated[SearchMode, typer.Option(help="Search by vectors, full text, or both (hybrid).")]
+SimilarityOption = Annotated[float | None, typer.Option(min=-1, max=1, help="Minimum cosine similarity.")]
+CalibratedOption = Annotated[
+    float | None, typer.Option(min=-1, max=1, help="Minimum similarity; unset: calibrated for the model.")
+]
+RerankOption = Annotated[
+    bool, typer.Option("--rerank", help="Rerank the best hits with a cross-encoder; slower.")
+]
+HydeOption = Annotated[
+    str | None, typer.Option(help="Number of hypothetical answers to search with (HyDE): 0 to 5, or auto.")
+]
+ThroughConceptsOption = Annotated[
+    bool, typer.Option("--concepts", help="Also find passages through concepts and their relationships.")
+]
+MmrOption = Annotated[
+    float | None,
+    typer.Option("--mmr", min=0, max=1, help="MMR lambda: 1 is relevance only, 0 is diversity only."),
+]
+ExactOption = Annotated[
+    bool, typer.Option("--exact", help="Compare every vector, not by the approximate index; slower.")
+]
+WindowOption = Annotated[
+    int | None,
+    typer.Option(
+        "--window",
+        "-w",
+        min=0,
+        max=MAX_WINDOW,
+        help="Return reading windows: this many paragraphs around each hit.",
+    ),
+]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")]
+FullOption = Annotated[bool, typer.Option("--full", help="Show whole passages, not only the matching part.")]
+
+
+def hypothetical(given: str | None) -> int | str | None:
+    """The value of --hyde: `auto`, or a number; what is neither the service refuses."""
+    return int(given) if given is not None and given.isdecimal() and given.isascii() else given
+
+
+def without_place(citation: str) -> str:
+    """What a citation is of: the source's id; a name may have a `#` of its own."""
+    return re.sub(r"#\d+-\d+$", "", citation)
