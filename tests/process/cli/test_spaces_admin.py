@@ -1,0 +1,52 @@
+"""`kg admin spaces` as a person types it, and the names that its commands had before."""
+
+from __future__ import annotations
+
+import json
+
+from kg_api.client import KgClient
+from kg_api.errors import Conflict
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces.registry import ensure_space
+from tests.process.cli.conftest import Kg
+from tests.support.embedders import small_embedder
+from tests.support.running import Service
+
+
+def test_a_space_is_created_built_activated_and_dropped(kg: Kg, service: Service, graph: Graph) -> None:
+    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+    with KgClient(service.url) as client:
+        client.ingest_text("Ada met Bob.", ontology="notes", document="a")
+    spaces = ("admin", "spaces")
+    made = kg(*spaces, "create", "other", "--provider", "deterministic", "--dimensions", "64")
+    assert (made.returncode, "kg admin spaces build other" in made.stderr) == (0, True), made.stderr
+    assert "other" in kg(*spaces, "list").stdout
+    planned = kg(*spaces, "build", "other", "--dry-run")
+    assert (planned.returncode, "to embed" in planned.stdout) == (0, True), planned.stderr
+    built = kg(*spaces, "build", "other", "--ontology", "notes")
+    assert "ontologies without any vectors use the space at once" in built.stderr
+    assert "kg admin spaces check other" in built.stderr
+    checked = kg(*spaces, "check", "other")
+    assert (checked.returncode, "answers its probe text" in checked.stdout) == (0, True), checked.stderr
+    assert json.loads(kg(*spaces, "check", "other", "--json").stdout)["ok"]
+    assert "new ontologies use other" in kg(*spaces, "activate", "other").stderr
+    for early in (("rollback", "other"), ("drop", "other", "--yes")):
+        assert kg(*spaces, *early).returncode == Conflict.exit_code
+    assert kg(*spaces, "build", "default", "--activate", "--json").returncode == 0
+    assert "new ontologies use default" in kg(*spaces, "activate", "default").stderr
+    gone = kg(*spaces, "drop", "other", "--yes")
+    assert (gone.returncode, "the space other is being removed" in gone.stderr) == (0, True), gone.stderr
+
+
+def test_the_names_that_commands_had_before_go_on(kg: Kg, graph: Graph) -> None:
+    ensure_space(graph, small_embedder().identity)
+    before, now = (
+        json.loads(kg("admin", *path, "--json").stdout)
+        for path in (("embedding", "status"), ("spaces", "list"))
+    )
+    assert before == now
+    added = kg("admin", "embedding", "add", "more", "--provider", "deterministic", "--json")
+    assert json.loads(added.stdout)["slug"] == "more"
+    assert kg("admin", "embedding", "health").stdout.split()[:2] == ["space", "status"]
+    unknown = kg("admin", "spaces", "create", "odd", "--provider", "nobody")
+    assert (unknown.returncode, "'nobody' is not one of" in unknown.stderr) == (2, True)
