@@ -19,7 +19,7 @@ from benchmarks.chunking import DATA, RETRIEVED
 from benchmarks.stack import machine, stack
 from kg_api.client import KgClient
 from kg_api.evaluate.scores.coverage import Range, Scores, scores
-from kg_api.models.queries.search import Mode
+from kg_api.models.vocabulary import SearchMode
 
 SETTINGS: list[dict[str, Any]] = [
     {"strategy": "paragraph", "chunk_size": 140},
@@ -27,7 +27,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"strategy": "semantic", "chunk_size": 150},
     {"strategy": "hierarchical", "chunk_size": 700, "overlap": 0},
 ]
-MODES: tuple[Mode, ...] = ("vector", "hybrid")
+MODES: tuple[SearchMode, ...] = ("vector", "hybrid")
 
 
 def main() -> None:
@@ -50,7 +50,7 @@ def main() -> None:
     print(json.dumps({"machine": machine(), "questions": len(questions), "settings": found}, indent=2))
 
 
-def _ask(client: KgClient, ontology: str, mode: Mode, question: dict[str, Any]) -> Scores:
+def _ask(client: KgClient, ontology: str, mode: SearchMode, question: dict[str, Any]) -> Scores:
     answer = client.search_sources(question["text"], ontology=ontology, mode=mode, limit=RETRIEVED)
     own: list[Range] = []
     elsewhere = 0

@@ -48,7 +48,7 @@ MAX_NAMES = 1000
 """Ontologies or documents that a search is limited to."""
 MAX_QUERY_CHARACTERS = 20_000
 MAX_HYPOTHETICAL = 5
-MAX_WINDOW = 20
+DEFAULT_WINDOW, MAX_WINDOW = 2, 20
 """Paragraphs before and after."""
 MAX_TOKEN_BUDGET = 1_000_000
 

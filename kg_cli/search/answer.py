@@ -26,28 +26,25 @@ def answer(
     ontology: OnlyOntologiesOption = None,
     document: OnlyDocumentsOption = None,
     limit: Annotated[
-        int | None,
-        typer.Option("--limit", "-n", min=1, max=MAX_ANSWER_PASSAGES, help="Passages to answer from; 8."),
-    ] = None,
+        int, typer.Option("--limit", "-n", min=1, max=MAX_ANSWER_PASSAGES, help="Passages to answer from.")
+    ] = 8,
     mode: ModeOption = "hybrid",
     min_similarity: CalibratedOption = None,
     rerank: RerankOption = False,
-    hyde: HydeOption = None,
+    hyde: HydeOption = "0",
     concepts: ThroughConceptsOption = False,
     window: Annotated[
-        int | None,
-        typer.Option(
-            "--window", "-w", min=0, max=MAX_WINDOW, help="Paragraphs shown around each passage; 1."
-        ),
-    ] = None,
+        int,
+        typer.Option("--window", "-w", min=0, max=MAX_WINDOW, help="Paragraphs shown around each passage."),
+    ] = 1,
     tokens: Annotated[
-        int | None,
+        int,
         typer.Option(
             min=MIN_ANSWER_TOKENS,
             max=MAX_TOKEN_BUDGET,
-            help="Maximum tokens of the passages to answer from; 6000.",
+            help="Maximum tokens of the passages to answer from.",
         ),
-    ] = None,
+    ] = 6000,
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question from your documents, each statement with the places that prove it.

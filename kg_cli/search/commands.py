@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kg_api.models.vocabulary import MAX_LIMIT, MAX_TOKEN_BUDGET, Fusion, HybridMode
+from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_LIMIT, MAX_TOKEN_BUDGET, Fusion, HybridMode
 from kg_cli.search.options import (
     ExactOption,
     ExplainOption,
@@ -50,7 +50,7 @@ def search(
     ] = "adaptive",
     rerank: RerankOption = False,
     concepts: ThroughConceptsOption = False,
-    hyde: HydeOption = None,
+    hyde: HydeOption = "0",
     mmr: MmrOption = None,
     per_document: Annotated[
         int | None, typer.Option(min=1, max=MAX_LIMIT, help="Maximum hits per document.")
@@ -89,7 +89,7 @@ def search(
             collapse_duplicates=collapse,
             exact=exact,
             expand_context=window is not None,
-            window_size=window,
+            window_size=DEFAULT_WINDOW if window is None else window,
             token_budget=tokens,
             explain=explain,
         )
@@ -130,7 +130,7 @@ def hybrid(
             mode=mode,
             explain=explain,
             expand_context=window is not None,
-            window_size=window,
+            window_size=DEFAULT_WINDOW if window is None else window,
         )
     emit(answer, partial(print_hybrid, full=full), as_json=as_json)
 

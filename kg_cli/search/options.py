@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal, cast
 
 import typer
 
@@ -18,7 +18,7 @@ RerankOption = Annotated[
     bool, typer.Option("--rerank", help="Rerank the best hits with a cross-encoder; slower.")
 ]
 HydeOption = Annotated[
-    str | None, typer.Option(help="Number of hypothetical answers to search with (HyDE): 0 to 5, or auto.")
+    str, typer.Option(help="Number of hypothetical answers to search with (HyDE): 0 to 5, or auto.")
 ]
 ThroughConceptsOption = Annotated[
     bool, typer.Option("--concepts", help="Also find passages through concepts and their relationships.")
@@ -44,9 +44,9 @@ ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain the rank
 FullOption = Annotated[bool, typer.Option("--full", help="Show whole passages, not only the matching part.")]
 
 
-def hypothetical(given: str | None) -> int | str | None:
-    """The value of --hyde: `auto`, or a number; what is neither the service refuses."""
-    return int(given) if given is not None and given.isdecimal() and given.isascii() else given
+def hypothetical(given: str) -> int | Literal["auto"]:
+    """The value of --hyde: `auto`, or a number; what is neither the request's own check refuses."""
+    return int(given) if given.isdecimal() and given.isascii() else cast("Literal['auto']", given)
 
 
 def without_place(citation: str) -> str:

@@ -12,7 +12,7 @@ from kg_api.client.connection import MAX_THINKING_SECONDS
 from kg_api.models.library.conversations import Message
 from kg_api.models.queries.answering import Answered, AnswerEvent, AnswerRequest, Statement
 from kg_api.models.queries.augment import Augmented, AugmentRequest
-from kg_api.models.queries.search import Mode
+from kg_api.models.vocabulary import SearchMode
 
 
 class AsyncAnsweringMethods(AsyncSending):
@@ -25,7 +25,7 @@ class AsyncAnsweringMethods(AsyncSending):
         messages: Sequence[Message | dict[str, Any]] | None = None,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        mode: Mode = "hybrid",
+        mode: SearchMode = "hybrid",
         chunk_tokens: int = 1800,
         overlap_tokens: int = 150,
         one_query_tokens: int | None = None,
@@ -71,7 +71,7 @@ class AsyncAnsweringMethods(AsyncSending):
         *,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        mode: Mode = "hybrid",
+        mode: SearchMode = "hybrid",
         limit: int = 8,
         min_similarity: float | None = None,
         rerank: bool = False,
@@ -107,7 +107,7 @@ class AsyncAnsweringMethods(AsyncSending):
         *,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        mode: Mode = "hybrid",
+        mode: SearchMode = "hybrid",
         limit: int = 8,
         min_similarity: float | None = None,
         rerank: bool = False,

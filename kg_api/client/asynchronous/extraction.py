@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from kg_api.client.asynchronous.sending import AsyncSending
 from kg_api.client.call import UNSET, Call, Unset, change_of, params_of, path_of
-from kg_api.models.concepts.extraction import ExtractorName
 from kg_api.models.concepts.extraction_config import (
     ExtractionConfig,
     ExtractionStarted,
     ExtractionStatus,
     UnreadSources,
 )
+from kg_api.models.vocabulary import ExtractorName
 
 
 class AsyncExtractionMethods(AsyncSending):

@@ -7,9 +7,10 @@ from typing import Literal
 
 from kg_api.client.asynchronous.sending import AsyncSending
 from kg_api.client.call import Call, body_of, params_of, path_of
-from kg_api.models.queries.hybrid import HybridHits, HybridMode, HybridSearch
-from kg_api.models.queries.search import Fusion, GroupBy, Mode, Place, SourceHits, SourceSearch
+from kg_api.models.queries.hybrid import HybridHits, HybridSearch
+from kg_api.models.queries.search import Place, SourceHits, SourceSearch
 from kg_api.models.queries.windows import SourceWindow
+from kg_api.models.vocabulary import Fusion, GroupBy, HybridMode, SearchMode
 
 
 class AsyncSearchMethods(AsyncSending):
@@ -23,7 +24,7 @@ class AsyncSearchMethods(AsyncSending):
         space: str | None = None,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        mode: Mode = "hybrid",
+        mode: SearchMode = "hybrid",
         limit: int = 10,
         min_similarity: float | None = None,
         fusion: Fusion = "adaptive",

@@ -13,7 +13,7 @@ from kg_api.client.sync.sending import Sending
 from kg_api.models.library.conversations import Message
 from kg_api.models.queries.answering import Answered, AnswerEvent, AnswerRequest, Statement
 from kg_api.models.queries.augment import Augmented, AugmentRequest
-from kg_api.models.queries.search import Mode
+from kg_api.models.vocabulary import SearchMode
 
 
 class AnsweringMethods(Sending):
@@ -26,7 +26,7 @@ class AnsweringMethods(Sending):
         messages: Sequence[Message | dict[str, Any]] | None = None,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        mode: Mode = "hybrid",
+        mode: SearchMode = "hybrid",
         chunk_tokens: int = 1800,
         overlap_tokens: int = 150,
         one_query_tokens: int | None = None,
@@ -72,7 +72,7 @@ class AnsweringMethods(Sending):
         *,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        mode: Mode = "hybrid",
+        mode: SearchMode = "hybrid",
         limit: int = 8,
         min_similarity: float | None = None,
         rerank: bool = False,
@@ -108,7 +108,7 @@ class AnsweringMethods(Sending):
         *,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        mode: Mode = "hybrid",
+        mode: SearchMode = "hybrid",
         limit: int = 8,
         min_similarity: float | None = None,
         rerank: bool = False,

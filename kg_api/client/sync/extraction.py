@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from kg_api.client.call import UNSET, Call, Unset, change_of, params_of, path_of
 from kg_api.client.sync.sending import Sending
-from kg_api.models.concepts.extraction import ExtractorName
 from kg_api.models.concepts.extraction_config import (
     ExtractionConfig,
     ExtractionStarted,
     ExtractionStatus,
     UnreadSources,
 )
+from kg_api.models.vocabulary import ExtractorName
 
 
 class ExtractionMethods(Sending):
