@@ -33,7 +33,6 @@ from kg_api.models.embedding.spaces import FIRST_SLUG
 Row = dict[str, Any]
 T = TypeVar("T")
 
-MAX_QUEUED = 10_000
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 5.0
 """How long one managed transaction is tried again; a request then gets 503, a worker waits and goes on."""
@@ -87,10 +86,8 @@ _repeated = retry(
 class Transaction:
     """An open transaction; whoever gave it commits it."""
 
-    def __init__(self, transaction: neo4j.ManagedTransaction, most_queued: int = MAX_QUEUED) -> None:
+    def __init__(self, transaction: neo4j.ManagedTransaction) -> None:
         self._transaction = transaction
-        self.most_queued = most_queued
-        """So many jobs may wait."""
 
     def run(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run the statement of that name, in the form for one space, and give all its rows."""
@@ -107,7 +104,6 @@ class Graph:
         password: str,
         database: str = "neo4j",
         *,
-        most_queued: int = MAX_QUEUED,
         require_room: Callable[[], None] = lambda: None,
     ) -> None:
         """Connects when first used.
@@ -117,7 +113,6 @@ class Graph:
             user: who asks.
             password: of the user.
             database: which of the server's.
-            most_queued: so many jobs may wait.
             require_room: called before each write; raises StorageFull when the database's disk is full.
 
         Raises:
@@ -125,7 +120,6 @@ class Graph:
         """
         self._uri = uri
         self._database = database
-        self._most_queued = most_queued
         self._require_room = require_room
         try:
             self._driver = neo4j.GraphDatabase.driver(
@@ -193,15 +187,12 @@ class Graph:
     def _read(self, work: Callable[[Transaction], T], seconds: float | None) -> T:
         timed = neo4j.unit_of_work(timeout=seconds)
         with self._session(neo4j.READ_ACCESS) as session:
-            return session.execute_read(timed(lambda tx: work(self._transaction(tx))))
+            return session.execute_read(timed(lambda tx: work(Transaction(tx))))
 
     @_repeated
     def _commit(self, work: Callable[[Transaction], T]) -> T:
         with self._session(neo4j.WRITE_ACCESS) as session:
-            return session.execute_write(lambda tx: work(self._transaction(tx)))
-
-    def _transaction(self, transaction: neo4j.ManagedTransaction) -> Transaction:
-        return Transaction(transaction, self._most_queued)
+            return session.execute_write(lambda tx: work(Transaction(tx)))
 
     def _session(self, access: str) -> neo4j.Session:
         return self._driver.session(database=self._database, default_access_mode=access)

@@ -14,6 +14,7 @@ from kg_api.graph.concepts.writes import count_for_extraction
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.documents.library import delete_document, delete_ontology
 from kg_api.graph.documents.writes import store_document
+from kg_api.graph.jobs.requests import QueueLimit
 from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import check_invariants, concepts, count, extraction, found, labelled, write
 from tests.support.cypher import rows
@@ -130,22 +131,15 @@ def test_a_large_document_goes(graph: Graph, driver: neo4j.Driver) -> None:
     assert count(driver, "(n) WHERE n:ConceptName OR n:Instance") == 2
 
 
-def test_a_document_goes_though_too_many_jobs_wait(graph: Graph, driver: neo4j.Driver) -> None:
+def test_a_document_goes_though_too_many_jobs_wait(
+    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept, gone = (record(name, [f"Bees of {name}."]) for name in ("kept.md", "gone.md"))
     for each in (kept, gone):
         store_document(graph, each)
         write(graph, extraction(each, 0, found("Bees", description=f"Of {each.document}.")))
     rows(driver, "MATCH (j:Job) DETACH DELETE j")
-
-    class Full(Counting):
-        def transaction(self, work: Callable[[Transaction], Any]) -> Any:
-            def limited(tx: Transaction) -> Any:
-                tx.most_queued = 0
-                return work(tx)
-
-            return super().transaction(limited)
-
-    seen: Any = Full(graph)
-    assert delete_document(seen, gone.document_id).documents == 1
+    monkeypatch.setattr(QueueLimit, "jobs", 0)
+    assert delete_document(graph, gone.document_id).documents == 1
     assert concepts(driver) == {"Bees": 1}
     assert count(driver, "(c:Concept {description: 'Of kept.md.'})") == 1

@@ -12,7 +12,7 @@ from kg_api.errors import TooBusy
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs import workers
-from tests.neo4j_server import Neo4jServer
+from kg_api.graph.jobs.requests import QueueLimit
 from tests.support.cypher import rows
 from tests.support.jobs import LEASE, advance, claim, finish, owned, request
 
@@ -129,17 +129,17 @@ def test_workers_that_are_many_do_not_take_a_job_twice_nor_go_away_empty(graph: 
     assert len(claimed) == len(set(claimed)) == 64
 
 
-def test_no_more_jobs_than_may_wait(server: Neo4jServer, graph: Graph) -> None:
-    with Graph(server.uri, server.user, server.password, most_queued=3) as small:
-        ids = [request(small, f"o{number}") for number in range(3)]
-        with pytest.raises(TooBusy, match="KG_WORKER__MOST_QUEUED"):
-            request(small, "one too many")
-        with pytest.raises(TooBusy):
-            jobs.ensure_job(small, "test", "one too many", total=1)
-        assert request(small, "o1") == ids[1], "work that joins a job is always taken"
-        assert jobs.ensure_job(small, "test", "o2", total=1) == (ids[2], False)
-        owned(graph, "w")
-        request(small, "now there is room")
+def test_no_more_jobs_than_may_wait(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(QueueLimit, "jobs", 3)
+    ids = [request(graph, f"o{number}") for number in range(3)]
+    with pytest.raises(TooBusy, match="KG_WORKER__MOST_QUEUED"):
+        request(graph, "one too many")
+    with pytest.raises(TooBusy):
+        jobs.ensure_job(graph, "test", "one too many", total=1)
+    assert request(graph, "o1") == ids[1], "work that joins a job is always taken"
+    assert jobs.ensure_job(graph, "test", "o2", total=1) == (ids[2], False)
+    owned(graph, "w")
+    request(graph, "now there is room")
     _, total = jobs.page_of_jobs(graph, state=None, kind=None, ontology=None, offset=0, limit=9)
     assert total == 4, "what was refused left nothing behind"
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from kg_api.graph.concepts.texts import ask_for_embedding, delete_orphans, hold_concepts, portions, retell
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.jobs import is_asked_for
+from kg_api.graph.jobs import would_be_taken
 from kg_api.graph.jobs.records import CONCEPT_EMBEDDING
 
 SOURCES_A_TRANSACTION: Final = 250
@@ -52,6 +52,5 @@ def _forget_and_unmark(tx: Transaction, source_ids: Sequence[str]) -> None:
 
 def _ask(tx: Transaction, ontology: str, changed: Collection[str]) -> None:
     """Nothing is refused to go because too many jobs wait: what is due is found by the backfill, too."""
-    waiting = tx.run("jobs/count_queued", limit=tx.most_queued + 1)[0]["queued"] if changed else 0
-    if waiting < tx.most_queued or is_asked_for(tx, CONCEPT_EMBEDDING, ontology):
+    if changed and would_be_taken(tx, CONCEPT_EMBEDDING, ontology):
         ask_for_embedding(tx, ontology, changed)

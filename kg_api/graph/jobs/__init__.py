@@ -18,6 +18,7 @@ from kg_api.graph.jobs.requests import (
     is_asked_for,
     request_job,
     unfinished_parts,
+    would_be_taken,
 )
 from kg_api.graph.jobs.views import Progress, embedding_progress, find_job, page_of_jobs, parts_of, rests
 
@@ -52,5 +53,6 @@ __all__ = [
     "retry_job",
     "unfinished_parts",
     "wait",
+    "would_be_taken",
     "yield_job",
 ]

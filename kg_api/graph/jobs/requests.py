@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from kg_api.errors import LeaseLost, TooBusy
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.jobs.pauses import unpause
 from kg_api.graph.jobs.records import Owner, fresh_job
 from kg_api.models.jobs import Selection
+
+
+class QueueLimit:
+    """So many jobs may wait, when somebody in this process asks for another; the settings say how many."""
+
+    jobs: ClassVar[int] = 10_000
 
 
 def request_job(
@@ -68,20 +75,26 @@ def ensure_job(
     return graph.transaction(ensure)
 
 
+def would_be_taken(tx: Transaction, kind: str, ontology: str) -> bool:
+    """Whether work could be asked for now: it joins an unfinished job, or one more may wait."""
+    return _has_room(tx, 1) or is_asked_for(tx, kind, ontology)
+
+
 def is_asked_for(tx: Transaction, kind: str, ontology: str) -> bool:
     """Whether there is an unfinished job for that work."""
     return bool(tx.run("jobs/holder_of_key", unique_key=f"{kind}:{ontology}"))
 
 
 def _refuse_too_many(tx: Transaction, *, created: bool) -> None:
-    if not created:
-        return
-    most = tx.most_queued
-    if tx.run("jobs/count_queued", limit=most + 1)[0]["queued"] > most:
+    if created and not _has_room(tx, 0):
         raise TooBusy(
-            f"{most} jobs are waiting already (KG_WORKER__MOST_QUEUED): try again when the workers have done "
-            "some of them, or start more workers"
+            f"{QueueLimit.jobs} jobs are waiting already (KG_WORKER__MOST_QUEUED): try again when the "
+            "workers have done some of them, or start more workers"
         )
+
+
+def _has_room(tx: Transaction, more: int) -> bool:
+    return tx.run("jobs/count_queued", limit=QueueLimit.jobs + 1)[0]["queued"] + more <= QueueLimit.jobs
 
 
 def enqueue_slot(graph: Graph, kind: str, slot: str | None = None, *, every_seconds: float = 60.0) -> str:
