@@ -111,8 +111,8 @@ class Container:
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes
-            wake = self.extraction_requests.wake
-            handlers.append(FolderSync(self.graph, _folder_access(self.settings), largest, wake))
+            ask = self.extraction_requests.ask
+            handlers.append(FolderSync(self.graph, _folder_access(self.settings), largest, ask))
         return handlers
 
     def close(self) -> None:
@@ -198,7 +198,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         graph=graph,
         spaces=spaces,
         contexts=contexts,
-        ingest=IngestService(graph, extraction.wake),
+        ingest=IngestService(graph, extraction.ask),
         folders=FolderService(graph, _folder_access(settings)),
         search=search,
         hybrid=HybridService(graph, search),

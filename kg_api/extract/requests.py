@@ -1,4 +1,4 @@
-"""Asking for extraction: by a person, after text came in, or because some is due."""
+"""Asking for extraction: by a person, with text that comes in, or because some is due."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import time
 
 import structlog
 
-from kg_api.errors import NotFound, Unavailable
 from kg_api.extract.open import Extractors
 from kg_api.graph.concepts.extraction_config import StoredExtraction, read_extraction, retry_unread
 from kg_api.graph.concepts.writes import count_for_extraction
-from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.database import Graph, Reader, Transaction
 from kg_api.graph.jobs.records import EXTRACTION
-from kg_api.graph.jobs.requests import ensure_job, is_asked_for, request_job
+from kg_api.graph.jobs.requests import ensure_job, is_asked_for, request_job, would_be_taken
 from kg_api.graph.jobs.views import MAX_COOLDOWN_SECONDS, rests
 
 log = structlog.get_logger()
@@ -55,23 +54,13 @@ class ExtractionRequests:
 
         return self._graph.transaction(ask)
 
-    def wake(self, ontology: str, added: int | None = None) -> None:
-        """New text came in: see that it will be read, unless nobody wants that. It never fails the caller.
+    def ask(self, tx: Transaction, ontology: str, added: int) -> None:
+        """Have so many new sources read within the transaction that stores them, unless nobody wants that.
 
-        What is not asked for now, the next look of a worker at what is due asks for.
-
-        Args:
-            ontology: whose.
-            added: how many sources; unset: all that are due are counted.
+        No text is refused because too many jobs wait: what is not asked for now, the next `look` asks for.
         """
-        try:
-            stored = read_extraction(self._graph, ontology)
-            if added is None:
-                self.look(stored)
-            elif self._is_wanted(stored):
-                self._graph.transaction(lambda tx: request_job(tx, EXTRACTION, ontology, added=added))
-        except (Unavailable, NotFound) as error:
-            log.info("extraction is asked for later", ontology=ontology, reason=str(error))
+        if self._is_wanted(tx, read_extraction(tx, ontology)) and would_be_taken(tx, EXTRACTION, ontology):
+            request_job(tx, EXTRACTION, ontology, added=added)
 
     def look(self, stored: StoredExtraction) -> None:
         """Make the job if something is due, unless it was cancelled, or has died of what a person must mend.
@@ -79,13 +68,13 @@ class ExtractionRequests:
         Raises:
             TooBusy: too many jobs wait.
         """
-        if not self._is_wanted(stored) or not (due := self.due(stored)):
+        if not self._is_wanted(self._graph, stored) or not (due := self.due(stored)):
             return
         job_id, created = ensure_job(self._graph, EXTRACTION, stored.ontology, total=due)
         if created:
             log.info("extraction enqueued", job_id=job_id, ontology=stored.ontology, due=due)
 
-    def _is_wanted(self, stored: StoredExtraction) -> bool:
+    def _is_wanted(self, graph: Reader, stored: StoredExtraction) -> bool:
         """Whether to begin by itself.
 
         After a fault that a person must mend a language model waits for one, whoever starts anew: each try
@@ -96,4 +85,4 @@ class ExtractionRequests:
             return False
         after_fault = math.inf if used.extractor == "llm" else MAX_COOLDOWN_SECONDS
         uptime = time.monotonic() - self._begun
-        return not rests(self._graph, EXTRACTION, stored.ontology, at_most=uptime, after_fault=after_fault)
+        return not rests(graph, EXTRACTION, stored.ontology, at_most=uptime, after_fault=after_fault)

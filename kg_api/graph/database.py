@@ -93,6 +93,9 @@ class Transaction:
         """Run the statement of that name, in the form for one space, and give all its rows."""
         return self._transaction.run(statement(name, space), parameters).data()
 
+    read = run
+    """As a graph has it: what only reads takes either (`Reader`)."""
+
 
 class Graph:
     """A database of a Neo4j server. Long-lived, thread-safe; one a process."""
@@ -196,6 +199,9 @@ class Graph:
 
     def _session(self, access: str) -> neo4j.Session:
         return self._driver.session(database=self._database, default_access_mode=access)
+
+
+Reader = Graph | Transaction
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from kg_api.errors import Conflict, NotFound
-from kg_api.graph.database import Graph, Row
+from kg_api.graph.database import Graph, Reader, Row
 from kg_api.models.identity import ID_DIGITS, document_id
 from kg_api.models.queries.search import Degradation
 from kg_api.wording.nearest import no_ontology, suggestion
@@ -24,12 +24,12 @@ def is_whole_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def names_of_ontologies(graph: Graph) -> list[str]:
+def names_of_ontologies(graph: Reader) -> list[str]:
     """All of them, in order."""
     return [row["ontology"] for row in graph.read("ontologies/names")]
 
 
-def unknown_ontology(graph: Graph, ontology: str | Sequence[str]) -> NotFound:
+def unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
     """The error that says which ontologies are nearest to one that is not there."""
     told = no_ontology(ontology, names_of_ontologies(graph))
     return NotFound(f"{told}; `kg ontologies` lists the existing ones")

@@ -1,12 +1,12 @@
-"""Ingestion: request -> parse -> split -> one transaction (sources and job) -> answer. Embedding is later."""
+"""Ingestion: request -> parse -> split -> one transaction (sources and jobs) -> answer. Workers go on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import StoreResult, preview_document, store_document
+from kg_api.graph.documents.writes import AskForExtraction, StoreResult, preview_document, store_document
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.models.library.documents import (
     DocumentRecord,
@@ -31,10 +31,9 @@ class Preview:
 class IngestService:
     """Takes documents in."""
 
-    def __init__(self, graph: Graph, wake: Callable[[str, int], None] | None = None) -> None:
-        """`wake` is called after new text was stored, with the ontology and how many sources are new."""
+    def __init__(self, graph: Graph, extract: AskForExtraction) -> None:
         self._graph = graph
-        self._wake = wake
+        self._extract = extract
 
     def ingest_text(self, incoming: Incoming, notes: Sequence[str] = ()) -> Ingested:
         """Store a document that is text already.
@@ -44,10 +43,7 @@ class IngestService:
             DatabaseUnavailable: Neo4j does not answer; nothing was stored.
         """
         record, more = to_record(incoming)
-        stored = store_document(self._graph, record)
-        if self._wake is not None and stored.change.added:
-            self._wake(record.ontology, stored.change.added)
-        return _present(record, stored, [*notes, *more])
+        return _present(record, store_document(self._graph, record, self._extract), [*notes, *more])
 
     def preview_text(self, incoming: Incoming, notes: Sequence[str] = ()) -> Preview:
         """Say what `ingest_text` would do; nothing is stored.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.folder_scans import FolderGone, folder_of_job
+from kg_api.graph.documents.writes import AskForExtraction
 from kg_api.jobs.run import JobRun
 from kg_api.models.library.folders import SCAN_KIND
 from kg_api.sync.access import FolderAccess
@@ -24,7 +24,7 @@ class FolderSync:
         graph: Graph,
         access: FolderAccess,
         max_bytes: int,
-        wake: Callable[[str], None] | None = None,
+        extract: AskForExtraction | None = None,
     ) -> None:
         """Take what a worker may read.
 
@@ -32,12 +32,12 @@ class FolderSync:
             graph: where documents go.
             access: what may be read.
             max_bytes: the largest file that is taken.
-            wake: called with the ontology after a scan.
+            extract: asks for the reading of new text.
         """
         self._graph = graph
         self._access = access
         self._max_bytes = max_bytes
-        self._wake = wake
+        self._extract = extract
 
     def run(self, run: JobRun) -> None:
         """Scan, again while somebody asked for another scan meanwhile.
@@ -58,7 +58,5 @@ class FolderSync:
             raise FolderGone
         granted = self._access.is_granted(folder.path, folder.ontology, folder.grant)
         listing = list_folder(folder.path, folder.prefix, self._access, granted=granted)
-        done = Scan(self._graph, run, folder, listing, self._max_bytes).run(done)
-        if self._wake is not None:
-            self._wake(folder.ontology)
-        return done
+        scan = Scan(self._graph, run, folder, listing, self._max_bytes, extract=self._extract)
+        return scan.run(done)

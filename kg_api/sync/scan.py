@@ -12,6 +12,7 @@ from kg_api.graph.documents import folder_scans as store
 from kg_api.graph.documents.folder_scans import FolderGone, NameTaken, ScannedFolder
 from kg_api.graph.documents.folders import documents_of, read_known_documents
 from kg_api.graph.documents.library import forget_evidence_of
+from kg_api.graph.documents.writes import AskForExtraction
 from kg_api.jobs.run import JobRun
 from kg_api.models.identity import document_id
 from kg_api.models.library.folders import RefusedFile, ScanTally
@@ -32,7 +33,14 @@ class Scan:
     """A scan at work."""
 
     def __init__(
-        self, graph: Graph, run: JobRun, folder: ScannedFolder, listing: FolderListing, max_bytes: int
+        self,
+        graph: Graph,
+        run: JobRun,
+        folder: ScannedFolder,
+        listing: FolderListing,
+        max_bytes: int,
+        *,
+        extract: AskForExtraction | None,
     ) -> None:
         self._graph = graph
         self._run = run
@@ -44,7 +52,7 @@ class Scan:
         self._total = 0
         before = folder.last_scan.refusals if folder.last_scan else ()
         refused_before = {each.document: each for each in before if each.stamp}
-        self._looking = FileInspection(folder.ontology, listing, max_bytes, refused_before)
+        self._looking = FileInspection(folder.ontology, listing, max_bytes, refused_before, extract)
 
     def run(self, done: int) -> int:
         """Do what is left of the scan.

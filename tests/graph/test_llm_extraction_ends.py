@@ -13,7 +13,7 @@ from kg_api.extract.budget import LlmBudget
 from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph import jobs
-from kg_api.graph.concepts.extraction_config import add_spent
+from kg_api.graph.concepts.extraction_config import add_spent, read_extraction
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.llm.money import Reply
@@ -115,13 +115,13 @@ def test_a_model_that_is_of_no_use_ends_the_job_before_it_costs_more(
     again = ExtractionRequests(graph, Extractors(graph, settings))
     rows(driver, "MATCH (j:Job) SET j.finished_at = datetime() - duration('PT9H')")
     again._begun -= 10 * 3600
-    again.wake("notes")
+    again.look(read_extraction(graph, "notes"))
     assert the_job(graph).state is JobState.DEAD, "a day later too: it would cost as much again"
-    ExtractionRequests(graph, Extractors(graph, settings)).wake("notes")
+    ExtractionRequests(graph, Extractors(graph, settings)).look(read_extraction(graph, "notes"))
     assert the_job(graph).state is JobState.DEAD, "a restart, of whatever reason, does not mend it"
     rows(driver, "MATCH (j:Job) SET j.finished_at = datetime() - duration('P90D')")
     jobs.prune(graph, days=7)
-    ExtractionRequests(graph, Extractors(graph, settings)).wake("notes")
+    ExtractionRequests(graph, Extractors(graph, settings)).look(read_extraction(graph, "notes"))
     assert the_job(graph).state is JobState.DEAD, "nor does time"
     assert rows(driver, "MATCH (s:Source) WHERE s.extracted_with IS NOT NULL RETURN s.paragraph") == []
     assert service_of(graph, settings).extract("notes").due == 80

@@ -90,7 +90,7 @@ def run_extraction(graph: Graph, settings: Settings, *, wake: bool = True, batch
     runner = Runner(graph, handlers, WorkerSettings(), worker="test", stopping=threading.Event())
     if wake:
         for stored in read_extractions(graph):
-            requests.wake(stored.ontology)
+            requests.look(stored)
     ran = 0
     while runner.run_one():
         ran += 1

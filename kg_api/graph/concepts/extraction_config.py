@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TypedDict, cast
 
-from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.database import Graph, Reader, Row, Transaction
 from kg_api.graph.naming import unknown_ontology
 from kg_api.models.concepts.extraction_config import ExtractionConfig
 from kg_api.models.embedding.configuration import RefusedSource
@@ -37,7 +37,7 @@ class ExtractionCounts(TypedDict):
     unverified_concepts: int
 
 
-def read_extraction(graph: Graph, ontology: str) -> StoredExtraction:
+def read_extraction(graph: Reader, ontology: str) -> StoredExtraction:
     """How concepts are extracted from an ontology.
 
     Raises:

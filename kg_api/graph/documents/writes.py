@@ -16,6 +16,8 @@ from kg_api.models.library.documents import DocumentRecord, SourceRecord, Stored
 
 T = TypeVar("T")
 
+AskForExtraction = Callable[[Transaction, str, int], None]
+"""Has so many new sources of an ontology read, within the transaction that stores them."""
 ROWS_A_STATEMENT = 1000
 
 
@@ -41,8 +43,10 @@ class _Difference:
     """Whether other blanks are behind one that stays: chunks and windows over several sources hold them."""
 
 
-def store_document(graph: Graph, record: DocumentRecord) -> StoreResult:
-    """Store a document and ask for the embedding of its new sources, all in one transaction.
+def store_document(
+    graph: Graph, record: DocumentRecord, extract: AskForExtraction | None = None
+) -> StoreResult:
+    """Store a document and ask for the embedding and reading of its new sources, all in one transaction.
 
     Sources that say the same as before keep node, vector and evidence, wherever they moved.
 
@@ -50,7 +54,7 @@ def store_document(graph: Graph, record: DocumentRecord) -> StoreResult:
         DatabaseUnavailable: Neo4j does not answer; nothing was stored.
     """
     forget_evidence_of_gone(graph, record)
-    return graph.transaction(storing(record))
+    return graph.transaction(storing(record, extract))
 
 
 def forget_evidence_of_gone(graph: Graph, record: DocumentRecord) -> None:
@@ -60,9 +64,11 @@ def forget_evidence_of_gone(graph: Graph, record: DocumentRecord) -> None:
     forget_apart(graph, [row["source_id"] for row in stored if row["source_id"] not in kept])
 
 
-def storing(record: DocumentRecord) -> Callable[[Transaction], StoreResult]:
+def storing(
+    record: DocumentRecord, extract: AskForExtraction | None = None
+) -> Callable[[Transaction], StoreResult]:
     """What `store_document` does, for a transaction of the caller's; the same one may run it twice."""
-    return _Call(record, uuid.uuid4().hex).store
+    return _Call(record, uuid.uuid4().hex, extract).store
 
 
 def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange, list[SourceRecord]]:
@@ -82,8 +88,9 @@ class _Call:
     Then it finds its own work, knows it by its mark, and gives the outcome of the first run.
     """
 
-    def __init__(self, record: DocumentRecord, mark: str) -> None:
+    def __init__(self, record: DocumentRecord, mark: str, extract: AskForExtraction | None) -> None:
         self._record = record
+        self._extract = extract
         self._mark = mark
         self._outcome: StoreResult | None = None
 
@@ -92,6 +99,8 @@ class _Call:
         before = _lock(tx, self._record)
         if self._outcome is None or before["written_by"] != self._mark:
             self._outcome = _store(tx, self._record, before, self._mark)
+            if self._extract is not None and (added := self._outcome.change.added):
+                self._extract(tx, self._record.ontology, added)
         return self._outcome
 
 

@@ -77,7 +77,7 @@ def ensure_job(
 
 def would_be_taken(tx: Transaction, kind: str, ontology: str) -> bool:
     """Whether work could be asked for now: it joins an unfinished job, or one more may wait."""
-    return _has_room(tx, 1) or is_asked_for(tx, kind, ontology)
+    return is_asked_for(tx, kind, ontology) or _has_room(tx, 1)
 
 
 def is_asked_for(tx: Transaction, kind: str, ontology: str) -> bool:

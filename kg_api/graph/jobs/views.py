@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from kg_api.errors import NotFound
-from kg_api.graph.database import Graph, Row
+from kg_api.graph.database import Graph, Reader, Row
 from kg_api.graph.jobs.records import PERIODIC_KINDS, RANKS
 from kg_api.models.jobs import Job, JobAhead, JobState
 from kg_api.wording.nearest import suggestion
@@ -114,7 +114,7 @@ def embedding_progress(graph: Graph, kind: str = "source_embedding") -> dict[str
 
 
 def rests(
-    graph: Graph, kind: str, ontology: str, *, at_most: float, after_fault: float = MAX_COOLDOWN_SECONDS
+    graph: Reader, kind: str, ontology: str, *, at_most: float, after_fault: float = MAX_COOLDOWN_SECONDS
 ) -> bool:
     """Whether work that has died shall not be begun again by itself yet.
 

@@ -1,0 +1,140 @@
+"""Text comes in together with the job that finds its concepts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from kg_api.extract.open import Extractors
+from kg_api.extract.requests import ExtractionRequests
+from kg_api.graph import jobs
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.documents.folders import request_scan
+from kg_api.graph.documents.library import delete_document, list_documents
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.jobs.records import EXTRACTION
+from kg_api.graph.jobs.requests import QueueLimit
+from kg_api.ingest.records import Incoming
+from kg_api.ingest.service import IngestService
+from kg_api.models.jobs import Job
+from kg_api.settings import load_settings
+from kg_api.sync.handler import FolderSync
+from tests.support.extraction import configure_extraction
+from tests.support.jobs import finish, owned
+from tests.support.records import record
+from tests.support.sync import EVERYWHERE, LARGEST, follow, put, work
+
+T = TypeVar("T")
+
+
+class KilledError(BaseException):
+    """The process is no more."""
+
+
+class Killed(Graph):
+    """A graph of a process that is killed after its first commit."""
+
+    def transaction(self, work: Callable[[Transaction], T]) -> T:
+        """See `Graph`."""
+        super().transaction(work)
+        raise KilledError
+
+
+class Refused(Graph):
+    """A graph that gets as far as the commit, which fails."""
+
+    def transaction(self, work: Callable[[Transaction], T]) -> T:
+        """See `Graph`."""
+
+        def failing(tx: Transaction) -> T:
+            work(tx)
+            raise KilledError
+
+        return super().transaction(failing)
+
+
+def as_process(graph: Graph, kind: type[Graph]) -> Graph:
+    made = kind.__new__(kind)
+    made.__dict__.update(graph.__dict__)
+    return made
+
+
+@pytest.fixture
+def asking(graph: Graph) -> ExtractionRequests:
+    """By the settings, concepts are keyphrases."""
+    configure_extraction(graph, extractor="keyphrase")
+    return asking_by(graph)
+
+
+def asking_by(graph: Graph) -> ExtractionRequests:
+    return ExtractionRequests(graph, Extractors(graph, load_settings()))
+
+
+def extractions(graph: Graph) -> list[Job]:
+    return jobs.page_of_jobs(graph, state=None, kind=EXTRACTION, ontology=None, offset=0, limit=9)[0]
+
+
+def names(graph: Graph) -> list[str]:
+    return [each.document for each in list_documents(graph, ontology=None, offset=0, limit=9).documents]
+
+
+def ingest(graph: Graph, text: str = "One.\n") -> None:
+    IngestService(graph, asking_by(graph).ask).ingest_text(Incoming("notes", "a.txt", text))
+
+
+@pytest.mark.usefixtures("asking")
+def test_after_a_kill_both_are_there_or_neither(graph: Graph) -> None:
+    with pytest.raises(KilledError):
+        ingest(as_process(graph, Refused))
+    assert (names(graph), extractions(graph)) == ([], [])
+    with pytest.raises(KilledError):
+        ingest(as_process(graph, Killed))
+    assert (names(graph), len(extractions(graph))) == (["a.txt"], 1)
+
+
+def test_a_scan_asks_file_by_file(graph: Graph, asking: ExtractionRequests, tmp_path: Path) -> None:
+    put(tmp_path / "notes", one="# One\n\nFirst.\n", two="Second.\n")
+    request_scan(graph, follow(graph, tmp_path / "notes"))
+    work(graph, handler=FolderSync(graph, EVERYWHERE, LARGEST, asking.ask))
+    assert [job.total for job in extractions(graph)] == [2]
+
+
+def test_only_new_text_is_asked_for(graph: Graph, asking: ExtractionRequests) -> None:
+    store_document(graph, record("a.md", ["One.", "Two."]), asking.ask)
+    assert [job.total for job in extractions(graph)] == [2]
+    store_document(graph, record("a.md", ["One.", "Two."]), asking.ask)
+    store_document(graph, record("a.md", ["Two.", "Three."]), asking.ask)
+    assert [job.total for job in extractions(graph)] == [3], "one more source, in the job that waits"
+    finish(graph, *owned(graph, "w", kind=EXTRACTION))
+    delete_document(graph, record("a.md", []).document_id)
+    assert [job.state for job in extractions(graph)] == ["completed"]
+
+
+def test_nothing_is_asked_for_where_nothing_is_extracted(graph: Graph) -> None:
+    configure_extraction(graph, extractor="none")
+    ingest(graph)
+    assert (names(graph), extractions(graph)) == (["a.txt"], [])
+
+
+def test_nothing_is_asked_for_after_somebody_cancelled_it(graph: Graph, asking: ExtractionRequests) -> None:
+    store_document(graph, record("a.md", ["One."]), asking.ask)
+    jobs.cancel_job(graph, extractions(graph)[0].job_id)
+    store_document(graph, record("b.md", ["Two."]), asking.ask)
+    assert [job.state for job in extractions(graph)] == ["cancelled"]
+
+
+@pytest.mark.usefixtures("asking")
+def test_no_text_is_refused_as_its_concepts_have_to_wait(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(QueueLimit, "jobs", 1)
+    ingest(graph)
+    assert (names(graph), extractions(graph)) == (["a.txt"], [])
+    monkeypatch.setattr(QueueLimit, "jobs", 2)
+    ingest(graph, "Two.\n")
+    monkeypatch.setattr(QueueLimit, "jobs", 1)
+    ingest(graph, "Three.\n")
+    assert [job.total for job in extractions(graph)] == [2], "it joins the job that waits"
