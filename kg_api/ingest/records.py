@@ -10,7 +10,7 @@ from kg_api.models.identity import content_hash, digest, document_id, source_ids
 from kg_api.models.library.documents import DocumentRecord, MetadataValue, SourceRecord
 from kg_api.models.library.parsing import Format, ParsedDocument
 from kg_api.parse.documents import parse
-from kg_api.parse.split import SPLITTER_VERSION, split
+from kg_api.parse.split import SPLITTER_VERSION, blocks_of, split
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def _sources(identity: str, parsed: ParsedDocument) -> tuple[SourceRecord, ...]:
     texts = [parsed.text[span.start : span.end] for span in spans]
     hashes = [content_hash(text) for text in texts]
     return tuple(
-        SourceRecord(source_id, paragraph, span.heading, text, content, span.start, span.end)
-        for paragraph, (source_id, span, text, content) in enumerate(
-            zip(source_ids(identity, hashes), spans, texts, hashes, strict=True)
+        SourceRecord(source_id, paragraph, span.heading, text, content, span.start, span.end, blocks)
+        for paragraph, (source_id, span, text, content, blocks) in enumerate(
+            zip(source_ids(identity, hashes), spans, texts, hashes, blocks_of(parsed, spans), strict=True)
         )
     )

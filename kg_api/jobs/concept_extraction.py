@@ -9,6 +9,7 @@ from itertools import groupby
 import structlog
 
 from kg_api.errors import ConfigurationError, NotFound
+from kg_api.extract.blocks import with_blocks
 from kg_api.extract.llm import AT_ONCE
 from kg_api.extract.open import Extractors
 from kg_api.extract.port import Extractor
@@ -98,7 +99,7 @@ class ExtractionPass:
         self._ontology = ontology
         self._extractor = extractor
         self._found = False
-        self._document: tuple[str, list[SourceText]] = ("", [])
+        self._document: tuple[str, Sequence[SourceText]] = ("", ())
 
     def _due(self, after: str, limit: int) -> list[SourceText]:
         return due_for_extraction(self._graph, self._ontology, self._mark, reading_place(after), limit)
@@ -118,21 +119,24 @@ class ExtractionPass:
 
     def _extract(self, due: Sequence[SourceText]) -> list[Extraction]:
         about = about_documents(self._graph, [source.document_id for source in due])
-        asked: list[tuple[list[SourceText], list[SourceText], DocumentAbout]] = []
+        asked: list[tuple[list[SourceText], Sequence[SourceText], DocumentAbout]] = []
         for document_id, group in groupby(due, key=lambda source: source.document_id):
             mine = list(group)
-            asked.append((mine, self._sources(document_id, mine), about.get(document_id, NO_DOCUMENT)))
+            known = about.get(document_id, NO_DOCUMENT)
+            asked.append((mine, self._sources(document_id, mine, known), known))
         if self._extractor.name != "llm":
             return [each for one in asked for each in self._extractor.extract(*one)]
         with ThreadPoolExecutor(AT_ONCE) as pool:  # documents may be short: the model is to be kept busy
             found = [pool.submit(self._extractor.extract, *one) for one in asked]
             return [each for one in found for each in one.result()]
 
-    def _sources(self, document_id: str, due: Sequence[SourceText]) -> list[SourceText]:
+    def _sources(
+        self, document_id: str, due: Sequence[SourceText], about: DocumentAbout
+    ) -> Sequence[SourceText]:
         """Of a document, which may come in many batches; read again when it has changed."""
         known = {source.source_id: source for source in self._document[1]}
         if self._document[0] != document_id or any(known.get(each.source_id) != each for each in due):
-            self._document = (document_id, sources_of_document(self._graph, document_id))
+            self._document = (document_id, with_blocks(sources_of_document(self._graph, document_id), about))
         return self._document[1]
 
     def _write(self, found: Sequence[Extraction], last: SourceText) -> None:

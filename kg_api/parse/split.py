@@ -5,11 +5,12 @@ What lies together is decided within one section only, so that an edit moves no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from kg_api.models.library.parsing import Block, BlockKind, ParsedDocument, SourceSpan
+from kg_api.models.library.parsing import Block, BlockKind, ParsedDocument, SourceBlock, SourceSpan
 from kg_api.parse.cut import LINES, cut, prose_levels
 from kg_api.parse.lines import is_blank
 from kg_api.parse.size import SplitLimits, words
@@ -21,8 +22,8 @@ _DEFAULTS = SplitLimits()
 _TAIL = 100
 """Characters in which the end of a piece is looked for behind the blanks."""
 _WHOLE: frozenset[BlockKind] = frozenset({"code", "table"})
-_BY_LINES: frozenset[BlockKind] = frozenset({"code", "table", "other"})
-_JOINED: frozenset[BlockKind] = frozenset({"list_item", "code", "table", "other"})
+_BY_LINES: frozenset[BlockKind] = frozenset({"code", "table", "markup", "other"})
+_JOINED: frozenset[BlockKind] = frozenset({"list_item", "code", "table", "markup", "other"})
 """Kinds that are joined with their neighbours whatever their size."""
 
 
@@ -69,6 +70,17 @@ def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[Sou
             sources.pop()
     spans = [SourceSpan(piece.start, piece.end, path) for piece, path in sources]
     return _without_blank(document.text, spans)
+
+
+def blocks_of(document: ParsedDocument, spans: Sequence[SourceSpan]) -> list[tuple[SourceBlock, ...]]:
+    """The blocks of each source; blank text belongs to the block before it."""
+    starts = [block.start for block in document.blocks]
+    found: list[tuple[SourceBlock, ...]] = []
+    for span in spans:
+        first = max(bisect_right(starts, span.start) - 1, 0)
+        within = document.blocks[first : bisect_left(starts, span.end)]
+        found.append(tuple(SourceBlock(each.kind, max(each.start - span.start, 0)) for each in within))
+    return found
 
 
 def _sections(document: ParsedDocument, limits: SplitLimits) -> Iterator[_Section]:

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kg_api.extract.blocks import with_blocks
 from kg_api.extract.keyphrase.extractor import KeyphraseExtractor
 from kg_api.graph.spaces.due import DocumentAbout, SourceText
 from kg_api.models.concepts.extraction import Extraction
 from kg_api.models.identity import content_hash
+from kg_api.models.library.parsing import Format
 
 ABOUT = DocumentAbout("", {})
 
 
-def sources(*texts: str) -> list[SourceText]:
+def sources(*texts: str, form: Format = "markdown") -> Sequence[SourceText]:
+    """Sources that join to a document of that format."""
     found: list[SourceText] = []
     start = 0
     for at, text in enumerate(texts):
         found.append(SourceText(f"s{at}", "d", at, (), start, text, content_hash(text)))
         start += len(text)
-    return found
+    return with_blocks(found, DocumentAbout("", {}, "", form))
 
 
 def extract(document: Sequence[SourceText], per_source: int = 6) -> list[Extraction]:
     return KeyphraseExtractor(per_source).extract(document, document, ABOUT)
 
 
-def labels(*texts: str, per_source: int = 20) -> list[str]:
-    found = extract(sources(*texts), per_source)
+def labels(*texts: str, per_source: int = 20, form: Format = "markdown") -> list[str]:
+    found = extract(sources(*texts, form=form), per_source)
     return [concept.label for each in found for concept in each.concepts]

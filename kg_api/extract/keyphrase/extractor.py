@@ -17,7 +17,7 @@ from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, Quot
 from kg_api.models.identity import digest
 from kg_api.models.vocabulary import ExtractorName
 
-VERSION = "2"
+VERSION = "3"
 """Another one finds other concepts in the same text."""
 MAX_LABEL_LENGTH = 200
 MAX_QUOTE_LENGTH = 1000
@@ -111,7 +111,7 @@ def _read_sentences(
     sources: Sequence[SourceText],
 ) -> Iterator[tuple[int, tuple[int, int], list[Token]]]:
     for at, source in enumerate(sources):
-        for sentence in sentences(source.full_text):
+        for sentence in sentences(source.full_text, source.blocks):
             yield at, (sentence.start, sentence.end), tokens(sentence)
 
 

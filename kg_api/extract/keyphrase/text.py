@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from kg_api.extract.keyphrase.lists import lists
+from kg_api.models.library.parsing import BlockKind, SourceBlock
 from kg_api.parse.sentences import sentence_borders
 
 _MASK = "\x01"
 """Stands for what is no prose, character for character, so that offsets stay."""
-_MAX_LINE_LENGTH = 5000
-"""Beyond it a line is data, whatever it looks like."""
-
-_FENCE = re.compile(r"\s{0,12}(?:>\s?)*(`{3,}|~{3,})")
-_RULE = re.compile(r"[\W_]*")
+_UNREAD: frozenset[BlockKind] = frozenset({"code", "other"})
+_RULE = re.compile(r"[\W_]*$")
 _DIRECTIVE = re.compile(r"\s*\.\. (?:[\w:-]+::|_[^:]{1,200}:)")
 _MARKER = re.compile(r"\s*(?:(?:[-+*•·‣>]|#{1,6}|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\.\. \[[^\]]{1,40}\])\s+)+")
 _FIELD = re.compile(r"\s*:?(\w[\w-]{0,24}(?: [\w-]{1,15})?):(?=\s|$)")
-_CODE = re.compile(
+_UNMARKED_CODE = re.compile(
     r"\s*(?:>>>|\.\.\.\s|\$ |% |#!|//|/\*|\*/|@\w+(?:\(|$)|import [\w.]+\s*(?:$|,|as )|from [\w.]+ import "
-    r"|(?:async )?def \w+|class \w+\s*[(:{]|return\b.*[(\[;=]|(?:if|for|while|with|elif|except)\b.*:\s*$"
-    r"|(?:else|try|finally):|(?:const|let|var|public|private|static|func|fn|pub|use) \w+\s*[\w:=({<.]"
-    r"|[\w.\[\]\"']+\s*(?:[-+*/|&^]|:)?=\s*\S|[\w.]+\(.*\)\s*[;:{]?\s*$|[\"'][\w-]+[\"']\s*:|</?\w+[^>]*>\s*$)"
+    r"|(?:async )?def \w+|class \w+\s*[(:{]|return\b.*[(\[;=]"
+    r"|(?:const|let|var|public|private|static|func) \w+\s*[\w:=({<.]|[\w.\[\]\"']+\s*(?:[-+*/|&^]|:)?=\s*\S"
+    r"|[\w.]+\(.*\)\s*[;:{]?\s*$|[\"'][\w-]+[\"']\s*:)"
 )
+"""A line of a paragraph that is code all the same, as in text that was copied from a page."""
 _SYMBOLS = re.compile(r"[{}\[\]()<>=;_\\|$#@\"`+*&^%~/]")
 _DENSE = 0.12
-_INDENTED_DENSE = 0.05
+"""Share of characters of code from which a line or a sentence is data, such as a row of figures."""
 _WRAPPED = range(45, 160)
 """Lengths of a line that was broken where it was full, so that its sentence goes on in the next."""
 
@@ -38,6 +37,7 @@ _NOT_PROSE = re.compile(
     | :[\w:+.-]{1,30}:(?=`)                          # the name of a role; what it says is masked below
     | (?<=<)[^<>`\n]{1,300}(?=>`_)                   # the target of a link
     | (?<![`\w])`[^`\n]{1,200}`(?!_)                 # code in a line
+    | <code\b[^<>]{0,300}>[^<>]{0,300}</code>        # code in a line of HTML
     | \]\([^()\s]{0,500}\)                           # the target of a link in Markdown
     | \b(?:https?|ftp|file|mailto|urn):\S{1,2000} | \bwww\.\S{1,2000}
     | [\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+
@@ -67,16 +67,16 @@ class Sentence:
     """text[start:end] of the source, with control characters for what is no prose."""
 
 
-def sentences(text: str) -> Iterator[Sentence]:
-    """Give the sentences of a source, in order. None reaches over a blank line, a list item or code."""
+def sentences(text: str, blocks: Sequence[SourceBlock]) -> Iterator[Sentence]:
+    """Give the sentences of a source, in order. None reaches over a block or an item, and code has none."""
     masked = _mask_text(text)
-    for start, end in _blocks(text):
+    for start, end in _joined_lines(text, blocks):
         borders = [start, *sentence_borders(text, start, end), end]
         for begin, stop in pairwise(borders):
             within = text[begin:stop]
             first = begin + len(within) - len(within.lstrip())
             last = begin + len(within.rstrip())
-            if first < last and not _is_dense(text[first:last], _DENSE):
+            if first < last and not _is_dense(text[first:last]):
                 yield Sentence(first, last, masked[first:last])
 
 
@@ -90,44 +90,29 @@ def _mask(found: re.Match[str]) -> str:
     return said if _ABBREVIATIONS.fullmatch(said) else _MASK * len(said)
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of prose whose lines belong together."""
-    begin, stop, fenced = -1, 0, _open_fence(text)
-    wrapped = False
-    for start, line in _lines(text):
-        fence = _FENCE.match(line)
-        if fence and (not fenced or fence[1].startswith(fenced)):
-            fenced = "" if fenced else fence[1]
-        skipped = bool(fence or fenced) or _is_no_prose(line)
-        body = start + (0 if skipped else _find_start(line))
-        goes_on = not skipped and begin >= 0 and body == start and (wrapped or _begins_small(line))
-        if not goes_on:
+def _joined_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[int, int]]:
+    """Spans of prose whose lines belong together, within a block each."""
+    ends = (*(block.start for block in blocks[1:]), len(text))
+    for block, end in zip(blocks or (SourceBlock("paragraph", 0),), ends, strict=True):
+        if block.kind not in _UNREAD:
+            yield from _join(text, block.start, end)
+
+
+def _join(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    begin, stop, wrapped = -1, start, False
+    for line in text[start:end].split("\n"):
+        skipped = _says_nothing(line)
+        body = start if skipped else start + _find_start(line)
+        goes_on = wrapped or line.lstrip()[:1].islower()
+        if begin < 0 or body != start or skipped or not goes_on:
             if begin >= 0:
                 yield begin, stop
             begin = -1 if skipped else body
-        stop = start + len(line)
+        start += len(line) + 1
+        stop = start - 1
         wrapped = len(line.rstrip()) in _WRAPPED
     if begin >= 0:
         yield begin, stop
-
-
-def _open_fence(text: str) -> str:
-    """The marks that end a code block which began in the source before."""
-    marks = [found for _, line in _lines(text) if (found := _FENCE.match(line))]
-    if len(marks) % 2 == 0 or text.lstrip()[: marks[0].end() + 1].strip("`~"):
-        return ""
-    return marks[0][1]
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    start = 0
-    for line in text.split("\n"):
-        yield start, line
-        start += len(line) + 1
-
-
-def _begins_small(line: str) -> bool:
-    return line.lstrip()[:1].islower()
 
 
 def _find_start(line: str) -> int:
@@ -138,17 +123,13 @@ def _find_start(line: str) -> int:
     return field.end() if field and field.end() < len(line.rstrip()) else at
 
 
-def _is_no_prose(line: str) -> bool:
-    if len(line) > _MAX_LINE_LENGTH and " " not in line[:_MAX_LINE_LENGTH]:
-        return True
-    if _RULE.fullmatch(line) or _DIRECTIVE.match(line) or _CODE.match(line):
-        return True
+def _says_nothing(line: str) -> bool:
+    """Whether a line is blank or a rule, names a directive, or is a field that says nothing of the text."""
     field = _FIELD.match(line)
-    if field and field[1].lower() in lists().data_fields:
-        return True
-    return _is_dense(line, _INDENTED_DENSE if line.startswith(("    ", "\t")) else _DENSE)
+    known = field is not None and field[1].lower() in lists().data_fields
+    return known or _is_dense(line) or any(each.match(line) for each in (_RULE, _DIRECTIVE, _UNMARKED_CODE))
 
 
-def _is_dense(said: str, share: float) -> bool:
+def _is_dense(said: str) -> bool:
     """Whether so many of the characters are those of code."""
-    return len(_SYMBOLS.findall(_TITLED_LINK.sub("", said))) > len(said.strip()) * share
+    return len(_SYMBOLS.findall(_TITLED_LINK.sub("", said))) > len(said.strip()) * _DENSE

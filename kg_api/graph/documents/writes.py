@@ -168,7 +168,8 @@ def _difference(rows: Sequence[Row], sources: Sequence[SourceRecord]) -> _Differ
 
 
 def _place(row: Row) -> tuple[Any, ...]:
-    return (row["paragraph"], row["start"], row["end"], tuple(row["heading"]), row["full_text"])
+    place = (row["paragraph"], row["start"], row["end"], tuple(row["heading"]), row["full_text"])
+    return (*place, row["block_kinds"], row["block_starts"])
 
 
 def _source_row(source: SourceRecord) -> Row:
@@ -180,6 +181,8 @@ def _source_row(source: SourceRecord) -> Row:
         "content_hash": source.content_hash,
         "start": source.start,
         "end": source.end,
+        "block_kinds": [block.kind for block in source.blocks],
+        "block_starts": [block.start for block in source.blocks],
     }
 
 

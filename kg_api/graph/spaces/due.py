@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kg_api.graph.database import Graph, Row, Transaction
@@ -12,6 +12,7 @@ from kg_api.graph.spaces.marks import Mark
 from kg_api.models.embedding.configuration import RefusedSource
 from kg_api.models.jobs import Selection
 from kg_api.models.library.documents import MetadataValue
+from kg_api.models.library.parsing import Format, SourceBlock
 
 BEGINNING: Final = ("", -1)
 """Before the first paragraph of any document."""
@@ -60,6 +61,8 @@ class SourceText:
     start: int
     full_text: str
     content_hash: str
+    blocks: tuple[SourceBlock, ...] = field(default=(), compare=False)
+    """Read with the document only; none of those that were stored before kinds were (ADR 39)."""
 
     @property
     def identity(self) -> str:
@@ -74,10 +77,12 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class DocumentAbout:
-    """What stands in front of a chunk when it is embedded with its context."""
+    """What stands in front of a chunk when it is embedded with its context, and how the document is read."""
 
     title: str
     metadata: dict[str, MetadataValue]
+    document: str = ""
+    format: Format = "text"
 
 
 def reading_place(place: str) -> tuple[str, int]:
@@ -146,11 +151,12 @@ def about_documents(graph: Graph, document_ids: Sequence[str]) -> dict[str, Docu
 
 def _about(row: Row) -> DocumentAbout:
     metadata: dict[str, Any] = json.loads(row["metadata"] or "{}")
-    return DocumentAbout(row["title"] or "", metadata)
+    return DocumentAbout(row["title"] or "", metadata, row["document"], row["format"])
 
 
 def source_text(row: Row) -> SourceText:
     """A source from its properties."""
-    known: dict[str, Any] = {name: row[name] for name in SourceText.__dataclass_fields__}
+    known: dict[str, Any] = {name: row.get(name) for name in SourceText.__dataclass_fields__}
     known["heading"] = tuple(row["heading"])
+    known["blocks"] = tuple(map(SourceBlock, row.get("block_kinds") or (), row.get("block_starts") or ()))
     return SourceText(**known)

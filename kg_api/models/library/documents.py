@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Page, Text, storable
-from kg_api.models.library.parsing import Format
+from kg_api.models.library.parsing import Format, SourceBlock
 
 MetadataValue = str | int | float | bool | None
 Change = Literal["created", "updated", "unchanged"]
@@ -30,6 +30,7 @@ class SourceRecord:
     content_hash: str
     start: int
     end: int
+    blocks: tuple[SourceBlock, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

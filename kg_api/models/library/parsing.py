@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-BlockKind = Literal["heading", "paragraph", "list_item", "code", "table", "other"]
+BlockKind = Literal["heading", "paragraph", "list_item", "code", "table", "markup", "other"]
+"""`markup` may have text between the marks of its format: HTML, a directive, a footnote, a head's fields.
+`other` is not for reading: rules, comments, HTML that holds code or a script."""
 Format = Literal["text", "markdown", "rst"]
 
 
@@ -32,6 +34,14 @@ class ParsedDocument:
     blocks: tuple[Block, ...]
     notes: tuple[str, ...] = ()
     """What a person should know, such as an encoding that was guessed."""
+
+
+class SourceBlock(NamedTuple):
+    """A block of a source, or a part of one; it ends where the next one begins."""
+
+    kind: BlockKind
+    start: int
+    """In the source's text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ _LEAVES: dict[str, BlockKind] = {
     "fence": "code",
     "code_block": "code",
     "table_open": "table",
-    "html_block": "other",
+    "html_block": "markup",
     "hr": "other",
 }
 _WINDOW = 2_000
@@ -30,6 +30,7 @@ _MAX_ROW_LENGTH = 100_000
 _FRONT_MATTER = re.compile(
     r"---[ \t]*(?:\r\n?|\n)(?=[\w#])(?:[^\r\n]*(?:\r\n?|\n)){1,500}?(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
 )
+_CODE_IN_HTML = re.compile(r"<(?:pre|script|style|textarea|!|\?)", re.IGNORECASE)
 _FRONT_TITLE = re.compile(r"title:[ \t]*(\S.*)", re.IGNORECASE)
 
 
@@ -39,7 +40,7 @@ def blocks(text: str) -> list[Block]:
     found: list[Block] = []
     first = 0
     if front := _FRONT_MATTER.match(text):
-        found.append(Block("other", 0, front.end()))
+        found.append(Block("markup", 0, front.end()))
         first = starts.index(front.end())
     for line, tokens in _windows(text, starts, first):
         found += _leaves(tokens, starts, line)
@@ -96,6 +97,8 @@ def _leaves(tokens: Sequence[Token], starts: Sequence[int], line: int) -> Iterat
         if kind is None or token.map is None:
             continue
         start, end = (starts[line + at] for at in token.map)
+        if kind == "markup" and _CODE_IN_HTML.search(token.content):
+            kind = "other"
         if kind == "heading" and token.level == 0:
             yield Block(kind, start, end, int(token.tag[1]), plain_title(tokens[i + 1].content))
         elif kind in {"heading", "paragraph"}:

@@ -103,7 +103,7 @@ class _Scanner:
 
     def _header(self, at: int) -> _Found | None:
         is_header = self.lines.starts[at] == 0 and self.lines[at].startswith("PEP: ")
-        return _Found("other", self.lines.run_end(at)) if is_header else None
+        return _Found("markup", self.lines.run_end(at)) if is_header else None
 
     def _explicit(self, at: int) -> _Found | None:
         line, indent = self.lines[at], self.lines.indents[at]
@@ -114,7 +114,7 @@ class _Scanner:
         if kind:
             return _Found(kind, self.lines.body_end(at + 1, indent))
         if _OWN_PARAGRAPH.match(line) and (line != ".." or self.lines.is_blank(at + 1)):
-            return _Found("other", self.lines.run_end(at, deeper_than=indent))
+            return _Found("markup", self.lines.run_end(at, deeper_than=indent))
         return _Found("other", self.lines.body_end(at + 1, indent))  # a comment
 
     def _match_overlined(self, at: int) -> _Found | None:

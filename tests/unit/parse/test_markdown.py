@@ -58,7 +58,7 @@ def test_every_kind_of_block() -> None:
         ("heading2", "Setext\ntitle\n---"),
         ("paragraph", "[ref]: target"),
         ("code", "indented"),
-        ("other", "<div>\n</div>"),
+        ("markup", "<div>\n</div>"),
         ("other", "***"),
     ]
 
@@ -93,7 +93,7 @@ def test_titles(line: str, title: str) -> None:
 def test_front_matter_is_one_block_and_gives_the_title(newline: str) -> None:
     text = '---\ntitle: "The *real* title"\ntags: [a]\n---\n# Heading\n'.replace("\n", newline)
     assert seen(text, markdown.blocks(text)) == [
-        ("other", '---\ntitle: "The *real* title"\ntags: [a]\n---'.replace("\n", newline)),
+        ("markup", '---\ntitle: "The *real* title"\ntags: [a]\n---'.replace("\n", newline)),
         ("heading1", "# Heading"),
     ]
     assert markdown.front_title(text) == "The real title"
@@ -107,7 +107,7 @@ def test_a_rule_is_no_front_matter(text: str) -> None:
     assert not [
         block
         for block in markdown.blocks(text)
-        if block.kind == "other" and "\n" in text[block.start : block.end - 1]
+        if block.kind == "markup" and "\n" in text[block.start : block.end - 1]
     ]
 
 

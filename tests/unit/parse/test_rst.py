@@ -86,7 +86,7 @@ Last"""
 
 def test_every_kind_of_block() -> None:
     assert seen(DOCUMENT, rst.blocks(DOCUMENT)) == [
-        ("other", "PEP: 8\nTitle: Style Guide\n  for Code"),
+        ("markup", "PEP: 8\nTitle: Style Guide\n  for Code"),
         ("heading1", "=====\nTitle\n====="),
         ("paragraph", "Intro\nthat goes on::"),
         ("code", "literal\n\n  still literal"),
@@ -97,12 +97,12 @@ def test_every_kind_of_block() -> None:
         ("code", "code"),
         ("paragraph", "A. Einstein was\nno list."),
         ("code", ".. code-block:: python\n   :caption: x\n\n   # Not a heading\n   ---------------"),
-        ("other", ".. note:: Take care."),
+        ("markup", ".. note:: Take care."),
         ("paragraph", "Inner paragraph."),
-        ("other", ".. [1] A footnote\n   goes on"),
-        ("other", ".. _link: http://x.example/"),
+        ("markup", ".. [1] A footnote\n   goes on"),
+        ("markup", ".. _link: http://x.example/"),
         ("other", ".. A comment\n\n   that goes on"),
-        ("other", ".."),
+        ("markup", ".."),
         ("paragraph", "quoted"),
         ("heading2", "Section\n-------"),
         ("table", "=====  =====\na      b\n=====  =====\nc      d\n\n=====  ====="),
@@ -164,12 +164,12 @@ def test_what_is_a_heading(text: str, expected: list[tuple[int, str]]) -> None:
         ("==  ==\nno table", ["paragraph"]),
         ("==  ==\na\n===  ==\n\nb", ["paragraph", "paragraph"]),
         (":pep:`8` says", ["paragraph"]),
-        (".. |x| replace:: y", ["other"]),
+        (".. |x| replace:: y", ["markup"]),
         (".. csv-table:: T\n\n   a, b", ["table"]),
         ("..\n   comment\n\n   on", ["other"]),
         ("::", ["paragraph"]),
         ("term\n  definition\nterm\n  definition", ["list_item", "list_item"]),
-        (".. _target:", ["other"]),
+        (".. _target:", ["markup"]),
     ],
 )
 def test_kinds(text: str, kinds: list[str]) -> None:

@@ -10,7 +10,7 @@ from kg_api.models.library.parsing import Format, ParsedDocument
 from kg_api.parse.documents import parse
 from kg_api.parse.lines import is_blank
 from kg_api.parse.size import SplitLimits, words
-from kg_api.parse.split import split
+from kg_api.parse.split import blocks_of, split
 
 FORMATS = st.sampled_from(["text", "markdown", "rst"])
 SMALL = SplitLimits(join_below=8, enough=20, most=45, split_above=50, split_code_above=80)
@@ -160,3 +160,18 @@ def test_paragraphs_of_usual_length_are_neither_joined_nor_split(
     usual = [(level, [min(max(size, 40), 250) for size in sizes]) for level, sizes in sections]
     document = parse(written(usual, as_markdown), "a.md")
     assert len(split(document)) == sum(len(sizes) for _, sizes in usual)
+
+
+@given(TEXTS, FORMATS)
+def test_the_blocks_of_the_sources_are_those_of_the_document(text: str, format_: Format) -> None:
+    document = parse(text, "a", format_)
+    spans = split(document)
+    for span, blocks in zip(spans, blocks_of(document, spans), strict=True):
+        starts = [span.start + block.start for block in blocks]
+        assert starts == sorted(set(starts))
+        within = [(each.kind, each.start) for each in document.blocks if span.start <= each.start < span.end]
+        assert [(each.kind, at) for each, at in zip(blocks, starts, strict=True)][-len(within) :] == within
+        assert len(blocks) - len(within) in {0, 1}, "one may have begun in the source before"
+        if not within:
+            before = [each.kind for each in document.blocks if each.start < span.start]
+            assert [each.kind for each in blocks] == before[-1:]
