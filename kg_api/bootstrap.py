@@ -143,6 +143,7 @@ def open_graph(settings: Settings) -> Graph:
     Raises:
         ConfigurationError: there is neither.
     """
+    QueueLimit.jobs = settings.worker.most_queued
     neo4j = settings.neo4j
     if neo4j.uri is not None and neo4j.password is not None:
         password = neo4j.password.get_secret_value()
@@ -170,7 +171,6 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         SchemaTooNew: a newer kg has written the database.
         ConfigurationError: the model is not the one whose vectors are stored, or settings are wrong.
     """
-    QueueLimit.jobs = settings.worker.most_queued
     reranker = open_reranker(settings)
     graph = open_graph(settings)
     spaces = SpaceRegistry(graph, partial(_open_model, settings))

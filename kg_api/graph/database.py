@@ -93,8 +93,9 @@ class Transaction:
         """Run the statement of that name, in the form for one space, and give all its rows."""
         return self._transaction.run(statement(name, space), parameters).data()
 
-    read = run
-    """As a graph has it: what only reads takes either (`Reader`)."""
+    def read(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
+        """Run a reading statement as `Graph.read` does, but within this transaction and its time."""
+        return self.run(name, space, **parameters)
 
 
 class Graph:
@@ -202,6 +203,7 @@ class Graph:
 
 
 Reader = Graph | Transaction
+"""What reading functions take: alone, or within a transaction."""
 
 
 @contextmanager

@@ -7,12 +7,10 @@ from typing import Annotated
 import typer
 
 from kg_cli.admin import concepts, sources, spaces
-from kg_cli.admin.options import GroupWithOldNames
+from kg_cli.admin.options import AdminGroup
 from kg_cli.admin.regenerate import regenerate
 
-group = typer.Typer(
-    cls=GroupWithOldNames, help="Administer embeddings and their models.", no_args_is_help=True
-)
+group = typer.Typer(cls=AdminGroup, help="Administer embeddings and their models.", no_args_is_help=True)
 group.add_typer(sources.group, name="source-embeddings")
 group.add_typer(concepts.group, name="concepts")
 group.add_typer(spaces.group, name="spaces")

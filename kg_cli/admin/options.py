@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer
 from typer.core import TyperGroup
 
 ConfigurationT = TypeVar("ConfigurationT")
-
-OLD_NAMES = {"embedding": "spaces", "status": "list", "add": "create"}
-"""`kg admin embedding` was a group of its own, with other words for the same."""
 
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Show the effects and the cost; change nothing.")
@@ -20,12 +17,21 @@ CreateOption = Annotated[bool, typer.Option("--create", help="Create the ontolog
 FollowOption = Annotated[bool, typer.Option("--watch", help="Follow the jobs until they end.")]
 
 
-class GroupWithOldNames(TyperGroup):
-    """Knows commands by the names that they had before, too; its help does not show those."""
+class AdminGroup(TyperGroup):
+    """Knows `kg admin embedding`, which was a group of its own, too; help does not show it."""
+
+    old_names: ClassVar[Mapping[str, str]] = {"embedding": "spaces"}
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Give a command of this group."""
-        return super().get_command(ctx, OLD_NAMES.get(cmd_name, cmd_name))
+        """Give a command of this group, by its name or the one that it had before."""
+        found = super().get_command(ctx, cmd_name)
+        return found or super().get_command(ctx, self.old_names.get(cmd_name, cmd_name))
+
+
+class SpacesGroup(AdminGroup):
+    """Knows the words that `kg admin embedding` had for the same."""
+
+    old_names: ClassVar[Mapping[str, str]] = {"status": "list", "add": "create"}
 
 
 def configure(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kg_api.models.vocabulary import Provider
-from kg_cli.admin.options import DryRunOption, FollowOption, GroupWithOldNames
+from kg_cli.admin.options import DryRunOption, FollowOption, SpacesGroup
 from kg_cli.terminal.answers import emit, report
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import JsonOption, OnlyOntologiesOption, YesOption
@@ -18,7 +18,7 @@ UNHEALTHY = 69
 SpaceArgument = Annotated[str, typer.Argument(help="Name of the space, as `kg admin spaces list` shows it.")]
 
 group = typer.Typer(
-    cls=GroupWithOldNames,
+    cls=SpacesGroup,
     help="Embedding spaces: their models, and changing the model while people search.",
     no_args_is_help=True,
 )

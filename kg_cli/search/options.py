@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 import typer
 
-from kg_api.models.vocabulary import MAX_WINDOW, SearchMode
+from kg_api.models.vocabulary import MAX_HYPOTHETICAL, MAX_WINDOW, SearchMode
 
 ModeOption = Annotated[SearchMode, typer.Option(help="Search by vectors, full text, or both (hybrid).")]
 SimilarityOption = Annotated[float | None, typer.Option(min=-1, max=1, help="Minimum cosine similarity.")]
@@ -45,8 +45,16 @@ FullOption = Annotated[bool, typer.Option("--full", help="Show whole passages, n
 
 
 def hypothetical(given: str) -> int | Literal["auto"]:
-    """The value of --hyde: `auto`, or a number; what is neither the request's own check refuses."""
-    return int(given) if given.isdecimal() and given.isascii() else cast("Literal['auto']", given)
+    """The value of --hyde: `auto`, or a number.
+
+    Raises:
+        BadParameter: it is neither.
+    """
+    if given == "auto":
+        return "auto"
+    if given.isdecimal() and given.isascii():
+        return int(given)
+    raise typer.BadParameter(f"{given!r} is neither a number from 0 to {MAX_HYPOTHETICAL} nor auto.")
 
 
 def without_place(citation: str) -> str:

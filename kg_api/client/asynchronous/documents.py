@@ -48,9 +48,11 @@ class AsyncDocumentMethods(AsyncSending):
         title: str | None = None,
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
+        format: Format | None = None,  # noqa: A002 - the field's name
     ) -> Ingested:
-        """Store a file's content; its encoding and format are found out."""
-        form = form_of(ontology=ontology, document=document, title=title, uri=uri, metadata=metadata)
+        """Store a file's content; its encoding is found out, and its format, if it is not given."""
+        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
+        form = form_of(ontology=ontology, document=document, **about)
         files = {"file": ("file", content)}
         return await self._send(Call("POST", "/documents", Ingested, data=form, files=files))
 
@@ -79,9 +81,10 @@ class AsyncDocumentMethods(AsyncSending):
         title: str | None = None,
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
+        format: Format | None = None,  # noqa: A002 - the field's name
     ) -> DocumentPreview:
         """Say what storing a text would make and cost; nothing is stored or paid."""
-        about = {"title": title, "uri": uri, "metadata": metadata}
+        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
         body = body_of(DocumentText, text=text, ontology=ontology, document=document, **about)
         return await self._send(Call("POST", "/documents/preview", DocumentPreview, json=body))
 
@@ -94,9 +97,11 @@ class AsyncDocumentMethods(AsyncSending):
         title: str | None = None,
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
+        format: Format | None = None,  # noqa: A002 - the field's name
     ) -> DocumentPreview:
         """Say what storing a file's content would make and cost; nothing is stored or paid."""
-        form = form_of(ontology=ontology, document=document, title=title, uri=uri, metadata=metadata)
+        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
+        form = form_of(ontology=ontology, document=document, **about)
         files = {"file": ("file", content)}
         return await self._send(Call("POST", "/documents/preview", DocumentPreview, data=form, files=files))
 

@@ -26,6 +26,7 @@ def request_job(
     added: int,
     selection: Selection = "due",
     force: bool = False,
+    limited: bool = True,
 ) -> str:
     """Ask for work on an ontology within the caller's transaction; give the id of the job that will do it.
 
@@ -36,6 +37,8 @@ def request_job(
         added: how many items come to the job's total.
         selection: what it is about; an unfinished job that is about something else is about all then.
         force: whether to make anew what was made before now, though it is right.
+        limited: whether to refuse where too many wait; not for who has looked by `would_be_taken`, and whose
+            own work must not be undone because others asked in between.
 
     Raises:
         TooBusy: another job would be made, and too many wait; the transaction must not be committed.
@@ -46,7 +49,7 @@ def request_job(
         fresh = fresh_job(kind, ontology, key=key, selection=selection)
         row = tx.run("jobs/request", unique_key=key, fresh=fresh, added=added, force=force)[0]
         if row["open"]:
-            _refuse_too_many(tx, created=row["created"])
+            _refuse_too_many(tx, created=row["created"] and limited)
             return str(row["job_id"])
 
 

@@ -10,7 +10,7 @@ from kg_api.models.base import Answer, Body, Flag, Text
 from kg_api.models.concepts.queries import ConceptHit
 from kg_api.models.queries.fields import DocumentNames, Limit, Ontologies, Similarity, TokenBudget, Window
 from kg_api.models.queries.search import ContextWindow, Degradation, SourceHit
-from kg_api.models.vocabulary import MAX_LIMIT, MAX_QUERY_CHARACTERS, HybridMode
+from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_LIMIT, MAX_QUERY_CHARACTERS, HybridMode
 
 
 class HybridSearch(Body):
@@ -35,7 +35,7 @@ class HybridSearch(Body):
     """Tell how each source came to its place."""
     expand_context: Flag = False
     """Give each source's neighbours too, and all of them as merged windows."""
-    window_size: Window = 2
+    window_size: Window = DEFAULT_WINDOW
     """How many paragraphs before and after."""
     token_budget: TokenBudget | None = None
     """How many tokens the windows may have together; those of the best hits come first."""

@@ -19,6 +19,7 @@ from kg_api.models.queries.fields import (
     Window,
 )
 from kg_api.models.vocabulary import (
+    DEFAULT_WINDOW,
     MAX_QUERY_CHARACTERS,
     Fusion,
     GroupBy,
@@ -82,7 +83,7 @@ class SourceSearch(Body):
     """Name the concepts that each hit carries."""
     expand_context: Flag = False
     """Give each hit's neighbours too, and all of them as merged windows."""
-    window_size: Window = 2
+    window_size: Window = DEFAULT_WINDOW
     """How many paragraphs before and after."""
     token_budget: TokenBudget | None = None
     """How many tokens the windows may have together; those of the best hits come first."""

@@ -19,7 +19,7 @@ from kg_api.models.embedding.regeneration import Regeneration
 from kg_api.models.embedding.spaces import NewSpace
 from kg_api.models.embedding.switching import ChosenOntologies, SpaceActivation, SpaceBuild
 from kg_api.models.library.conversations import Conversation
-from kg_api.models.library.documents import DocumentText
+from kg_api.models.library.documents import DocumentText, DocumentUpload
 from kg_api.models.library.folders import NewFolder, ScanRequest
 from kg_api.models.queries.answering import AnswerRequest
 from kg_api.models.queries.augment import AugmentRequest
@@ -38,6 +38,9 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "source_graph": GraphRequest,
     "import_concepts": ConceptImport,
     "ingest_text": DocumentText,
+    "ingest_bytes": DocumentUpload,
+    "preview_text": DocumentText,
+    "preview_bytes": DocumentUpload,
     "ingest_conversation": Conversation,
     "set_embedding_config": EmbeddingConfigChange,
     "set_extraction_config": ExtractionConfig,
@@ -50,6 +53,8 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "scan_folder": ScanRequest,
 }
 ELSEWHERE: dict[str, set[str]] = {
+    "ingest_bytes": {"content"},
+    "preview_bytes": {"content"},
     "similar_sources": {"source_id"},
     "similar_documents": {"document_id"},
     "import_concepts": {"ontology"},
@@ -67,7 +72,7 @@ FIXED = {"answer": {"stream"}, "stream_answer": {"stream"}}
 """What the method itself decides."""
 OTHER_NAMES = {"regenerate_embeddings": {"kind": "type"}}
 OR_NONE = {
-    ("ingest_text", "metadata"),
+    *((name, "metadata") for name in ("ingest_text", "ingest_bytes", "preview_text", "preview_bytes")),
     ("ingest_conversation", "metadata"),
     ("add_folder", "every_seconds"),
     ("add_folder", "prefix"),
