@@ -23,4 +23,4 @@ def with_blocks(document: Sequence[SourceText], about: DocumentAbout) -> Sequenc
     parsed = parse("".join(each.full_text for each in document), about.document, about.format)
     spans = [SourceSpan(each.start, each.start + len(each.full_text), each.heading) for each in document]
     found = zip(document, blocks_of(parsed, spans), strict=True)
-    return [replace(source, blocks=blocks) for source, blocks in found]
+    return [replace(source, blocks=source.blocks or blocks) for source, blocks in found]

@@ -136,7 +136,10 @@ class ExtractionPass:
         """Of a document, which may come in many batches; read again when it has changed."""
         known = {source.source_id: source for source in self._document[1]}
         if self._document[0] != document_id or any(known.get(each.source_id) != each for each in due):
-            self._document = (document_id, with_blocks(sources_of_document(self._graph, document_id), about))
+            sources: Sequence[SourceText] = sources_of_document(self._graph, document_id)
+            if self._extractor.name == "keyphrase":  # no other reads blocks
+                sources = with_blocks(sources, about)
+            self._document = (document_id, sources)
         return self._document[1]
 
     def _write(self, found: Sequence[Extraction], last: SourceText) -> None:

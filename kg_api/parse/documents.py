@@ -38,7 +38,7 @@ _READERS = (
     _Reader(
         "text",
         _suffixes("py js ts java c h cpp hpp cs go rs rb sh sql cypher r jl toml yaml yml ini cfg conf log"),
-        partial(plain.blocks, kind="code"),
+        partial(plain.blocks, kind="program"),
     ),
 )
 

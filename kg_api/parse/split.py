@@ -21,9 +21,9 @@ SPLITTER_VERSION = "1"
 _DEFAULTS = SplitLimits()
 _TAIL = 100
 """Characters in which the end of a piece is looked for behind the blanks."""
-_WHOLE: frozenset[BlockKind] = frozenset({"code", "table"})
-_BY_LINES: frozenset[BlockKind] = frozenset({"code", "table", "markup", "other"})
-_JOINED: frozenset[BlockKind] = frozenset({"list_item", "code", "table", "markup", "other"})
+_WHOLE: frozenset[BlockKind] = frozenset({"code", "program", "table"})
+_BY_LINES: frozenset[BlockKind] = frozenset({"code", "program", "table", "markup", "other"})
+_JOINED: frozenset[BlockKind] = frozenset({"list_item", "code", "program", "table", "markup", "other"})
 """Kinds that are joined with their neighbours whatever their size."""
 
 
@@ -73,12 +73,13 @@ def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[Sou
 
 
 def blocks_of(document: ParsedDocument, spans: Sequence[SourceSpan]) -> list[tuple[SourceBlock, ...]]:
-    """The blocks of each source; blank text belongs to the block before it."""
-    starts = [block.start for block in document.blocks]
+    """The blocks of each source; what is in no block belongs to the one before it, or to the first."""
+    blocks = document.blocks or (Block("paragraph", 0, len(document.text)),)
+    starts = [block.start for block in blocks]
     found: list[tuple[SourceBlock, ...]] = []
     for span in spans:
         first = max(bisect_right(starts, span.start) - 1, 0)
-        within = document.blocks[first : bisect_left(starts, span.end)]
+        within = blocks[first : bisect_left(starts, span.end)]
         found.append(tuple(SourceBlock(each.kind, max(each.start - span.start, 0)) for each in within))
     return found
 

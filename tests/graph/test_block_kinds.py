@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any, LiteralString
+
 import neo4j
 import pytest
 
-from kg_api.graph.database import Graph
+from kg_api.extract import blocks
+from kg_api.extract.keyphrase.extractor import KeyphraseExtractor
+from kg_api.extract.open import Extractors
+from kg_api.extract.requests import ExtractionRequests
+from kg_api.graph import jobs
+from kg_api.graph.concepts.writes import write_extractions
+from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.writes import store_document
-from kg_api.graph.spaces.due import sources_of_document
+from kg_api.graph.jobs.records import EXTRACTION
+from kg_api.graph.spaces.due import DocumentAbout, sources_of_document
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.models.identity import document_id
+from kg_api.models.jobs import JobState
+from kg_api.models.library.parsing import ParsedDocument
+from kg_api.parse.documents import parse
 from kg_api.settings import load_settings
 from tests.support.cypher import rows
-from tests.support.extraction import configure_extraction, labels, run_extraction
+from tests.support.embedding_server import EmbeddingServer
+from tests.support.extraction import configure_extraction, labels, run_extraction, settings_of
 
 FORGET = "MATCH (s:Source) REMOVE s.block_kinds, s.block_starts"
 """As an older version stored sources."""
@@ -37,7 +50,7 @@ def ingest(graph: Graph, text: str) -> None:
 def test_block_kinds_are_stored_with_the_sources_and_follow_the_text(
     graph: Graph, driver: neo4j.Driver
 ) -> None:
-    parts = [f"{number}: {'some words of a paragraph. ' * 36}".strip() for number in ("One", "Two", "Six")]
+    parts = paragraphs()
     text = "\n\n".join(parts)
     ingest(graph, f"# Title\n\n{text}\n")
     assert list(kinds(graph).values()) == [("heading", "paragraph"), ("paragraph",), ("paragraph",)]
@@ -49,6 +62,87 @@ def test_block_kinds_are_stored_with_the_sources_and_follow_the_text(
     ingest(graph, f"# Title\n\n~~~\n\n{text}\n")
     assert kinds(graph)[parts[1]] == ("code",)
     assert before & nodes(driver), "a source that is code now is the same source"
+
+
+def paragraphs(words: str = "some words of a paragraph. ") -> list[str]:
+    return [f"{number}: {words * 36}".strip() for number in ("One", "Two", "Six")]
+
+
+def asked(graph: Graph) -> list[int]:
+    """How many sources each waiting job of extraction was asked for."""
+    found, _ = jobs.page_of_jobs(graph, state=None, kind=EXTRACTION, ontology=None, offset=0, limit=9)
+    return [job.total for job in found if job.state is JobState.QUEUED]
+
+
+def test_a_text_that_is_prose_now_is_read_again(graph: Graph, driver: neo4j.Driver) -> None:
+    configure_extraction(graph, extractor="keyphrase")
+    ask = ExtractionRequests(graph, Extractors(graph, load_settings())).ask
+    body = "\n\n".join(paragraphs("they met Carla Jones there. "))
+    ingest(graph, f"# Title\n\n~~~\nx = 1\n\n{body}\n")
+    run_extraction(graph, load_settings())
+    assert "Carla Jones" not in labels(driver)
+    before = {**kinds(graph)}
+    record = to_record(Incoming("notes", "a.md", f"# Title\n\n~~~\nx = 1\n~~~\n\n{body}\n"))[0]
+    result = store_document(graph, record, ask)
+    changed = [text for text, known in kinds(graph).items() if before.get(text, known) != known]
+    assert len(changed) >= 2
+    assert asked(graph) == [result.change.added + len(changed)]
+    run_extraction(graph, load_settings(), wake=False)
+    assert "Carla Jones" in labels(driver)
+
+
+def test_what_was_read_by_blocks_of_before_is_not_stored(graph: Graph, driver: neo4j.Driver) -> None:
+    configure_extraction(graph, extractor="keyphrase")
+    ingest(graph, "They came with Carla Jones to the Silver Harbour.\n")
+    source = sources_of_document(graph, document_id("notes", "a.md"))
+    found = KeyphraseExtractor(6).extract(source, source, DocumentAbout("", {}))
+    rows(driver, "MATCH (s:Source) SET s.block_kinds = ['code']")
+    assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")) == 0
+    rows(driver, FORGET)
+    assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")) == 1
+
+
+def test_sources_of_before_get_their_kinds_and_nothing_else(
+    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = "\n\n".join(paragraphs())
+    ingest(graph, f"# Title\n\n{body}\n")
+    rows(driver, FORGET)
+    rows(driver, "MATCH (s:Source) SET s.extracted_with = 'mark'")
+    ran: dict[str, list[str]] = {}
+    run = Transaction.run
+
+    def note(tx: Transaction, statement: LiteralString, *space: str, **parameters: Any) -> list[Row]:
+        sources = [row["source_id"] for row in parameters.get("rows", ())]
+        ran[statement] = ran.get(statement, []) + sources
+        return run(tx, statement, *space, **parameters)
+
+    monkeypatch.setattr(Transaction, "run", note)
+    result = store_document(graph, to_record(Incoming("notes", "a.md", f"# Title\n\n{body}\n\n- item\n"))[0])
+    assert result.unread == result.change.added
+    assert (len(ran["sources/set_blocks"]), ran.get("sources/move_many")) == (result.change.kept, None)
+    found = rows(driver, "MATCH (s:Source) WHERE s.extracted_with = 'mark' RETURN s.block_kinds AS kinds")
+    assert len(found) == result.change.kept
+    assert all(row["kinds"] for row in found)
+
+
+def test_documents_of_before_are_parsed_for_keyphrases_only(
+    graph: Graph, driver: neo4j.Driver, writer: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(graph, "They came with Carla Jones.\n")
+    rows(driver, FORGET)
+    parsed: list[str] = []
+
+    def note(*given: Any) -> ParsedDocument:
+        parsed.append(given[1])
+        return parse(*given)
+
+    monkeypatch.setattr(blocks, "parse", note)
+    run_extraction(graph, settings_of(writer))
+    assert (len(writer.requests), parsed) == (1, [])
+    configure_extraction(graph, extractor="keyphrase")
+    run_extraction(graph, load_settings())
+    assert parsed == ["a.md"]
 
 
 @pytest.mark.parametrize("statement", ["RETURN 1 AS one", FORGET])

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from kg_api.models.identity import content_hash, digest, document_id, source_ids
 from kg_api.models.library.documents import DocumentRecord, SourceRecord
+from kg_api.models.library.parsing import SourceBlock
+
+BLOCKS = (SourceBlock("paragraph", 0),)
 
 
 def record(
@@ -25,7 +28,8 @@ def text_record(
     for number, (source_id, text, content) in enumerate(
         zip(source_ids(identity, hashes), texts, hashes, strict=True)
     ):
-        sources.append(SourceRecord(source_id, number, ("Top",), text, content, start, start + len(text)))
+        span = (start, start + len(text))
+        sources.append(SourceRecord(source_id, number, ("Top",), text, content, *span, BLOCKS))
         start += len(text)
     whole = "".join(texts)
     return DocumentRecord(

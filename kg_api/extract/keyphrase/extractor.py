@@ -15,6 +15,7 @@ from kg_api.extract.keyphrase.words import Token, language_of, tokens, weigh
 from kg_api.graph.spaces.due import DocumentAbout, SourceText
 from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, Quote
 from kg_api.models.identity import digest
+from kg_api.models.library.parsing import BlockKind, SourceBlock
 from kg_api.models.vocabulary import ExtractorName
 
 VERSION = "3"
@@ -31,7 +32,7 @@ _PART = 100_000
 class _Part:
     """Sources that are ranked together, and what was found in each."""
 
-    key: tuple[str, ...]
+    key: tuple[tuple[str, str, tuple[SourceBlock, ...]], ...]
     concepts: dict[str, tuple[ExtractedConcept, ...]]
     """By source."""
 
@@ -64,11 +65,22 @@ class KeyphraseExtractor:
         for part in _parts(document):
             if not wanted.isdisjoint(each.source_id for each in part):
                 found |= self._read(part)
-        return [Extraction(each.source_id, each.content_hash, found.get(each.source_id, ())) for each in due]
+        kinds: dict[str, tuple[BlockKind, ...]] = {
+            each.source_id: tuple(block.kind for block in each.blocks) for each in document
+        }
+        return [
+            Extraction(
+                each.source_id,
+                each.content_hash,
+                found.get(each.source_id, ()),
+                block_kinds=kinds.get(each.source_id) or None,
+            )
+            for each in due
+        ]
 
     def _read(self, part: Sequence[SourceText]) -> dict[str, tuple[ExtractedConcept, ...]]:
         """What was found last is kept: the next batch is of the same document, most of the time."""
-        key = tuple(f"{each.source_id}:{each.content_hash}" for each in part)
+        key = tuple((each.source_id, each.content_hash, each.blocks) for each in part)
         if key != self._last.key:
             self._last = _Part(key, find(part, self._per_source))
         return self._last.concepts

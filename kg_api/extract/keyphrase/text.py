@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -24,10 +24,17 @@ _UNMARKED_CODE = re.compile(
     r"|(?:const|let|var|public|private|static|func) \w+\s*[\w:=({<.]|[\w.\[\]\"']+\s*(?:[-+*/|&^]|:)?=\s*\S"
     r"|[\w.]+\(.*\)\s*[;:{]?\s*$|[\"'][\w-]+[\"']\s*:)"
 )
-"""A line of a paragraph that is code all the same, as in text that was copied from a page."""
+"""A line of code in a block of any kind: text that was copied from a page has code that nothing marks."""
+_STATEMENT = re.compile(
+    r"\s*(?:(?:if|for|while|with|elif|except)\b.*:\s*$|(?:else|try|finally):|(?:fn|pub|use) \w+\s*[\w:=({<.]"
+    r"|</?\w+[^>]*>\s*$)"
+)
+"""A line of program text that is code; elsewhere it would be prose."""
 _SYMBOLS = re.compile(r"[{}\[\]()<>=;_\\|$#@\"`+*&^%~/]")
 _DENSE = 0.12
-"""Share of characters of code from which a line or a sentence is data, such as a row of figures."""
+"""Share of characters of code above which a line or a sentence is data, such as a row of figures."""
+_INDENTED_DENSE = 0.05
+"""The same for an indented line of program text."""
 _WRAPPED = range(45, 160)
 """Lengths of a line that was broken where it was full, so that its sentence goes on in the next."""
 
@@ -95,13 +102,14 @@ def _joined_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[in
     ends = (*(block.start for block in blocks[1:]), len(text))
     for block, end in zip(blocks or (SourceBlock("paragraph", 0),), ends, strict=True):
         if block.kind not in _UNREAD:
-            yield from _join(text, block.start, end)
+            says_nothing = _is_no_comment if block.kind == "program" else _says_nothing
+            yield from _join(text, block.start, end, says_nothing)
 
 
-def _join(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _join(text: str, start: int, end: int, says_nothing: Callable[[str], bool]) -> Iterator[tuple[int, int]]:
     begin, stop, wrapped = -1, start, False
     for line in text[start:end].split("\n"):
-        skipped = _says_nothing(line)
+        skipped = says_nothing(line)
         body = start if skipped else start + _find_start(line)
         goes_on = wrapped or line.lstrip()[:1].islower()
         if begin < 0 or body != start or skipped or not goes_on:
@@ -130,6 +138,12 @@ def _says_nothing(line: str) -> bool:
     return known or _is_dense(line) or any(each.match(line) for each in (_RULE, _DIRECTIVE, _UNMARKED_CODE))
 
 
-def _is_dense(said: str) -> bool:
+def _is_no_comment(line: str) -> bool:
+    """Whether a line of program text is code, or says nothing for another reason."""
+    dense = line.startswith(("    ", "\t")) and _is_dense(line, _INDENTED_DENSE)
+    return dense or _STATEMENT.match(line) is not None or _says_nothing(line)
+
+
+def _is_dense(said: str, share: float = _DENSE) -> bool:
     """Whether so many of the characters are those of code."""
-    return len(_SYMBOLS.findall(_TITLED_LINK.sub("", said))) > len(said.strip()) * _DENSE
+    return len(_SYMBOLS.findall(_TITLED_LINK.sub("", said))) > len(said.strip()) * share

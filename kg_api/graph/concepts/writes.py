@@ -121,7 +121,11 @@ def _unread(ontology: str, mark: str) -> Wanted:
 def _hold_sources(tx: Transaction, ontology: str, extractions: Sequence[Extraction]) -> dict[str, str]:
     """Lock the sources that are still what was read; their texts by id."""
     rows = [
-        {"source_id": each.source_id, "content_hash": each.content_hash}
+        {
+            "source_id": each.source_id,
+            "content_hash": each.content_hash,
+            "block_kinds": each.block_kinds,
+        }
         for each in sorted(extractions, key=lambda each: each.source_id)
     ]
     held = tx.run("concepts/hold_sources", rows=rows, ontology=ontology)

@@ -17,22 +17,26 @@ from kg_api.models.library.documents import DocumentRecord, SourceRecord, Stored
 T = TypeVar("T")
 
 AskForExtraction = Callable[[Transaction, str, int], None]
-"""Has so many new sources of an ontology read, within the transaction that stores them."""
+"""Has so many sources of an ontology read, within the transaction that stores them."""
 ROWS_A_STATEMENT = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class StoreResult:
-    """What storing did, and the job that embeds what is new."""
+    """What storing did, the job that embeds what is new, and how much is to be read."""
 
     change: StoredChange
     job_id: str | None
+    unread: int = 0
+    """Sources to be read for concepts: new ones, and those whose blocks are of other kinds than before."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
     new: list[SourceRecord]
     moved: list[SourceRecord]
+    other_blocks: list[SourceRecord]
+    """Those that stay and whose blocks are others than are stored, or are not stored yet."""
     gone: list[str]
     kept: int
     new_headings: bool
@@ -99,8 +103,8 @@ class _Call:
         before = _lock(tx, self._record)
         if self._outcome is None or before["written_by"] != self._mark:
             self._outcome = _store(tx, self._record, before, self._mark)
-            if self._extract is not None and (added := self._outcome.change.added):
-                self._extract(tx, self._record.ontology, added)
+            if self._extract is not None and (unread := self._outcome.unread):
+                self._extract(tx, self._record.ontology, unread)
         return self._outcome
 
 
@@ -119,6 +123,7 @@ def _store(tx: Transaction, record: DocumentRecord, before: Row, mark: str) -> S
     places = tx.run("documents/source_places", document_id=record.document_id)
     difference = _difference(places, record.sources)
     stored = read_configuration(tx, record.ontology)
+    unread = len(difference.new) + _set_blocks(tx, difference)
     bereft = _write(tx, record, difference)
     if before["title"] != record.title and difference.kept:
         _set_title(tx, record, difference)
@@ -126,7 +131,7 @@ def _store(tx: Transaction, record: DocumentRecord, before: Row, mark: str) -> S
     due = len(bereft) + _look_again(tx, before, record, difference, stored)
     wanted = due and stored.embed_on_ingest and not stored.paused
     job_id = request_job(tx, "source_embedding", record.ontology, added=due) if wanted else None
-    return StoreResult(_change(before, record, difference), job_id)
+    return StoreResult(_change(before, record, difference), job_id, unread)
 
 
 def _look_again(
@@ -159,17 +164,21 @@ def _difference(rows: Sequence[Row], sources: Sequence[SourceRecord]) -> _Differ
     new = [source for source in sources if source.source_id not in stored]
     kept = [source for source in sources if source.source_id in stored]
     moved = [source for source in kept if _place(_source_row(source)) != _place(stored[source.source_id])]
+    other_blocks = [each for each in kept if _blocks(_source_row(each)) != _blocks(stored[each.source_id])]
     gone = sorted(stored.keys() - {source.source_id for source in sources})
     new_headings = any(list(source.heading) != list(stored[source.source_id]["heading"]) for source in moved)
     before = sorted((source.source_id for source in kept), key=lambda each: stored[each]["paragraph"])
     new_order = before != [source.source_id for source in kept]
     new_blanks = any(source.full_text != stored[source.source_id]["full_text"] for source in moved)
-    return _Difference(new, moved, gone, len(kept), new_headings, new_order, new_blanks)
+    return _Difference(new, moved, other_blocks, gone, len(kept), new_headings, new_order, new_blanks)
 
 
 def _place(row: Row) -> tuple[Any, ...]:
-    place = (row["paragraph"], row["start"], row["end"], tuple(row["heading"]), row["full_text"])
-    return (*place, row["block_kinds"], row["block_starts"])
+    return (row["paragraph"], row["start"], row["end"], tuple(row["heading"]), row["full_text"])
+
+
+def _blocks(row: Row) -> Row:
+    return {name: row[name] for name in ("source_id", "block_kinds", "block_starts")}
 
 
 def _source_row(source: SourceRecord) -> Row:
@@ -225,6 +234,12 @@ def _write(tx: Transaction, record: DocumentRecord, difference: _Difference) -> 
             title=record.title,
         )
     return bereft.difference(difference.gone)
+
+
+def _set_blocks(tx: Transaction, difference: _Difference) -> int:
+    """Write the blocks of sources that stay; how many are to be read for concepts again."""
+    rows = [_blocks(_source_row(source)) for source in sorted(difference.other_blocks, key=_by_id)]
+    return sum(tx.run("sources/set_blocks", rows=part)[0]["unread"] for part in _portions(rows))
 
 
 def _portions(items: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kg_api.models.library.parsing import BlockKind
+
 PER_SOURCE = 6
 """Concepts of a source, where nothing else is configured."""
 
@@ -64,3 +66,5 @@ class Extraction:
     """How many quotes are not in the source or prove nothing, those of concepts that were left out too."""
     refused: str | None = None
     """Why nothing could be extracted; the source is set aside with it."""
+    block_kinds: tuple[BlockKind, ...] | None = None
+    """Of the source as it was read, where they decide over what is found; as `content_hash`."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-BlockKind = Literal["heading", "paragraph", "list_item", "code", "table", "markup", "other"]
-"""`markup` may have text between the marks of its format: HTML, a directive, a footnote, a head's fields.
+BlockKind = Literal["heading", "paragraph", "list_item", "code", "program", "table", "markup", "other"]
+"""`program` is of files of program text, settings or logs: split as code, and its comments may be prose.
+`markup` may have text between the marks of its format: HTML, a directive, a footnote, a head's fields.
 `other` is not for reading: rules, comments, HTML that holds code or a script."""
 Format = Literal["text", "markdown", "rst"]
 

@@ -9,7 +9,7 @@ from kg_api.parse.lines import is_blank, line_starts
 
 
 def blocks(text: str, kind: BlockKind = "paragraph") -> list[Block]:
-    """Find the runs of lines that are not blank; program text is given as kind "code"."""
+    """Find the runs of lines that are not blank; those of program text are named so."""
     found: list[Block] = []
     begin: int | None = None
     for line, following in pairwise(line_starts(text)):

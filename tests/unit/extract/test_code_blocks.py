@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from kg_api.extract.blocks import with_blocks
+from kg_api.extract.keyphrase.extractor import KeyphraseExtractor
 from kg_api.graph.spaces.due import DocumentAbout, SourceText
 from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.library.parsing import Format
+from kg_api.models.library.documents import DocumentRecord
+from kg_api.models.library.parsing import Format, SourceBlock
 from tests.support.keyphrases import extract, labels
 
 SAID = "the Silver Harbour engine keeps a worker lease for Carla Jones"
@@ -60,9 +63,26 @@ def test_code_that_reaches_over_several_sources_is_none_in_any(form: Format, tex
     assert labels(*parts, form=form) == []
 
 
-def test_a_program_is_code_from_its_first_line_to_its_last() -> None:
-    record, _ = to_record(Incoming("notes", "worker.py", f"{lines()}\n{lines()}"))
-    assert {block.kind for source in record.sources for block in source.blocks} == {"code"}
+PROGRAM = f"""import os
+
+if os.environ:
+    from worker import Emma Ross
+
+# Dora Miles keeps a worker lease.
+def renew(frida_kahn, options=None):
+    # Here {SAID}.
+    if worker lease then the Jane Moss engine:
+        renew(Greta Olsen, [Hanna Berg], {{Ida Falk: 1}})
+"""
+
+
+@pytest.mark.parametrize("name", ["worker.py", "worker.toml", "worker.log"])
+def test_of_a_program_the_comments_are_read(name: str) -> None:
+    record, _ = to_record(Incoming("notes", name, PROGRAM))
+    assert {block.kind for source in record.sources for block in source.blocks} == {"program"}
+    found = {concept.label for each in extract(texts(record), 20) for concept in each.concepts}
+    assert found >= FOUND | {"Dora Miles"}
+    assert not found & {"Emma Ross", "Greta Olsen", "Hanna Berg", "Ida Falk", "Jane Moss"}
 
 
 TEXT = f"""# The {SAID}
@@ -88,9 +108,8 @@ Jane Moss
 """
 
 
-def stored(*, with_kinds: bool) -> Sequence[SourceText]:
+def texts(record: DocumentRecord, *, with_kinds: bool = True) -> Sequence[SourceText]:
     """As the database gives the sources of a document, without kinds where an older version stored it."""
-    record, _ = to_record(Incoming("notes", "a.md", TEXT))
     return [
         SourceText(
             each.source_id,
@@ -108,10 +127,34 @@ def stored(*, with_kinds: bool) -> Sequence[SourceText]:
 
 def test_sources_without_kinds_are_read_as_those_with() -> None:
     about = DocumentAbout("", {}, "a.md", "markdown")
-    known, old = stored(with_kinds=True), stored(with_kinds=False)
+    record, _ = to_record(Incoming("notes", "a.md", TEXT))
+    known, old = texts(record), texts(record, with_kinds=False)
     assert len(known) > 3
     assert with_blocks(known, about) is known
     assert [each.blocks for each in with_blocks(old, about)] == [each.blocks for each in known]
     found = {concept.label for each in extract(known, 20) for concept in each.concepts}
     names = {"Dora Miles", "Emma Ross", "Frida Kahn", "Greta Olsen", "Hanna Berg", "Ida Falk", "Jane Moss"}
     assert found >= FOUND | names
+
+
+def test_what_is_stored_of_some_sources_is_believed() -> None:
+    record, _ = to_record(Incoming("notes", "a.md", TEXT))
+    kept, *rest = texts(record, with_kinds=False)
+    kept = replace(kept, blocks=(SourceBlock("code", 0),))
+    assert with_blocks([kept, *rest], DocumentAbout("", {}, "a.md", "markdown"))[0].blocks == kept.blocks
+
+
+def test_a_text_that_is_code_now_is_read_again() -> None:
+    record, _ = to_record(Incoming("notes", "a.txt", f"Here {SAID}.\n"))
+    prose = texts(record)
+    code = [replace(each, blocks=(SourceBlock("code", 0),)) for each in prose]
+    extractor, about = KeyphraseExtractor(20), DocumentAbout("", {})
+    found = [extractor.extract(each, each, about)[0] for each in (prose, code)]
+    assert [bool(each.concepts) for each in found] == [True, False]
+    assert [each.block_kinds for each in found] == [("paragraph",), ("code",)]
+
+
+@pytest.mark.parametrize("text", ["- \n- \n", "-\n"])
+def test_a_text_without_blocks_is_a_paragraph(text: str) -> None:
+    record, _ = to_record(Incoming("notes", "a.md", text))
+    assert [source.blocks for source in record.sources] == [(SourceBlock("paragraph", 0),)]

@@ -65,9 +65,9 @@ def test_the_text_is_untouched() -> None:
     assert parse(text, "a.md").text == text
 
 
-def test_program_text_is_code() -> None:
+def test_program_text_is_a_kind_of_its_own() -> None:
     kinds = [block.kind for block in parse("import os\n\n\ndef f():\n    pass\n", "a.py").blocks]
-    assert kinds == ["code", "code"]
+    assert kinds == ["program", "program"]
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800"])
