@@ -19,10 +19,11 @@ from kg_api.web.dependencies import check_body, check_parameters
 from kg_api.web.health.models import ModelHealth
 from kg_api.web.health.queue import QueueWatch
 from kg_api.web.health.surroundings import Surroundings
+from kg_api.web.limits.body_size import BodyLimit
 from kg_api.web.limits.origin import OriginCheck, allowed_hosts
 from kg_api.web.limits.strict_json import LARGE_AT_ONCE
 from kg_api.web.mcp_mount import PATH, McpMount
-from kg_api.web.middleware import BodyLimit, RequestLog
+from kg_api.web.middleware import RequestLog
 from kg_api.web.opening import Opening
 from kg_api.web.routes.embedding import configuration, extraction, switching
 from kg_api.web.routes.library import concept_import, documents, folders, ingest

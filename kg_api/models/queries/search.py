@@ -18,13 +18,7 @@ from kg_api.models.queries.fields import (
     TokenBudget,
     Window,
 )
-from kg_api.models.vocabulary import (
-    DEFAULT_WINDOW,
-    MAX_QUERY_CHARACTERS,
-    Fusion,
-    GroupBy,
-    SearchMode,
-)
+from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_QUERY_CHARACTERS, Fusion, GroupBy, SearchMode
 
 MAX_FIRST_STAGE = 100
 MAX_DIMENSIONS = 4096

@@ -1,4 +1,4 @@
-"""Fusing the lists of several lanes. Pure.
+"""Fusing the lists of several lanes; what comes through concepts is joined in order.py. Pure.
 
 `adaptive` is kg's own; ADR 0020 has the measurements. Both others are what the field uses: reciprocal rank
 fusion, and fixed weights over scores brought to one scale.
