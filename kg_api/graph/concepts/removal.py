@@ -53,4 +53,4 @@ def _forget_and_unmark(tx: Transaction, source_ids: Sequence[str]) -> None:
 def _ask(tx: Transaction, ontology: str, changed: Collection[str]) -> None:
     """Nothing is refused to go because too many jobs wait: what is due is found by the backfill, too."""
     if changed and would_be_taken(tx, CONCEPT_EMBEDDING, ontology):
-        ask_for_embedding(tx, ontology, changed)
+        ask_for_embedding(tx, ontology, changed, limited=False)

@@ -78,13 +78,16 @@ def delete_orphans(tx: Transaction, concept_ids: Iterable[str]) -> None:
         tx.run("concepts/delete_orphans", ids=ids)
 
 
-def ask_for_embedding(tx: Transaction, ontology: str, concept_ids: Collection[str]) -> None:
+def ask_for_embedding(
+    tx: Transaction, ontology: str, concept_ids: Collection[str], *, limited: bool = True
+) -> None:
     """Of what is new of some concepts, unless embedding waits until somebody asks for it.
 
     Of a concept of a single source nothing is asked before somebody wants the ontology's concepts by meaning.
 
     Raises:
-        TooBusy: the job would be made, and too many wait; the transaction must not be committed.
+        TooBusy: the job would be made, and too many wait; the transaction must not be committed. Not where
+            it is not `limited`, see `request_job`.
     """
     if not concept_ids:
         return
@@ -92,7 +95,7 @@ def ask_for_embedding(tx: Transaction, ontology: str, concept_ids: Collection[st
     if not configured.embed_on_ingest or configured.paused:
         return
     if fresh := count_fresh(tx, concept_ids, wants_all=configured.wants_concepts):
-        request_job(tx, CONCEPT_EMBEDDING, ontology, added=fresh)
+        request_job(tx, CONCEPT_EMBEDDING, ontology, added=fresh, limited=limited)
 
 
 def text_of(row: Row) -> Text:

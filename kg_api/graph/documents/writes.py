@@ -163,8 +163,9 @@ def _difference(rows: Sequence[Row], sources: Sequence[SourceRecord]) -> _Differ
     stored = {row["source_id"]: row for row in rows}
     new = [source for source in sources if source.source_id not in stored]
     kept = [source for source in sources if source.source_id in stored]
-    moved = [source for source in kept if _place(_source_row(source)) != _place(stored[source.source_id])]
-    other_blocks = [each for each in kept if _blocks(_source_row(each)) != _blocks(stored[each.source_id])]
+    pairs = [(source, _source_row(source), stored[source.source_id]) for source in kept]
+    moved = [source for source, row, known in pairs if _place(row) != _place(known)]
+    other_blocks = [source for source, row, known in pairs if _blocks(row) != _blocks(known)]
     gone = sorted(stored.keys() - {source.source_id for source in sources})
     new_headings = any(list(source.heading) != list(stored[source.source_id]["heading"]) for source in moved)
     before = sorted((source.source_id for source in kept), key=lambda each: stored[each]["paragraph"])
