@@ -15,7 +15,7 @@ from kg_cli.terminal.options import JsonOption
 
 if TYPE_CHECKING:
     from kg_api.models.embedding.regeneration import RegenerationStarted
-    from kg_api.models.jobs import Selection
+    from kg_api.models.vocabulary import Selection
 
 
 def regenerate(

@@ -19,8 +19,8 @@ from kg_api.graph.jobs.records import EXTRACTION
 from kg_api.graph.spaces.due import DocumentAbout, sources_of_document
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.models.identity import document_id
-from kg_api.models.jobs import JobState
 from kg_api.models.library.parsing import ParsedDocument
+from kg_api.models.vocabulary import JobState
 from kg_api.parse.documents import parse
 from kg_api.settings import load_settings
 from tests.support.cypher import rows

@@ -13,7 +13,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.jobs.embedding import source_job
 from kg_api.models.embedding.switching import SpaceBuild
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 from tests.graph.test_embedding_jobs import CountingEmbedder, PickyEmbedder
 from tests.support.cypher import rows
 from tests.support.embedding import open_spaces, run_jobs, status

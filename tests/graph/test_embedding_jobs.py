@@ -24,7 +24,7 @@ from kg_api.graph.spaces.due import BEGINNING, SourceText, due_sources, read_ref
 from kg_api.jobs.embedding.source_job import SourceEmbedding
 from kg_api.jobs.runner import Runner
 from kg_api.models.embedding.configuration import RefusedSource
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 from kg_api.planning.contexts import Contexts
 from kg_api.settings import WorkerSettings
 from kg_api.spaces.cached import CachedPassages

@@ -15,8 +15,8 @@ from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.documents.folders import find_folder, request_scan
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import find_job
-from kg_api.models.jobs import JobState
 from kg_api.models.library.folders import Folder
+from kg_api.models.vocabulary import JobState
 from kg_api.sync import look
 from kg_api.sync.handler import FolderSync
 from tests.support.records import record

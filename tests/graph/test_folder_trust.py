@@ -15,8 +15,8 @@ from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import find_job
 from kg_api.ingest.records import Incoming
 from kg_api.models.identity import document_id
-from kg_api.models.jobs import JobState
 from kg_api.models.library.folders import Folder
+from kg_api.models.vocabulary import JobState
 from kg_api.sync import handler, look
 from kg_api.sync.access import FolderAccess
 from kg_api.sync.handler import FolderSync

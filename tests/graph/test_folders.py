@@ -16,8 +16,8 @@ from kg_api.graph.documents.folders import enqueue_due, find_folder, list_folder
 from kg_api.graph.documents.library import delete_ontology
 from kg_api.jobs.run import JobRun
 from kg_api.models.identity import document_id
-from kg_api.models.jobs import JobState
 from kg_api.models.library.folders import NewFolder
+from kg_api.models.vocabulary import JobState
 from kg_api.sync.handler import FolderSync
 from kg_api.sync.service import FolderService
 from tests.support.sync import EVERYWHERE, LARGEST, counts, documents, follow, put, scan, work

@@ -11,7 +11,7 @@ import pytest
 from kg_api.errors import LeaseLost
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph, Transaction
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 from tests.support.jobs import LEASE, advance, claim, owned, request
 
 

@@ -15,7 +15,7 @@ from kg_api.graph import jobs
 from kg_api.graph.database import Graph
 from kg_api.jobs.run import JobRun
 from kg_api.jobs.runner import Runner
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 from kg_api.settings import WorkerSettings
 from tests.support.cypher import rows
 from tests.support.jobs import claim, request

@@ -21,9 +21,8 @@ from kg_api.graph.documents.writes import store_document
 from kg_api.graph.spaces.due import read_refused_sources
 from kg_api.graph.spaces.marks import retry_refused
 from kg_api.llm.parts import MARGIN, MAX_BYTES
-from kg_api.models.embedding.chunking import Strategy
 from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState, Strategy
 from kg_api.planning.contexts import Contexts
 from kg_api.spaces.plans import read_embedding_state
 from tests.graph.test_embedding_jobs import CountingEmbedder

@@ -12,7 +12,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.documents import library
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.identity import concept_text_hash
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 from kg_api.settings import Settings
 from tests.support.cypher import rows
 from tests.support.embedding_server import EmbeddingServer

@@ -19,7 +19,7 @@ from kg_api.graph.documents.writes import store_document
 from kg_api.llm.money import Reply
 from kg_api.llm.prompts import Prompt
 from kg_api.models.concepts.extraction_config import ExtractionConfig
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 from kg_api.settings import Settings
 from tests.support.cypher import rows
 from tests.support.embedding import open_spaces

@@ -25,7 +25,7 @@ from kg_api.jobs.embedding.concept_job import ConceptEmbedding
 from kg_api.jobs.embedding.source_job import SourceEmbedding
 from kg_api.jobs.runner import Runner
 from kg_api.models.embedding.regeneration import Regeneration
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 from kg_api.settings import WorkerSettings
 from kg_api.spaces.cached import CachedPassages
 from tests.process.jobs.crew import tell

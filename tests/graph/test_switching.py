@@ -15,7 +15,7 @@ from kg_api.graph.spaces.removal import is_still_wanted, leftovers
 from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_api.models.embedding.switching import SpaceBuild
 from kg_api.models.identity import document_id
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.cypher import rows
 from tests.support.embedding import status

@@ -7,7 +7,7 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 from tests.service.asking import ingest
 from tests.support.embedding import run_jobs
 

@@ -12,7 +12,7 @@ from kg_api.client import KgClient
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph
 from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, Quote
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 from tests.service.asking import embedded, ingest
 from tests.support.concepts import write
 from tests.support.cypher import rows

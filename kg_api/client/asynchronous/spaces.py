@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kg_api.client.asynchronous.sending import AsyncSending
 from kg_api.client.call import Call, body_of, params_of, path_of
-from kg_api.models.embedding.spaces import EmbeddingHealth, NewSpace, Provider, SpaceInfo, SpaceList
+from kg_api.models.embedding.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
 from kg_api.models.embedding.switching import (
     ChosenOntologies,
     SpaceActivation,
@@ -16,6 +16,7 @@ from kg_api.models.embedding.switching import (
     SpaceDropped,
     SpaceSwitched,
 )
+from kg_api.models.vocabulary import Provider
 
 
 class AsyncSpaceMethods(AsyncSending):

@@ -7,16 +7,15 @@ from typing import Literal
 
 from kg_api.client.call import UNSET, Call, Unset, body_of, change_of, params_of, path_of
 from kg_api.client.sync.sending import Sending
-from kg_api.models.embedding.chunking import ContextMode, Strategy
 from kg_api.models.embedding.configuration import (
     EmbeddingConfigChange,
     EmbeddingConfiguration,
     EmbeddingStarted,
     RefusedSources,
 )
-from kg_api.models.embedding.regeneration import EmbeddedKind, Regeneration, RegenerationStarted
-from kg_api.models.jobs import Selection
+from kg_api.models.embedding.regeneration import Regeneration, RegenerationStarted
 from kg_api.models.library.documents import Deleted, EmbeddingStatus, OntologyList
+from kg_api.models.vocabulary import ContextMode, EmbeddedKind, Selection, Strategy
 
 
 class OntologyMethods(Sending):

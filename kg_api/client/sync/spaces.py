@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kg_api.client.call import Call, body_of, params_of, path_of
 from kg_api.client.sync.sending import Sending
-from kg_api.models.embedding.spaces import EmbeddingHealth, NewSpace, Provider, SpaceInfo, SpaceList
+from kg_api.models.embedding.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
 from kg_api.models.embedding.switching import (
     ChosenOntologies,
     SpaceActivation,
@@ -17,6 +17,7 @@ from kg_api.models.embedding.switching import (
     SpaceDropped,
     SpaceSwitched,
 )
+from kg_api.models.vocabulary import Provider
 
 
 class SpaceMethods(Sending):

@@ -16,8 +16,8 @@ from kg_api.graph.spaces.marks import Mark, mark_of, require_writable
 from kg_api.graph.spaces.registry import Space
 from kg_api.graph.statements import FIRST_MARK
 from kg_api.models.identity import concept_text, digest
-from kg_api.models.jobs import Selection
 from kg_api.models.library.documents import ConceptCounts
+from kg_api.models.vocabulary import Selection
 
 MARK_DIGITS = 16
 MAX_COUNTED = 2000

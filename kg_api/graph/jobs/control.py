@@ -11,7 +11,8 @@ from kg_api.graph.jobs.pauses import pause, unpause
 from kg_api.graph.jobs.records import EXTRACTION, PERIODIC_KINDS, rank_of
 from kg_api.graph.jobs.views import find_job, unknown_job
 from kg_api.graph.jobs.workers import forget_lost_workers
-from kg_api.models.jobs import FINISHED, Job, JobState
+from kg_api.models.jobs import FINISHED, Job
+from kg_api.models.vocabulary import JobState
 
 RETRIED = frozenset({JobState.DEAD, JobState.CANCELLED, JobState.COMPLETED_WITH_ERRORS})
 """Ends that can be tried again."""

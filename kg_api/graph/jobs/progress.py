@@ -8,7 +8,7 @@ from typing import Any
 from kg_api.errors import LeaseLost
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.jobs.records import Owner
-from kg_api.models.jobs import Selection
+from kg_api.models.vocabulary import Selection
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from kg_api.models.jobs import JobState, Selection
+from kg_api.models.vocabulary import JobState, Selection
 
 PERIODIC_KINDS = ("backfill",)
 """Kinds made by a schedule; hidden from lists unless asked for by kind."""

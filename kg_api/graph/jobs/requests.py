@@ -9,7 +9,7 @@ from kg_api.errors import LeaseLost, TooBusy
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.jobs.pauses import unpause
 from kg_api.graph.jobs.records import Owner, fresh_job
-from kg_api.models.jobs import Selection
+from kg_api.models.vocabulary import Selection
 
 
 class QueueLimit:

@@ -10,7 +10,8 @@ from itertools import takewhile
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Reader, Row
 from kg_api.graph.jobs.records import PERIODIC_KINDS, RANKS
-from kg_api.models.jobs import Job, JobAhead, JobState
+from kg_api.models.jobs import Job, JobAhead
+from kg_api.models.vocabulary import JobState
 from kg_api.wording.nearest import suggestion
 
 NEWEST = 100

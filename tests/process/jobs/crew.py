@@ -16,7 +16,8 @@ import numpy as np
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import find_job
-from kg_api.models.jobs import Job, JobState
+from kg_api.models.jobs import Job
+from kg_api.models.vocabulary import JobState
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder

@@ -13,7 +13,7 @@ import pytest
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_document
 from kg_api.graph.jobs import find_job
-from kg_api.models.jobs import JobState
+from kg_api.models.vocabulary import JobState
 from tests.neo4j_server import Neo4jServer
 from tests.support.running import serve
 

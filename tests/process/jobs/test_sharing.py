@@ -9,7 +9,8 @@ import pytest
 
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs import find_job, request_job
-from kg_api.models.jobs import Job, JobState
+from kg_api.models.jobs import Job
+from kg_api.models.vocabulary import JobState
 from tests.process.jobs.crew import (
     BATCH,
     PATIENCE,

@@ -12,7 +12,7 @@ from kg_api.augment.tokens import counter_of
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.errors import InvalidInput
 from kg_api.models.queries.augment import AugmentRequest
-from kg_api.models.queries.search import MAX_QUERY_CHARACTERS
+from kg_api.models.vocabulary import MAX_QUERY_CHARACTERS
 
 COUNTER = counter_of(DeterministicEmbedder(max_tokens=100))
 LONG = "\n\n".join(" ".join(f"word{n}" for _ in range(60)) + "." for n in range(20))

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from kg_api.chunk.plan import chunk
 from kg_api.chunk.spans import Paragraph
-from kg_api.models.embedding.chunking import Chunking, Strategy
+from kg_api.models.embedding.chunking import Chunking
+from kg_api.models.vocabulary import Strategy
 from tests.unit.chunk.shapes import chunked, sources
 
 

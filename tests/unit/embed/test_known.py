@@ -7,7 +7,8 @@ import pytest
 from kg_api.embed.catalogue import CATALOGUE
 from kg_api.embed.known import price_of, remote_model
 from kg_api.errors import ConfigurationError
-from kg_api.models.embedding.spaces import ModelChoice, Provider
+from kg_api.models.embedding.spaces import ModelChoice
+from kg_api.models.vocabulary import Provider
 from kg_api.sections import OpenAISettings
 from kg_api.settings import EmbeddingSettings, load_settings
 

@@ -11,7 +11,8 @@ from kg_api.models.base import Body
 from kg_api.models.embedding.spaces import NewSpace
 from kg_api.models.library.documents import DocumentText
 from kg_api.models.problems import MAX_ERRORS, describe_problems, field_problems
-from kg_api.models.queries.search import MAX_DIMENSIONS, MAX_QUERY_CHARACTERS, SourceSearch
+from kg_api.models.queries.search import MAX_DIMENSIONS, SourceSearch
+from kg_api.models.vocabulary import MAX_QUERY_CHARACTERS
 
 LONGER = "passages for a longer text: kg augment, POST /queries/augment"
 VECTOR: dict[str, Any] = {"query_vector": [0.5], "space": "default", "mode": "vector"}

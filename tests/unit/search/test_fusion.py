@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.models.embedding.spaces import SimilarityCalibration
-from kg_api.models.queries.search import Fusion
+from kg_api.models.vocabulary import Fusion
 from kg_api.search.rank.fusion import (
     BEST,
     FULL_GAP,
