@@ -60,12 +60,11 @@ class Neo4jSettings(Section):
     heap_mb: int | None = Field(default=None, ge=256, description="Heap size of the managed Neo4j, MiB.")
     pagecache_mb: int | None = Field(default=None, ge=64, description="Page cache of the managed Neo4j, MiB.")
     disk_reserve_mb: int = Field(
-        default=64,
-        ge=0,
-        le=1_000_000,
-        description=(
-            "Writes are refused when the disk of the managed Neo4j has less free space than this, MiB."
-        ),
+        default=64, ge=0, le=1_000_000, description="Free disk space below which writes are refused, MiB."
+    )
+    conf: dict[str, str] | None = Field(
+        default=None,
+        description='Further entries of neo4j.conf as JSON, such as `{"db.transaction.timeout": "300s"}`.',
     )
     start_timeout_seconds: Seconds = Field(default=300, description="Time limit for Neo4j to start.")
 

@@ -29,6 +29,7 @@ WRONG = [
     ("KG_NEO4J__PAGECACHE_MB", "63"),
     ("KG_NEO4J__START_TIMEOUT_SECONDS", "0"),
     *(("KG_NEO4J__DISK_RESERVE_MB", value) for value in ("-1", "much")),
+    *(("KG_NEO4J__CONF", value) for value in ("db.format=block", "[1]", "{")),
     ("KG_API__PORT", "65536"),
     ("KG_API__MAX_DOCUMENT_BYTES", "0"),
     ("KG_API__MAX_REQUEST_BYTES", "1 MB"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 MIB = 1024 * 1024
@@ -28,8 +29,8 @@ def size_memory(total_bytes: int, *, heap_mb: int | None = None, pagecache_mb: i
     )
 
 
-def render(port: int, memory: Memory) -> str:
-    """Give the text of neo4j.conf for a server on this machine's loopback address alone."""
+def render(port: int, memory: Memory, further: Mapping[str, str]) -> str:
+    """Give the text of neo4j.conf for a server on this machine's loopback address alone; `further` wins."""
     entries = {
         "server.default_listen_address": "127.0.0.1",
         "server.bolt.listen_address": f"127.0.0.1:{port}",
@@ -60,6 +61,7 @@ def render(port: int, memory: Memory) -> str:
         "db.checkpoint.interval.time": "1m",
         # Bolt closes at once, not after two quiet periods of 5 s
         "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration": "0s",
+        **further,
     }
     lines = "".join(f"{name}={value}\n" for name, value in entries.items())
     return "# Written by kg at every start; changes are lost. Set KG_NEO4J__* instead.\n" + lines

@@ -72,7 +72,7 @@ def prepare(home: Home, settings: Settings) -> None:
     jars = neo4j_jars.check_jars(settings.cache)
     memory = _memory_for_start(home, settings.neo4j)
     port = home.bolt_port() or choose_bolt_port(home, settings)
-    files.keep_text(home.neo4j_conf / "neo4j.conf", conf.render(port, memory))
+    files.keep_text(home.neo4j_conf / "neo4j.conf", conf.render(port, memory, settings.neo4j.conf or {}))
     flags = java.server_flags(jars, memory)
     files.keep_text(home.neo4j_conf / "java.args", java.argument_file_text(flags))
     password = home.ensure_password()

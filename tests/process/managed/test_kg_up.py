@@ -19,12 +19,14 @@ import pytest
 from kg_api.managed import processes
 from kg_api.managed.home import Home
 from kg_api.managed.ports import free_port
+from tests.neo4j_server import KEPT_PLANS
 from tests.process.managed.dummy import until
 from tests.support import forked
 
 SMALL = {
     "KG_NEO4J__HEAP_MB": "512",
     "KG_NEO4J__PAGECACHE_MB": "128",
+    "KG_NEO4J__CONF": json.dumps(KEPT_PLANS),
     "KG_EMBEDDING__PROVIDER": "deterministic",
 }
 SECONDS = 240

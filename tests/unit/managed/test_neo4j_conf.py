@@ -17,7 +17,7 @@ def entries(text: str) -> dict[str, str]:
 
 
 def test_it_listens_on_loopback_and_tells_nobody() -> None:
-    conf = entries(render(17687, Memory(512, 256)))
+    conf = entries(render(17687, Memory(512, 256), {}))
     assert {value for name, value in conf.items() if "address" in name} == {"127.0.0.1", "127.0.0.1:17687"}
     off = (
         "server.http.enabled",
@@ -33,7 +33,7 @@ def test_it_listens_on_loopback_and_tells_nobody() -> None:
 
 
 def test_memory_is_written_as_sized() -> None:
-    conf = entries(render(1, Memory(heap_mb=2048, pagecache_mb=300)))
+    conf = entries(render(1, Memory(heap_mb=2048, pagecache_mb=300), {}))
     assert conf["server.memory.heap.max_size"] == "2048m"
     assert conf["server.memory.heap.initial_size"] == "512m"
     assert conf["server.memory.pagecache.size"] == "300m"
@@ -55,3 +55,9 @@ def test_settings_win_over_the_machine() -> None:
 
 def test_arguments_are_quoted_for_java() -> None:
     assert argument_file_text(["-cp", 'C:\\a b\\"c".jar']) == '"-cp"\n"C:\\\\a b\\\\\\"c\\".jar"\n'
+
+
+def test_further_entries_win() -> None:
+    conf = entries(render(1, Memory(512, 256), {"db.transaction.timeout": "300s", "db.format": "block"}))
+    assert conf["db.transaction.timeout"] == "300s"
+    assert conf["db.format"] == "block"
