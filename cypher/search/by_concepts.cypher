@@ -54,12 +54,14 @@ WITH s, score, through, asked, property, CASE WHEN s[property] IS NULL THEN COLL
          covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
        }
      }[0] END AS chunk
-RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
-       s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.full_text AS full_text,
-       chunk.chunk_id AS chunk_id, chunk.offset AS offset, chunk.end_offset AS end_offset, chunk.covers AS covers,
-       chunk.parent_id AS parent_id, through,
-       CASE WHEN asked IS NULL THEN null
-            WHEN chunk IS NOT NULL THEN chunk.near
-            WHEN s[property] IS NOT NULL THEN 2 * vector.similarity.cosine(s[property], asked) - 1 END AS similarity,
-       asked IS NOT NULL AS asked, score
-ORDER BY score DESC, source_id
+WITH s, score, through, asked, chunk, CASE
+       WHEN asked IS NULL THEN null
+       WHEN chunk IS NOT NULL THEN chunk.near
+       WHEN s[property] IS NOT NULL THEN 2 * vector.similarity.cosine(s[property], asked) - 1 END AS similarity
+ORDER BY score DESC, s.source_id
+RETURN collect({
+  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
+  chunk_id: chunk.chunk_id, offset: chunk.offset, end_offset: chunk.end_offset,
+  covers: chunk.covers, parent_id: chunk.parent_id, similarity: similarity,
+  asked: asked IS NOT NULL, score: score, through: through
+}) AS found

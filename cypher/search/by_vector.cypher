@@ -11,8 +11,9 @@ WITH n, similarity, collect(part) AS parts
 WITH n, similarity, parts, CASE WHEN n:Source THEN n ELSE parts[0] END AS s
 WHERE s IS NOT NULL
 OPTIONAL MATCH (n)-[:CHILD_OF]->(parent:Chunk)
-RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
-       s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.full_text AS full_text,
-       n.chunk_id AS chunk_id, n.offset AS offset, n.end_offset AS end_offset,
-       [part IN parts | part.source_id] AS covers, parent.chunk_id AS parent_id, similarity
-ORDER BY similarity DESC, source_id, offset
+WITH n, s, parts, parent, similarity ORDER BY similarity DESC, s.source_id, n.offset
+RETURN collect({
+  source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
+  chunk_id: n.chunk_id, offset: n.offset, end_offset: n.end_offset,
+  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity
+}) AS found

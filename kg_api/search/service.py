@@ -6,6 +6,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.readiness import IndexWatch
 from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.models.queries.windows import SourceWindow
+from kg_api.search.places import PlaceReader
 from kg_api.search.plan.hyde import Hyde
 from kg_api.search.plan.planner import SearchPlanner
 from kg_api.search.plan.search_plan import SearchPlan
@@ -29,6 +30,7 @@ class SearchService:
         reranking: Reranking = NO_RERANKING,
         hyde: Hyde | None = None,
     ) -> None:
+        self._graph = graph
         plans, indexes = PlanWatch(graph), IndexWatch(graph)
         self._planner = SearchPlanner(graph, spaces, hyde or Hyde(), plans, indexes)
         self._retriever = Retriever(graph, indexes, fuse_lanes)
@@ -66,12 +68,14 @@ class SearchService:
         Raises:
             Unavailable: no lane that was asked for can answer.
         """
+        places = PlaceReader(self._graph)
         candidates = self._retriever.retrieve(plan)
         ranking = order(plan, candidates)
-        if falls_short(plan, candidates, ranking):  # once: every round asks all lanes again
-            plan = plan.deepest
-            ranking = order(plan, self._retriever.retrieve(plan, candidates))
-        return self._presenter.present(plan, self._ranker.refine(plan, ranking))
+        while falls_short(plan, candidates, ranking, places):
+            plan = plan.deeper
+            candidates = self._retriever.retrieve(plan, candidates)
+            ranking = order(plan, candidates)
+        return self._presenter.present(plan, self._ranker.refine(plan, ranking, places), places)
 
     def context(self, source_id: str, window: int, token_budget: int | None = None) -> SourceWindow:
         """A source among its neighbours of the same document, as many as a budget of tokens allows.

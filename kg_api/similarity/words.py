@@ -7,7 +7,8 @@ from itertools import chain
 
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.queries import MAX_TERMS, lucene_queries, terms
-from kg_api.graph.search.passages import LaneHit, SpaceVectors, by_text
+from kg_api.graph.search.passages import SpaceVectors, by_text
+from kg_api.graph.search.similar import places_of
 from kg_api.models.identity import scope_of_document
 from kg_api.models.queries.search import Degradation, Place
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSource
@@ -16,6 +17,9 @@ from kg_api.similarity.parts import to_matched_chunk
 
 NO_VECTORS = SpaceVectors(vectors={}, properties={}, spaces={})
 MAX_HITS = 1000
+
+Scored = tuple[Place, float]
+"""A source, and how much of the words it shares."""
 
 
 def similar_by_words(graph: Graph, own: Place, request: SimilarSearch) -> list[SimilarSource]:
@@ -42,30 +46,33 @@ def why(own: Place, request: SimilarSearch) -> list[Degradation]:
     return told
 
 
-def _find(graph: Graph, own: Place, request: SimilarSearch, limit: int) -> list[LaneHit]:
+def _find(graph: Graph, own: Place, request: SimilarSearch, limit: int) -> list[Scored]:
     queries = lucene_queries(terms(own.full_text), request.ontologies)
     if not request.same_document:
         queries = [f"{query} -scope:{scope_of_document(own.document_id)}" for query in queries]
     every = chain.from_iterable(by_text(graph, query, NO_VECTORS, limit) for query in queries)
-    best = sorted(every, key=lambda each: (-each.score, each.place.source_id))[:limit]
-    return [each for each in best if each.place.source_id != own.source_id]
+    best = sorted(every, key=lambda each: (-each.score, each.source.source_id))[:limit]
+    scores = {each.source.source_id: each.score for each in best if each.source.source_id != own.source_id}
+    places = {place.source_id: place for place in places_of(graph, scores)}
+    return [(places[each], score) for each, score in scores.items() if each in places]
 
 
-def _groups(own: Place, found: Sequence[LaneHit], *, together: bool) -> list[SimilarSource]:
-    groups = together_by_words(own, [each.place for each in found], together=together)
+def _groups(own: Place, found: Sequence[Scored], *, together: bool) -> list[SimilarSource]:
+    groups = together_by_words(own, [place for place, _ in found], together=together)
     return [
         _present(own, found[first], [found[other] for other in others], near_duplicate=copy)
         for copy, (first, *others) in groups
     ]
 
 
-def _present(own: Place, found: LaneHit, others: Sequence[LaneHit], *, near_duplicate: bool) -> SimilarSource:
+def _present(own: Place, found: Scored, others: Sequence[Scored], *, near_duplicate: bool) -> SimilarSource:
+    place, score = found
     return SimilarSource(
-        **found.place.model_dump(),
+        **place.model_dump(),
         similarity=None,
-        score=found.score,
-        chunk=to_matched_chunk(found.place),
+        score=score,
+        chunk=to_matched_chunk(place),
         own_chunk=to_matched_chunk(own),
         near_duplicate=near_duplicate,
-        duplicates=[duplicate_of(other.place, None) for other in others],
+        duplicates=[duplicate_of(other, None) for other, _ in others],
     )

@@ -8,7 +8,7 @@ from typing import Final
 
 from kg_api.graph.concepts.rows import IMPORTED
 from kg_api.graph.database import Graph
-from kg_api.graph.search.passages import Filters, LaneHit, SpaceVectors, to_lane_hit
+from kg_api.graph.search.passages import Filters, LaneHit, SpaceVectors, found_by, to_lane_hit
 from kg_api.models.queries.search import CarriedConcept
 
 MAX_CONCEPTS: Final = 300
@@ -77,7 +77,7 @@ def by_concepts(
             without_vector=row["asked"] and row["similarity"] is None,
             through=tuple(CarriedConcept(**each) for each in row["through"]),
         )
-        for row in rows
+        for row in found_by(rows)
     ]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, Row
 from kg_api.graph.spaces.registry import Space
-from kg_api.models.queries.search import CarriedConcept, Place
+from kg_api.models.queries.search import CarriedConcept
 
 MAX_CHUNKS = 1000
 TEXT_INDEX = "source_words"
@@ -32,10 +32,19 @@ class FoundChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundSource:
+    """Which source was found: as much as it takes to bring what was found into an order."""
+
+    source_id: str
+    ontology: str
+    document_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class LaneHit:
     """What one lane found. The lane's list is in its own order, the best first."""
 
-    place: Place
+    source: FoundSource
     similarity: float | None
     score: float
     """The lane's own measure."""
@@ -142,10 +151,12 @@ def _exactly(
     query: dict[str, Any] = {"vector": Vector.from_numpy(vector), "limit": limit, "space": space.key}
     query["property"] = space.vector_property
     if filters.document_ids is not None:
-        return graph.read("search/exactly_in_documents", **query, document_ids=list(filters.document_ids))
+        ids = list(filters.document_ids)
+        return found_by(graph.read("search/exactly_in_documents", **query, document_ids=ids))
     if filters.ontologies is not None:
-        return graph.read("search/exactly_in_ontologies", **query, ontologies=list(filters.ontologies))
-    return graph.read("search/exactly", **query)
+        names = list(filters.ontologies)
+        return found_by(graph.read("search/exactly_in_ontologies", **query, ontologies=names))
+    return found_by(graph.read("search/exactly", **query))
 
 
 def _nearest(
@@ -155,11 +166,11 @@ def _nearest(
     slug = space.key
     if filters.document_ids is not None:
         ids = list(filters.document_ids)
-        return graph.read("search/by_vector_in_documents", slug, **query, document_ids=ids)
+        return found_by(graph.read("search/by_vector_in_documents", slug, **query, document_ids=ids))
     if filters.ontologies is not None:
         names = list(filters.ontologies)
-        return graph.read("search/by_vector_in_ontologies", slug, **query, ontologies=names)
-    return graph.read("search/by_vector", slug, **query)
+        return found_by(graph.read("search/by_vector_in_ontologies", slug, **query, ontologies=names))
+    return found_by(graph.read("search/by_vector", slug, **query))
 
 
 def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[LaneHit]:
@@ -167,7 +178,7 @@ def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[L
 
     Their similarity to the question's vector comes along, so that a fused list can show a measure for all.
     """
-    rows = graph.read("search/by_text", query=query, limit=limit, **asked.parameters())
+    rows = found_by(graph.read("search/by_text", query=query, limit=limit, **asked.parameters()))
     return [
         replace(
             to_lane_hit(row), score=row["score"], without_vector=row["asked"] and row["similarity"] is None
@@ -203,13 +214,16 @@ def _best_of_each(rows: list[Row]) -> list[LaneHit]:
     return list(best.values())
 
 
+def found_by(rows: list[Row]) -> list[Row]:
+    """What a lane's statement found: one row holds it all, for the driver takes 15 microseconds for each (ADR 40)."""
+    return rows[0]["found"]
+
+
 def to_lane_hit(row: Row) -> LaneHit:
     """What a row of a lane says."""
     chunk = None
     if row["chunk_id"] is not None:
         places = (row["chunk_id"], row["offset"], row["end_offset"])
         chunk = FoundChunk(*places, tuple(row["covers"]), row["parent_id"])
-    elif row["parent_id"] is not None:  # by words alone the whole source matched
-        own = row["source_id"]
-        chunk = FoundChunk(own, 0, len(row["full_text"]), (own,), row["parent_id"])
-    return LaneHit(Place.model_validate(row), row["similarity"], row["similarity"], chunk)
+    source = FoundSource(row["source_id"], row["ontology"], row["document_id"])
+    return LaneHit(source, row["similarity"], row["similarity"], chunk)

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from kg_api.graph.database import Graph
 from kg_api.graph.search.carried import concepts_of
 from kg_api.graph.search.passages import TEXT_INDEX, chunk_texts
-from kg_api.models.queries.search import CarriedConcept, Explanation, LanePart, SourceHit, SourceHits
+from kg_api.models.queries.search import CarriedConcept, Explanation, LanePart, Place, SourceHit, SourceHits
+from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.present.reading import Reader
 from kg_api.search.rank.ranking import Ranking
@@ -35,10 +36,10 @@ class Presenter:
         self._graph = graph
         self._reader = reader
 
-    def present(self, plan: SearchPlan, ranking: Ranking) -> SourceHits:
+    def present(self, plan: SearchPlan, ranking: Ranking, places: PlaceReader) -> SourceHits:
         """Make the answer."""
         request = plan.request
-        hits = self._hits(plan, ranking)
+        hits = self._hits(plan, ranking, places)
         windows = self._reader.windows(plan, hits) if request.expand_context else []
         spaces = [vector.space.slug for vector in plan.vectors if vector.vector is not None]
         hypothetical = (list(each.hypothetical) for each in plan.vectors if each.hypothetical)
@@ -55,44 +56,50 @@ class Presenter:
             timings_ms=plan.watch.milliseconds(),
         )
 
-    def _hits(self, plan: SearchPlan, ranking: Ranking) -> list[SourceHit]:
+    def _hits(self, plan: SearchPlan, ranking: Ranking, places: PlaceReader) -> list[SourceHit]:
         found = [hit.found for hit in ranking.hits]
         with plan.watch.stage("tell"):
-            ids = [each.place.source_id for each in found]
+            ids = [each.source.source_id for each in found]
             carried = concepts_of(self._graph, ids) if plan.request.include_concepts else {}
-            return present_hits(
-                plan, ranking.hits, chunk_texts(self._graph, find_needed_texts(found)), carried
-            )
+            texts = chunk_texts(self._graph, find_needed_texts(found))
+            return present_hits(plan, ranking.hits, places.read(ids), texts, carried)
 
 
 def present_hits(
-    plan: SearchPlan, hits: Sequence[Hit], texts: Texts, carried: CarriedSources = NO_CONCEPTS
+    plan: SearchPlan,
+    hits: Sequence[Hit],
+    places: Mapping[str, Place],
+    texts: Texts,
+    carried: CarriedSources = NO_CONCEPTS,
 ) -> list[SourceHit]:
-    """As the answer gives them.
+    """As the answer gives them; without those that were deleted since they were found.
 
     Args:
         plan: what was asked.
         hits: the best ones.
+        places: their sources.
         texts: what the chunks named by `find_needed_texts` say.
         carried: the concepts of the hits, where they were asked for.
     """
-    spaces = plan.scope.answering
-    return [
-        SourceHit(
-            **hit.found.place.model_dump(),
-            similarity=hit.found.similarity,
-            space=None if hit.found.similarity is None else spaces.get(hit.found.place.ontology),
-            score=hit.score,
-            ranks=hit.ranks,
-            chunk=to_matched_chunk(hit.found, texts),
-            parent=to_parent_chunk(hit.found, texts),
-            duplicates=list(hit.duplicates),
-            concepts=list(carried.get(hit.found.place.source_id, ())),
-            through=list(hit.found.through),
-            explanation=_explain(plan, hit) if plan.request.explain else None,
-        )
-        for hit in hits
-    ]
+    there = ((hit, places.get(hit.found.source.source_id)) for hit in hits)
+    return [_present(plan, hit, place, texts, carried) for hit, place in there if place is not None]
+
+
+def _present(plan: SearchPlan, hit: Hit, place: Place, texts: Texts, carried: CarriedSources) -> SourceHit:
+    found = hit.found
+    return SourceHit(
+        **place.model_dump(),
+        similarity=found.similarity,
+        space=None if found.similarity is None else plan.scope.answering.get(place.ontology),
+        score=hit.score,
+        ranks=hit.ranks,
+        chunk=to_matched_chunk(found, place, texts),
+        parent=to_parent_chunk(found, texts),
+        duplicates=list(hit.duplicates),
+        concepts=list(carried.get(place.source_id, ())),
+        through=list(found.through),
+        explanation=_explain(plan, hit) if plan.request.explain else None,
+    )
 
 
 def _explain(plan: SearchPlan, hit: Hit) -> Explanation:

@@ -1,4 +1,4 @@
-"""An answer that is not the same thing again and again. Pure."""
+"""An answer that is not the same thing again and again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.models.queries.search import SourceSearch
+from kg_api.models.queries.search import Place, SourceSearch
+from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.duplicates import near_duplicates
 from kg_api.search.retrieve.hits import Hit
@@ -20,20 +21,22 @@ MAX_COMPARED = 500
 """Hits whose texts are compared with each other, five times the largest answer."""
 
 
-def thin_out(hits: Sequence[Hit], request: SourceSearch) -> list[Hit]:
+def thin_out(hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) -> list[Hit]:
     """Near-duplicates once, and no more of a document than were asked for."""
     if request.collapse_duplicates:
-        hits = without_duplicates(hits[:MAX_COMPARED])
+        compared = hits[:MAX_COMPARED]
+        hits = without_duplicates(compared, places.read(hit.found.source.source_id for hit in compared))
     if request.per_document is not None:
-        hits = limit_per_group(hits, lambda hit: hit.found.place.document_id, request.per_document)
+        hits = limit_per_group(hits, lambda hit: hit.found.source.document_id, request.per_document)
     return list(hits)
 
 
-def without_duplicates(hits: Sequence[Hit]) -> list[Hit]:
-    """The first of each group of near-duplicates, naming the others."""
-    groups = near_duplicates([hit.found.place.full_text for hit in hits])
+def without_duplicates(hits: Sequence[Hit], places: Mapping[str, Place]) -> list[Hit]:
+    """The first of each group of near-duplicates, naming the others; without those that were deleted."""
+    hits = [hit for hit in hits if hit.found.source.source_id in places]
+    groups = near_duplicates([places[hit.found.source.source_id].full_text for hit in hits])
     return [
-        replace(hits[first], duplicates=tuple(hits[other].found.place.source_id for other in others))
+        replace(hits[first], duplicates=tuple(hits[other].found.source.source_id for other in others))
         for first, *others in groups
     ]
 
@@ -43,7 +46,7 @@ def diverse(plan: SearchPlan, hits: Sequence[Hit], vectors: Mapping[str, NDArray
     weight = plan.request.mmr_lambda
     if weight is None:
         return list(hits)
-    spaces = [plan.scope.space_of(hit.found.place.ontology) for hit in hits]
+    spaces = [plan.scope.space_of(hit.found.source.ontology) for hit in hits]
     near = similarities([vectors.get(hit.identity) for hit in hits], spaces)
     chosen = marginal_relevance([hit.score for hit in hits], near, weight, plan.request.limit)
     return [replace(hits[at], score=value, mmr_rank=rank) for rank, (at, value) in enumerate(chosen, start=1)]

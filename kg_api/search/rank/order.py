@@ -1,4 +1,4 @@
-"""From what the lanes found to one order of what is similar enough. Pure."""
+"""From what the lanes found to one order of what is similar enough."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from kg_api.graph.search.passages import MAX_CHUNKS, LaneHit
 from kg_api.models.embedding.spaces import USUAL
 from kg_api.models.vocabulary import GroupBy
+from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.diversity import limit_per_group, thin_out
 from kg_api.search.rank.fusion import RRF_K, FusedScore, LaneScores, fuse
@@ -24,7 +25,7 @@ def order(plan: SearchPlan, candidates: Candidates) -> Ranking:
     return filter_of(plan).apply(with_carried(candidates.fused, candidates.carried))
 
 
-def falls_short(plan: SearchPlan, candidates: Candidates, ranking: Ranking) -> bool:
+def falls_short(plan: SearchPlan, candidates: Candidates, ranking: Ranking, places: PlaceReader) -> bool:
     """Whether deeper lanes may make an answer longer that is too short for what is left out."""
     request = plan.request
     leaves_out = request.per_document is not None or request.collapse_duplicates or plan.similar.least
@@ -33,7 +34,7 @@ def falls_short(plan: SearchPlan, candidates: Candidates, ranking: Ranking) -> b
         and candidates.cut
         and plan.depth < MAX_CHUNKS
         and filter_of(plan).may_hide(candidates, plan.scope.slugs)
-        and len(thin_out(ranking.hits, request)) < request.limit
+        and len(thin_out(ranking.hits, request, places)) < request.limit
     )
 
 
@@ -58,9 +59,9 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
 
 def with_carried(hits: Sequence[Hit], carried: Sequence[LaneHit]) -> list[Hit]:
     """Join what vectors and words found with what concepts led to, by reciprocal rank."""
-    led = {found.place.source_id: (rank, found) for rank, found in enumerate(carried, start=1)}
+    led = {found.source.source_id: (rank, found) for rank, found in enumerate(carried, start=1)}
     joined = [_join(replace(hit, passage_rank=rank), led) for rank, hit in enumerate(hits, start=1)]
-    known = {hit.found.place.source_id for hit in hits}
+    known = {hit.found.source.source_id for hit in hits}
     new = [Hit(found, identity, 0.0) for identity, (_, found) in led.items() if identity not in known]
     joined += [_join(hit, led) for hit in new]
     ordered = sorted(joined, key=lambda hit: (-hit.score, hit.identity))
@@ -69,9 +70,9 @@ def with_carried(hits: Sequence[Hit], carried: Sequence[LaneHit]) -> list[Hit]:
 
 def _join(hit: Hit, led: Mapping[str, tuple[int, LaneHit]]) -> Hit:
     own = 0.0 if hit.passage_rank is None else 1 / (RRF_K + hit.passage_rank)
-    if hit.found.place.source_id not in led:
+    if hit.found.source.source_id not in led:
         return replace(hit, score=own)
-    rank, found = led[hit.found.place.source_id]
+    rank, found = led[hit.found.source.source_id]
     part = LaneContribution(CONCEPTS, rank, found.score, 1.0, 1 / (RRF_K + rank))
     told = replace(hit.found, through=found.through)
     return replace(hit, found=told, score=own + part.value, parts=(*hit.parts, part))
@@ -82,7 +83,7 @@ Lanes = Mapping[str, Sequence[LaneHit]]
 
 def _point(lanes: Lanes, group_by: GroupBy) -> Lanes:
     """Let a chunk over several sources stand for the one that the words point at, if they do."""
-    words = {found.place.source_id: found for found in lanes.get(TEXT, ())}
+    words = {found.source.source_id: found for found in lanes.get(TEXT, ())}
     return {
         name: _first_of_each(lane, words, group_by) if name.startswith(VECTOR) else lane
         for name, lane in lanes.items()
@@ -102,7 +103,7 @@ def _pointing(each: LaneHit, words: Mapping[str, LaneHit]) -> LaneHit:
     if each.chunk is None or len(each.chunk.covers) == 1:
         return each
     there = [words[identity] for identity in each.chunk.covers if identity in words]
-    return replace(each, place=max(there, key=lambda found: found.score).place) if there else each
+    return replace(each, source=max(there, key=lambda found: found.score).source) if there else each
 
 
 def _lane_scores(lanes: Lanes, plan: SearchPlan) -> Iterator[LaneScores]:
@@ -123,7 +124,7 @@ def _further(lanes: Lanes, slug: str, plan: SearchPlan) -> dict[str, float]:
     return {
         identity_of(each, plan.request.group_by): each.similarity
         for each in lanes.get(TEXT, ())
-        if each.similarity is not None and plan.scope.space_of(each.place.ontology) == slug
+        if each.similarity is not None and plan.scope.space_of(each.source.ontology) == slug
     }
 
 

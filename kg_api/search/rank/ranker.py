@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kg_api.errors import RerankUnavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.search.passages import chunk_texts, vectors_of
-from kg_api.models.queries.search import Degradation
+from kg_api.models.queries.search import Degradation, Place
 from kg_api.rerank.blend import blend
 from kg_api.rerank.port import Reranker
+from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.diversity import MAX_COMPARED, diverse, thin_out
 from kg_api.search.rank.ranking import Ranking
@@ -36,19 +37,19 @@ class Ranker:
         self._graph = graph
         self._reranking = reranking
 
-    def refine(self, plan: SearchPlan, ranking: Ranking) -> Ranking:
+    def refine(self, plan: SearchPlan, ranking: Ranking, places: PlaceReader) -> Ranking:
         """The best hits; not only such as concepts brought beside one that is not among the best."""
         similar = filter_of(plan)
-        best = self._best(plan, ranking.hits)
+        best = self._best(plan, ranking.hits, places)
         if best and not any(similar.passes(hit) for hit in best):
-            best = self._best(plan, similar.strict(ranking.hits))
+            best = self._best(plan, similar.strict(ranking.hits), places)
         return replace(ranking, hits=best)
 
-    def _best(self, plan: SearchPlan, hits: Sequence[Hit]) -> list[Hit]:
+    def _best(self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
         """Rerank, collapse near-duplicates, thin out documents, diversify."""
         request, notes = plan.request, list[Degradation]()
-        every = self._rerank(plan, hits, notes) if request.rerank else hits
-        kept = thin_out(every, request)
+        every = self._rerank(plan, hits, places, notes) if request.rerank else hits
+        kept = thin_out(every, request, places)
         short = len(kept) < request.limit
         if request.mmr_lambda is not None:
             with plan.watch.stage("mmr"):
@@ -59,24 +60,30 @@ class Ranker:
         plan.notes.record("rank", notes)
         return kept[: request.limit]
 
-    def _rerank(self, plan: SearchPlan, hits: Sequence[Hit], notes: list[Degradation]) -> Sequence[Hit]:
+    def _rerank(
+        self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader, notes: list[Degradation]
+    ) -> Sequence[Hit]:
         """Let the reranker read the first ones."""
         question, depth = plan.request.query_text, plan.request.first_stage_limit
         if question is None:
             notes.append(_not_reranked("a cross-encoder reads words, and there is no query_text"))
             return hits
         with plan.watch.stage("rerank"):
-            first = self._read(question, hits[:depth], notes)
+            known = places.read(hit.found.source.source_id for hit in hits[:depth])
+            there = [hit for hit in hits[:depth] if hit.found.source.source_id in known]
+            first = self._read(question, there, known, notes)
             return [*first, *_behind(first, hits[depth:])]
 
-    def _read(self, question: str, hits: Sequence[Hit], notes: list[Degradation]) -> Sequence[Hit]:
+    def _read(
+        self, question: str, hits: Sequence[Hit], places: Mapping[str, Place], notes: list[Degradation]
+    ) -> Sequence[Hit]:
         reranker, seconds = self._reranking.reranker, self._reranking.seconds
         if reranker is None:
             notes.append(_not_reranked("there is no reranker: see KG_RERANK__PROVIDER in docs/settings.md"))
             return hits
         found = [hit.found for hit in hits]
         texts = chunk_texts(self._graph, find_needed_texts(found))
-        passages = [to_matched_chunk(each, texts).text for each in found]
+        passages = [to_matched_chunk(each, places[each.source.source_id], texts).text for each in found]
         try:
             scores = reranker.score(question, passages, seconds=seconds)
         except RerankUnavailable as error:
@@ -94,9 +101,9 @@ class Ranker:
         wanted = [
             {
                 "identity": hit.identity,
-                "source_id": hit.found.place.source_id,
+                "source_id": hit.found.source.source_id,
                 "chunk_id": hit.found.chunk.chunk_id if hit.found.chunk else None,
-                "property": properties.get(plan.scope.key_of(hit.found.place.ontology), "embedding"),
+                "property": properties.get(plan.scope.key_of(hit.found.source.ontology), "embedding"),
             }
             for hit in hits
         ]

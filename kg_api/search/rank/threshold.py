@@ -32,7 +32,7 @@ class BoundFilter:
 
     def passes(self, hit: Hit) -> bool:
         """Whether a hit is similar enough by itself."""
-        slug, similarity = self.space_of(hit.found.place.ontology), hit.found.similarity
+        slug, similarity = self.space_of(hit.found.source.ontology), hit.found.similarity
         least = self.similar.least.get(slug)
         if least is None:
             return True

@@ -65,7 +65,7 @@ class ConceptLane:
             best: what vectors and words found, the best first; empty: from the question's own concepts.
         """
         passages = [
-            SeedPassage(found.place.source_id, PASSAGE / math.sqrt(rank))
+            SeedPassage(found.source.source_id, PASSAGE / math.sqrt(rank))
             for rank, found in enumerate(best[:BEST_PASSAGES], start=1)
         ]
         within = Filters(plan.scope.names, plan.filters.document_ids)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kg_api.graph.search.passages import ChunkText, LaneHit
-from kg_api.models.queries.search import MatchedChunk, Ranks
+from kg_api.models.queries.search import MatchedChunk, Place, Ranks
 from kg_api.models.vocabulary import GroupBy
 
 TEXT = "text"
@@ -57,7 +57,7 @@ class Hit:
 
 def identity_of(found: LaneHit, group_by: GroupBy = "source") -> str:
     """What makes two findings one hit: the source, or the chunk."""
-    return found.chunk.chunk_id if group_by == "chunk" and found.chunk else found.place.source_id
+    return found.chunk.chunk_id if group_by == "chunk" and found.chunk else found.source.source_id
 
 
 def find_needed_texts(found: Iterable[LaneHit]) -> list[str]:
@@ -69,9 +69,15 @@ def find_needed_texts(found: Iterable[LaneHit]) -> list[str]:
     ]
 
 
-def to_matched_chunk(found: LaneHit, texts: Texts) -> MatchedChunk:
-    """The matched part, without the blanks around it."""
-    place, chunk = found.place, found.chunk
+def to_matched_chunk(found: LaneHit, place: Place, texts: Texts) -> MatchedChunk:
+    """The matched part, without the blanks around it.
+
+    Args:
+        found: what matched.
+        place: its source.
+        texts: what the chunks named by `find_needed_texts` say.
+    """
+    chunk = found.chunk
     if chunk is None:
         return _strip(ChunkText(place.full_text, place.start, place.end, (place.source_id,)))
     if chunk.chunk_id in texts:

@@ -80,7 +80,7 @@ class TextLane:
         asked = plan.space_vectors
         with plan.watch.stage("text"):
             found = (by_text(self.graph, each, asked, plan.depth) for each in plan.full_text)
-            best_first = sorted(chain(*found), key=lambda each: (-each.score, each.place.source_id))
+            best_first = sorted(chain(*found), key=lambda each: (-each.score, each.source.source_id))
         return LaneHits(best_first[: plan.depth], cut=len(best_first) >= plan.depth)
 
 

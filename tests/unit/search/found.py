@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kg_api.graph.search.passages import ChunkText, FoundChunk, LaneHit
+from kg_api.graph.search.passages import ChunkText, FoundChunk, FoundSource, LaneHit
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.embedding.spaces import SpaceIdentity
 from kg_api.models.queries.search import CarriedConcept, Place, SourceHit, SourceSearch
@@ -49,6 +49,11 @@ def place(identity: str, text: str = SAID) -> Place:
     )
 
 
+def source(identity: str, ontology: str = "notes") -> FoundSource:
+    """Which source it is."""
+    return FoundSource(identity, ontology, "d")
+
+
 def found(
     identity: str,
     score: float,
@@ -61,7 +66,7 @@ def found(
 ) -> LaneHit:
     """One finding, with its chunk's offsets if it has one."""
     part = FoundChunk(f"c-{identity}", *chunk, covers or (identity,), parent) if chunk else None
-    return LaneHit(place(identity), similarity, score, part, through=through)
+    return LaneHit(source(identity), similarity, score, part, through=through)
 
 
 def lanes(
@@ -86,8 +91,10 @@ def ranked(candidates: Candidates, limit: int, least: float | None = None, **ask
 
 
 def hits(
-    candidates: Candidates, limit: int, least: float | None = None, **texts: ChunkText
+    candidates: Candidates, limit: int, least: float | None = None, said: str = SAID, **texts: ChunkText
 ) -> list[SourceHit]:
     """The answer's hits for what lanes found; chunks over several sources say what `texts` has."""
     named = {name.replace("_", "-"): text for name, text in texts.items()}
-    return present_hits(plan(), ranked(candidates, limit, least), named)
+    best = ranked(candidates, limit, least)
+    places = {hit.found.source.source_id: place(hit.found.source.source_id, said) for hit in best}
+    return present_hits(plan(), best, places, named)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kg_api.graph.search.passages import ChunkText, FoundChunk, LaneHit
 from kg_api.search.retrieve.candidates import Candidates
 from kg_api.search.retrieve.hits import find_needed_texts
-from tests.unit.search.found import SAID, START, found, hits, lanes, place, ranked
+from tests.unit.search.found import SAID, START, found, hits, lanes, place, ranked, source
 
 
 def test_one_lane_keeps_its_order_and_its_own_scores() -> None:
@@ -76,13 +76,12 @@ def test_a_chunk_stands_where_it_says(text: str, offset: int, length: int) -> No
         lanes(
             vectors={
                 "default": [
-                    LaneHit(
-                        place("a", text), 0.5, 0.5, FoundChunk("c", offset, offset + length, ("a",), None)
-                    )
+                    LaneHit(source("a"), 0.5, 0.5, FoundChunk("c", offset, offset + length, ("a",), None))
                 ]
             }
         ),
         10,
+        said=text,
     )
     assert document[hit.chunk.start : hit.chunk.end] == hit.chunk.text
     assert hit.chunk.text == text[offset : offset + length].strip()

@@ -39,6 +39,7 @@ class CannedGraph(Graph):
             **states,
         }
         self.further: str | None = None
+        self.gone: set[str] = set()
         self.unfinished: list[Row] = []
         self.asked: list[tuple[str, Row]] = []
 
@@ -55,14 +56,20 @@ class CannedGraph(Graph):
 
     def search_by_vector(self) -> list[Row]:
         row = {**place("by vector").model_dump(), "similarity": 0.9, "score": 0.95}
-        return [{**row, **dict.fromkeys(("chunk_id", "offset", "end_offset", "parent_id")), "covers": []}]
+        unset = dict.fromkeys(("chunk_id", "offset", "end_offset", "parent_id"))
+        return [{"found": [{**row, **unset, "covers": []}]}]
 
     search_by_vector_in_ontologies = search_by_vector
     search_by_vector_in_documents = search_by_vector
 
     def search_by_text(self) -> list[Row]:
         row: Row = {**place("by text").model_dump(), "similarity": 0.4, "score": 3.0, "asked": True}
-        return [{**row, **dict.fromkeys(("chunk_id", "offset", "end_offset", "parent_id", "covers"))}]
+        unset = dict.fromkeys(("chunk_id", "offset", "end_offset", "parent_id", "covers"))
+        return [{"found": [{**row, **unset}]}]
+
+    def similar_by_ids(self) -> list[Row]:
+        asked = self.asked[-1][1]["source_ids"]
+        return [place(each).model_dump() for each in asked if each not in self.gone]
 
     def ontologies_configuration(self) -> list[Row]:
         unset = {"chunking": None, "embed_on_ingest": None}
@@ -120,6 +127,14 @@ def test_both_lanes_are_asked_once_and_nothing_is_degraded() -> None:
     answer = searched(graph)
     assert (answer.mode, ids(answer), parts(answer)) == ("hybrid", ["by text", "by vector"], [])
     assert graph.times("search/by_vector") == graph.times("search/by_text") == 1
+    assert graph.times("similar/by_ids") == 1, "what is shown is read once"
+
+
+@pytest.mark.parametrize("asked", [{}, {"collapse_duplicates": True}])
+def test_what_was_deleted_since_it_was_found_is_not_told(asked: dict[str, Any]) -> None:
+    graph = CannedGraph()
+    graph.gone = {"by text"}
+    assert ids(searched(graph, **asked)) == ["by vector"]
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector"])

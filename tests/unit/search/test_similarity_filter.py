@@ -26,7 +26,7 @@ def bound(similar: SimilarityFilter, blind: Collection[str] = ()) -> BoundFilter
 
 
 def hits(*of: LaneHit) -> list[Hit]:
-    return [Hit(each, each.place.source_id, each.score) for each in of]
+    return [Hit(each, each.source.source_id, each.score) for each in of]
 
 
 def ids(filtered: Ranking) -> list[str]:
@@ -35,7 +35,7 @@ def ids(filtered: Ranking) -> list[str]:
 
 def far(each: LaneHit) -> LaneHit:
     """The same in an ontology of another space."""
-    return replace(each, place=each.place.model_copy(update={"ontology": "far"}))
+    return replace(each, source=replace(each.source, ontology="far"))
 
 
 def test_what_is_below_or_has_no_vector_is_counted_with_the_nearest() -> None:
