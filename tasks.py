@@ -66,12 +66,14 @@ def run(folders: list[str]) -> None:
 def test(arguments: list[str]) -> None:
     """Run all checks and the usual tests."""
     check([])
+    _tool("python", "-m", "tests.support.warm_java")
     _tool("pytest", *PROCESSES, *AGAIN, *arguments)
 
 
 def full(arguments: list[str]) -> None:
     """Run the full-size suites too."""
     check([])
+    _tool("python", "-m", "tests.support.warm_java")
     size = ("-m", "full or not full", "--hypothesis-profile", "full", "--timeout", "5400")
     _tool("pytest", *PROCESSES, *AGAIN, *size, *arguments)
 

@@ -16,11 +16,10 @@ import structlog
 from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
 from tests.neo4j_server import Neo4jServer, neo4j_server
+from tests.support.warm_java import java_options
 
 OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_")
 KEPT_VARIABLES = ("KG_CACHE", "KG_TEST_")
-LIGHT_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A Neo4j of the tests lives for minutes: to compile with all optimisations costs more than it gives back."""
 
 hypothesis.settings.register_profile("usual", deadline=None, max_examples=30, derandomize=True)
 hypothesis.settings.register_profile("full", deadline=None, max_examples=300)
@@ -52,7 +51,7 @@ def _clean_environment() -> Iterator[None]:
     for name in before:
         if name.startswith(OURS) and not name.startswith(KEPT_VARIABLES):
             del os.environ[name]
-    os.environ.setdefault("JAVA_TOOL_OPTIONS", LIGHT_JAVA)
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", java_options())
     yield
     os.environ.clear()
     os.environ.update(before)

@@ -47,9 +47,9 @@ class Neo4jServer:
         role = self._managed()
         roles.wait(role, roles.start(role), timeout=START_SECONDS)
 
-    def stop(self) -> None:
+    def stop(self, grace_seconds: float | None = None) -> None:
         """End it the graceful way."""
-        roles.stop(self._managed())
+        roles.stop(self._managed(), grace_seconds=grace_seconds)
 
     def _managed(self) -> Role:
         if self.role is None:

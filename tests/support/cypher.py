@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any, LiteralString, cast
 
 import neo4j
+
+ROOT = Path(__file__).parents[2]
+FILES = {
+    str(path.relative_to(ROOT / "cypher").with_suffix("")): path for path in ROOT.glob("cypher/**/*.cypher")
+}
+"""The product's statements, by name."""
 
 
 def rows(driver: neo4j.Driver, text: str, **parameters: Any) -> list[dict[str, Any]]:
@@ -18,3 +26,18 @@ def statuses(driver: neo4j.Driver, text: str, values: dict[str, Any]) -> set[str
     with driver.session() as session:
         summary = session.run(cast("LiteralString", text), values).consume()
     return {status.gql_status for status in summary.gql_status_objects}
+
+
+def explain(text: str) -> str:
+    """A statement that is planned and not run."""
+    return re.sub(r"^((?://.*\n)*)(CYPHER 25\n)?", r"\1\2EXPLAIN ", text, count=1)
+
+
+def parameters_of(text: str) -> frozenset[str]:
+    """The names of a statement's parameters."""
+    return frozenset(re.findall(r"\$(\w+)", re.sub(r"//.*", "", text)))
+
+
+def explained_with(text: str) -> dict[str, Any]:
+    """Values for a statement that is only planned."""
+    return dict.fromkeys(parameters_of(text)) | {"limit": 1, "offset": 0}

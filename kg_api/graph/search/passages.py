@@ -215,7 +215,7 @@ def _best_of_each(rows: list[Row]) -> list[LaneHit]:
 
 
 def found_by(rows: list[Row]) -> list[Row]:
-    """What a lane's statement found: one row holds it all, for the driver takes 15 microseconds for each (ADR 40)."""
+    """What a lane's statement found: one row, for the driver takes 15 microseconds for each (ADR 40)."""
     return rows[0]["found"]
 
 

@@ -1,0 +1,90 @@
+"""What Neo4j's JVM loads and links at its start, kept for the JVMs of the tests (JEP 483 and 514, Java 25).
+
+The usual run starts some forty of them. `python -m tests.support.warm_java` makes the cache, once for each
+Neo4j and Java; without it the tests are the same, and slower.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import neo4j
+
+from kg_api.graph.database import Graph
+from kg_api.graph.migrations import migrate
+from kg_api.graph.spaces.registry import ensure_space
+from kg_api.managed.neo4j.jars import LOCK
+from kg_api.managed.neo4j.java import environment, java
+from kg_api.models.identity import digest
+from kg_api.settings import load_settings
+from tests.support.cypher import FILES, explain, explained_with, statuses
+from tests.support.embedders import small_embedder
+
+if TYPE_CHECKING:
+    from tests.neo4j_server import Neo4jServer
+
+LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A Neo4j of the tests lives for minutes: to compile with all optimisations costs more than it gives back."""
+GRACE_SECONDS = 300
+"""The cache is written when the JVM ends."""
+
+
+def cache() -> Path:
+    """Where it is, or is to be: another one for each Java and each set of jars."""
+    release = java().parents[1] / "release"
+    key = digest("warm java", LIGHT, release.read_text(encoding="utf-8"), LOCK.read_text(encoding="utf-8"))
+    return load_settings().cache / "tests" / f"neo4j-{key[:16]}.aot"
+
+
+def java_options() -> str:
+    """The options of the tests' JVMs."""
+    kept = cache()
+    return f"{LIGHT} -XX:AOTCache={kept}" if kept.exists() and " " not in str(kept) else LIGHT
+
+
+def make() -> None:
+    """Start a Neo4j, let it plan every statement, and keep what that took."""
+    from tests.neo4j_server import managed_server  # noqa: PLC0415 - conftest.py reads this module before that
+
+    kept = cache()
+    part = kept.with_suffix(".part")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    for old in kept.parent.glob("neo4j-*"):
+        old.unlink()
+    os.environ["JAVA_TOOL_OPTIONS"] = LIGHT
+    with managed_server() as server:
+        server.stop()  # its first start runs a command for the password besides
+        watched = _with_options(server, f"{LIGHT} -XX:AOTCacheOutput={part}")
+        watched.restart()
+        _plan_all(watched)
+        watched.stop(GRACE_SECONDS)
+    part.rename(kept)
+
+
+def _with_options(server: Neo4jServer, options: str) -> Neo4jServer:
+    """The same server, with other options for its next start."""
+    if server.role is None:
+        raise RuntimeError("only a managed Neo4j has a JVM of ours")
+    return replace(server, role=replace(server.role, env=environment(JAVA_TOOL_OPTIONS=options)))
+
+
+def _plan_all(server: Neo4jServer) -> None:
+    off = neo4j.NotificationMinimumSeverity.OFF
+    where = (server.uri, server.user, server.password)
+    with Graph(*where) as graph:
+        migrate(graph)
+        ensure_space(graph, small_embedder().identity)
+    with neo4j.GraphDatabase.driver(server.uri, auth=where[1:], notifications_min_severity=off) as driver:
+        for path in FILES.values():
+            text = path.read_text(encoding="utf-8")
+            statuses(driver, explain(text), explained_with(text))
+
+
+if __name__ == "__main__":
+    if not cache().exists():
+        sys.stderr.write("preparing a cache for the JVMs of the tests (once)\n")
+        make()
