@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,7 @@ from kg_api.extract.keyphrase.lists import lists
 from kg_api.extract.keyphrase.words import stop_words
 from kg_api.graph.spaces.due import SourceText
 from kg_api.models.concepts.extraction import Extraction
+from tests.support.growth import assert_linear
 from tests.support.keyphrases import ABOUT, extract, labels, sources
 
 
@@ -192,40 +193,46 @@ def test_a_common_word_counts_only_where_a_document_says_it_again_and_again() ->
     assert labels(f"{once} He lit the lantern. She broke the lantern. They hid the lantern.") == ["lantern"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a'" * 100_000,
-        "a-" * 100_000,
-        "A. " * 60_000,
-        "x" * 200_000,
-        "word " * 40_000,
-        "Name " * 40_000,
-        "of the " * 30_000,
-        "超级碗" * 60_000,
-        "超" * 200_000,
-        '"(' * 100_000,
-        "`" * 200_000,
-        "``a" * 60_000,
-        "- " * 100_000,
-        "_" * 200_000,
-        "[" * 200_000,
-        "<a" * 100_000,
-        "a.b" * 60_000,
-        "\n" * 200_000 + "x",
-        "\x01" * 200_000 + "x",
-        "e\u0301" * 100_000,
-        "/".join(["ab"] * 60_000),
-        " ".join(f"Word{n}" for n in range(20_000)),
-        " ".join(f"wort{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}" for n in range(30_000)),
-    ],
-)
-def test_hostile_texts_end_in_time(text: str) -> None:
-    labels("A first text in English is read here.")  # loading takes seconds, once
+UNITS = [
+    *("a'", "a-", "A. ", "x", "word ", "Name ", "of the ", "超级碗", "超", '"(', "`", "``a"),
+    *("- ", "_", "[", "<a", "a.b", "\n", "\x01", "e\u0301", "ab/"),
+]
+NUMBERED: dict[str, Callable[[int], str]] = {
+    "Word0 Word1": lambda n: f"Word{n} ",
+    "wortaa wortba": lambda n: f"wort{chr(97 + n % 26)}{chr(97 + n // 26 % 26)} ",
+}
+
+
+def hostile(name: str, size: int) -> str:
+    if name in NUMBERED:
+        return "".join(map(NUMBERED[name], range(size // 7)))
+    return name * (size // len(name)) + "x"
+
+
+def seconds(text: str) -> float:
     started = time.process_time()
     document = sources(text)
     check(document, extract(document), 6)
-    assert time.process_time() - started < 20
+    return time.process_time() - started
+
+
+@pytest.fixture(scope="module")
+def _loaded() -> None:
+    """It takes seconds, once."""
+    labels("A first text in English is read here.")
+
+
+@pytest.mark.usefixtures("_loaded")
+@pytest.mark.parametrize("name", [*UNITS, *NUMBERED])
+def test_time_grows_with_the_text(name: str) -> None:
+    assert_linear(lambda size: seconds(hostile(name, size)), 2_500, slack=0.025)
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("_loaded")
+@pytest.mark.parametrize("name", [*UNITS, *NUMBERED])
+def test_hostile_texts_end_in_time(name: str) -> None:
+    assert seconds(hostile(name, 200_000)) < 20
 
 
 def test_the_mark_tells_what_decides() -> None:
