@@ -8,7 +8,7 @@ import sys
 import pytest
 
 SCRIPT = """
-import sys, threading
+import sys, threading, time
 import kg_api.embed.known, kg_api.embed.text.tokens
 import kg_api.embed.vectors, kg_api.llm.missing, kg_api.llm.money
 import openai.resources.chat, openai.resources.embeddings  # so that nothing but the use is left to do
@@ -26,11 +26,18 @@ half, used = threading.Event(), threading.Event()
 
 usual = SourceFileLoader.exec_module
 
+def waits_for_an_import():
+    "Whether the main thread stands where one waits for another's import."
+    code = sys._current_frames()[threading.main_thread().ident].f_code
+    return code.co_name == "acquire" and "importlib" in code.co_filename
+
 def slow(loader, module):
-    "Holds the import of httpx in the middle, as a loaded machine does."
+    "Holds the import of httpx in the middle, as a loaded machine does, for as long as it can do harm."
     if module.__name__ == "httpx._models":
         half.set()
-        used.wait(3)
+        until = time.monotonic() + 3
+        while not used.wait(0.1) and not waits_for_an_import() and time.monotonic() < until:
+            pass
     usual(loader, module)
 
 SourceFileLoader.exec_module = slow
