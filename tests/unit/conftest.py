@@ -5,8 +5,10 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 
 from kg_api.embed.catalogue import CATALOGUE
@@ -26,6 +28,20 @@ def _closed_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections go to servers of the tests alone."""
     for name in ("connect", "connect_ex"):
         monkeypatch.setattr(socket.socket, name, _local_only(getattr(socket.socket, name)))
+
+
+@pytest.fixture(scope="session")
+def _one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("certificates") / "one.pem"
+    first, end, _ = Path(certifi.where()).read_text(encoding="utf-8").partition("-----END CERTIFICATE-----\n")
+    path.write_text(first + end, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _few_certificates(monkeypatch: pytest.MonkeyPatch, _one_certificate: Path) -> None:
+    """A client of HTTP loads all that the machine trusts, 30 ms each time, and here none speaks TLS."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(_one_certificate))
 
 
 def _local_only(connect: Callable[..., Any]) -> Callable[..., Any]:
