@@ -15,11 +15,16 @@ from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.sections import NomicSettings, OpenAISettings
 from kg_api.settings import EmbeddingSettings, Settings, load_settings
-from tests.support.embedding_server import EmbeddingServer
+from tests.support.embedding_server import Behaviour, EmbeddingServer, Hang
 
 CANARY = "sk-canary-5d41402abc4b2a76"
 QUICK = 0.02
 """Seconds of the first wait, in place of 1."""
+
+
+def patience(behaviour: Behaviour) -> float:
+    """Seconds to wait for a reply: few where none comes, enough for a busy machine where one does."""
+    return 0.2 if isinstance(behaviour, Hang) else 0.5
 
 
 def provider_settings(server: EmbeddingServer, timeout: float = 0.5, **openai: Any) -> Settings:

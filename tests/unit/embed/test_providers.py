@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -20,8 +20,9 @@ from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavaila
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.provider.retrying import RetryPolicy
 from tests.support.embedding_server import Behaviour, Drop, EmbeddingServer, Hang, Raw, Spoil, Status
-from tests.support.providers import CANARY, QUICK, Asking
+from tests.support.providers import CANARY, QUICK, Asking, patience
 
+Provider = Literal["openai", "nomic"]
 TEXTS = ["The cat sleeps.", "Rates rose.", "A kitten naps."]
 
 
@@ -81,15 +82,19 @@ def test_what_may_pass_is_asked_again(asking: Asking, behaviour: Behaviour) -> N
 
 
 @pytest.mark.parametrize("behaviour", PASSING, ids=str)
-def test_three_tries_are_all(asking: Asking, behaviour: Behaviour) -> None:
-    asking.server.always = behaviour
-    with pytest.raises(EmbeddingUnavailable) as raised:
+@pytest.mark.parametrize("provider", ["openai", "nomic"])
+def test_three_tries_are_all(server: EmbeddingServer, provider: Provider, behaviour: Behaviour) -> None:
+    server.always = behaviour
+    with (
+        Asking(provider, server, timeout=patience(behaviour)) as asking,
+        pytest.raises(EmbeddingUnavailable) as raised,
+    ):
         asking.embedder.embed_passages(TEXTS)
     assert raised.value.retry_after_seconds is None
-    assert asking.server.url in str(raised.value)
-    assert len(asking.server.requests) == 3
-    assert asking.server.waits[0] >= QUICK
-    assert asking.server.waits[1] >= 2 * QUICK
+    assert server.url in str(raised.value)
+    assert len(server.requests) == 3
+    assert server.waits[0] >= QUICK
+    assert server.waits[1] >= 2 * QUICK
 
 
 def test_nobody_there_is_asked_again_too(asking: Asking) -> None:
@@ -152,12 +157,14 @@ def test_unusable_answers_say_what_is_wrong(asking: Asking, behaviour: Behaviour
     assert len(asking.server.requests) == 1
 
 
+@pytest.mark.parametrize("asking", ["openai", pytest.param("nomic", marks=pytest.mark.full)], indirect=True)
 def test_retry_after_in_seconds_is_obeyed(asking: Asking) -> None:
     asking.server.then(Status(429, retry_after="1"))
     asking.embedder.embed_passages(TEXTS)
     assert 1 <= asking.server.waits[0] < 2
 
 
+@pytest.mark.parametrize("asking", ["nomic", pytest.param("openai", marks=pytest.mark.full)], indirect=True)
 def test_retry_after_as_a_date_is_obeyed(asking: Asking) -> None:
     moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=2)
     asking.server.then(Status(503, retry_after=format_datetime(moment, usegmt=True)))
@@ -241,13 +248,14 @@ def test_several_threads_may_ask_at_once(patient: Asking) -> None:
 
 
 def test_a_very_long_question_is_asked_in_one_request_of_few_pieces(patient: Asking) -> None:
-    vector = patient.embedder.embed_query("cats and dogs. " * 40_000)
+    vector = patient.embedder.embed_query("cats and dogs. " * 20_000)  # ten pieces
     sent = patient.server.requests[-1].body
     assert np.isclose(np.linalg.norm(vector), 1, atol=1e-6)
     assert len(patient.server.requests) == 1
     assert 1 < len(sent.get("input") or sent["texts"]) <= QUERY_PIECES
 
 
+@pytest.mark.parametrize("provider", ["openai", "nomic"])
 @pytest.mark.parametrize(
     "behaviour",
     [
@@ -264,10 +272,18 @@ def test_a_very_long_question_is_asked_in_one_request_of_few_pieces(patient: Ask
     ids=lambda given: type(given).__name__,
 )
 def test_key_and_texts_are_in_no_error_log_or_repr(
-    asking: Asking, behaviour: Behaviour, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    server: EmbeddingServer,
+    provider: Provider,
+    behaviour: Behaviour,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    asking.server.always = behaviour
-    with caplog.at_level("DEBUG", "kg_api"), pytest.raises(KgError) as raised:
+    server.always = behaviour
+    with (
+        Asking(provider, server, timeout=patience(behaviour)) as asking,
+        caplog.at_level("DEBUG", "kg_api"),
+        pytest.raises(KgError) as raised,
+    ):
         asking.embedder.embed_passages(TEXTS)
     chain = "".join(traceback.format_exception(raised.value))
     assert raised.value.__context__ is None

@@ -17,7 +17,7 @@ from kg_api.sections import LlmSettings, OpenAISettings
 from kg_api.settings import load_settings
 from tests.support.embedding_server import Behaviour, Drop, EmbeddingServer, Hang, Raw, Spoil, Status
 from tests.support.llm import context_of, llm_settings, open_quick
-from tests.support.providers import CANARY, QUICK
+from tests.support.providers import CANARY, QUICK, patience
 
 SECRET_TEXT = "The merger with the other company is planned for next May."
 QUESTION = question(DocumentPart("T", (), "", SECRET_TEXT), [Chunk(SECRET_TEXT, ("Plans",))])
@@ -55,10 +55,12 @@ def test_what_may_pass_is_asked_again(server: EmbeddingServer, chat: Chat, behav
 
 
 @pytest.mark.parametrize("behaviour", PASSING, ids=str)
-def test_three_tries_are_all(server: EmbeddingServer, chat: Chat, behaviour: Behaviour) -> None:
+def test_three_tries_are_all(server: EmbeddingServer, behaviour: Behaviour) -> None:
     server.always = behaviour
+    chat = open_quick(server, timeout_seconds=patience(behaviour))
     with pytest.raises(LlmUnavailable) as raised:
         chat.ask(QUESTION)
+    chat.close()
     assert raised.value.retry_after_seconds is None
     assert server.url in str(raised.value)
     assert len(server.requests) == 3
@@ -223,7 +225,7 @@ def test_key_and_texts_are_in_no_error_log_or_repr(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     server.always = behaviour
-    chat = open_quick(server)
+    chat = open_quick(server, timeout_seconds=patience(behaviour))
     with caplog.at_level("DEBUG", "kg_api"), pytest.raises(KgError) as raised:
         chat.ask(QUESTION)
     chain = "".join(traceback.format_exception(raised.value))
