@@ -1,6 +1,7 @@
 import re
 from itertools import pairwise
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -133,6 +134,7 @@ def test_the_real_tokenizer_agrees(short: LocalEmbedder, text: str) -> None:
     assert all(short._model.measure("").fits(piece) for piece in pieces(text, found))
 
 
-def test_ten_megabytes_on_one_line_are_cut_in_bounded_memory(local: LocalEmbedder) -> None:
-    text = "x" * 10_000_000
+@pytest.mark.parametrize("size", [2_000_000, pytest.param(10_000_000, marks=pytest.mark.full)])
+def test_megabytes_on_one_line_are_cut_in_bounded_memory(local: LocalEmbedder, size: int) -> None:
+    text = "x" * size
     assert tiles(text, local.spans(text))

@@ -52,11 +52,16 @@ def test_pieces_fit_and_join_to_the_text(tokenizer: Tokenizer, text: str, before
     assert all(fits(tokenizer, before + text[start:end], 64) for start, end in spans)
 
 
+@pytest.fixture(scope="module")
+def wordpiece(model_folder: Path) -> WordPiece:
+    return WordPiece(model_folder / TOKENIZER)
+
+
 @given(texts)
-def test_no_tokenizer_makes_more_of_a_text_than_it_has_bytes(model_folder: Path, text: str) -> None:
+def test_no_tokenizer_makes_more_of_a_text_than_it_has_bytes(wordpiece: WordPiece, text: str) -> None:
     bound = Bytes().count(text)
     assert Cl100k().count(text) <= bound
-    assert WordPiece(model_folder / TOKENIZER).count(text) <= bound
+    assert wordpiece.count(text) <= bound
 
 
 @pytest.mark.parametrize(

@@ -127,11 +127,11 @@ def test_searches_take_turns(tmp_path: Path) -> None:
     reranker = LocalReranker(tmp_path, "slow", threads=2)
     reranker._model = Slow()  # pyright: ignore[reportAttributeAccessIssue]
     with ThreadPoolExecutor(1) as other:
-        greedy = other.submit(reranker.score, QUESTION, [FAR] * 500, seconds=60)
+        greedy = other.submit(reranker.score, QUESTION, [FAR] * 200, seconds=60)
         time.sleep(0.1)
         assert len(reranker.score(QUESTION, [ANSWER, NEAR, FAR], seconds=60)) == 3
         assert not greedy.done()
-        assert len(greedy.result()) == 500
+        assert len(greedy.result()) == 200
     reranker.close()
 
 
