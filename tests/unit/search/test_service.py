@@ -26,6 +26,7 @@ from tests.unit.search.found import place
 
 SMALL, LARGE = small_embedder(), DeterministicEmbedder(dimensions=512)
 SPACES = {"default": SMALL, "large": LARGE}
+NO_CHUNK = dict.fromkeys(("chunk_id", "offset", "end_offset", "parent_id", "covers"))
 
 
 class CannedGraph(Graph):
@@ -56,20 +57,17 @@ class CannedGraph(Graph):
 
     def search_by_vector(self) -> list[Row]:
         row = {**place("by vector").model_dump(), "similarity": 0.9, "score": 0.95}
-        unset = dict.fromkeys(("chunk_id", "offset", "end_offset", "parent_id"))
-        return [{"found": [{**row, **unset, "covers": []}]}]
+        return [{"found": [{**row, **NO_CHUNK, "covers": []}]}]
 
     search_by_vector_in_ontologies = search_by_vector
     search_by_vector_in_documents = search_by_vector
 
     def search_by_text(self) -> list[Row]:
         row: Row = {**place("by text").model_dump(), "similarity": 0.4, "score": 3.0, "asked": True}
-        unset = dict.fromkeys(("chunk_id", "offset", "end_offset", "parent_id", "covers"))
-        return [{"found": [{**row, **unset}]}]
+        return [{"found": [{**row, **NO_CHUNK}]}]
 
     def similar_by_ids(self) -> list[Row]:
-        asked = self.asked[-1][1]["source_ids"]
-        return [place(each).model_dump() for each in asked if each not in self.gone]
+        return [place(n).model_dump() for n in self.asked[-1][1]["source_ids"] if n not in self.gone]
 
     def ontologies_configuration(self) -> list[Row]:
         unset = {"chunking": None, "embed_on_ingest": None}
