@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from benchmarks.stack import Stack, machine, stack, stored_vectors
 from kg_api.errors import KgError
@@ -44,6 +45,7 @@ def main() -> None:
     chosen = parser.parse_args()
     with stack() as running:
         running.kg("ingest", str(chosen.folder), "--ontology", "all", "--json", "--wait")
+        running.rest()
         rows = stored_vectors(running, "all")
         questions = _questions([row["text"] for row in rows])
         with running.client() as client:
@@ -87,8 +89,10 @@ def _together(running: Stack, questions: list[str], clients: int, seconds: float
                 taken.append((time.perf_counter() - begun) * 1000)
         return taken, errors
 
+    before = _cpu_seconds(running)
     with ThreadPoolExecutor(clients) as pool:
         done = list(pool.map(one, range(clients)))
+    used = {role: after - before[role] for role, after in _cpu_seconds(running).items()}
     taken = [each for part, _ in done for each in part]
     return {
         "clients": clients,
@@ -96,7 +100,14 @@ def _together(running: Stack, questions: list[str], clients: int, seconds: float
         "p50": round(float(np.percentile(taken, 50)), 1),
         "p95": round(float(np.percentile(taken, 95)), 1),
         "errors": sum(errors for _, errors in done),
+        "CPU ms a search": {role: round(1000 * each / len(taken), 1) for role, each in used.items()},
     }
+
+
+def _cpu_seconds(running: Stack) -> dict[str, float]:
+    """What service and database have used so far."""
+    pids = {role: running.pid(role) for role in ("api", "neo4j")}
+    return {role: sum(psutil.Process(pid).cpu_times()[:2]) for role, pid in pids.items() if pid}
 
 
 if __name__ == "__main__":

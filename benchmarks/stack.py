@@ -15,10 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import neo4j
+import psutil
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
 from kg_api.managed.home import Home
+
+SECONDS_OF_REST = 3
+BUSY_PERCENT = 5
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,12 @@ class Stack:
     def graph(self) -> Graph:
         """Its database."""
         return Graph(self.home.bolt_uri() or "", "neo4j", self.home.password() or "")
+
+    def rest(self) -> None:
+        """Wait until the worker has nothing to do: concepts are found and embedded after the sources."""
+        worker, quiet = psutil.Process(self.pid("worker")), 0
+        while quiet < SECONDS_OF_REST:
+            quiet = quiet + 1 if worker.cpu_percent(interval=1) < BUSY_PERCENT else 0
 
     def pid(self, role: str) -> int | None:
         """The process of a role."""
