@@ -1,0 +1,1 @@
+"""kg beside what people would pick instead, on the same Neo4j, texts and model."""

@@ -1,0 +1,102 @@
+"""kg itself: files by `kg ingest`, searches over REST."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.peers.contestants import Search
+from benchmarks.peers.embedder import SameEmbedder
+from benchmarks.peers.job import Corpus, Passage, Place
+from kg_api.client import KgClient
+from kg_api.models.jobs import FINISHED
+from kg_api.models.queries.search import SourceHits
+
+POLL_SECONDS = 0.25
+QUIET_SECONDS = 3.0
+"""For so long no job may appear before kg counts as idle."""
+
+
+class Kg:
+    """With its defaults: the worker embeds, concepts are taken out of the texts afterwards."""
+
+    packages = ("neo4j", "neo4j-rust-ext", "onnxruntime", "tokenizers")
+
+    def __init__(self, place: Place, embedder: SameEmbedder) -> None:
+        del embedder  # kg has its own, of the same class
+        self._place = place
+        self._thread = threading.local()
+        self._ontology = ""
+        self._files = place.home
+        self._filter: str | None = None
+        self._space = ""
+
+    def prepare(self, corpus: Corpus) -> None:
+        """See `Contestant`: each passage is a file. The first corpus is alone and needs no filter."""
+        self._ontology = corpus.name
+        self._filter = corpus.name if corpus.number else None
+        self._files = self._place.home / f"files-{corpus.number}"
+        self._files.mkdir()
+        for passage in corpus.passages:
+            (self._files / f"{passage.id}.txt").write_text(passage.text, encoding="utf-8")
+
+    def take_in(self, passages: Sequence[Passage]) -> None:
+        """See `Contestant`: the command that people use, until the service says that all is embedded."""
+        command = [sys.executable, "-m", "kg_cli.main", "ingest", str(self._files), "--json"]
+        env = {**os.environ, "KG_HOME": str(self._place.home)}
+        subprocess.run(
+            [*command, "--ontology", self._ontology], env=env, check=True, stdout=subprocess.DEVNULL
+        )
+        while not self._embedded():
+            time.sleep(POLL_SECONDS)
+        stored = self._client.documents(self._ontology, limit=1).total
+        if stored != len(passages):
+            raise SystemExit(f"kg stored {stored} of {len(passages)} documents")
+
+    def settle(self) -> None:
+        """See `Contestant`: concepts are extracted and embedded after the last vector."""
+        last = time.monotonic()
+        while time.monotonic() - last < QUIET_SECONDS:
+            if any(job.state not in FINISHED for job in self._client.jobs(limit=100).jobs):
+                last = time.monotonic()
+            time.sleep(POLL_SECONDS)
+        self._space = self._client.search_sources("which space is it").space or ""
+
+    def search(self, question: str, limit: int) -> list[str]:
+        """See `Contestant`."""
+        return _ids(self._client.search_sources(question, limit=limit, ontology=self._filter))
+
+    def search_vector(self, question: str, vector: Sequence[float], limit: int) -> list[str]:
+        """See `Contestant`."""
+        return _ids(
+            self._client.search_sources(
+                question, query_vector=vector, space=self._space, limit=limit, ontology=self._filter
+            )
+        )
+
+    @property
+    def rankings(self) -> Mapping[str, Search]:
+        """See `Contestant`."""
+        return {"adaptive": self.search}
+
+    @property
+    def _client(self) -> KgClient:
+        """Each thread has its own, as clients are apart in life."""
+        if not hasattr(self._thread, "client"):
+            self._thread.client = KgClient(self._place.api_url, timeout_seconds=120)
+        return self._thread.client
+
+    def _embedded(self) -> bool:
+        status = self._client.embedding_status(self._ontology)
+        return status.total > 0 and status.embedded + status.refused >= status.total
+
+
+def _ids(found: SourceHits) -> list[str]:
+    if found.degraded:
+        raise RuntimeError(f"degraded: {found.degraded[0].part}")
+    return list(dict.fromkeys(Path(hit.document).stem for hit in found.sources))
