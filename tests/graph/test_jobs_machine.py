@@ -15,7 +15,7 @@ from kg_api.graph.database import Graph
 from tests.graph.job_machine import Machine
 
 SHORT = settings(
-    max_examples=80,
+    max_examples=30,
     stateful_step_count=40,
     derandomize=True,
     phases=[Phase.generate],  # to shrink a failure takes five minutes: run the long one for that

@@ -64,18 +64,20 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 
 @pytest.mark.parametrize(
-    "kills",
+    ("kills", "batches"),
     [
-        pytest.param(1, id="one kill"),
-        pytest.param(5, id="5 kills", marks=[pytest.mark.full, pytest.mark.timeout(1800)]),
+        pytest.param(1, 15, id="one kill"),
+        pytest.param(5, 40, id="5 kills", marks=[pytest.mark.full, pytest.mark.timeout(1800)]),
     ],
 )
-def test_killing_neo4j_costs_a_job_nothing_and_searches_a_503(stage: Stage, kills: int) -> None:
-    sources = (kills + 1) * 40 * BATCH
+def test_killing_neo4j_costs_a_job_nothing_and_searches_a_503(stage: Stage, kills: int, batches: int) -> None:
+    """With so many batches for each life of the database."""
+    each = batches * BATCH
+    sources = (kills + 1) * each
     job_id = seed(stage.graph, sources)
     worker = stage.crew.hire(0.2)
     for number in range(kills):
-        until_progress(stage.graph, job_id, done=number * 40 * BATCH + 2 * BATCH)
+        until_progress(stage.graph, job_id, done=number * each + 2 * BATCH)
         stage.server.kill()
         ask_while_away(stage.service)
         begun = time.monotonic()

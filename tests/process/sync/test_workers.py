@@ -19,15 +19,18 @@ from tests.process.jobs.crew import PATIENCE, Crew, tell, until_owned
 from tests.support.running import Running, wait_until
 from tests.support.sync import counts, documents, follow, put
 
-FILES = 200
-KILLS = 4
+FILES = 100
+
+
+def filled(folder: Path, files: int) -> Path:
+    """Put so many files into a folder."""
+    put(folder, **{f"sub{n % 7}__note{n:03}": f"# Note {n}\n\nThis is note {n}.\n" for n in range(files)})
+    return folder
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "notes"
-    put(folder, **{f"sub{n % 7}__note{n:03}": f"# Note {n}\n\nThis is note {n}.\n" for n in range(FILES)})
-    return folder
+    return filled(tmp_path / "notes", FILES)
 
 
 def until_scanned(graph: Graph, followed: str, results: dict[str, int]) -> Folder:
@@ -53,15 +56,19 @@ def assert_nothing_twice(graph: Graph, driver: neo4j.Driver, folder: Path) -> No
     assert {document for document, _ in places} == files.keys()
 
 
+@pytest.mark.parametrize(
+    "size", [(2, 120), pytest.param((4, 200), marks=pytest.mark.full)], ids=["2 kills", "4 kills"]
+)
 def test_kills_in_the_middle_of_a_scan_lose_nothing_and_do_nothing_twice(
-    crew: Crew, graph: Graph, driver: neo4j.Driver, folder: Path
+    crew: Crew, graph: Graph, driver: neo4j.Driver, tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    dice = random.Random(5)
+    kills, files = size
+    dice, folder = random.Random(5), filled(tmp_path / "notes", files)
     followed = follow(graph, folder)
     job_id = find_folder(graph, followed).job_id
     assert job_id is not None
     seen = list[int]()
-    for _ in range(KILLS):
+    for _ in range(kills):
         victim, before = crew.hire(), find_job(graph, job_id)
         until_owned(graph, job_id, other_than=before.worker)
         wait_until(lambda done=before.done: find_job(graph, job_id).done > done, PATIENCE)
@@ -71,12 +78,12 @@ def test_kills_in_the_middle_of_a_scan_lose_nothing_and_do_nothing_twice(
         assert job.state is JobState.RUNNING, "it missed: more files are needed"
         seen.append(job.done)
     crew.hire()
-    after = until_scanned(graph, followed, {"added": FILES})
+    after = until_scanned(graph, followed, {"added": files})
     wait_until(lambda: find_job(graph, job_id).state is JobState.COMPLETED, PATIENCE)
-    tell(f"{KILLS} kills, done when killed: {seen}")
+    tell(f"{kills} kills, done when killed: {seen}")
     assert seen == sorted(set(seen)), "each life got something done"
-    assert (find_job(graph, job_id).done, find_job(graph, job_id).total) == (FILES, FILES)
-    assert after.documents == FILES
+    assert (find_job(graph, job_id).done, find_job(graph, job_id).total) == (files, files)
+    assert after.documents == files
     assert_nothing_twice(graph, driver, folder)
 
 
