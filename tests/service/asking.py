@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import httpx
 import neo4j
 
 from kg_api.graph.database import Graph
+from kg_api.graph.spaces.registry import ensure_space
+from tests.conftest import wipe
+from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 
 SEARCH = "/queries/sources/search"
@@ -92,12 +94,17 @@ def nodes(driver: neo4j.Driver) -> dict[str, int]:
     return {row["label"]: row["n"] for row in rows}
 
 
-@contextmanager
-def unharmed(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> Generator[None]:
-    """Keep a canary while something bad is sent: afterwards it is there, found, and nothing was added."""
-    embedded(graph, http, CANARY, document="canary.txt", ontology="canary")
-    before = nodes(driver)
-    yield
+def lay_canary(url: str, graph: Graph, driver: neo4j.Driver) -> dict[str, int]:
+    """Store the canary in the empty database; give how many nodes there are with it."""
+    wipe(driver)
+    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+    with httpx.Client(base_url=url, timeout=60) as http:
+        embedded(graph, http, CANARY, document="canary.txt", ontology="canary")
+    return nodes(driver)
+
+
+def assert_unharmed(http: httpx.Client, driver: neo4j.Driver, before: dict[str, int]) -> None:
+    """The canary is there and found, and nothing was added."""
     answer = search(http, CANARY)
     assert texts(answer)[0] == CANARY
     assert answer["degraded"] == []

@@ -16,17 +16,8 @@ import neo4j
 import pytest
 
 from kg_api.graph.database import Graph
-from tests.service.asking import (
-    CANARY,
-    SEARCH,
-    problem,
-    search,
-    texts,
-    unharmed,
-    vector,
-)
-
-pytestmark = pytest.mark.usefixtures("canary")
+from tests.service.asking import CANARY, SEARCH, assert_unharmed, lay_canary, problem, search, texts, vector
+from tests.support.running import Service
 
 ONES = [1.0] * 256
 JSON = {"content-type": "application/json"}
@@ -34,10 +25,17 @@ INJECTION = "'}) DETACH DELETE n //"
 BACKTICKS = "a`) MATCH (n) DETACH DELETE n //"
 
 
-@pytest.fixture
-def canary(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> Iterator[None]:
-    with unharmed(http, graph, driver):
-        yield
+@pytest.fixture(scope="module")
+def before(service: Service, migrated_graph: Graph, driver: neo4j.Driver) -> dict[str, int]:
+    """One canary for all tests here: none of them adds anything."""
+    return lay_canary(service.url, migrated_graph, driver)
+
+
+@pytest.fixture(autouse=True)
+def http(service: Service, driver: neo4j.Driver, before: dict[str, int]) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+        yield client
+        assert_unharmed(client, driver, before)
 
 
 def case(number: int, name: str, *values: Any) -> Any:
