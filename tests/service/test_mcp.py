@@ -72,7 +72,18 @@ def quoted(text: str, citation: str) -> str:
     return text[start:end]
 
 
-@pytest.mark.parametrize("version", MODES)
+@pytest.mark.parametrize(
+    ("target", "version"),
+    [
+        ("http", CURRENT),
+        ("http", BEFORE),
+        ("stdio", CURRENT),
+        ("in process", BEFORE),
+        pytest.param("stdio", BEFORE, marks=pytest.mark.full),
+        pytest.param("in process", CURRENT, marks=pytest.mark.full),
+    ],
+    indirect=["target"],
+)
 def test_a_session_finds_reads_and_cites(
     target: Target, version: str, document_id: str, kg: KgClient
 ) -> None:
