@@ -25,9 +25,9 @@ ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / "bin"
 QUESTIONS = ("what happens when a worker is killed in the middle of a batch?", "why is Neo4j the only store?")
 OWN_ONTOLOGY = "kg-docs"
-SEVERAL = ("-n", str(os.cpu_count() or 1), "--dist", "loadfile", "--no-loadscope-reorder")
+SEVERAL = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "loadfile", "--no-loadscope-reorder")
 PROCESSES = () if "KG_TEST_NEO4J_URI" in os.environ else SEVERAL
-"""Each process of tests has a Neo4j of its own, unless one is given."""
+"""Each process of tests has a Neo4j of its own, unless one is given; one more than cores, for some wait."""
 AGAIN = ("--reruns", "2", "-rfEsxXR")
 """What fails is tried twice more, and the end names it: some tests wait for real processes by the clock."""
 
