@@ -193,7 +193,7 @@ def test_a_walk_goes_along_the_index(name: str, explained: neo4j.Driver) -> None
 def operators(driver: neo4j.Driver, name: str) -> set[str]:
     with driver.session() as session:
         values = dict.fromkeys(parameters(name)) | {"limit": 1}
-        plan = session.run(cast("LiteralString", explain(name)), values).consume().plan
+        plan = session.run(cast("LiteralString", explain(FILES[name].read_text())), values).consume().plan
     assert plan is not None
     return set(walk(plan))
 

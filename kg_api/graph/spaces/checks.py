@@ -9,6 +9,7 @@ import numpy as np
 from neo4j.vector import Vector
 
 from kg_api.graph.database import Graph, Row
+from kg_api.graph.search.passages import found_by
 from kg_api.graph.spaces.marks import Mark
 from kg_api.graph.spaces.registry import Space
 
@@ -71,7 +72,8 @@ def find_lost_in_index(graph: Graph, ontology: str, space: Space, mark: Mark) ->
 def _is_found(graph: Graph, ontology: str, space: Space, sampled: Row) -> bool:
     vector = Vector.from_numpy(np.asarray(sampled["vector"], dtype=np.float32))
     names = {"ontologies": [ontology], "property": space.vector_property}
-    rows = graph.read("search/by_vector_in_ontologies", space.key, vector=vector, limit=NEAREST, **names)
+    near = graph.read("search/by_vector_in_ontologies", space.key, vector=vector, limit=NEAREST, **names)
+    rows = found_by(near)
     if sampled["chunk_id"] is None:
         found = any(row["source_id"] == sampled["source_id"] and row["chunk_id"] is None for row in rows)
     else:
