@@ -49,6 +49,7 @@ from kg_api.jobs.space_cleanup import SpaceCleanup
 from kg_api.llm.lazy import LanguageModel
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j.role import disk_room
+from kg_api.metrics import reserve_room
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.planning.contexts import Contexts
 from kg_api.provider.retrying import RetryPolicy
@@ -234,6 +235,7 @@ def _open_model(settings: Settings, choice: ModelChoice | None) -> Embedder:
 @cache
 def _metrics() -> EmbeddingMetrics:
     """One for all embedders of the process."""
+    reserve_room()
     return EmbeddingMetrics(REGISTRY)
 
 

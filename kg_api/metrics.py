@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from prometheus_client import (
     CONTENT_TYPE_PLAIN_0_0_4,
@@ -18,6 +21,25 @@ from prometheus_client.registry import Collector
 from kg_api.models.queue import QueueStatus
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+
+SHARED_KINDS = ("counter", "histogram")
+"""What prometheus_client calls the files of the metrics that kg has."""
+RESERVED_BYTES = 256 * 1024
+"""Room for about 1,500 values of each kind, of which kg has some dozens."""
+
+
+def reserve_room() -> None:
+    """Give the files that processes share their metrics by all their blocks; before the first metric is made.
+
+    prometheus_client maps a sparse file into memory: on a full disk the first value on a new page of it ended
+    the process with SIGBUS.
+    """
+    if (folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR")) is None:
+        return
+    for kind in SHARED_KINDS:
+        # without room there is less of it, and the process runs all the same
+        with contextlib.suppress(OSError), Path(folder, f"{kind}_{os.getpid()}.db").open("ab") as file:
+            file.write(bytes(max(RESERVED_BYTES - file.tell(), 0)))
 
 
 class QueueGauges(Collector):

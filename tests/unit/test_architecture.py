@@ -63,6 +63,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
 ENVIRONMENT = {"environ", "environb", "getenv", "putenv", "unsetenv"}
 READS_THE_ENVIRONMENT = {
     "kg_api/managed/processes.py": "hands it on to the processes it starts",
+    "kg_api/metrics.py": "asks for a variable of prometheus_client, which reads it by itself",
 }
 """Besides settings.py, each with its reason."""
 

@@ -1,6 +1,12 @@
 from __future__ import annotations
 
-from kg_api.metrics import QueueGauges, exposition
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kg_api.metrics import RESERVED_BYTES, QueueGauges, exposition
 from kg_api.models.queue import QueueStatus
 
 
@@ -18,3 +24,25 @@ def test_a_queue_is_told_beside_what_the_process_counts() -> None:
     assert "kg_workers 0.0" in told
     assert "# TYPE kg_jobs gauge" in told
     assert any(line.startswith("python_info") for line in told)
+
+
+COUNTED = """
+from prometheus_client import REGISTRY
+from kg_api.bootstrap import _metrics
+metrics = _metrics()
+for number in range(100):
+    metrics.tokens.labels(f"model {number}").inc()
+"""
+
+
+def test_metrics_that_processes_share_have_all_their_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new page of a sparse file that is mapped into memory ends the process when the disk is full."""
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    subprocess.run([sys.executable, "-c", COUNTED], check=True)
+    files = list(tmp_path.glob("*.db"))
+    assert {file.name.partition("_")[0] for file in files} == {"counter", "histogram"}
+    assert all(file.stat().st_size == RESERVED_BYTES for file in files)
+    assert all(file.stat().st_blocks * 512 >= RESERVED_BYTES for file in files)
+    assert b'model="model 99"' in exposition()
