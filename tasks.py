@@ -66,16 +66,14 @@ def run(folders: list[str]) -> None:
 def test(arguments: list[str]) -> None:
     """Run all checks and the usual tests."""
     check([])
-    _tool("python", "-m", "tests.support.warm_java")
-    _tool("pytest", *PROCESSES, *AGAIN, *arguments)
+    _pytest(*arguments)
 
 
 def full(arguments: list[str]) -> None:
     """Run the full-size suites too."""
     check([])
-    _tool("python", "-m", "tests.support.warm_java")
     size = ("-m", "full or not full", "--hypothesis-profile", "full", "--timeout", "5400")
-    _tool("pytest", *PROCESSES, *AGAIN, *size, *arguments)
+    _pytest(*size, *arguments)
 
 
 def coverage(arguments: list[str]) -> None:
@@ -134,6 +132,11 @@ def _prepare(requirements: str) -> None:
     _tool("python", *pip, "--require-hashes", "-r", str(wanted))
     _tool("python", *pip, "--no-deps", "--no-build-isolation", "--editable", ".")
     stamp.write_text(pinned)
+
+
+def _pytest(*arguments: str) -> None:
+    _tool("python", "-m", "tests.support.warm_java")
+    _tool("pytest", *PROCESSES, *AGAIN, *arguments)
 
 
 def _tool(name: str, *arguments: str) -> None:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
+from benchmarks.processes import Watched
 from benchmarks.stack import Stack, machine, stack, stored_vectors
 from kg_api.client import KgClient
 from kg_api.embed.open import open_embedder
@@ -136,8 +136,7 @@ def _raw_speed(embedder: Embedder, texts: Sequence[str]) -> dict[str, Any]:
 
 def _rss(running: Stack) -> dict[str, int]:
     """Memory of each process, MiB."""
-    found = {role: running.pid(role) for role in ("neo4j", "api", "worker")}
-    return {role: psutil.Process(pid).memory_info().rss // 2**20 for role, pid in found.items() if pid}
+    return Watched(running.pids()).memory_mb()
 
 
 if __name__ == "__main__":

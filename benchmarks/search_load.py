@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
+from benchmarks.processes import Watched
 from benchmarks.stack import Stack, machine, stack, stored_vectors
 from kg_api.errors import KgError
 
@@ -89,10 +89,12 @@ def _together(running: Stack, questions: list[str], clients: int, seconds: float
                 taken.append((time.perf_counter() - begun) * 1000)
         return taken, errors
 
-    before = _cpu_seconds(running)
+    pids = running.pids()
+    watched = Watched({role: pids[role] for role in ("api", "neo4j")})
+    before = watched.cpu_seconds()
     with ThreadPoolExecutor(clients) as pool:
         done = list(pool.map(one, range(clients)))
-    used = {role: after - before[role] for role, after in _cpu_seconds(running).items()}
+    used = {role: after - before[role] for role, after in watched.cpu_seconds().items()}
     taken = [each for part, _ in done for each in part]
     return {
         "clients": clients,
@@ -102,12 +104,6 @@ def _together(running: Stack, questions: list[str], clients: int, seconds: float
         "errors": sum(errors for _, errors in done),
         "CPU ms a search": {role: round(1000 * each / len(taken), 1) for role, each in used.items()},
     }
-
-
-def _cpu_seconds(running: Stack) -> dict[str, float]:
-    """What service and database have used so far."""
-    pids = {role: running.pid(role) for role in ("api", "neo4j")}
-    return {role: sum(psutil.Process(pid).cpu_times()[:2]) for role, pid in pids.items() if pid}
 
 
 if __name__ == "__main__":

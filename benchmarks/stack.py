@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import neo4j
-import psutil
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
 from kg_api.managed.home import Home
+from kg_api.models.jobs import FINISHED
 
-SECONDS_OF_REST = 3
-BUSY_PERCENT = 5
+POLL_SECONDS = 0.25
+QUIET_SECONDS = 3.0
+"""For so long no job may appear before kg counts as idle."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +51,25 @@ class Stack:
         return Graph(self.home.bolt_uri() or "", "neo4j", self.home.password() or "")
 
     def rest(self) -> None:
-        """Wait until the worker has nothing to do: concepts are found and embedded after the sources."""
-        worker, quiet = psutil.Process(self.pid("worker")), 0
-        while quiet < SECONDS_OF_REST:
-            quiet = quiet + 1 if worker.cpu_percent(interval=1) < BUSY_PERCENT else 0
+        """Wait until no job is left: concepts are found and embedded after the sources."""
+        last = time.monotonic()
+        with self.client() as client:
+            while time.monotonic() - last < QUIET_SECONDS:
+                if any(job.state not in FINISHED for job in client.jobs(limit=100).jobs):
+                    last = time.monotonic()
+                time.sleep(POLL_SECONDS)
+
+    def status(self) -> dict[str, Any]:
+        """What `kg status` tells."""
+        return json.loads(self.kg("status", "--json"))
+
+    def pids(self) -> dict[str, int]:
+        """The processes that run, by role."""
+        return {each["role"]: each["pid"] for each in self.status()["processes"] if each["pid"]}
 
     def pid(self, role: str) -> int | None:
         """The process of a role."""
-        processes: list[dict[str, Any]] = json.loads(self.kg("status", "--json"))["processes"]
-        return next((each["pid"] for each in processes if each["role"] == role and each["pid"]), None)
+        return self.pids().get(role)
 
 
 VECTORS = """MATCH (s:Source) WHERE s.ontology = $ontology

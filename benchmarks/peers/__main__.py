@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import numpy as np
 import psutil
@@ -148,12 +148,11 @@ def _measure(job: Job, vectors: np.ndarray[Any, Any], peers_python: Path) -> Rep
 @contextmanager
 def _processes(running: Stack, contestant: str) -> Generator[dict[str, int]]:
     """Those that a contestant uses, by role; what it does not use of kg stands still meanwhile."""
-    status = cast("dict[str, Any]", json.loads(running.kg("status", "--json")))
-    pids: dict[str, int] = {each["role"]: each["pid"] for each in status["processes"] if each["pid"]}
+    pids = running.pids()
     if contestant == OWN:
         yield pids
         return
-    idle = [psutil.Process(pid) for pid in (status["supervisor_pid"], pids["api"], pids["worker"])]
+    idle = [psutil.Process(pid) for pid in (running.status()["supervisor_pid"], pids["api"], pids["worker"])]
     idle += [child for each in idle[1:] for child in each.children(recursive=True)]
     try:
         for each in idle:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from benchmarks.peers.job import Phase
-from benchmarks.peers.processes import Watched
+from benchmarks.processes import Watched
 
 Ask = Callable[[], object]
 

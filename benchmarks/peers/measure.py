@@ -20,7 +20,7 @@ from benchmarks.peers.asking import Ask, ask
 from benchmarks.peers.contestants import OWN, Contestant, Search, open_contestant
 from benchmarks.peers.embedder import BARE_SAMPLE, SameEmbedder, by_length
 from benchmarks.peers.job import JOB, REPORT, Corpus, Job, Measured, Pace, Phase, Question, Report
-from benchmarks.peers.processes import Watched
+from benchmarks.processes import Watched
 
 LIMIT = 10
 DEEP = 30

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 5.0
-"""How long one managed transaction is tried again; a request then gets 503, a worker waits and goes on."""
+"""How long a read or a transaction is tried again; a request then gets 503, a worker waits and goes on."""
 
 SEARCH_SECONDS = 15.0
 """How long one statement of a search may take: a database that is warming up is told of, not waited for."""

@@ -8,10 +8,10 @@ from itertools import chain
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.queries import MAX_TERMS, lucene_queries, terms
 from kg_api.graph.search.passages import SpaceVectors, by_text
-from kg_api.graph.search.similar import places_of
 from kg_api.models.identity import scope_of_document
 from kg_api.models.queries.search import Degradation, Place
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSource
+from kg_api.search.places import PlaceReader
 from kg_api.similarity.grouping import duplicate_of, together_by_words
 from kg_api.similarity.parts import to_matched_chunk
 
@@ -53,7 +53,7 @@ def _find(graph: Graph, own: Place, request: SimilarSearch, limit: int) -> list[
     every = chain.from_iterable(by_text(graph, query, NO_VECTORS, limit) for query in queries)
     best = sorted(every, key=lambda each: (-each.score, each.source.source_id))[:limit]
     scores = {each.source.source_id: each.score for each in best if each.source.source_id != own.source_id}
-    places = {place.source_id: place for place in places_of(graph, scores)}
+    places = PlaceReader(graph).read(scores)
     return [(places[each], score) for each, score in scores.items() if each in places]
 
 

@@ -6,9 +6,9 @@ from functools import partial
 from benchmarks.peers.asking import ask
 from benchmarks.peers.embedder import by_length
 from benchmarks.peers.job import Measured, Passage, Phase, Report
-from benchmarks.peers.processes import Watched
 from benchmarks.peers.report import aims
 from benchmarks.peers.texts import word_questions
+from benchmarks.processes import Watched
 
 
 def test_no_word_question_comes_twice() -> None:

@@ -13,13 +13,10 @@ from pathlib import Path
 from benchmarks.peers.contestants import Search
 from benchmarks.peers.embedder import SameEmbedder
 from benchmarks.peers.job import Corpus, Passage, Place
+from benchmarks.stack import POLL_SECONDS, Stack
 from kg_api.client import KgClient
-from kg_api.models.jobs import FINISHED
+from kg_api.managed.home import Home
 from kg_api.models.queries.search import SourceHits
-
-POLL_SECONDS = 0.25
-QUIET_SECONDS = 3.0
-"""For so long no job may appear before kg counts as idle."""
 
 
 class Kg:
@@ -60,11 +57,7 @@ class Kg:
 
     def settle(self) -> None:
         """See `Contestant`: concepts are extracted and embedded after the last vector."""
-        last = time.monotonic()
-        while time.monotonic() - last < QUIET_SECONDS:
-            if any(job.state not in FINISHED for job in self._client.jobs(limit=100).jobs):
-                last = time.monotonic()
-            time.sleep(POLL_SECONDS)
+        Stack(Home(self._place.home)).rest()
         self._space = self._client.search_sources("which space is it").space or ""
 
     def search(self, question: str, limit: int) -> list[str]:

@@ -127,7 +127,7 @@ def by_vector(
     if exact:  # one scan, whatever is asked for
         limit = MAX_CHUNKS
     while True:
-        rows = nearest(graph, vector, space, filters, limit)
+        rows = found_by(nearest(graph, vector, space, filters, limit))
         found = [to_lane_hit(row) for row in rows] if each_chunk else _best_of_each(rows)
         if len(found) >= wanted or len(rows) < limit or limit >= MAX_CHUNKS:
             return LaneHits(found, cut=len(rows) >= limit)
@@ -151,12 +151,10 @@ def _exactly(
     query: dict[str, Any] = {"vector": Vector.from_numpy(vector), "limit": limit, "space": space.key}
     query["property"] = space.vector_property
     if filters.document_ids is not None:
-        ids = list(filters.document_ids)
-        return found_by(graph.read("search/exactly_in_documents", **query, document_ids=ids))
+        return graph.read("search/exactly_in_documents", **query, document_ids=list(filters.document_ids))
     if filters.ontologies is not None:
-        names = list(filters.ontologies)
-        return found_by(graph.read("search/exactly_in_ontologies", **query, ontologies=names))
-    return found_by(graph.read("search/exactly", **query))
+        return graph.read("search/exactly_in_ontologies", **query, ontologies=list(filters.ontologies))
+    return graph.read("search/exactly", **query)
 
 
 def _nearest(
@@ -166,11 +164,11 @@ def _nearest(
     slug = space.key
     if filters.document_ids is not None:
         ids = list(filters.document_ids)
-        return found_by(graph.read("search/by_vector_in_documents", slug, **query, document_ids=ids))
+        return graph.read("search/by_vector_in_documents", slug, **query, document_ids=ids)
     if filters.ontologies is not None:
         names = list(filters.ontologies)
-        return found_by(graph.read("search/by_vector_in_ontologies", slug, **query, ontologies=names))
-    return found_by(graph.read("search/by_vector", slug, **query))
+        return graph.read("search/by_vector_in_ontologies", slug, **query, ontologies=names)
+    return graph.read("search/by_vector", slug, **query)
 
 
 def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[LaneHit]:

@@ -6,10 +6,9 @@ import random
 from dataclasses import dataclass
 
 import numpy as np
-from neo4j.vector import Vector
 
 from kg_api.graph.database import Graph, Row
-from kg_api.graph.search.passages import found_by
+from kg_api.graph.search.passages import Filters, by_vector
 from kg_api.graph.spaces.marks import Mark
 from kg_api.graph.spaces.registry import Space
 
@@ -70,15 +69,13 @@ def find_lost_in_index(graph: Graph, ontology: str, space: Space, mark: Mark) ->
 
 
 def _is_found(graph: Graph, ontology: str, space: Space, sampled: Row) -> bool:
-    vector = Vector.from_numpy(np.asarray(sampled["vector"], dtype=np.float32))
-    names = {"ontologies": [ontology], "property": space.vector_property}
-    near = graph.read("search/by_vector_in_ontologies", space.key, vector=vector, limit=NEAREST, **names)
-    rows = found_by(near)
+    vector = np.asarray(sampled["vector"], dtype=np.float32)
+    hits = by_vector(graph, vector, space, Filters([ontology]), NEAREST, each_chunk=True).found
     if sampled["chunk_id"] is None:
-        found = any(row["source_id"] == sampled["source_id"] and row["chunk_id"] is None for row in rows)
+        found = any(hit.source.source_id == sampled["source_id"] and hit.chunk is None for hit in hits)
     else:
-        found = any(row["chunk_id"] == sampled["chunk_id"] for row in rows)
-    return found or (len(rows) == NEAREST and rows[-1]["similarity"] >= SAME)
+        found = any(hit.chunk is not None and hit.chunk.chunk_id == sampled["chunk_id"] for hit in hits)
+    return found or (len(hits) == NEAREST and hits[-1].score >= SAME)
 
 
 def _names(space: Space) -> dict[str, str | int]:

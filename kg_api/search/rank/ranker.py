@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kg_api.errors import RerankUnavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.search.passages import chunk_texts, vectors_of
-from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.queries.search import Degradation
 from kg_api.rerank.blend import blend
 from kg_api.rerank.port import Reranker
 from kg_api.search.places import PlaceReader
@@ -69,21 +69,21 @@ class Ranker:
             notes.append(_not_reranked("a cross-encoder reads words, and there is no query_text"))
             return hits
         with plan.watch.stage("rerank"):
-            known = places.read(hit.found.source.source_id for hit in hits[:depth])
-            there = [hit for hit in hits[:depth] if hit.found.source.source_id in known]
-            first = self._read(question, there, known, notes)
+            first = self._read(question, hits[:depth], places, notes)
             return [*first, *_behind(first, hits[depth:])]
 
     def _read(
-        self, question: str, hits: Sequence[Hit], places: Mapping[str, Place], notes: list[Degradation]
+        self, question: str, hits: Sequence[Hit], places: PlaceReader, notes: list[Degradation]
     ) -> Sequence[Hit]:
         reranker, seconds = self._reranking.reranker, self._reranking.seconds
         if reranker is None:
             notes.append(_not_reranked("there is no reranker: see KG_RERANK__PROVIDER in docs/settings.md"))
             return hits
+        known = places.read(hit.found.source.source_id for hit in hits)
+        hits = [hit for hit in hits if hit.found.source.source_id in known]
         found = [hit.found for hit in hits]
         texts = chunk_texts(self._graph, find_needed_texts(found))
-        passages = [to_matched_chunk(each, places[each.source.source_id], texts).text for each in found]
+        passages = [to_matched_chunk(each, known[each.source.source_id], texts).text for each in found]
         try:
             scores = reranker.score(question, passages, seconds=seconds)
         except RerankUnavailable as error:
