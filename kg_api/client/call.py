@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import NoneType
@@ -10,7 +11,6 @@ from typing import Any, Generic, TypeVar, cast, get_args
 from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
 
 from kg_api.errors import InvalidInput
 from kg_api.models.library.documents import DocumentUpload
@@ -60,6 +60,26 @@ def path_of(*parts: str) -> str:
     return "".join(f"/{quote(part, safe='', errors='replace')}" for part in parts)
 
 
+def get(answer: type[T], *path: str, **params: Any) -> Call[T]:
+    """Read what is at a path of these parts; a parameter that is None is left to the service."""
+    return Call("GET", path_of(*path), answer, params=params_of(**params))
+
+
+def delete(answer: type[T], *path: str, **params: Any) -> Call[T]:
+    """Delete what is at a path of these parts."""
+    return Call("DELETE", path_of(*path), answer, params=params_of(**params))
+
+
+def post(answer: type[T], *path: str, **parts: Any) -> Call[T]:
+    """Send the parts of a request, such as `json`, to a path of these parts."""
+    return Call("POST", path_of(*path), answer, **parts)
+
+
+def put(answer: type[T], *path: str, json: Any, dry_run: bool) -> Call[T]:
+    """Change what is at a path of these parts."""
+    return Call("PUT", path_of(*path), answer, params=params_of(dry_run=dry_run or None), json=json)
+
+
 def params_of(**params: Any) -> dict[str, Any]:
     """Query parameters; what is no Unicode is replaced and so not found, like any other name."""
     return {name: _unicode(value) for name, value in params.items() if value is not None}
@@ -71,29 +91,34 @@ def _unicode(value: Any) -> Any:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-def body_of(request: type[BaseModel], /, **given: Any) -> dict[str, Any]:
+def body_of(request: type[BaseModel], options: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """A request as JSON: what is not as the service has it by itself.
 
     None leaves a field to the service too, unless the field can be None.
+
+    Args:
+        request: what is asked.
+        options: the fields by their names; a method that has an option for each gives its `locals()`.
+        more: fields that the method has no option for, or by another name.
     """
-    fields = request.model_fields
-    asked = {name: value for name, value in given.items() if value is not None or _takes_none(fields[name])}
+    given = {**options, **more}
+    asked = {
+        name: given[name]
+        for name, field_ in request.model_fields.items()
+        if name in given and (given[name] is not None or NoneType in get_args(field_.annotation))
+    }
     return valid(request, asked).model_dump(mode="json", exclude_defaults=True)
 
 
-def _takes_none(field_: FieldInfo) -> bool:
-    return NoneType in get_args(field_.annotation)
+def change_of(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
+    """A change as JSON: all of a method's options that were given, None too."""
+    given = {name: options[name] for name in request.model_fields if options[name] is not UNSET}
+    return valid(request, given).model_dump(mode="json", exclude_unset=True)
 
 
-def change_of(request: type[BaseModel], /, **given: Any) -> dict[str, Any]:
-    """A change as JSON: all that was given, None too."""
-    asked = {name: value for name, value in given.items() if value is not UNSET}
-    return valid(request, asked).model_dump(mode="json", exclude_unset=True)
-
-
-def form_of(**about: Any) -> dict[str, str]:
+def form_of(options: Mapping[str, Any]) -> dict[str, str]:
     """What is said of a file, as fields of a form."""
-    fields = body_of(DocumentUpload, **about)
+    fields = body_of(DocumentUpload, options)
     return {name: json.dumps(value) if name == "metadata" else value for name, value in fields.items()}
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from kg_api.client.answers import unwrap_event, whole_answer
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import Call, body_of
+from kg_api.client.call import body_of, post
 from kg_api.client.connection import MAX_THINKING_SECONDS
 from kg_api.models.library.conversations import Message
 from kg_api.models.queries.answering import Answered, AnswerEvent, AnswerRequest, Statement
@@ -43,27 +43,7 @@ class AsyncAnsweringMethods(AsyncSending):
 
         The options are those of AugmentRequest. Messages have author, text and, if known, timestamp.
         """
-        body = body_of(
-            AugmentRequest,
-            text=text,
-            messages=messages,
-            ontology=ontology,
-            documents=documents,
-            mode=mode,
-            chunk_tokens=chunk_tokens,
-            overlap_tokens=overlap_tokens,
-            one_query_tokens=one_query_tokens,
-            whole=whole,
-            per_piece=per_piece,
-            min_similarity=min_similarity,
-            per_document=per_document,
-            limit=limit,
-            mmr_lambda=mmr_lambda,
-            deduplicate=deduplicate,
-            exact=exact,
-            token_budget=token_budget,
-        )
-        return await self._send(Call("POST", "/queries/augment", Augmented, json=body))
+        return await self._send(post(Augmented, "queries", "augment", json=body_of(AugmentRequest, locals())))
 
     async def answer(
         self,
@@ -84,21 +64,10 @@ class AsyncAnsweringMethods(AsyncSending):
 
         The options are those of AnswerRequest.
         """
+        call = post(AnswerEvent, "queries", "answer", json=body_of(AnswerRequest, locals(), stream=True))
         last: Statement | Answered | None = None
-        async for event in self.stream_answer(
-            question,
-            ontology=ontology,
-            documents=documents,
-            mode=mode,
-            limit=limit,
-            min_similarity=min_similarity,
-            rerank=rerank,
-            hyde=hyde,
-            concepts=concepts,
-            window_size=window_size,
-            token_budget=token_budget,
-        ):
-            last = event
+        async for event in self._follow(call, MAX_THINKING_SECONDS):
+            last = unwrap_event(event)
         return whole_answer(last)
 
     async def stream_answer(
@@ -117,21 +86,6 @@ class AsyncAnsweringMethods(AsyncSending):
         token_budget: int = 6000,
     ) -> AsyncGenerator[Statement | Answered]:
         """Give the statements of an answer as they are written, at last the whole answer."""
-        body = body_of(
-            AnswerRequest,
-            question=question,
-            ontology=ontology,
-            documents=documents,
-            mode=mode,
-            limit=limit,
-            min_similarity=min_similarity,
-            rerank=rerank,
-            hyde=hyde,
-            concepts=concepts,
-            window_size=window_size,
-            token_budget=token_budget,
-            stream=True,
-        )
-        call = Call("POST", "/queries/answer", AnswerEvent, json=body)
+        call = post(AnswerEvent, "queries", "answer", json=body_of(AnswerRequest, locals(), stream=True))
         async for event in self._follow(call, MAX_THINKING_SECONDS):
             yield unwrap_event(event)

@@ -12,7 +12,7 @@ from kg_api.client.asynchronous.ontologies import AsyncOntologyMethods
 from kg_api.client.asynchronous.search import AsyncSearchMethods
 from kg_api.client.asynchronous.similarity import AsyncSimilarityMethods
 from kg_api.client.asynchronous.spaces import AsyncSpaceMethods
-from kg_api.client.call import Call
+from kg_api.client.call import Call, get
 from kg_api.models.health import Health, Readiness
 
 
@@ -39,7 +39,7 @@ class AsyncKgClient(
 
     async def health(self) -> Health:
         """Ask whether the process lives."""
-        return await self._send(Call("GET", "/health", Health))
+        return await self._send(get(Health, "health"))
 
     async def readiness(self) -> Readiness:
         """Ask whether the service can do its work, and what it waits for."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import Call, body_of, params_of, path_of
+from kg_api.client.call import body_of, get, post
 from kg_api.errors import InvalidInput
 from kg_api.models.concepts.imports import ConceptImport, ConceptRow, ConceptsImported
 from kg_api.models.concepts.queries import (
@@ -35,46 +35,41 @@ class AsyncConceptMethods(AsyncSending):
         several = None if ontologies is None else list(ontologies)
         if several == []:
             raise InvalidInput("ontologies is empty: leave it out to search in all")
-        params = params_of(query_text=query_text, ontology=ontology, ontologies=several, limit=limit)
-        return await self._send(Call("GET", "/concepts/search", ConceptHits, params=params))
+        params = {"query_text": query_text, "ontology": ontology, "ontologies": several, "limit": limit}
+        return await self._send(get(ConceptHits, "concepts", "search", **params))
 
     async def concept(self, concept_id: str, *, limit: int = 20) -> ConceptDetails:
         """Read a concept with so many of the quotes that prove it, and of what it is related to."""
-        params = params_of(limit=limit)
-        return await self._send(Call("GET", path_of("concepts", concept_id), ConceptDetails, params=params))
+        return await self._send(get(ConceptDetails, "concepts", concept_id, limit=limit))
 
     async def get_concept_context(
         self, concept_id: str, *, window_size: int = 2, limit: int = 10
     ) -> ConceptContext:
         """Read the sources that carry a concept, each among its neighbours of the same document."""
-        params = params_of(window_size=window_size, limit=limit)
-        path = path_of("concepts", concept_id, "context")
-        return await self._send(Call("GET", path, ConceptContext, params=params))
+        call = get(ConceptContext, "concepts", concept_id, "context", window_size=window_size, limit=limit)
+        return await self._send(call)
 
     async def related_concepts(self, concept_id: str, *, hops: int = 1, limit: int = 50) -> RelatedConcepts:
         """Find what a concept is related to within some hops."""
-        params = params_of(hops=hops, limit=limit)
-        path = path_of("concepts", concept_id, "related")
-        return await self._send(Call("GET", path, RelatedConcepts, params=params))
+        call = get(RelatedConcepts, "concepts", concept_id, "related", hops=hops, limit=limit)
+        return await self._send(call)
 
     async def neighbourhood(self, concept_id: str, *, limit: int = 50) -> Neighbourhood:
         """Give the concepts around one as nodes and edges."""
-        path = path_of("concepts", concept_id, "neighbourhood")
-        return await self._send(Call("GET", path, Neighbourhood, params=params_of(limit=limit)))
+        return await self._send(get(Neighbourhood, "concepts", concept_id, "neighbourhood", limit=limit))
 
     async def concept_paths(
         self, start: str, end: str, *, ontology: str | None = None, hops: int = 4, limit: int = 5
     ) -> ConceptPaths:
         """Find the shortest ways between two concepts, each given by id, name or phrase."""
         ends = {"from": start, "to": end}
-        params = params_of(**ends, ontology=ontology, hops=hops, limit=limit)
-        return await self._send(Call("GET", "/concepts/paths", ConceptPaths, params=params))
+        call = get(ConceptPaths, "concepts", "paths", **ends, ontology=ontology, hops=hops, limit=limit)
+        return await self._send(call)
 
     async def concepts(self, ontology: str, *, offset: int = 0, limit: int = 100) -> ConceptList:
         """List an ontology's concepts, those of most sources first, one page at a time."""
-        params = params_of(offset=offset, limit=limit)
-        path = path_of("ontologies", ontology, "concepts")
-        return await self._send(Call("GET", path, ConceptList, params=params))
+        call = get(ConceptList, "ontologies", ontology, "concepts", offset=offset, limit=limit)
+        return await self._send(call)
 
     async def import_concepts(
         self, rows: Sequence[ConceptRow | dict[str, Any]], *, ontology: str
@@ -84,6 +79,5 @@ class AsyncConceptMethods(AsyncSending):
         All rows of a document go into one call: what was imported for its sources before is replaced. More
         rows are cut so by `kg_api.models.concepts.imports.portions`.
         """
-        path = path_of("ontologies", ontology, "concepts")
-        body = body_of(ConceptImport, rows=rows)
-        return await self._send(Call("POST", path, ConceptsImported, json=body))
+        body = body_of(ConceptImport, locals())
+        return await self._send(post(ConceptsImported, "ontologies", ontology, "concepts", json=body))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import Call, body_of, form_of, params_of, path_of
+from kg_api.client.call import body_of, delete, form_of, get, post
 from kg_api.models.embedding.configuration import DocumentPreview
 from kg_api.models.library.conversations import Conversation, Message
 from kg_api.models.library.documents import (
@@ -35,9 +35,8 @@ class AsyncDocumentMethods(AsyncSending):
         format: Format | None = None,  # noqa: A002 - the field's name
     ) -> Ingested:
         """Store a document that is text; the same name again replaces it."""
-        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
-        body = body_of(DocumentText, text=text, ontology=ontology, document=document, **about)
-        return await self._send(Call("POST", "/documents", Ingested, json=body))
+        body = body_of(DocumentText, locals())
+        return await self._send(post(Ingested, "documents", json=body))
 
     async def ingest_bytes(
         self,
@@ -51,10 +50,8 @@ class AsyncDocumentMethods(AsyncSending):
         format: Format | None = None,  # noqa: A002 - the field's name
     ) -> Ingested:
         """Store a file's content; its encoding is found out, and its format, if it is not given."""
-        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
-        form = form_of(ontology=ontology, document=document, **about)
-        files = {"file": ("file", content)}
-        return await self._send(Call("POST", "/documents", Ingested, data=form, files=files))
+        form = form_of(locals())
+        return await self._send(post(Ingested, "documents", data=form, files={"file": ("file", content)}))
 
     async def ingest_conversation(
         self,
@@ -69,8 +66,8 @@ class AsyncDocumentMethods(AsyncSending):
         With more messages than before only the new ones are embedded. Each has author, text and, if known,
         timestamp (ISO 8601 with a zone).
         """
-        body = body_of(Conversation, messages=messages, ontology=ontology, title=title, metadata=metadata)
-        return await self._send(Call("POST", "/documents/conversation", Ingested, json=body))
+        call = post(Ingested, "documents", "conversation", json=body_of(Conversation, locals()))
+        return await self._send(call)
 
     async def preview_text(
         self,
@@ -84,9 +81,8 @@ class AsyncDocumentMethods(AsyncSending):
         format: Format | None = None,  # noqa: A002 - the field's name
     ) -> DocumentPreview:
         """Say what storing a text would make and cost; nothing is stored or paid."""
-        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
-        body = body_of(DocumentText, text=text, ontology=ontology, document=document, **about)
-        return await self._send(Call("POST", "/documents/preview", DocumentPreview, json=body))
+        body = body_of(DocumentText, locals())
+        return await self._send(post(DocumentPreview, "documents", "preview", json=body))
 
     async def preview_bytes(
         self,
@@ -100,27 +96,23 @@ class AsyncDocumentMethods(AsyncSending):
         format: Format | None = None,  # noqa: A002 - the field's name
     ) -> DocumentPreview:
         """Say what storing a file's content would make and cost; nothing is stored or paid."""
-        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
-        form = form_of(ontology=ontology, document=document, **about)
+        form = form_of(locals())
         files = {"file": ("file", content)}
-        return await self._send(Call("POST", "/documents/preview", DocumentPreview, data=form, files=files))
+        return await self._send(post(DocumentPreview, "documents", "preview", data=form, files=files))
 
     async def documents(
         self, ontology: str | None = None, *, offset: int = 0, limit: int = 100
     ) -> DocumentPage:
         """List documents, one page at a time."""
-        params = params_of(ontology=ontology, offset=offset, limit=limit)
-        return await self._send(Call("GET", "/documents", DocumentPage, params=params))
+        return await self._send(get(DocumentPage, "documents", ontology=ontology, offset=offset, limit=limit))
 
     async def document(self, document_id: str, *, ontology: str | None = None) -> DocumentContent:
         """Read a document with its text, by its id, at least 8 digits of it, or its name."""
-        path, params = path_of("documents", document_id), params_of(ontology=ontology)
-        return await self._send(Call("GET", path, DocumentContent, params=params))
+        return await self._send(get(DocumentContent, "documents", document_id, ontology=ontology))
 
     async def delete_document(self, document_id: str, *, ontology: str | None = None) -> Deleted:
         """Delete a document, by its id, at least 8 digits of it, or its name.
 
         A whole id that is not there is no error: zeros and a note. A name that is not there is NotFound.
         """
-        path, params = path_of("documents", document_id), params_of(ontology=ontology)
-        return await self._send(Call("DELETE", path, Deleted, params=params))
+        return await self._send(delete(Deleted, "documents", document_id, ontology=ontology))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import Call, body_of, params_of, path_of
+from kg_api.client.call import body_of, delete, get, post
 from kg_api.models.library.folders import Folder, FolderList, FolderRemoved, NewFolder, ScanRequest
 
 
@@ -12,11 +12,11 @@ class AsyncFolderMethods(AsyncSending):
 
     async def folders(self) -> FolderList:
         """List the folders that are followed, with what their last scans did."""
-        return await self._send(Call("GET", "/folders", FolderList))
+        return await self._send(get(FolderList, "folders"))
 
     async def folder(self, folder_id: str) -> Folder:
         """Read a folder."""
-        return await self._send(Call("GET", path_of("folders", folder_id), Folder))
+        return await self._send(get(Folder, "folders", folder_id))
 
     async def add_folder(
         self,
@@ -31,16 +31,16 @@ class AsyncFolderMethods(AsyncSending):
 
         It must lie below KG_SYNC__ROOTS; `grant` is what `kg folders add` sends for others.
         """
-        body = body_of(NewFolder, path=path, ontology=ontology, every_seconds=every_seconds, prefix=prefix)
+        body = body_of(NewFolder, locals())
         headers = {"KG-Folder-Grant": grant} if grant else {}
-        return await self._send(Call("POST", "/folders", Folder, json=body, headers=headers))
+        return await self._send(post(Folder, "folders", json=body, headers=headers))
 
     async def scan_folder(self, folder_id: str, *, allow_empty: bool = False) -> Folder:
         """Ask for a scan now."""
-        body = body_of(ScanRequest, allow_empty=allow_empty)
-        return await self._send(Call("POST", path_of("folders", folder_id, "scan"), Folder, json=body))
+        call = post(Folder, "folders", folder_id, "scan", json=body_of(ScanRequest, locals()))
+        return await self._send(call)
 
     async def remove_folder(self, folder_id: str, *, delete_documents: bool = False) -> FolderRemoved:
         """Follow a folder no more; its documents stay unless they shall go too."""
-        path, params = path_of("folders", folder_id), params_of(delete_documents=delete_documents)
-        return await self._send(Call("DELETE", path, FolderRemoved, params=params))
+        call = delete(FolderRemoved, "folders", folder_id, delete_documents=delete_documents)
+        return await self._send(call)

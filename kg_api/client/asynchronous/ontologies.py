@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import UNSET, Call, Unset, body_of, change_of, params_of, path_of
+from kg_api.client.call import UNSET, Unset, body_of, change_of, delete, get, post, put
 from kg_api.models.embedding.configuration import (
     EmbeddingConfigChange,
     EmbeddingConfiguration,
@@ -22,21 +22,20 @@ class AsyncOntologyMethods(AsyncSending):
 
     async def ontologies(self) -> OntologyList:
         """List ontologies with their counts."""
-        return await self._send(Call("GET", "/ontologies", OntologyList))
+        return await self._send(get(OntologyList, "ontologies"))
 
     async def delete_ontology(self, ontology: str) -> Deleted:
         """Delete an ontology with its documents."""
-        return await self._send(Call("DELETE", path_of("ontologies", ontology), Deleted))
+        return await self._send(delete(Deleted, "ontologies", ontology))
 
     async def embedding_status(self, ontology: str | None = None) -> EmbeddingStatus:
         """Count what is embedded and what is not."""
         of = () if ontology is None else ("ontologies", ontology)
-        return await self._send(Call("GET", path_of(*of, "embedding-status"), EmbeddingStatus))
+        return await self._send(get(EmbeddingStatus, *of, "embedding-status"))
 
     async def embedding_config(self, ontology: str) -> EmbeddingConfiguration:
         """Read how an ontology is embedded, what is stale, and what making it anew takes."""
-        path = path_of("ontologies", ontology, "embedding-config")
-        return await self._send(Call("GET", path, EmbeddingConfiguration))
+        return await self._send(get(EmbeddingConfiguration, "ontologies", ontology, "embedding-config"))
 
     async def set_embedding_config(
         self,
@@ -55,23 +54,12 @@ class AsyncOntologyMethods(AsyncSending):
 
         What is left out stays as it is; None is the default.
         """
-        path = path_of("ontologies", ontology, "embedding-config")
-        body = change_of(
-            EmbeddingConfigChange,
-            strategy=strategy,
-            chunk_size=chunk_size,
-            overlap=overlap,
-            parent_size=parent_size,
-            context=context,
-            space=space,
-            embed_on_ingest=embed_on_ingest,
-        )
-        params = params_of(dry_run=dry_run or None)
-        return await self._send(Call("PUT", path, EmbeddingConfiguration, params=params, json=body))
+        body, path = change_of(EmbeddingConfigChange, locals()), ("ontologies", ontology, "embedding-config")
+        return await self._send(put(EmbeddingConfiguration, *path, json=body, dry_run=dry_run))
 
     async def embed_ontology(self, ontology: str) -> EmbeddingStarted:
         """Have embedded what is missing or stale, now."""
-        return await self._send(Call("POST", path_of("ontologies", ontology, "embeddings"), EmbeddingStarted))
+        return await self._send(post(EmbeddingStarted, "ontologies", ontology, "embeddings"))
 
     async def regenerate_embeddings(
         self,
@@ -84,12 +72,11 @@ class AsyncOntologyMethods(AsyncSending):
         idempotency_key: str | None = None,
     ) -> RegenerationStarted:
         """Make embeddings of one ontology, or of all: what is missing or stale; with `force` all."""
-        asked = {"ontology": ontology, "type": kind, "selection": selection, "force": force}
-        body = body_of(Regeneration, **asked, dry_run=dry_run)
+        body = body_of(Regeneration, locals(), type=kind)
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-        call = Call("POST", "/embeddings/regenerate", RegenerationStarted, json=body, headers=headers)
+        call = post(RegenerationStarted, "embeddings", "regenerate", json=body, headers=headers)
         return await self._send(call)
 
     async def refused(self, ontology: str) -> RefusedSources:
         """Read which sources the model does not take, and why."""
-        return await self._send(Call("GET", path_of("ontologies", ontology, "refused"), RefusedSources))
+        return await self._send(get(RefusedSources, "ontologies", ontology, "refused"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import Call, body_of, params_of, path_of
+from kg_api.client.call import body_of, delete, get, post
 from kg_api.models.embedding.spaces import EmbeddingHealth, NewSpace, SpaceInfo, SpaceList
 from kg_api.models.embedding.switching import (
     ChosenOntologies,
@@ -24,18 +24,17 @@ class AsyncSpaceMethods(AsyncSending):
 
     async def embedding_spaces(self) -> SpaceList:
         """List the embedding spaces and their models."""
-        return await self._send(Call("GET", "/embedding/spaces", SpaceList))
+        return await self._send(get(SpaceList, "embedding", "spaces"))
 
     async def add_embedding_space(
         self, slug: str, *, provider: Provider, model: str | None = None, dimensions: int | None = None
     ) -> SpaceInfo:
         """Make a further embedding space beside those there are."""
-        body = body_of(NewSpace, slug=slug, provider=provider, model=model, dimensions=dimensions)
-        return await self._send(Call("POST", "/embedding/spaces", SpaceInfo, json=body))
+        return await self._send(post(SpaceInfo, "embedding", "spaces", json=body_of(NewSpace, locals())))
 
     async def embedding_health(self) -> EmbeddingHealth:
         """Ask each space's model for an answer."""
-        return await self._send(Call("POST", "/embedding/health", EmbeddingHealth))
+        return await self._send(post(EmbeddingHealth, "embedding", "health"))
 
     async def build_space(
         self,
@@ -46,30 +45,25 @@ class AsyncSpaceMethods(AsyncSending):
         dry_run: bool = False,
     ) -> SpaceBuilding:
         """Build a space for ontologies, beside the one that answers; all of them when none is named."""
-        path = path_of("embedding", "spaces", slug, "build")
-        body = body_of(SpaceBuild, ontologies=ontologies, activate=activate, dry_run=dry_run)
-        return await self._send(Call("POST", path, SpaceBuilding, json=body))
+        body = body_of(SpaceBuild, locals())
+        return await self._send(post(SpaceBuilding, "embedding", "spaces", slug, "build", json=body))
 
     async def check_space(self, slug: str, ontology: str | None = None) -> SpaceCheck:
         """Check whether what was built in a space can answer."""
-        path = path_of("embedding", "spaces", slug, "check")
-        return await self._send(Call("GET", path, SpaceCheck, params=params_of(ontology=ontology)))
+        return await self._send(get(SpaceCheck, "embedding", "spaces", slug, "check", ontology=ontology))
 
     async def activate_space(
         self, slug: str, ontologies: Sequence[str] | None = None, *, accept_refused: bool = False
     ) -> SpaceSwitched:
         """Let what was built in a space answer, all in one transaction."""
-        path = path_of("embedding", "spaces", slug, "activate")
-        body = body_of(SpaceActivation, ontologies=ontologies, accept_refused=accept_refused)
-        return await self._send(Call("POST", path, SpaceSwitched, json=body))
+        body = body_of(SpaceActivation, locals())
+        return await self._send(post(SpaceSwitched, "embedding", "spaces", slug, "activate", json=body))
 
     async def rollback_space(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
         """Go back from a space to what answered before, in one transaction."""
-        path = path_of("embedding", "spaces", slug, "rollback")
-        body = body_of(ChosenOntologies, ontologies=ontologies)
-        return await self._send(Call("POST", path, SpaceSwitched, json=body))
+        body = body_of(ChosenOntologies, locals())
+        return await self._send(post(SpaceSwitched, "embedding", "spaces", slug, "rollback", json=body))
 
     async def drop_space(self, slug: str, ontology: str | None = None) -> SpaceDropped:
         """Remove a space, or one ontology's vectors in it."""
-        path, params = path_of("embedding", "spaces", slug), params_of(ontology=ontology)
-        return await self._send(Call("DELETE", path, SpaceDropped, params=params))
+        return await self._send(delete(SpaceDropped, "embedding", "spaces", slug, ontology=ontology))

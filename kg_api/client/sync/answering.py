@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from typing import Any, Literal
 
 from kg_api.client.answers import unwrap_event, whole_answer
-from kg_api.client.call import Call, body_of
+from kg_api.client.call import body_of, post
 from kg_api.client.connection import MAX_THINKING_SECONDS
 from kg_api.client.sync.sending import Sending
 from kg_api.models.library.conversations import Message
@@ -44,27 +44,7 @@ class AnsweringMethods(Sending):
 
         The options are those of AugmentRequest. Messages have author, text and, if known, timestamp.
         """
-        body = body_of(
-            AugmentRequest,
-            text=text,
-            messages=messages,
-            ontology=ontology,
-            documents=documents,
-            mode=mode,
-            chunk_tokens=chunk_tokens,
-            overlap_tokens=overlap_tokens,
-            one_query_tokens=one_query_tokens,
-            whole=whole,
-            per_piece=per_piece,
-            min_similarity=min_similarity,
-            per_document=per_document,
-            limit=limit,
-            mmr_lambda=mmr_lambda,
-            deduplicate=deduplicate,
-            exact=exact,
-            token_budget=token_budget,
-        )
-        return self._send(Call("POST", "/queries/augment", Augmented, json=body))
+        return self._send(post(Augmented, "queries", "augment", json=body_of(AugmentRequest, locals())))
 
     def answer(
         self,
@@ -85,21 +65,10 @@ class AnsweringMethods(Sending):
 
         The options are those of AnswerRequest.
         """
+        call = post(AnswerEvent, "queries", "answer", json=body_of(AnswerRequest, locals(), stream=True))
         last: Statement | Answered | None = None
-        for event in self.stream_answer(
-            question,
-            ontology=ontology,
-            documents=documents,
-            mode=mode,
-            limit=limit,
-            min_similarity=min_similarity,
-            rerank=rerank,
-            hyde=hyde,
-            concepts=concepts,
-            window_size=window_size,
-            token_budget=token_budget,
-        ):
-            last = event
+        for event in self._follow(call, MAX_THINKING_SECONDS):
+            last = unwrap_event(event)
         return whole_answer(last)
 
     def stream_answer(
@@ -118,21 +87,6 @@ class AnsweringMethods(Sending):
         token_budget: int = 6000,
     ) -> Generator[Statement | Answered]:
         """Give the statements of an answer as they are written, at last the whole answer."""
-        body = body_of(
-            AnswerRequest,
-            question=question,
-            ontology=ontology,
-            documents=documents,
-            mode=mode,
-            limit=limit,
-            min_similarity=min_similarity,
-            rerank=rerank,
-            hyde=hyde,
-            concepts=concepts,
-            window_size=window_size,
-            token_budget=token_budget,
-            stream=True,
-        )
-        call = Call("POST", "/queries/answer", AnswerEvent, json=body)
+        call = post(AnswerEvent, "queries", "answer", json=body_of(AnswerRequest, locals(), stream=True))
         for event in self._follow(call, MAX_THINKING_SECONDS):
             yield unwrap_event(event)

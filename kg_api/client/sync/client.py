@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from kg_api.client.call import Call
+from kg_api.client.call import Call, get
 from kg_api.client.sync.answering import AnsweringMethods
 from kg_api.client.sync.concepts import ConceptMethods
 from kg_api.client.sync.documents import DocumentMethods
@@ -40,7 +40,7 @@ class KgClient(
 
     def health(self) -> Health:
         """Ask whether the process lives."""
-        return self._send(Call("GET", "/health", Health))
+        return self._send(get(Health, "health"))
 
     def readiness(self) -> Readiness:
         """Ask whether the service can do its work, and what it waits for."""

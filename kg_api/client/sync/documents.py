@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kg_api.client.call import Call, body_of, form_of, params_of, path_of
+from kg_api.client.call import body_of, delete, form_of, get, post
 from kg_api.client.sync.sending import Sending
 from kg_api.models.embedding.configuration import DocumentPreview
 from kg_api.models.library.conversations import Conversation, Message
@@ -36,9 +36,8 @@ class DocumentMethods(Sending):
         format: Format | None = None,  # noqa: A002 - the field's name
     ) -> Ingested:
         """Store a document that is text; the same name again replaces it."""
-        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
-        body = body_of(DocumentText, text=text, ontology=ontology, document=document, **about)
-        return self._send(Call("POST", "/documents", Ingested, json=body))
+        body = body_of(DocumentText, locals())
+        return self._send(post(Ingested, "documents", json=body))
 
     def ingest_bytes(
         self,
@@ -52,10 +51,8 @@ class DocumentMethods(Sending):
         format: Format | None = None,  # noqa: A002 - the field's name
     ) -> Ingested:
         """Store a file's content; its encoding is found out, and its format, if it is not given."""
-        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
-        form = form_of(ontology=ontology, document=document, **about)
-        files = {"file": ("file", content)}
-        return self._send(Call("POST", "/documents", Ingested, data=form, files=files))
+        form = form_of(locals())
+        return self._send(post(Ingested, "documents", data=form, files={"file": ("file", content)}))
 
     def ingest_conversation(
         self,
@@ -70,8 +67,8 @@ class DocumentMethods(Sending):
         With more messages than before only the new ones are embedded. Each has author, text and, if known,
         timestamp (ISO 8601 with a zone).
         """
-        body = body_of(Conversation, messages=messages, ontology=ontology, title=title, metadata=metadata)
-        return self._send(Call("POST", "/documents/conversation", Ingested, json=body))
+        call = post(Ingested, "documents", "conversation", json=body_of(Conversation, locals()))
+        return self._send(call)
 
     def preview_text(
         self,
@@ -85,9 +82,8 @@ class DocumentMethods(Sending):
         format: Format | None = None,  # noqa: A002 - the field's name
     ) -> DocumentPreview:
         """Say what storing a text would make and cost; nothing is stored or paid."""
-        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
-        body = body_of(DocumentText, text=text, ontology=ontology, document=document, **about)
-        return self._send(Call("POST", "/documents/preview", DocumentPreview, json=body))
+        body = body_of(DocumentText, locals())
+        return self._send(post(DocumentPreview, "documents", "preview", json=body))
 
     def preview_bytes(
         self,
@@ -101,25 +97,21 @@ class DocumentMethods(Sending):
         format: Format | None = None,  # noqa: A002 - the field's name
     ) -> DocumentPreview:
         """Say what storing a file's content would make and cost; nothing is stored or paid."""
-        about = {"title": title, "uri": uri, "metadata": metadata, "format": format}
-        form = form_of(ontology=ontology, document=document, **about)
+        form = form_of(locals())
         files = {"file": ("file", content)}
-        return self._send(Call("POST", "/documents/preview", DocumentPreview, data=form, files=files))
+        return self._send(post(DocumentPreview, "documents", "preview", data=form, files=files))
 
     def documents(self, ontology: str | None = None, *, offset: int = 0, limit: int = 100) -> DocumentPage:
         """List documents, one page at a time."""
-        params = params_of(ontology=ontology, offset=offset, limit=limit)
-        return self._send(Call("GET", "/documents", DocumentPage, params=params))
+        return self._send(get(DocumentPage, "documents", ontology=ontology, offset=offset, limit=limit))
 
     def document(self, document_id: str, *, ontology: str | None = None) -> DocumentContent:
         """Read a document with its text, by its id, at least 8 digits of it, or its name."""
-        path, params = path_of("documents", document_id), params_of(ontology=ontology)
-        return self._send(Call("GET", path, DocumentContent, params=params))
+        return self._send(get(DocumentContent, "documents", document_id, ontology=ontology))
 
     def delete_document(self, document_id: str, *, ontology: str | None = None) -> Deleted:
         """Delete a document, by its id, at least 8 digits of it, or its name.
 
         A whole id that is not there is no error: zeros and a note. A name that is not there is NotFound.
         """
-        path, params = path_of("documents", document_id), params_of(ontology=ontology)
-        return self._send(Call("DELETE", path, Deleted, params=params))
+        return self._send(delete(Deleted, "documents", document_id, ontology=ontology))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from kg_api.client.call import Call, params_of, path_of
+from kg_api.client.call import get, post
 from kg_api.client.sync.sending import Sending
 from kg_api.models.jobs import FINISHED, Job, JobPage
 from kg_api.models.queue import QueueStatus
@@ -24,35 +24,35 @@ class JobMethods(Sending):
         limit: int = 50,
     ) -> JobPage:
         """List jobs, the newest first."""
-        params = params_of(state=state, kind=kind, ontology=ontology, offset=offset, limit=limit)
-        return self._send(Call("GET", "/jobs", JobPage, params=params))
+        call = get(JobPage, "jobs", state=state, kind=kind, ontology=ontology, offset=offset, limit=limit)
+        return self._send(call)
 
     def job(self, job_id: str) -> Job:
         """Read a job."""
-        return self._send(Call("GET", path_of("jobs", job_id), Job))
+        return self._send(get(Job, "jobs", job_id))
 
     def cancel_job(self, job_id: str) -> Job:
         """End a job that waits or runs; what it has written stays."""
-        return self._send(Call("POST", path_of("jobs", job_id, "cancel"), Job))
+        return self._send(post(Job, "jobs", job_id, "cancel"))
 
     def retry_job(self, job_id: str) -> Job:
         """Put a job that ended badly into the queue again; one that waits for its next try begins now."""
-        return self._send(Call("POST", path_of("jobs", job_id, "retry"), Job))
+        return self._send(post(Job, "jobs", job_id, "retry"))
 
     def follow_job(self, job_id: str) -> Generator[Job]:
         """Give a job whenever it changes, at last as it has ended.
 
         It may stop before, when the service or its database goes away: then ask for the job.
         """
-        for each in self._follow(Call("GET", path_of("jobs", job_id, "events"), Job)):
+        for each in self._follow(get(Job, "jobs", job_id, "events")):
             yield each
             if each.state in FINISHED:
                 return
 
     def follow_jobs(self, ontology: str | None = None) -> Generator[Job]:
         """Give jobs whenever they change, first all that are unfinished or have just ended; it has no end."""
-        return self._follow(Call("GET", "/jobs/events", Job, params=params_of(ontology=ontology)))
+        return self._follow(get(Job, "jobs", "events", ontology=ontology))
 
     def queue(self) -> QueueStatus:
         """Look at the queue and its workers."""
-        return self._send(Call("GET", "/queue", QueueStatus))
+        return self._send(get(QueueStatus, "queue"))

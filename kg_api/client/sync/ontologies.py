@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kg_api.client.call import UNSET, Call, Unset, body_of, change_of, params_of, path_of
+from kg_api.client.call import UNSET, Unset, body_of, change_of, delete, get, post, put
 from kg_api.client.sync.sending import Sending
 from kg_api.models.embedding.configuration import (
     EmbeddingConfigChange,
@@ -23,21 +23,20 @@ class OntologyMethods(Sending):
 
     def ontologies(self) -> OntologyList:
         """List ontologies with their counts."""
-        return self._send(Call("GET", "/ontologies", OntologyList))
+        return self._send(get(OntologyList, "ontologies"))
 
     def delete_ontology(self, ontology: str) -> Deleted:
         """Delete an ontology with its documents."""
-        return self._send(Call("DELETE", path_of("ontologies", ontology), Deleted))
+        return self._send(delete(Deleted, "ontologies", ontology))
 
     def embedding_status(self, ontology: str | None = None) -> EmbeddingStatus:
         """Count what is embedded and what is not."""
         of = () if ontology is None else ("ontologies", ontology)
-        return self._send(Call("GET", path_of(*of, "embedding-status"), EmbeddingStatus))
+        return self._send(get(EmbeddingStatus, *of, "embedding-status"))
 
     def embedding_config(self, ontology: str) -> EmbeddingConfiguration:
         """Read how an ontology is embedded, what is stale, and what making it anew takes."""
-        path = path_of("ontologies", ontology, "embedding-config")
-        return self._send(Call("GET", path, EmbeddingConfiguration))
+        return self._send(get(EmbeddingConfiguration, "ontologies", ontology, "embedding-config"))
 
     def set_embedding_config(
         self,
@@ -56,23 +55,12 @@ class OntologyMethods(Sending):
 
         What is left out stays as it is; None is the default.
         """
-        path = path_of("ontologies", ontology, "embedding-config")
-        body = change_of(
-            EmbeddingConfigChange,
-            strategy=strategy,
-            chunk_size=chunk_size,
-            overlap=overlap,
-            parent_size=parent_size,
-            context=context,
-            space=space,
-            embed_on_ingest=embed_on_ingest,
-        )
-        params = params_of(dry_run=dry_run or None)
-        return self._send(Call("PUT", path, EmbeddingConfiguration, params=params, json=body))
+        body, path = change_of(EmbeddingConfigChange, locals()), ("ontologies", ontology, "embedding-config")
+        return self._send(put(EmbeddingConfiguration, *path, json=body, dry_run=dry_run))
 
     def embed_ontology(self, ontology: str) -> EmbeddingStarted:
         """Have embedded what is missing or stale, now."""
-        return self._send(Call("POST", path_of("ontologies", ontology, "embeddings"), EmbeddingStarted))
+        return self._send(post(EmbeddingStarted, "ontologies", ontology, "embeddings"))
 
     def regenerate_embeddings(
         self,
@@ -85,12 +73,11 @@ class OntologyMethods(Sending):
         idempotency_key: str | None = None,
     ) -> RegenerationStarted:
         """Make embeddings of one ontology, or of all: what is missing or stale; with `force` all."""
-        asked = {"ontology": ontology, "type": kind, "selection": selection, "force": force}
-        body = body_of(Regeneration, **asked, dry_run=dry_run)
+        body = body_of(Regeneration, locals(), type=kind)
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-        call = Call("POST", "/embeddings/regenerate", RegenerationStarted, json=body, headers=headers)
+        call = post(RegenerationStarted, "embeddings", "regenerate", json=body, headers=headers)
         return self._send(call)
 
     def refused(self, ontology: str) -> RefusedSources:
         """Read which sources the model does not take, and why."""
-        return self._send(Call("GET", path_of("ontologies", ontology, "refused"), RefusedSources))
+        return self._send(get(RefusedSources, "ontologies", ontology, "refused"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kg_api.client.call import Call, body_of, path_of
+from kg_api.client.call import body_of, post
 from kg_api.client.sync.sending import Sending
 from kg_api.models.queries.similarity import (
     GraphRequest,
@@ -32,17 +32,8 @@ class SimilarityMethods(Sending):
         exact: bool = False,
     ) -> SimilarSources:
         """Find passages of other documents that are like a source; the options are those of SimilarSearch."""
-        body = body_of(
-            SimilarSearch,
-            ontology=ontology,
-            min_similarity=min_similarity,
-            limit=limit,
-            same_document=same_document,
-            group_duplicates=group_duplicates,
-            exact=exact,
-        )
-        path = path_of("queries", "sources", source_id, "similar")
-        return self._send(Call("POST", path, SimilarSources, json=body))
+        body = body_of(SimilarSearch, locals())
+        return self._send(post(SimilarSources, "queries", "sources", source_id, "similar", json=body))
 
     def cross_document_similarity(
         self, source_id: str, *, limit: int = 10, min_similarity: float | None = None
@@ -60,11 +51,9 @@ class SimilarityMethods(Sending):
         pairs: int = 3,
     ) -> SimilarDocuments:
         """Find documents that are like a document; the options are those of SimilarDocumentSearch."""
-        body = body_of(
-            SimilarDocumentSearch, ontology=ontology, min_similarity=min_similarity, limit=limit, pairs=pairs
-        )
-        path = path_of("queries", "documents", document_id, "similar")
-        return self._send(Call("POST", path, SimilarDocuments, json=body))
+        body = body_of(SimilarDocumentSearch, locals())
+        call = post(SimilarDocuments, "queries", "documents", document_id, "similar", json=body)
+        return self._send(call)
 
     def source_graph(
         self,
@@ -78,14 +67,5 @@ class SimilarityMethods(Sending):
         across_documents_only: bool = True,
     ) -> SourceGraph:
         """Connect sources with those most similar to them; the options are those of GraphRequest."""
-        body = body_of(
-            GraphRequest,
-            source_ids=source_ids,
-            ontology=ontology,
-            min_similarity=min_similarity,
-            documents=documents,
-            neighbours=neighbours,
-            max_nodes=max_nodes,
-            across_documents_only=across_documents_only,
-        )
-        return self._send(Call("POST", "/queries/sources/graph", SourceGraph, json=body))
+        body = body_of(GraphRequest, locals())
+        return self._send(post(SourceGraph, "queries", "sources", "graph", json=body))
