@@ -14,11 +14,11 @@ import pytest
 
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import ensure_space
-from kg_api.models.schema import LABELS, PROPERTIES, RELATIONSHIP_PROPERTIES, RELATIONSHIPS
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import FILES, explain, explained_with, parameters_of, rows, statuses
 from tests.support.embedders import small_embedder
+from tests.support.schema import LABELS, PROPERTIES, RELATIONSHIP_PROPERTIES, RELATIONSHIPS
 
 ROOT = Path(__file__).parents[2]
 METHODS = {"read": "r", "write": "w", "run": "tx"}

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from kg_api.graph.jobs.records import fresh_job
-from kg_api.models.schema import PROPERTIES
+from tests.support.schema import PROPERTIES
 
 
 def test_a_fresh_job_has_stored_properties_only() -> None:
