@@ -26,7 +26,8 @@ def read(call: Call[T], response: httpx.Response) -> T:
         ServiceUnreachable: what answers there is not kg.
     """
     if response.is_error and response.status_code not in call.accepted:
-        raise _error(response)
+        told = f"kg answered {response.status_code} {response.reason_phrase}"
+        raise parse_problem(response.content, told)
     return parse_reply(call, response.content, response.url)
 
 
@@ -45,10 +46,6 @@ def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:
 def not_kg(url: httpx.URL) -> ServiceUnreachable:
     """Something else has answered."""
     return ServiceUnreachable(f"what answers at {redact_url(url)} is not this kg; check KG_API_URL")
-
-
-def _error(response: httpx.Response) -> KgError:
-    return parse_problem(response.content, f"kg answered {response.status_code} {response.reason_phrase}")
 
 
 def parse_problem(content: str | bytes, otherwise: str = "kg broke off") -> KgError:

@@ -10,11 +10,10 @@ from types import NoneType
 from typing import Any, Generic, TypeVar, cast, get_args
 from urllib.parse import quote
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from kg_api.errors import InvalidInput
 from kg_api.models.library.documents import DocumentUpload
-from kg_api.models.problems import describe_problems
+from kg_api.models.problems import valid
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -120,15 +119,3 @@ def form_of(options: Mapping[str, Any]) -> dict[str, str]:
     """What is said of a file, as fields of a form."""
     fields = body_of(DocumentUpload, options)
     return {name: json.dumps(value) if name == "metadata" else value for name, value in fields.items()}
-
-
-def valid(model: type[T], given: dict[str, Any]) -> T:
-    """Check a request before it is sent, with the message that the service would give.
-
-    Raises:
-        InvalidInput: saying what is wrong with which field.
-    """
-    try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        raise InvalidInput(describe_problems(error.errors())) from None

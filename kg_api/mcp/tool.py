@@ -8,18 +8,16 @@ from typing import Any, Generic, TypeVar
 
 from mcp_types import Tool as Described
 from mcp_types import ToolAnnotations
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
 
-from kg_api.errors import InvalidInput
 from kg_api.mcp.answers import ToolAnswer
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Paged
-from kg_api.models.problems import describe_problems
+from kg_api.models.problems import valid
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Paged)
-ModelT = TypeVar("ModelT", bound=BaseModel)
 
 READS = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -58,18 +56,6 @@ class Tool(Generic[ArgumentsT]):
             output_schema=schema_of(self.answer),
             annotations=self.annotations,
         )
-
-
-def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
-    """Values as a model.
-
-    Raises:
-        InvalidInput: naming each that is wrong.
-    """
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise InvalidInput(describe_problems(error.errors(include_url=False, include_input=False))) from None
 
 
 class _Terse(GenerateJsonSchema):

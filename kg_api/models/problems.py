@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import Field
+from pydantic import BaseModel, Field, ValidationError
 
+from kg_api.errors import InvalidInput
 from kg_api.models.base import ONTOLOGY_PATTERN, Answer
 from kg_api.models.embedding.spaces import SLUG_PATTERN
 from kg_api.wording.plural import pluralize
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 MAX_ERRORS = 20
 _BRANCH = re.compile(r"(function-\w+|list|literal)\[.*\]$|constrained-\w+(\[.*\])?$")
@@ -64,6 +67,18 @@ def describe_problems(errors: Sequence[Mapping[str, Any]]) -> str:
         FieldProblem(field=field, message=", or: ".join(messages)) for field, messages in told.items()
     )
     return "; ".join(map(str, problems))
+
+
+def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
+    """Values as a model.
+
+    Raises:
+        InvalidInput: saying what is wrong with which field.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise InvalidInput(describe_problems(error.errors(include_url=False, include_input=False))) from None
 
 
 def _message(error: Mapping[str, Any]) -> str:

@@ -61,31 +61,24 @@ def install(app: FastAPI, routes: Sequence[BaseRoute] = ()) -> None:
         routes: all of its routes, from which a 405 tells what is allowed.
     """
     app.state.known_routes = routes
-    app.add_exception_handler(KgError, _on_kg_error)
-    app.add_exception_handler(RequestValidationError, _on_invalid)
-    app.add_exception_handler(HTTPException, _on_http_error)
+    app.exception_handler(KgError)(_on_kg_error)
+    app.exception_handler(RequestValidationError)(_on_invalid)
+    app.exception_handler(HTTPException)(_on_http_error)
 
 
-def _on_kg_error(_: Request, error: Exception) -> Response:
-    if not isinstance(error, KgError):
-        raise TypeError(type(error))
+def _on_kg_error(_: Request, error: KgError) -> Response:
     if error.status >= KgError.status:
         log.error("request failed", error=type(error).__name__, detail=str(error))
     return of_error(error)
 
 
-def _on_invalid(_: Request, error: Exception) -> Response:
-    if not isinstance(error, RequestValidationError):
-        raise TypeError(type(error))
-    told = field_problems(error.errors())
+def _on_invalid(_: Request, error: RequestValidationError) -> Response:
     detail = describe_problems(error.errors())[:MAX_DETAIL_CHARACTERS]
-    errors = [each.model_dump() for each in told]
+    errors = [each.model_dump() for each in field_problems(error.errors())]
     return problem(InvalidInput.status, InvalidInput.slug(), "InvalidInput", detail, errors=errors)
 
 
-def _on_http_error(request: Request, error: Exception) -> Response:
-    if not isinstance(error, HTTPException):
-        raise TypeError(type(error))
+def _on_http_error(request: Request, error: HTTPException) -> Response:
     response = problem(error.status_code, "http", error.detail, error.detail)
     response.headers.update(error.headers or {})
     if error.status_code == METHOD_NOT_ALLOWED and (methods := _methods_of(request)):

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from kg_api.client.call import valid
 from kg_api.errors import InvalidInput
 from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_api.models.evaluation import Passage, Titles
+from kg_api.models.problems import valid
 from kg_api.models.queries.search import SourceSearch
 from kg_api.models.vocabulary import Target
 

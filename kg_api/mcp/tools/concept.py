@@ -90,8 +90,8 @@ def read(library: Library, arguments: ConceptArguments) -> ConceptAnswer:
     concept_id, told = _take(library, arguments.concept, arguments.ontologies)
     found = _context(library, concept_id, arguments)
     concept = found.concept
-    paragraphs = [each for passage in found.passages for each in _paragraphs(passage)]
-    paragraphs.sort(key=_what_proves_first)
+    paragraphs = [_paragraph(place, passage) for passage in found.passages for place in passage.sources]
+    paragraphs.sort(key=lambda each: (not each.quotes, not each.carries))  # what proves comes first
     frame = ConceptAnswer(
         concept_id=concept.concept_id,
         label=concept.label,
@@ -142,14 +142,6 @@ def _doubts(text: str, best: ConceptHit, found: Sequence[ConceptHit]) -> Iterato
             f"that of {best.ontology!r} was taken; there is another in {others}: say which by `ontologies`"
         )
         yield Degradation(part="concepts", effect=effect)
-
-
-def _what_proves_first(paragraph: ConceptParagraph) -> tuple[bool, bool]:
-    return not paragraph.quotes, not paragraph.carries
-
-
-def _paragraphs(passage: ConceptPassage) -> list[ConceptParagraph]:
-    return [_paragraph(place, passage) for place in passage.sources]
 
 
 def _paragraph(place: Place, passage: ConceptPassage) -> ConceptParagraph:

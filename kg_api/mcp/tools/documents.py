@@ -10,9 +10,9 @@ from pydantic import Field
 from kg_api.mcp.answers import ToolAnswer
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
-from kg_api.mcp.tool import Tool, valid
+from kg_api.mcp.tool import Tool
 from kg_api.models.base import Answer, Body, OntologyName
-from kg_api.models.library.documents import DocumentSummary
+from kg_api.models.problems import valid
 
 NAME = "list_documents"
 DESCRIPTION = """\
@@ -69,7 +69,7 @@ def documents(library: Library, arguments: DocumentsArguments) -> DocumentsAnswe
     page = library.documents(asked.ontology, first, AT_ONCE)
     frame = DocumentsAnswer(total=page.total, documents=[], notes=page.notes)
     listing = Listing(
-        [_entry(each) for each in page.documents],
+        [DocumentEntry.model_validate(each.model_dump()) for each in page.documents],
         [each.document_id for each in page.documents],
         "documents",
         first=first,
@@ -78,10 +78,6 @@ def documents(library: Library, arguments: DocumentsArguments) -> DocumentsAnswe
     )
     frame.documents, frame.more = walk.step(frame, listing)
     return frame
-
-
-def _entry(found: DocumentSummary) -> DocumentEntry:
-    return DocumentEntry.model_validate(found.model_dump())
 
 
 TOOL = Tool(NAME, "List documents", DESCRIPTION, DocumentsArguments, DocumentsAnswer, documents)

@@ -9,10 +9,11 @@ from pydantic import Field
 from kg_api.mcp.answers import ToolAnswer
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
-from kg_api.mcp.tool import Tool, valid
+from kg_api.mcp.tool import Tool
 from kg_api.mcp.tools.search import PassageHit, hit_of
 from kg_api.models.base import Answer
 from kg_api.models.concepts.queries import ConceptHit
+from kg_api.models.problems import valid
 from kg_api.models.queries.fields import Limit
 from kg_api.models.queries.hybrid import HybridSearch
 from kg_api.models.queries.search import SourceHit
@@ -81,14 +82,8 @@ class HybridAnswer(ToolAnswer):
 def search(library: Library, arguments: HybridArguments) -> HybridAnswer:
     """Find both."""
     walk = Pager(NAME, arguments)
-    asked = {
-        "query_text": arguments.query,
-        "ontology": arguments.ontologies,
-        "documents": arguments.documents,
-        "mode": arguments.mode,
-        "concept_limit": arguments.concept_limit,
-        "source_limit": arguments.source_limit,
-    }
+    same = arguments.model_dump(include={"documents", "mode", "concept_limit", "source_limit"})
+    asked = {"query_text": arguments.query, "ontology": arguments.ontologies, **same}
     found = library.hybrid(valid(HybridSearch, asked))
     concepts = [_concept(each) for each in found.concepts] if arguments.cursor is None else []
     frame = HybridAnswer(concepts=concepts, hits=[], degraded=found.degraded)

@@ -41,15 +41,7 @@ class OntologiesAnswer(ToolAnswer):
 def ontologies(library: Library, arguments: OntologiesArguments) -> OntologiesAnswer:
     """List ontologies."""
     walk = Pager(NAME, arguments)
-    found = [
-        OntologyEntry(
-            ontology=each.ontology,
-            documents=each.documents,
-            sources=each.sources,
-            searchable=each.searchable,
-        )
-        for each in library.ontologies().ontologies
-    ]
+    found = [OntologyEntry.model_validate(each.model_dump()) for each in library.ontologies().ontologies]
     frame = OntologiesAnswer(ontologies=[])
     listing = Listing(found, [each.ontology for each in found], "ontologies")
     frame.ontologies, frame.more = walk.step(frame, listing)

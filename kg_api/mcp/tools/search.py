@@ -9,7 +9,8 @@ from pydantic import Field
 from kg_api.mcp.answers import Passage, ToolAnswer, cite
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
-from kg_api.mcp.tool import Tool, valid
+from kg_api.mcp.tool import Tool
+from kg_api.models.problems import valid
 from kg_api.models.queries.fields import Limit
 from kg_api.models.queries.search import MatchedChunk, SourceHit, SourceSearch
 from kg_api.models.vocabulary import MAX_NAMES, MAX_QUERY_CHARACTERS, SearchMode
@@ -68,14 +69,8 @@ class SearchAnswer(ToolAnswer):
 def search(library: Library, arguments: SearchArguments) -> SearchAnswer:
     """Find passages."""
     walk = Pager(NAME, arguments)
-    asked = {
-        "query_text": arguments.query,
-        "ontology": arguments.ontologies,
-        "documents": arguments.documents,
-        "limit": arguments.limit,
-        "per_document": arguments.per_document,
-        "mode": arguments.mode,
-    }
+    same = arguments.model_dump(include={"documents", "limit", "per_document", "mode"})
+    asked = {"query_text": arguments.query, "ontology": arguments.ontologies, **same}
     found = library.search(valid(SourceSearch, asked))
     hits = [hit_of(each) for each in found.sources]
     frame = SearchAnswer(hits=[], degraded=found.degraded)

@@ -10,8 +10,9 @@ from kg_api.mcp.answers import Passage, ToolAnswer, cite
 from kg_api.mcp.citation import read_citation
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
-from kg_api.mcp.tool import Tool, valid
+from kg_api.mcp.tool import Tool
 from kg_api.models.base import Flag
+from kg_api.models.problems import valid
 from kg_api.models.queries.fields import Limit
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSource
 from kg_api.models.vocabulary import MAX_NAMES
@@ -67,12 +68,8 @@ def similar(library: Library, arguments: SimilarArguments) -> SimilarAnswer:
     """Find similar passages."""
     walk = Pager(NAME, arguments)
     source_id, _ = read_citation(arguments.citation)
-    asked = {
-        "ontology": arguments.ontologies,
-        "limit": arguments.limit,
-        "min_similarity": arguments.min_similarity,
-        "same_document": arguments.same_document,
-    }
+    same = arguments.model_dump(include={"limit", "min_similarity", "same_document"})
+    asked = {"ontology": arguments.ontologies, **same}
     found = library.similar(source_id, valid(SimilarSearch, asked))
     own = found.source
     passages = [_passage(each) for each in found.sources]

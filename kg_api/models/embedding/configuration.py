@@ -5,14 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from kg_api.errors import InvalidInput
 from kg_api.models.base import Answer, Body, Flag
 from kg_api.models.embedding.chunking import SIZE_FIELDS, Chunking
 from kg_api.models.embedding.spaces import FIRST_SLUG, Slug
 from kg_api.models.library.documents import Change, SourceChanges
-from kg_api.models.problems import describe_problems
+from kg_api.models.problems import valid
 from kg_api.models.vocabulary import ContextMode, Strategy
 
 
@@ -63,10 +62,7 @@ class EmbeddingConfigChange(Body):
         if self.strategy != present.strategy and "strategy" in self.model_fields_set:
             kept = {name: value for name, value in kept.items() if name not in SIZE_FIELDS}
         asked = {**kept, **self.model_dump(exclude_unset=True)}
-        try:
-            return EmbeddingConfig.model_validate({k: v for k, v in asked.items() if v is not None})
-        except ValidationError as error:
-            raise InvalidInput(describe_problems(error.errors())) from None
+        return valid(EmbeddingConfig, {name: value for name, value in asked.items() if value is not None})
 
 
 class Cost(Answer):

@@ -70,15 +70,6 @@ def valid(model: type[ModelT], given: Any) -> ModelT:
         raise RequestValidationError(error.errors(include_input=False)) from None
 
 
-async def read_json(request: Request) -> Any:
-    """Read the body of a request as strict JSON.
-
-    Raises:
-        HTTPException: 400, when it is not proper JSON.
-    """
-    return await _read(request, parse)
-
-
 async def read_model(request: Request, model: type[ModelT]) -> ModelT:
     """Read the body of a request as a model.
 
@@ -138,7 +129,7 @@ class StrictRequest(Request):
         Raises:
             HTTPException: 400, when it is not proper JSON.
         """
-        return await read_json(self)
+        return await _read(self, parse)
 
 
 class StrictRoute(APIRoute):
