@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from kg_api import __version__
 from kg_api.errors import KgError
-from kg_api.settings import ApiSettings, Settings
+from kg_api.settings import Settings
 from kg_api.web import openapi, problems
 from kg_api.web.dependencies import check_body, check_parameters
 from kg_api.web.health.models import ModelHealth
@@ -26,7 +26,7 @@ from kg_api.web.mcp_mount import PATH, McpMount
 from kg_api.web.middleware import RequestLog
 from kg_api.web.opening import Opening
 from kg_api.web.routes.embedding import configuration, extraction, switching
-from kg_api.web.routes.library import concept_import, documents, folders, ingest
+from kg_api.web.routes.library import documents, folders, ingest
 from kg_api.web.routes.operation import health, jobs, metrics, start
 from kg_api.web.routes.queries import answer, augment, concepts, search, similarity
 from kg_api.web.streams import Streams
@@ -36,7 +36,7 @@ DESCRIPTION = (
 )
 MAX_LARGE_BODIES = 4
 """So many bodies of the largest size are held at once; the next one is refused for the moment."""
-READING = (search, similarity, concepts, concept_import, augment, answer)
+READING = (search, similarity, concepts, augment, answer)
 WITH_PARAMETERS = (*READING, ingest, documents, folders, configuration, extraction, switching, jobs)
 """Their query parameters are checked."""
 
@@ -82,17 +82,15 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     openapi.document_problems(app)
     modules = (*WITH_PARAMETERS, start, health, metrics)
     problems.install(app, [route for module in modules for route in module.router.routes])
+
+    def limit_of(path: str) -> int:
+        api = settings.api
+        return api.max_document_bytes if path.startswith("/documents") else api.max_request_bytes
+
     together = MAX_LARGE_BODIES * settings.api.max_document_bytes
-    app.add_middleware(BodyLimit, limit_of=_limits(settings.api), together=together)
+    app.add_middleware(BodyLimit, limit_of=limit_of, together=together)
     if pages := settings.api.allowed_web_pages:
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
     app.add_middleware(OriginCheck, hosts=allowed_hosts(settings.api), origins=pages)
     app.add_middleware(RequestLog)
     return app
-
-
-def _limits(settings: ApiSettings) -> Callable[[str], int]:
-    def limit_of(path: str) -> int:
-        return settings.max_document_bytes if path.startswith("/documents") else settings.max_request_bytes
-
-    return limit_of

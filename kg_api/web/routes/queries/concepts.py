@@ -1,4 +1,4 @@
-"""Concepts: found, proved, read in their places, and how they hang together."""
+"""Concepts: found, proved, read in their places, brought along, and how they hang together."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from kg_api.ingest.concept_import import import_concepts
 from kg_api.models.base import Text
+from kg_api.models.concepts.imports import ConceptImport, ConceptsImported
 from kg_api.models.concepts.queries import (
     ConceptContext,
     ConceptDetails,
@@ -29,8 +31,9 @@ from kg_api.models.vocabulary import (
     MAX_WINDOW,
 )
 from kg_api.web.dependencies import ConceptId, Offset, Ontology, OntologyFilter, Open, PageSize
+from kg_api.web.limits.strict_json import StrictRoute
 
-router = APIRouter(tags=["concepts"])
+router = APIRouter(tags=["concepts"], route_class=StrictRoute)
 
 PATH_END = "A concept's id or name, or a phrase for it."
 Steps = Annotated[Hops, Query(description="Maximum number of hops.")]
@@ -116,6 +119,16 @@ def list_concepts(
 ) -> ConceptList:
     """Give concepts, those that most sources carry first."""
     return container.concepts.page(ontology, offset, limit)
+
+
+@router.post("/ontologies/{ontology}/concepts", summary="Import concepts")
+def post_concepts(container: Open, ontology: Ontology, body: ConceptImport) -> ConceptsImported:
+    """Tie concepts to the stored sources that say them; `problems` says what has no place.
+
+    What was imported for the same sources before is replaced, so that the same again changes nothing;
+    what an extractor found stays.
+    """
+    return import_concepts(container.graph, ontology, body.rows)
 
 
 def _only(ontology: str | None) -> list[str] | None:
