@@ -115,13 +115,11 @@ class Estimator:
             quote = self._contexts.quote(plan, sample, about)
             chunks = self._chunks(plan, embedder, sample, quote.before)
             sampled = CostSample(chunks, len(sample), documents, sources, factor)
-            speed = self._speed(plan, embedder, chunks)
+            known = self._speeds.get(plan.space.slug)
+            speed = self._measure_speed(plan, embedder) if chunks else known
             return cost_of(sampled, embedder, self._price_of(plan), speed, quote.written())
         except (*FAULTS, InvalidInput) as error:
             return _unknown_cost(documents, sources, error)
-
-    def _speed(self, plan: Plan, embedder: Embedder, chunks: Sequence[PlannedChunk]) -> float | None:
-        return self._measure_speed(plan, embedder) if chunks else self._speeds.get(plan.space.slug)
 
     def _measure_speed(self, plan: Plan, embedder: Embedder) -> float | None:
         """Tokens a second, measured once; None where a trial would cost money."""

@@ -71,7 +71,8 @@ class ExtractionService:
             told = self._to_status(anew, ["nothing was changed: this is a dry run"], with_cost=True)
             return told.model_copy(update={"applied": False})
         self._graph.transaction(lambda tx: write_extraction(tx, ontology, config))
-        notes = self._begin(ontology)
+        due, job_id = self._requests.begin(ontology)
+        notes = [f"a worker reads {pluralize(due, 'source')} now: job {job_id}"] if job_id else []
         return self._to_status(read_extraction(self._graph, ontology), notes, with_cost=True)
 
     def extract(self, ontology: str) -> ExtractionStarted:
@@ -130,17 +131,14 @@ class ExtractionService:
         dead = [job for job in last if job.state is JobState.DEAD]
         return f"job {dead[0].job_id} is dead: {dead[0].error or 'no reason is recorded'}" if dead else None
 
-    def _begin(self, ontology: str) -> list[str]:
-        due, job_id = self._requests.begin(ontology)
-        return [f"a worker reads {pluralize(due, 'source')} now: job {job_id}"] if job_id else []
-
     def _to_status(self, stored: StoredExtraction, notes: list[str], *, with_cost: bool) -> ExtractionStatus:
         used = self._extractors.used(stored.config)
         mark = self._mark(used)
         counts = count_extraction(self._graph, stored.ontology, mark)
         unread = counts["total"] - counts["extracted"] - counts["refused"]
         due = unread if mark is None else self._requests.due(stored)
-        cost = self._cost(stored.ontology, used, due) if with_cost else None
+        llm = self._extractors.settings.llm
+        cost = extraction_cost(self._graph, stored.ontology, used, llm, due) if with_cost else None
         return ExtractionStatus(
             ontology=stored.ontology,
             config=stored.config,
@@ -154,13 +152,10 @@ class ExtractionService:
             notes=[
                 *notes,
                 *_advice(stored, used, cost, counts["concepts"]),
-                *_idle_budget(used, self._extractors.settings.llm),
+                *_idle_budget(used, llm),
                 *_doubts(counts),
             ],
         )
-
-    def _cost(self, ontology: str, used: UsedExtraction, due: int) -> ExtractionCost:
-        return extraction_cost(self._graph, ontology, used, self._extractors.settings.llm, due)
 
 
 def _advice(

@@ -87,15 +87,12 @@ class ModelService:
             passage_prefix=identity.passage_prefix,
             fingerprint=identity.fingerprint,
             state=_state(space, use),
-            for_new=space.for_new or (space.slug == FIRST_SLUG and self._is_for_new()),
+            for_new=space.for_new or (space.slug == FIRST_SLUG == space_of_new(self._graph)),
             created_at=space.created_at.to_native(),
             ontologies=use.answering,
             building=use.building,
             retiring=use.previous,
         )
-
-    def _is_for_new(self) -> bool:
-        return space_of_new(self._graph) == FIRST_SLUG
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from kg_api.configure.check import SpaceChecker
 from kg_api.configure.embedding import EmbeddingRequests
@@ -74,7 +74,7 @@ class SwitchService:
             NotFound: there is no such space or ontology.
         """
         space = find_space(self._graph, slug)
-        return self._checker.check(space, self._in(slug, select_embedding_states(self._graph, ontologies)))
+        return self._checker.check(space, self._aimed_at(slug, ontologies))
 
     def activate(
         self, slug: str, ontologies: Sequence[str] | None = None, *, accept_refused: bool = False
@@ -88,10 +88,8 @@ class SwitchService:
         space = find_space(self._graph, slug)
         building = [
             each
-            for each in select_embedding_states(self._graph, ontologies)
-            if each.serving
-            and each.target.space.slug == slug
-            and (ontologies or each.serving.space.slug != slug)
+            for each in self._aimed_at(slug, ontologies)
+            if each.serving and (ontologies or each.serving.space.slug != slug)
         ]
         new = ontologies is None
         if not building and not (new and space_of_new(self._graph) != slug and self._serves(slug)):
@@ -122,11 +120,7 @@ class SwitchService:
             Conflict: there is nothing to go back to.
         """
         find_space(self._graph, slug)
-        chosen = [
-            each
-            for each in select_embedding_states(self._graph, ontologies)
-            if each.target.space.slug == slug
-        ]
+        chosen = self._aimed_at(slug, ontologies)
         back = {
             each.ontology: turned
             for each in chosen
@@ -161,18 +155,18 @@ class SwitchService:
         told = self._configure.set(
             embedding_state.ontology, config, dry_run=asked.dry_run, activates=asked.activate
         )
-        due = told.missing + told.stale
-        job_id = None
-        if not asked.dry_run:
-            job_id = self._requests.embed(embedding_state.ontology).job_id
-        answering = told.answering.space if told.answering else slug
-        cost = told.regeneration if asked.dry_run else None
         return Build(
-            ontology=embedding_state.ontology, answering=answering, due=due, job_id=job_id, cost=cost
+            ontology=embedding_state.ontology,
+            answering=told.answering.space if told.answering else slug,
+            due=told.missing + told.stale,
+            job_id=None if asked.dry_run else self._requests.embed(embedding_state.ontology).job_id,
+            cost=told.regeneration if asked.dry_run else None,
         )
 
-    def _in(self, slug: str, embedding_states: Iterable[EmbeddingState]) -> list[EmbeddingState]:
-        return [each for each in embedding_states if each.target.space.slug == slug]
+    def _aimed_at(self, slug: str, ontologies: Sequence[str] | None) -> list[EmbeddingState]:
+        """What is or shall be answered by a space."""
+        chosen = select_embedding_states(self._graph, ontologies)
+        return [each for each in chosen if each.target.space.slug == slug]
 
     def _serves(self, slug: str) -> bool:
         return any(each.answering.space.slug == slug for each in read_embedding_states(self._graph).values())

@@ -18,11 +18,7 @@ OnWait = Callable[[str], None]
 
 
 def nothing() -> None:
-    """Prepare nothing."""
-
-
-def fine() -> None:
-    """Find nothing wrong."""
+    """Prepare nothing, and find nothing wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +47,9 @@ class Role:
     markers: tuple[str, ...] = ()
     """Words that mark the telling lines of its logs; without any, the last lines tell."""
     grace_seconds: float = 30
-    blocked: Callable[[], str | None] = fine
+    blocked: Callable[[], str | None] = nothing
     """What it waits for before it can be started, in words for a person; None when it can."""
-    broken: Callable[[], str | None] = fine
+    broken: Callable[[], str | None] = nothing
     """Why a process that runs must be ended and started again; None while it does its work."""
 
     def last_words(self) -> str:
