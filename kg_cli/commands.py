@@ -18,8 +18,7 @@ from kg_cli.search.answer import answer
 from kg_cli.search.augment import augment
 from kg_cli.search.commands import hybrid, search, show
 from kg_cli.search.similarity import similar, similar_documents, source_graph
-from kg_cli.stack.commands import doctor, down, status, up
-from kg_cli.stack.service import serve, worker
+from kg_cli.stack.commands import doctor, down, serve, status, up, worker
 
 COMMANDS = (
     *(up, down, status, doctor),

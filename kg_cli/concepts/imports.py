@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -61,10 +61,10 @@ def read_rows(file: Path, form: Form) -> list[Any]:
     from kg_api.errors import InvalidInput
     from kg_api.models.concepts.imports import ConceptRow, from_openie
     from kg_api.models.problems import describe_problems
-    from kg_cli.terminal.inputs import read_text
+    from kg_cli.terminal.inputs import numbered_lines, read_text
 
     rows: list[ConceptRow] = []
-    for number, line in _lines(read_text(file)):
+    for number, line in numbered_lines(read_text(file)):
         try:
             found = json.loads(line)
             if not isinstance(found, dict):
@@ -108,15 +108,10 @@ def _add(total: dict[str, Any], answer: dict[str, Any]) -> None:
         total[name] = total[name] + value if name in total else value
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
-
-
 _SHOWN = 20
 
 
 def _report(told: dict[str, Any]) -> None:
-    from rich.text import Text
 
     from kg_cli.terminal import console
 
@@ -126,12 +121,10 @@ def _report(told: dict[str, Any]) -> None:
         f"in {pluralize(told['sources'], 'source')}, {told['unverified']} of them without a quote; "
         f"{pluralize(told['relations'], 'relationship')}"
     )
-    console.stdout().print(Text(f"{told['ontology']}: {said}"), soft_wrap=True)
+    console.line(f"{told['ontology']}: {said}")
     problems = told["problems"]
     for each in problems[:_SHOWN]:
         about = f" ({each['label']})" if each["label"] else ""
-        console.stdout().print(
-            Text(f"  not placed: {each['place']}{about}: {each['reason']}"), soft_wrap=True
-        )
+        console.line(f"  not placed: {each['place']}{about}: {each['reason']}")
     if (more := max(0, len(problems) - _SHOWN) + told["more_problems"]) > 0:
         console.stdout().print(f"  and {more} more; --json names them")

@@ -53,14 +53,11 @@ def conversation(
 
 
 def _print(told: Ingested) -> None:
-    from rich.text import Text
 
     from kg_cli.terminal import console
 
     sources = told.sources
     changes = f"{pluralize(sources.added, 'source')} added, {sources.kept} kept, {sources.removed} removed"
-    console.stdout().print(
-        Text(f"{told.ontology} / {told.document}: {told.change}; {changes}"), soft_wrap=True
-    )
+    console.line(f"{told.ontology} / {told.document}: {told.change}; {changes}")
     for note in told.notes:
-        console.stdout().print(Text(f"  note: {note}"), soft_wrap=True)
+        console.line(f"  note: {note}")

@@ -116,19 +116,17 @@ def print_folder(folder: Folder, *, waited: bool) -> None:
     if waited and folder.last_scan:
         _report(folder, folder.last_scan)
     else:
-        console.stdout().print(
-            Text(f"{folder.folder_id}  {folder.path} -> {folder.ontology}"), soft_wrap=True
-        )
+        console.line(f"{folder.folder_id}  {folder.path} -> {folder.ontology}")
         console.say("A worker scans it: `kg folders list` shows how far it is.")
 
 
 def _report(folder: Folder, scan: FolderScan) -> None:
-    console.stdout().print(Text(f"{folder.path} -> {folder.ontology}: {_counts(scan)}"), soft_wrap=True)
+    console.line(f"{folder.path} -> {folder.ontology}: {_counts(scan)}")
     for suffix, count in sorted(scan.left_out.items()):
         console.stdout().print(Text(f"  left out: {suffix} ({count}), not supported"))
     for each in scan.refusals:
         line = Text(f"  refused: {each.document}: {each.reason}", style="red")
-        console.stdout().print(line, soft_wrap=True)
+        console.line(line)
     if scan.refused > len(scan.refusals):
         console.say(f"  and {scan.refused - len(scan.refusals)} more")
 
@@ -142,7 +140,7 @@ def show(found: FolderList) -> None:
         lines.append(f"\n  {pluralize(each.documents, 'document')}; {_last(each)}")
         for told in _wrong(each):
             lines.append(f"\n  {told}", "red")
-        console.stdout().print(lines, soft_wrap=True)
+        console.line(lines)
     if not found.folders:
         console.say("No folder is followed: kg folders add PATH --ontology NAME")
 

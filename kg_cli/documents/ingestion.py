@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from rich.markup import escape
-from rich.text import Text
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
@@ -54,9 +53,9 @@ def run(client: KgClient, selection: FileSelection, ontology: str, *, wait: bool
     outcome = IngestOutcome(failed=[(each.path, each.reason) for each in selection.problems])
     try:
         _upload(client, selection, ontology, outcome)
-        if wait:
+        if wait and outcome.ingested:
             waited = [*outcome.jobs(), *unfinished_jobs(client, ontology=ontology, kind=EMBEDDING)]
-            _wait(client, ontology, outcome, list(dict.fromkeys(waited)))
+            wait_until_embedded(client, ontology, list(dict.fromkeys(waited)))
     finally:
         outcome.seconds = round(time.monotonic() - begun, 2)
         if as_json:
@@ -66,11 +65,6 @@ def run(client: KgClient, selection: FileSelection, ontology: str, *, wait: bool
     if wait and outcome.ingested and not as_json and (told := concepts_to_follow(client, ontology)):
         console.say(f"{told} (kg admin concepts status --ontology {escape(repr(ontology))})")
     return bool(outcome.ingested) and not outcome.failed
-
-
-def _wait(client: KgClient, ontology: str, outcome: IngestOutcome, jobs: list[str]) -> None:
-    if outcome.ingested:
-        wait_until_embedded(client, ontology, jobs)
 
 
 def _check_name(ontology: str) -> None:
@@ -109,19 +103,18 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
     added, kept, removed = (
         sum(getattr(each.sources, name) for each in outcome.ingested) for name in ("added", "kept", "removed")
     )
-    console.stdout().print(
+    console.line(
         f"{ontology}: {pluralize(changes['created'], 'document')} created, {changes['updated']} updated, "
         f"{changes['unchanged']} unchanged; {pluralize(added, 'source')} added, {kept} kept, "
-        f"{removed} removed ({outcome.seconds:.1f} s)",
-        soft_wrap=True,
+        f"{removed} removed ({outcome.seconds:.1f} s)"
     )
     for each in outcome.ingested:
         for note in each.notes:
-            console.stdout().print(Text(f"  note: {each.document}: {note}"), soft_wrap=True)
+            console.line(f"  note: {each.document}: {note}")
     for line in describe_left_out(selection):
-        console.stdout().print(Text(f"  {line}"), soft_wrap=True)
+        console.line(f"  {line}")
     for path, reason in outcome.failed:
-        console.stdout().print(Text(f"  failed: {path}: {reason}", style="red"), soft_wrap=True)
+        console.line(f"  failed: {path}: {reason}", "red")
     if not outcome.ingested:
         console.complain(f"nothing was taken in{_why_nothing(outcome, selection)}")
     if outcome.jobs() and not waited:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,10 +11,6 @@ from kg_api.models.vocabulary import Target, Tier
 from kg_api.wording.plural import pluralize
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import LimitOption, OwnJsonOption
-
-if TYPE_CHECKING:
-    from kg_cli.evaluate.run import RunSettings
-
 
 SetOption = Annotated[
     Path,
@@ -72,13 +68,13 @@ def run(
     from kg_api.evaluate.sets.folder import read_set
     from kg_cli.evaluate.choice import parse_choice
     from kg_cli.evaluate.report import print_result, result_json
-    from kg_cli.evaluate.run import evaluate
+    from kg_cli.evaluate.run import RunSettings, evaluate
     from kg_cli.terminal.console import print_json
 
     named = {"mode": mode, "strategy": strategy, "chunk_size": chunk_size, "context": context, "space": space}
     pairs = [f"{name}={value}" for name, value in named.items() if value is not None]
     choice = parse_choice([*pairs, *(option or [])])
-    settings = _settings(folder, tier, target, limit, ontology, in_place=in_place, results=results)
+    settings = RunSettings(folder, tier, target, limit, ontology, in_place, _results(results))
     questions = read_set(folder)
     with open_client() as client:
         saved = evaluate(client, questions, choice, settings, output=output)
@@ -131,14 +127,14 @@ def compare(
     """
     from kg_cli.evaluate.compare import compare_results, save
     from kg_cli.evaluate.report import print_comparison
+    from kg_cli.evaluate.run import RunSettings
     from kg_cli.terminal.console import print_json
 
-    settings = _settings(folder, tier, target, limit, ontology, in_place=in_place, results=results)
+    where = _results(results)
+    settings = RunSettings(folder, tier, target, limit, ontology, in_place, where) if folder else None
     configs = [f"mode={mode}" for mode in (modes or "").split(",") if mode] + (config or [])
-    found = compare_results(
-        saved_results or [], configs, settings if folder else None, metric, against, fresh=fresh
-    )
-    path = save(found, output, settings.results)
+    found = compare_results(saved_results or [], configs, settings, metric, against, fresh=fresh)
+    path = save(found, output, where)
     if as_json:
         print_json({**found.model_dump(mode="json"), "comparison": str(path)})
     else:
@@ -179,25 +175,7 @@ def make(
     say(f"measure with: kg eval run --set {output} --ontology {ontology!r} --in-place")
 
 
-def _settings(
-    folder: Path | None,
-    tier: Tier,
-    target: Target | None,
-    limit: int,
-    ontology: str | None,
-    *,
-    in_place: bool,
-    results: Path | None,
-) -> RunSettings:
+def _results(folder: Path | None) -> Path:
     from kg_api.settings import load_settings
-    from kg_cli.evaluate.run import RunSettings
 
-    return RunSettings(
-        folder=folder or Path(),
-        tier=tier,
-        target=target,
-        limit=limit,
-        ontology=ontology,
-        in_place=in_place,
-        results=results or load_settings().home.expanduser().absolute() / "evaluations",
-    )
+    return folder or load_settings().home.expanduser().absolute() / "evaluations"

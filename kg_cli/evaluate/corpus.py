@@ -67,7 +67,8 @@ def take_in(client: KgClient, questions: QuestionSet, choice: Choice, ontology: 
             "would be replaced. Omit --ontology, or add --in-place to use it as it is."
         )
     _configure(client, name, choice, exists=bool(stored))
-    due = [each for each in sent.values() if _differs(each, stored.get(each.document))]
+    there = {each.document: each.uri for each in stored.values()}
+    due = [each for each in sent.values() if there.get(each.document) != each.uri]
     _upload(client, name, due)
     wait_until_embedded(client, name, unfinished_jobs(client, ontology=name))
     return Corpus(name, sent, _read_embedding(client, name))
@@ -98,19 +99,17 @@ def in_place(client: KgClient, questions: QuestionSet, ontology: str) -> Corpus:
 
 def _list_stored(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
     """The documents that are there."""
-    if ontology not in {each.ontology for each in patiently(client.ontologies).ontologies}:
-        return
-    offset = 0
-    while True:
+    if ontology in {each.ontology for each in patiently(client.ontologies).ontologies}:
+        yield from list_documents(client, ontology)
+
+
+def list_documents(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
+    """All documents of an ontology, page by page."""
+    offset, total = 0, 1
+    while offset < total:
         page = patiently(partial(client.documents, ontology, offset=offset, limit=_PAGE))
         yield from page.documents
-        offset += len(page.documents)
-        if not page.documents or offset >= page.total:
-            return
-
-
-def _differs(sent: SentDocument, stored: DocumentSummary | None) -> bool:
-    return stored is None or stored.uri != sent.uri
+        offset, total = offset + _PAGE, page.total
 
 
 def _configure(client: KgClient, ontology: str, choice: Choice, *, exists: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -19,17 +19,17 @@ from kg_api.errors import InvalidInput, LlmFailed, NotFound
 from kg_api.evaluate.sets.quotes import sample_quotes
 from kg_api.evaluate.sets.writing import write_set
 from kg_api.models.evaluation import SetDocument, SetQuery
-from kg_api.models.library.documents import DocumentContent, DocumentSummary
+from kg_api.models.library.documents import DocumentContent
 from kg_api.models.library.parsing import Format
 from kg_api.parse.documents import parse
 from kg_api.parse.sentences import sentence_borders
 from kg_api.settings import load_settings
+from kg_cli.evaluate.corpus import list_documents
 from kg_cli.jobs.waiting import patiently
 from kg_cli.terminal import console
 
 QUOTES = "sentences of the documents themselves: they favour full text, and say nothing about other words"
 GENERATED = "questions written by a language model for sentences of the documents"
-_PAGE = 1000
 _AROUND = 1500
 """Characters on either side of a sentence that a language model sees."""
 _PROSE = {"paragraph", "list_item"}
@@ -79,21 +79,13 @@ def make(
 
 def _documents(client: KgClient, ontology: str) -> list[SetDocument]:
     with console.progress("documents") as bar:
-        listed = list(_list_documents(client, ontology))
+        listed = list(list_documents(client, ontology))
         if not listed:
             raise NotFound(f"there is no document in an ontology {ontology!r}; see: kg ontologies")
         return [
             _document(patiently(partial(client.document, each.document_id)))
             for each in bar.track(listed, description="fetching")
         ]
-
-
-def _list_documents(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
-    offset, total = 0, 1
-    while offset < total:
-        page = patiently(partial(client.documents, ontology, offset=offset, limit=_PAGE))
-        yield from page.documents
-        offset, total = offset + _PAGE, page.total
 
 
 def _document(stored: DocumentContent) -> SetDocument:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self
-
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 from rich.table import Column
@@ -17,11 +14,11 @@ WIDEST_NAME = 30
 """Columns."""
 
 
-class JobBars:
+class JobBars(Progress):
     """A bar for each job that was shown. A context manager."""
 
     def __init__(self) -> None:
-        self._progress = Progress(
+        super().__init__(
             TextColumn(
                 "{task.description}",
                 table_column=Column(no_wrap=True, overflow="ellipsis", max_width=WIDEST_NAME),
@@ -32,28 +29,17 @@ class JobBars:
             console=console.stderr(),
             expand=True,
         )
-        self._tasks: dict[str, TaskID] = {}
+        self._bars: dict[str, TaskID] = {}
         self._reasons: dict[str, str | None] = {}
         self._waits: dict[str, str | None] = {}
 
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
-
     def show(self, job: Job) -> None:
         """Show how far a job is."""
-        if job.job_id not in self._tasks:
-            self._tasks[job.job_id] = self._progress.add_task(escape(name_of(job)), total=None, speed="")
+        if job.job_id not in self._bars:
+            self._bars[job.job_id] = self.add_task(escape(name_of(job)), total=None, speed="")
         self._print_reason(job)
         self._print_wait(job)
-        self._progress.update(
-            self._tasks[job.job_id], completed=job.done, total=total_of(job), speed=speed_of(job)
-        )
+        self.update(self._bars[job.job_id], completed=job.done, total=total_of(job), speed=speed_of(job))
 
     def _print_reason(self, job: Job) -> None:
         if job.error and job.error != self._reasons.get(job.job_id) and job.state not in FINISHED:

@@ -15,7 +15,7 @@ def in_background(settings: Settings) -> None:
     """Start what does not run, wait until it works, and leave it running.
 
     Raises:
-        ConfigurationError, Conflict, ManagedProcessError: as in stack.launch and watching.wait_until_ready.
+        ConfigurationError, Conflict, ManagedProcessError: as in processes.launch and watch.wait_until_ready.
     """
     home = Home(settings.home).create()
     processes.refuse_other_database(home, settings)
@@ -36,7 +36,7 @@ def in_foreground(settings: Settings) -> None:
 
     Raises:
         Conflict: kg is watched over by another process.
-        ConfigurationError, ManagedProcessError: as in stack.launch and watching.wait_until_ready.
+        ConfigurationError, ManagedProcessError: as in processes.launch and watch.wait_until_ready.
     """
     home = Home(settings.home).create()
     processes.choose_ports(home, settings)

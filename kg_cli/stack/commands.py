@@ -1,4 +1,4 @@
-"""kg up, down, status, doctor: the processes on this machine."""
+"""kg up, down, status, doctor: the processes on this machine; serve, worker: one of them by itself."""
 
 from __future__ import annotations
 
@@ -97,6 +97,28 @@ def supervise(*, home: HomeOption = None) -> None:
     from kg_cli.stack import watch
 
     watch.supervise(_settings(home))
+
+
+def serve() -> None:
+    """Run the REST service in the foreground (`kg up` does it for you).
+
+    Example: KG_NEO4J__URI=bolt://127.0.0.1:7687 KG_NEO4J__PASSWORD=... kg serve
+    """
+    from kg_api.settings import load_settings
+    from kg_api.web.serve import serve as run
+
+    run(load_settings())
+
+
+def worker() -> None:
+    """Run a worker in the foreground (`kg up` does it for you). Several share the work.
+
+    Example: KG_NEO4J__URI=bolt://127.0.0.1:7687 KG_NEO4J__PASSWORD=... kg worker
+    """
+    from kg_api.settings import load_settings
+    from kg_api.worker.main import work
+
+    work(load_settings())
 
 
 def _settings(home: Path | None) -> Settings:

@@ -23,7 +23,7 @@ COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 def print_up(status: StackStatus) -> None:
     """Say that kg runs, where, and what to do next."""
-    console.stdout().print(Text.assemble(("kg is up", "bold green"), f" at {status.api_url}"), soft_wrap=True)
+    console.line(Text.assemble(("kg is up", "bold green"), f" at {status.api_url}"))
     if not status.ready:
         console.say(escape(f"It answers, but waits for {status.waiting_for}"))
     kg = runnable()
@@ -33,7 +33,7 @@ def print_up(status: StackStatus) -> None:
         f"  next     {kg} ingest FOLDER --ontology NAME, then {kg} search 'WHAT YOU LOOK FOR'",
         f"  stop     {kg} down",
     ]
-    console.stdout().print(Text("\n".join(lines)), soft_wrap=True)
+    console.line("\n".join(lines))
     if status.jobs:
         print_dead(status.jobs.dead)
 
@@ -48,14 +48,14 @@ def warn_of_other_version(status: StackStatus) -> None:
 
 def print_status(status: StackStatus) -> None:
     """Print where things are and which processes run."""
-    console.stdout().print(Text.assemble(f"kg {status.version}: ", _readiness(status)), soft_wrap=True)
+    console.line(Text.assemble(f"kg {status.version}: ", _readiness(status)))
     for name, value in (("service", status.api_url), ("Neo4j", status.neo4j_uri), ("home", status.home)):
-        console.stdout().print(Text(f"  {name:8} {value or '-'}"), soft_wrap=True)
+        console.line(f"  {name:8} {value or '-'}")
     if status.jobs:
-        console.stdout().print(Text(f"  {'jobs':8} {_count_jobs(status.jobs)}"), soft_wrap=True)
+        console.line(f"  {'jobs':8} {_count_jobs(status.jobs)}")
         for each in status.jobs.waits:
             line = f"  {'':8} {name_of(each)} {waits_for(each.waits_for)}"
-            console.stdout().print(Text(line), soft_wrap=True)
+            console.line(line)
         print_dead(status.jobs.dead)
     pids = {process.role: str(process.pid) for process in status.processes}
     if pids:
@@ -68,9 +68,9 @@ def print_findings(findings: Sequence[DoctorFinding]) -> None:
     """Print what the checks found, with the way to mend what is wrong."""
     for finding in findings:
         mark = Text(f"{finding.state:5}", COLOURS[finding.state])
-        console.stdout().print(Text.assemble(mark, f"{finding.name}: {finding.detail}"), soft_wrap=True)
+        console.line(Text.assemble(mark, f"{finding.name}: {finding.detail}"))
         if finding.fix:
-            console.stdout().print(Text(f"     -> {finding.fix}"), soft_wrap=True)
+            console.line(f"     -> {finding.fix}")
 
 
 def _count_jobs(jobs: QueueStatus) -> str:

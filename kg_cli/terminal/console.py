@@ -52,6 +52,11 @@ def stderr() -> Console:
     return SafeConsole(stderr=True, highlight=False)
 
 
+def line(text: str | Text, style: str = "") -> None:
+    """Print a line of the result, which is not broken; the text is taken as it is."""
+    stdout().print(Text(text, style) if isinstance(text, str) else text, soft_wrap=True)
+
+
 def say(message: str) -> None:
     """Print a line about what the command does; it may be styled with rich's marks."""
     stderr().print(message, soft_wrap=True)

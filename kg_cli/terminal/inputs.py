@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -50,11 +51,14 @@ def read_messages(path: Path) -> list[dict[str, Any]]:
     return messages
 
 
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, counted from 1."""
+    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+
+
 def _lines(text: str, path: Path) -> list[Any]:
     messages: list[Any] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
+    for number, line in numbered_lines(text):
         try:
             messages.append(json.loads(line))
         except (ValueError, RecursionError):

@@ -7,7 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -17,14 +17,12 @@ from kg_api.errors import ConfigurationError, KgError
 from kg_api.managed import ports, probes, roles, state
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j import bolt, jars, java
-from kg_api.managed.neo4j import role as neo4j_role
-from kg_api.managed.neo4j.role import disk_room
+from kg_api.managed.neo4j.role import disk_room, neo4j_role
 from kg_api.managed.processes import ProcessId
 from kg_api.managed.watch import RoleStatus
 from kg_api.settings import Settings, load_settings
 from kg_cli.stack.doctor.findings import DoctorFinding
-from kg_cli.stack.doctor.jobs import examine_jobs
-from kg_cli.stack.doctor.models import examine_models
+from kg_cli.stack.doctor.jobs import examine_jobs, examine_models
 from kg_cli.stack.roles import database_trouble, stack_roles, supervisor_role
 
 GIB = 1024**3
@@ -36,9 +34,6 @@ MEMORY_WARN_GIB = 1.5
 """Free memory that Neo4j, the service and the worker need at least."""
 
 
-Check = Callable[[Home, Settings], Iterator[DoctorFinding]]
-
-
 def examine(home: Path | None) -> list[DoctorFinding]:
     """Run every check. A home that was named is used instead of KG_HOME."""
     try:
@@ -47,7 +42,8 @@ def examine(home: Path | None) -> list[DoctorFinding]:
         fix = "correct the variable, or unset it"
         return [_versions(), DoctorFinding("settings", "fail", str(error), fix)]
     place = Home(settings.home)
-    checks = EVERYWHERE + (MANAGED if settings.neo4j.uri is None else OWN_DATABASE) + RUNNING
+    database = (_java, _jars, _bolt) if settings.neo4j.uri is None else (_own_database,)
+    checks = (_home, _memory, *database, _processes)
     found = [finding for check in checks for finding in check(place, settings)]
     return [_versions(), DoctorFinding("settings", "ok", "all KG_* variables are valid"), *found]
 
@@ -113,7 +109,7 @@ def _jars(_: Home, settings: Settings) -> Iterator[DoctorFinding]:
 
 def _bolt(home: Home, settings: Settings) -> Iterator[DoctorFinding]:
     port = settings.neo4j.port or home.bolt_port()
-    running = roles.running(neo4j_role.neo4j_role(home, settings))
+    running = roles.running(neo4j_role(home, settings))
     if running is None:
         if port is not None and not ports.is_free(port):
             grade, fix = (
@@ -150,7 +146,8 @@ def _processes(home: Home, settings: Settings) -> Iterator[DoctorFinding]:
     alive = {role.name: roles.running(role) for role in stack_roles(home, settings)}
     if not any(alive.values()):
         if settings.api_url:
-            yield from _elsewhere(settings.api_url, settings)
+            fix = "look into its log, or correct KG_API_URL"
+            yield from _service(settings.api_url, settings, fix=fix, start="kg worker")
         else:
             yield DoctorFinding("processes", "warn", "kg is not running", "kg up")
         return
@@ -184,10 +181,6 @@ def _of_process(home: Home, name: str, process: ProcessId | None, known: RoleSta
     return DoctorFinding(name, "fail", told, f"kg up starts it at once; {log}")
 
 
-def _elsewhere(url: str, settings: Settings) -> Iterator[DoctorFinding]:
-    yield from _service(url, settings, fix="look into its log, or correct KG_API_URL", start="kg worker")
-
-
 def _service(
     url: str, settings: Settings, *, fix: str, start: str, patience: float = 0.0
 ) -> Iterator[DoctorFinding]:
@@ -198,9 +191,3 @@ def _service(
     yield DoctorFinding("service", "ok", f"answers at {url}")
     yield from examine_models(url, settings)
     yield from examine_jobs(url, settings, start=start, patience_seconds=patience)
-
-
-EVERYWHERE: tuple[Check, ...] = (_home, _memory)
-MANAGED: tuple[Check, ...] = (_java, _jars, _bolt)
-OWN_DATABASE: tuple[Check, ...] = (_own_database,)
-RUNNING: tuple[Check, ...] = (_processes,)

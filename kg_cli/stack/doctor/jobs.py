@@ -1,4 +1,4 @@
-"""What `kg doctor` says of background work: the cause and the fix of everything that stands still."""
+"""What `kg doctor` hears from the service: of its models, and of all background work that stands still."""
 
 from __future__ import annotations
 
@@ -19,6 +19,18 @@ MAX_SHOWN = 3
 WAITS_FOR_ANOTHER = "waiting: "
 """How the error of a job begins that waits for something outside kg."""
 ANSWER_SECONDS = 10.0
+
+
+def examine_models(url: str, settings: Settings) -> Iterator[DoctorFinding]:
+    """Ask a service that answers what it knows of its models; none is asked anything for it."""
+    with client_of(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
+        try:
+            checks = [each for each in client.readiness().checks if each.name == "model"]
+        except KgError:  # told with the jobs
+            return
+    for check in checks:
+        fix = "" if check.ok else "mend that, then `kg admin spaces health` asks the models at once"
+        yield DoctorFinding("model", "ok" if check.ok else "warn", check.detail, fix)
 
 
 def examine_jobs(
