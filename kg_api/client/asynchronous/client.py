@@ -5,12 +5,10 @@ from __future__ import annotations
 from kg_api.client.asynchronous.answering import AsyncAnsweringMethods
 from kg_api.client.asynchronous.concepts import AsyncConceptMethods
 from kg_api.client.asynchronous.documents import AsyncDocumentMethods
-from kg_api.client.asynchronous.extraction import AsyncExtractionMethods
 from kg_api.client.asynchronous.folders import AsyncFolderMethods
 from kg_api.client.asynchronous.jobs import AsyncJobMethods
 from kg_api.client.asynchronous.ontologies import AsyncOntologyMethods
 from kg_api.client.asynchronous.search import AsyncSearchMethods
-from kg_api.client.asynchronous.similarity import AsyncSimilarityMethods
 from kg_api.client.asynchronous.spaces import AsyncSpaceMethods
 from kg_api.client.call import Call, get
 from kg_api.models.health import Health, Readiness
@@ -18,10 +16,8 @@ from kg_api.models.health import Health, Readiness
 
 class AsyncKgClient(
     AsyncSearchMethods,
-    AsyncSimilarityMethods,
     AsyncAnsweringMethods,
     AsyncConceptMethods,
-    AsyncExtractionMethods,
     AsyncDocumentMethods,
     AsyncOntologyMethods,
     AsyncFolderMethods,

@@ -1,4 +1,4 @@
-"""Finding sources, and reading around them."""
+"""Finding sources, what is like them, and reading around them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from kg_api.client.asynchronous.sending import AsyncSending
 from kg_api.client.call import body_of, get, post
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.search import Place, SourceHits, SourceSearch
+from kg_api.models.queries.similarity import (
+    GraphRequest,
+    SimilarDocuments,
+    SimilarDocumentSearch,
+    SimilarSearch,
+    SimilarSources,
+    SourceGraph,
+)
 from kg_api.models.queries.windows import SourceWindow
 from kg_api.models.vocabulary import Fusion, GroupBy, HybridMode, SearchMode
 
@@ -78,3 +86,53 @@ class AsyncSearchMethods(AsyncSending):
         """Read a source among its neighbours, as many of them as a budget of tokens allows."""
         params = {"window_size": window_size, "token_budget": token_budget}
         return await self._send(get(SourceWindow, "sources", source_id, "context", **params))
+
+    async def similar_sources(
+        self,
+        source_id: str,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        min_similarity: float | None = None,
+        limit: int = 10,
+        same_document: bool = False,
+        group_duplicates: bool = True,
+        exact: bool = False,
+    ) -> SimilarSources:
+        """Find passages of other documents that are like a source; the options are those of SimilarSearch."""
+        body = body_of(SimilarSearch, locals())
+        return await self._send(post(SimilarSources, "queries", "sources", source_id, "similar", json=body))
+
+    async def cross_document_similarity(
+        self, source_id: str, *, limit: int = 10, min_similarity: float | None = None
+    ) -> SimilarSources:
+        """Find passages that are like a source, in other documents of all ontologies."""
+        return await self.similar_sources(source_id, limit=limit, min_similarity=min_similarity)
+
+    async def similar_documents(
+        self,
+        document_id: str,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        min_similarity: float | None = None,
+        limit: int = 10,
+        pairs: int = 3,
+    ) -> SimilarDocuments:
+        """Find documents that are like a document; the options are those of SimilarDocumentSearch."""
+        body = body_of(SimilarDocumentSearch, locals())
+        call = post(SimilarDocuments, "queries", "documents", document_id, "similar", json=body)
+        return await self._send(call)
+
+    async def source_graph(
+        self,
+        source_ids: Sequence[str] | None = None,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        min_similarity: float | None = None,
+        documents: Sequence[str] | None = None,
+        neighbours: int = 5,
+        max_nodes: int = 1000,
+        across_documents_only: bool = True,
+    ) -> SourceGraph:
+        """Connect sources with those most similar to them; the options are those of GraphRequest."""
+        body = body_of(GraphRequest, locals())
+        return await self._send(post(SourceGraph, "queries", "sources", "graph", json=body))

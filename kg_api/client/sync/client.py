@@ -7,22 +7,18 @@ from kg_api.client.call import Call, get
 from kg_api.client.sync.answering import AnsweringMethods
 from kg_api.client.sync.concepts import ConceptMethods
 from kg_api.client.sync.documents import DocumentMethods
-from kg_api.client.sync.extraction import ExtractionMethods
 from kg_api.client.sync.folders import FolderMethods
 from kg_api.client.sync.jobs import JobMethods
 from kg_api.client.sync.ontologies import OntologyMethods
 from kg_api.client.sync.search import SearchMethods
-from kg_api.client.sync.similarity import SimilarityMethods
 from kg_api.client.sync.spaces import SpaceMethods
 from kg_api.models.health import Health, Readiness
 
 
 class KgClient(
     SearchMethods,
-    SimilarityMethods,
     AnsweringMethods,
     ConceptMethods,
-    ExtractionMethods,
     DocumentMethods,
     OntologyMethods,
     FolderMethods,

@@ -1,5 +1,5 @@
 # Written by scripts/unasync.py from ../asynchronous/ontologies.py; change that, not this.
-"""Ontologies, and how they are embedded."""
+"""Ontologies, how they are embedded, and how concepts are extracted from them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from typing import Literal
 
 from kg_api.client.call import UNSET, Unset, body_of, change_of, delete, get, post, put
 from kg_api.client.sync.sending import Sending
+from kg_api.models.concepts.extraction_config import (
+    ExtractionConfig,
+    ExtractionStarted,
+    ExtractionStatus,
+    UnreadSources,
+)
 from kg_api.models.embedding.configuration import (
     EmbeddingConfigChange,
     EmbeddingConfiguration,
@@ -15,7 +21,7 @@ from kg_api.models.embedding.configuration import (
 )
 from kg_api.models.embedding.regeneration import Regeneration, RegenerationStarted
 from kg_api.models.library.documents import Deleted, EmbeddingStatus, OntologyList
-from kg_api.models.vocabulary import ContextMode, EmbeddedKind, Selection, Strategy
+from kg_api.models.vocabulary import ContextMode, EmbeddedKind, ExtractorName, Selection, Strategy
 
 
 class OntologyMethods(Sending):
@@ -81,3 +87,33 @@ class OntologyMethods(Sending):
     def refused(self, ontology: str) -> RefusedSources:
         """Read which sources the model does not take, and why."""
         return self._send(get(RefusedSources, "ontologies", ontology, "refused"))
+
+    def extraction_config(self, ontology: str, *, with_cost: bool = False) -> ExtractionStatus:
+        """Read how concepts are extracted and how far that is; with what the rest takes, if asked for."""
+        call = get(ExtractionStatus, "ontologies", ontology, "extraction-config", with_cost=with_cost or None)
+        return self._send(call)
+
+    def set_extraction_config(
+        self,
+        ontology: str,
+        *,
+        dry_run: bool = False,
+        extractor: ExtractorName | Unset | None = UNSET,
+        per_source: int | Unset | None = UNSET,
+        budget: float | Unset | None = UNSET,
+    ) -> ExtractionStatus:
+        """Set how concepts are extracted, as ExtractionConfig has it.
+
+        What is left out stays as it is; None is the service's own setting.
+        """
+        body = change_of(ExtractionConfig, locals())
+        call = put(ExtractionStatus, "ontologies", ontology, "extraction-config", json=body, dry_run=dry_run)
+        return self._send(call)
+
+    def extract_concepts(self, ontology: str) -> ExtractionStarted:
+        """Have concepts extracted from what is due, now; what was set aside is tried again."""
+        return self._send(post(ExtractionStarted, "ontologies", ontology, "extraction"))
+
+    def extraction_refused(self, ontology: str) -> UnreadSources:
+        """List the sources that no concepts came of, with the reasons."""
+        return self._send(get(UnreadSources, "ontologies", ontology, "extraction-refused"))
