@@ -28,7 +28,7 @@ from kg_api.web.opening import Opening
 from kg_api.web.routes.embedding import configuration, extraction, switching
 from kg_api.web.routes.library import documents, folders, ingest
 from kg_api.web.routes.operation import health, jobs, metrics, start
-from kg_api.web.routes.queries import answer, augment, concepts, search, similarity
+from kg_api.web.routes.queries import answering, concepts, search
 from kg_api.web.streams import Streams
 
 DESCRIPTION = (
@@ -36,7 +36,7 @@ DESCRIPTION = (
 )
 MAX_LARGE_BODIES = 4
 """So many bodies of the largest size are held at once; the next one is refused for the moment."""
-READING = (search, similarity, concepts, augment, answer)
+READING = (search, concepts, answering)
 WITH_PARAMETERS = (*READING, ingest, documents, folders, configuration, extraction, switching, jobs)
 """Their query parameters are checked."""
 

@@ -1,4 +1,4 @@
-"""Answers to questions, with citations."""
+"""What is built on searches: passages that go with a text, and answers to questions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fastapi.openapi.models import Example
 
 from kg_api.models.problems import Problem
 from kg_api.models.queries.answering import Answered, AnswerEvent, AnswerRequest
+from kg_api.models.queries.augment import Augmented, AugmentRequest
 from kg_api.web.answer_stream import AnswerStream
 from kg_api.web.dependencies import Open
 from kg_api.web.limits.strict_json import StrictRoute
@@ -16,7 +17,34 @@ from kg_api.web.openapi import event_stream
 
 router = APIRouter(tags=["search"], route_class=StrictRoute)
 
-EXAMPLES: dict[str, Example] = {
+TEXTS: dict[str, Example] = {
+    "a text": {
+        "value": {"text": "The worker lost its lease while it was embedding.", "ontology": "handbook"}
+    },
+    "a conversation, within a budget": {
+        "value": {
+            "messages": [
+                {"author": "Ada", "text": "How often is the lease renewed?"},
+                {"author": "Bob", "text": "Every ten seconds, I think."},
+            ],
+            "limit": 3,
+            "token_budget": 2000,
+            "deduplicate": True,
+        }
+    },
+}
+
+
+@router.post("/queries/augment", summary="Find passages relevant to a text or a conversation")
+def augment(container: Open, request: Annotated[AugmentRequest, Body(openapi_examples=TEXTS)]) -> Augmented:
+    """Cut a text into pieces, search for each, and give the best passages as records and as a context block.
+
+    `counts` tells how many each step left out, `degraded` what could not be done.
+    """
+    return container.augment.augment(request)
+
+
+QUESTIONS: dict[str, Example] = {
     "a question": {"value": {"question": "How often does a worker renew its lease?", "ontology": "handbook"}},
     "streamed, from the best of what is near enough": {
         "value": {
@@ -48,7 +76,7 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
     responses=ANSWERS,
 )
 def answer(
-    container: Open, request: Annotated[AnswerRequest, Body(openapi_examples=EXAMPLES)]
+    container: Open, request: Annotated[AnswerRequest, Body(openapi_examples=QUESTIONS)]
 ) -> Answered | Response:
     """Search, show the best passages to the language model, and give the statements that it proves by quotes.
 
