@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -93,21 +94,17 @@ class EmbeddingRequests:
         self, asked: Regeneration, key: str | None, *, wants_concepts: bool = False
     ) -> RegenerationStarted:
         name = asked.ontology
-        embedding_states = (
-            [read_embedding_state(self._graph, name)]
-            if name
-            else [*read_embedding_states(self._graph).values()]
+        known = (
+            [read_embedding_state(self._graph, name)] if name else read_embedding_states(self._graph).values()
         )
-        embedding_states = (
-            [_wanting(each) for each in embedding_states] if wants_concepts else embedding_states
-        )
+        embedding_states = [_wanting(each) if wants_concepts else each for each in known]
         if asked.type not in {*JOB_KINDS, "all"}:
             notes = [f"this version has no {asked.type} embeddings yet: there is nothing to do"]
             return RegenerationStarted(due=0, ontologies=[], notes=notes)
+        parts = [part for each in embedding_states for part in self._parts(each, asked)]
         if asked.dry_run:
-            return self._estimate(asked, embedding_states)
-        known = [part for each in embedding_states for part in self._parts(each, asked)]
-        return self._graph.transaction(lambda tx: self._start(tx, asked, known, key))
+            return self._estimate(parts)
+        return self._graph.transaction(lambda tx: self._start(tx, asked, parts, key))
 
     def retry(self, job_id: str) -> Job:
         """Run a job again that has ended; what it set aside is tried again.
@@ -123,7 +120,7 @@ class EmbeddingRequests:
         embedding_state = (
             read_embedding_states(self._graph, job.ontology).get(job.ontology) if job.ontology else None
         )
-        kind = _kind_made_by(job.kind)
+        kind = next((made for made, name in JOB_KINDS.items() if name == job.kind), None)
         if kind is not None and embedding_state is None:
             raise Conflict(f"the ontology of job {job_id} was deleted: there is nothing to retry")
         if kind is not None and embedding_state is not None and job.state in RETRIED:
@@ -131,8 +128,7 @@ class EmbeddingRequests:
             self._graph.transaction(lambda tx: _retry_rejected(tx, part))
         return retry_job(self._graph, job_id)
 
-    def _estimate(self, asked: Regeneration, embedding_states: list[EmbeddingState]) -> RegenerationStarted:
-        parts = [part for each in embedding_states for part in self._parts(each, asked)]
+    def _estimate(self, parts: Sequence[_Part]) -> RegenerationStarted:
         quotes = [_to_regenerated(part, cost=self._cost(part)) for part in parts]
         notes = ["nothing was changed: this is a dry run"]
         return RegenerationStarted(due=sum(each.due for each in quotes), ontologies=quotes, notes=notes)
@@ -201,11 +197,6 @@ def _to_regenerated(part: _Part, *, job_id: str | None = None, cost: Cost | None
 def _wanting(embedding_state: EmbeddingState) -> EmbeddingState:
     """With the concepts of a single source among what is due."""
     return replace(embedding_state, configured=replace(embedding_state.configured, wants_concepts=True))
-
-
-def _kind_made_by(job_kind: str) -> EmbeddedKind | None:
-    made: dict[str, EmbeddedKind] = {name: kind for kind, name in JOB_KINDS.items()}
-    return made.get(job_kind)
 
 
 def _retry_rejected(tx: Transaction, part: _Part) -> int:

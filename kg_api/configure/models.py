@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, KgError
 from kg_api.graph.database import Graph
@@ -73,19 +73,12 @@ class ModelService:
 
     def _info(self, space: Space, uses: dict[str, Uses]) -> SpaceInfo:
         use = uses.get(space.slug, Uses())
-        identity = space.identity
         return SpaceInfo(
             slug=space.slug,
-            provider=identity.provider,
-            model=identity.model,
-            revision=identity.revision,
-            dimensions=identity.dimensions,
-            max_tokens=identity.max_tokens,
+            **asdict(space.identity),
+            fingerprint=space.identity.fingerprint,
             batch_size=self._batch_size_of(space),
             price_per_million_tokens=self._price_of(space),
-            query_prefix=identity.query_prefix,
-            passage_prefix=identity.passage_prefix,
-            fingerprint=identity.fingerprint,
             state=_state(space, use),
             for_new=space.for_new or (space.slug == FIRST_SLUG == space_of_new(self._graph)),
             created_at=space.created_at.to_native(),

@@ -161,11 +161,7 @@ class ConfigurationService:
             ontology=plan.ontology,
             config=plan.config,
             dimensions=plan.space.dimensions,
-            total=status.total,
-            embedded=status.embedded,
-            missing=status.missing,
-            stale=status.stale,
-            refused=status.refused,
+            **status.model_dump(include={"total", "embedded", "missing", "stale", "refused"}),
             answering=embedding_state.serving.config if embedding_state.serving else None,
             previous=configured.previous.config(embed_on_ingest=configured.embed_on_ingest)
             if configured.previous

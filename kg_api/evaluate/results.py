@@ -74,7 +74,10 @@ def result(
 ) -> EvalResult:
     """Score the answers of a run."""
     scored = per_query(run.target, run.queries, answers, run.limit)
-    stages = {name for each in answers.values() for name in each.timings_ms}
+    stages: dict[str, list[float]] = {}
+    for each in answers.values():
+        for name, milliseconds in each.timings_ms.items():
+            stages.setdefault(name, []).append(milliseconds)
     return EvalResult(
         key=run.key,
         label=run.label,
@@ -82,7 +85,7 @@ def result(
         metrics=_round(means(scored)),
         intervals=_intervals(scored),
         latency_ms=percentiles([each.ms for each in answers.values()]),
-        stages_ms={name: percentiles(_stage(answers, name)) for name in sorted(stages)},
+        stages_ms={name: percentiles(stages[name]) for name in sorted(stages)},
         degraded=dict(Counter(part for each in answers.values() for part in set(each.degraded))),
         config=dict(run.config),
         data=run.data,
@@ -119,10 +122,6 @@ def _intervals(scored: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[flo
     names = list(next(iter(scored.values())))
     found = {name: interval([each[name] for each in scored.values()]) for name in names}
     return {name: (round(low, _DIGITS), round(high, _DIGITS)) for name, (low, high) in found.items()}
-
-
-def _stage(answers: Mapping[str, QuestionResult], name: str) -> list[float]:
-    return [each.timings_ms[name] for each in answers.values() if name in each.timings_ms]
 
 
 def _round(values: Mapping[str, float]) -> dict[str, float]:

@@ -33,10 +33,6 @@ def tokens_of_json(value: BaseModel) -> int:
     return tokens_of(value.model_dump_json(exclude_none=True))
 
 
-def _tokens_in_json(text: str) -> int:
-    return tokens_of(json.dumps(text, ensure_ascii=False))
-
-
 def room_in(frame: BaseModel, token_budget: int) -> int:
     """How many tokens are left for items, beside an answer that has none yet."""
     return max(token_budget - tokens_of_json(frame) - FOR_MORE, MIN_ROOM)
@@ -81,7 +77,8 @@ def _fitting(text: str, room: int) -> int:
     low, high = 1, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if _tokens_in_json(text[:middle]) <= room else (low, middle - 1)
+        fits = tokens_of(json.dumps(text[:middle], ensure_ascii=False)) <= room
+        low, high = (middle, high) if fits else (low, middle - 1)
     if low == len(text):
         return low
     blank = max(text.rfind(" ", low // 2, low), text.rfind("\n", low // 2, low))

@@ -183,8 +183,7 @@ def _related_lines(label: str, related: Sequence[RelatedConcept]) -> Text:
         ends = (near, each.concept.label) if each.outgoing else (each.concept.label, near)
         sources = pluralize(len(each.sources), "source")
         far = f", {each.hops} hops" if each.hops > 1 else ""
-        line = Text.assemble((ends[0], "bold"), f" {each.type} ", (ends[1], "bold"))
-        lines.append(line.append(f"  {sources}{far}", style="dim"))
+        lines.append(_statement(*ends, each.type, f"{sources}{far}"))
     return Text("\n").join(lines)
 
 
@@ -192,8 +191,11 @@ def _step(step: PathStep, names: Mapping[str, str]) -> Text:
     ends = (names.get(step.subject, step.subject), names.get(step.object, step.object))
     shown = step.sources[0] if step.sources else ""
     more = f" and {len(step.sources) - 1} more" if len(step.sources) > 1 else ""
-    line = Text.assemble((ends[0], "bold"), f" {step.type} ", (ends[1], "bold"))
-    return line.append(f"  {shown}{more}", style="dim")
+    return _statement(*ends, step.type, f"{shown}{more}")
+
+
+def _statement(subject: str, target: str, kind: str, told: str) -> Text:
+    return Text.assemble((subject, "bold"), f" {kind} ", (target, "bold"), (f"  {told}", "dim"))
 
 
 def _passage(passage: ConceptPassage) -> Text:

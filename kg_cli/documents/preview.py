@@ -16,8 +16,7 @@ from kg_api.client import KgClient
 from kg_api.errors import KgError, Unavailable
 from kg_api.models.embedding.configuration import Cost, DocumentPreview
 from kg_api.parse.files import FileSelection, FileToIngest
-from kg_cli.documents.upload import PARALLEL_UPLOADS
-from kg_cli.jobs.waiting import patiently
+from kg_cli.documents.upload import PARALLEL_UPLOADS, send_file
 from kg_cli.terminal import console
 from kg_cli.terminal.costs import cost_rows
 
@@ -92,16 +91,7 @@ def _together(values: Sequence[float | None]) -> float | None:
 def _one(client: KgClient, ontology: str, file: FileToIngest) -> DocumentPreview | None:
     """None for a file that cannot be read; the ingest tells why."""
     try:
-        content = file.path.read_bytes()
-        return patiently(
-            partial(
-                client.preview_bytes,
-                content,
-                ontology=ontology,
-                document=file.document,
-                uri=file.path.resolve().as_uri(),
-            )
-        )
+        return send_file(client.preview_bytes, file, ontology)
     except Unavailable:
         raise
     except (OSError, KgError):

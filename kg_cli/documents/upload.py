@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from kg_api.client import KgClient
 from kg_api.errors import KgError, Unavailable
 from kg_api.models.library.documents import Ingested
 from kg_api.parse.files import FileToIngest
 from kg_cli.jobs.waiting import patiently
+
+T = TypeVar("T")
 
 PARALLEL_UPLOADS = 2
 """Parsing and storing keep two cores busy; more only waits."""
@@ -33,18 +36,23 @@ def upload(client: KgClient, files: Sequence[FileToIngest], ontology: str) -> It
         KgError: the service stays away or refuses everything; what came before is stored.
     """
     with ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
-        try:
-            yield from pool.map(partial(_upload_one, client, ontology), files)
-        except KgError:
-            pool.shutdown(cancel_futures=True)
-            raise
+        yield from pool.map(partial(_upload_one, client, ontology), files)  # an error cancels the others
+
+
+def send_file(send: Callable[..., T], file: FileToIngest, ontology: str) -> T:
+    """Send a file's content with what is known of it, again while the service is away.
+
+    Raises:
+        OSError: it cannot be read.
+        KgError: as the call raises.
+    """
+    content, uri = file.path.read_bytes(), file.path.resolve().as_uri()
+    return patiently(partial(send, content, ontology=ontology, document=file.document, uri=uri))
 
 
 def _upload_one(client: KgClient, ontology: str, file: FileToIngest) -> Uploaded:
     try:
-        content = file.path.read_bytes()
-        send = partial(client.ingest_bytes, content, ontology=ontology, document=file.document)
-        ingested = patiently(partial(send, uri=file.path.resolve().as_uri()))
+        ingested = send_file(client.ingest_bytes, file, ontology)
     except OSError as error:
         return Uploaded(file, problem=f"cannot be read: {error.strerror or error}")
     except Unavailable:

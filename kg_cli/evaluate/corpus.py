@@ -132,12 +132,8 @@ def _upload(client: KgClient, ontology: str, due: Sequence[SentDocument]) -> Non
         return
     with console.progress("documents") as bar, ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
         task = bar.add_task("taking in", total=len(due))
-        try:
-            for _ in pool.map(partial(_send, client, ontology), due):
-                bar.advance(task)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+        for _ in pool.map(partial(_send, client, ontology), due):  # an error cancels those that wait
+            bar.advance(task)
 
 
 def _send(client: KgClient, ontology: str, sent: SentDocument) -> Ingested:

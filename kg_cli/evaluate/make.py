@@ -19,7 +19,6 @@ from kg_api.errors import InvalidInput, LlmFailed, NotFound
 from kg_api.evaluate.sets.quotes import sample_quotes
 from kg_api.evaluate.sets.writing import write_set
 from kg_api.models.evaluation import SetDocument, SetQuery
-from kg_api.models.library.documents import DocumentContent
 from kg_api.models.library.parsing import Format
 from kg_api.parse.documents import parse
 from kg_api.parse.sentences import sentence_borders
@@ -82,14 +81,9 @@ def _documents(client: KgClient, ontology: str) -> list[SetDocument]:
         listed = list(list_documents(client, ontology))
         if not listed:
             raise NotFound(f"there is no document in an ontology {ontology!r}; see: kg ontologies")
-        return [
-            _document(patiently(partial(client.document, each.document_id)))
-            for each in bar.track(listed, description="fetching")
-        ]
-
-
-def _document(stored: DocumentContent) -> SetDocument:
-    return SetDocument(stored.document, stored.text, stored.title, cast("Format", stored.format))
+        fetching = bar.track(listed, description="fetching")
+        found = (patiently(partial(client.document, each.document_id)) for each in fetching)
+        return [SetDocument(one.document, one.text, one.title, cast("Format", one.format)) for one in found]
 
 
 def _sentences(document: SetDocument) -> list[tuple[int, int]]:

@@ -29,7 +29,7 @@ def print_result(saved: SavedResult) -> None:
     rows = [[name, *(f"{result.metrics[f'{name}@{k}']:.4f}" for k in ranks)] for name in names]
     title = f"{result.data.name}: {result.label} ({pluralize(result.data.asked, 'question')})"
     console.print_table(["measure", *(f"@{k}" for k in ranks)], rows, title=title)
-    rows = [[name, _interval(result.intervals[name])] for name in main_metrics(result)]
+    rows = [[name, "{:.4f} to {:.4f}".format(*result.intervals[name])] for name in main_metrics(result)]
     console.print_table(["measure", "95 % interval"], rows)
     latencies = {"whole request": result.latency_ms, **result.stages_ms}
     columns = ("p50", "p95", "p99")
@@ -100,10 +100,6 @@ def _mark(test: PairedTest) -> str:
 def _short(metric: str) -> str:
     """A measure's name on two lines, so that a table of several fits."""
     return metric.replace("_", "\n", 1) if "_" in metric else metric
-
-
-def _interval(bounds: tuple[float, float]) -> str:
-    return f"{bounds[0]:.4f} to {bounds[1]:.4f}"
 
 
 def main_metrics(result: EvalResult) -> list[str]:

@@ -166,7 +166,7 @@ def _listen(client: KgClient, job_ids: set[str], tell: Callable[[Job], None]) ->
     except TooBusy:
         return False
     except Unavailable:  # whoever asks for the job now is told what is the matter
-        return True
+        pass
     except KgError:  # a service that is older than its events
         return False
     return True

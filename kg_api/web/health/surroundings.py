@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kg_api.managed import processes, state
 from kg_api.managed.home import Home
-from kg_api.managed.neo4j.disk import DiskRoom
 from kg_api.managed.neo4j.role import disk_room
 from kg_api.models.health import Check
 from kg_api.settings import Settings
@@ -45,15 +44,10 @@ class Surroundings:
         )
 
     def _disk(self) -> Check | None:
-        room = self._room()
-        free = None if room is None else room.free_bytes()
-        if room is None or free is None:
+        room = disk_room(self._home, self._settings)
+        if self._settings.neo4j.uri is not None or (free := room.free_bytes()) is None:
             return None
         shortage = room.shortage()
         little = ", which is little" if room.is_little() else ""
         detail = shortage or f"{free / GIB:.1f} GiB left for the database{little}"
         return Check(name="disk", ok=shortage is None, detail=detail)
-
-    def _room(self) -> DiskRoom | None:
-        managed = self._settings.neo4j.uri is None
-        return disk_room(self._home, self._settings) if managed else None
