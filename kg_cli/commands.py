@@ -9,13 +9,11 @@ from __future__ import annotations
 from kg_cli.admin import commands as admin
 from kg_cli.concepts import commands as concepts
 from kg_cli.documents import folders, library
-from kg_cli.documents.conversation import conversation
-from kg_cli.documents.ingest import ingest
+from kg_cli.documents.ingest import conversation, ingest
 from kg_cli.evaluate import commands as evaluate
 from kg_cli.jobs import commands as jobs
 from kg_cli.mcp.commands import mcp
-from kg_cli.search.answer import answer
-from kg_cli.search.augment import augment
+from kg_cli.search.answering import answer, augment
 from kg_cli.search.commands import hybrid, search, show
 from kg_cli.search.similarity import similar, similar_documents, source_graph
 from kg_cli.stack.commands import doctor, down, serve, status, up, worker

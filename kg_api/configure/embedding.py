@@ -120,7 +120,8 @@ class EmbeddingRequests:
         embedding_state = (
             read_embedding_states(self._graph, job.ontology).get(job.ontology) if job.ontology else None
         )
-        kind = next((made for made, name in JOB_KINDS.items() if name == job.kind), None)
+        kinds: dict[str, EmbeddedKind] = {name: kind for kind, name in JOB_KINDS.items()}
+        kind = kinds.get(job.kind)
         if kind is not None and embedding_state is None:
             raise Conflict(f"the ontology of job {job_id} was deleted: there is nothing to retry")
         if kind is not None and embedding_state is not None and job.state in RETRIED:
