@@ -2,19 +2,94 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from kg_api.models.vocabulary import EmbeddedKind
 from kg_cli.admin import concepts, sources, spaces
-from kg_cli.admin.options import AdminGroup
-from kg_cli.admin.regenerate import regenerate
+from kg_cli.admin.options import AdminGroup, DryRunOption, FollowOption
+from kg_cli.terminal.answers import emit
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import JsonOption
+
+if TYPE_CHECKING:
+    from kg_api.models.embedding.regeneration import RegenerationStarted
+    from kg_api.models.vocabulary import Selection
 
 group = typer.Typer(cls=AdminGroup, help="Administer embeddings and their models.", no_args_is_help=True)
 group.add_typer(sources.group, name="source-embeddings")
 group.add_typer(concepts.group, name="concepts")
 group.add_typer(spaces.group, name="spaces")
-group.command("regenerate-embeddings")(regenerate)
+
+
+@group.command("regenerate-embeddings")
+def regenerate(
+    *,
+    ontology: Annotated[str | None, typer.Option("--ontology", "-o", help="The ontology.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All ontologies.")] = False,
+    kind: Annotated[
+        Literal[EmbeddedKind, "all"], typer.Option("--type", help="What to regenerate.")
+    ] = "source",
+    only_missing: Annotated[
+        bool, typer.Option("--only-missing", help="Only sources that were never embedded.")
+    ] = False,
+    only_stale: Annotated[
+        bool, typer.Option("--only-stale", help="Only sources embedded with another model or configuration.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Regenerate up-to-date embeddings as well, without the cache.")
+    ] = False,
+    dry_run: DryRunOption = False,
+    watch: FollowOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Regenerate embeddings: those missing or stale, or all of them with --force.
+
+    Example: kg admin regenerate-embeddings --ontology notes --only-stale --dry-run
+    """
+    from kg_cli.jobs.waiting import wait_for_jobs
+
+    selection = _selection(
+        ontology, everything=everything, missing=only_missing, stale=only_stale, force=force
+    )
+    with open_client() as client:
+        started = client.regenerate_embeddings(
+            ontology, kind=kind, selection=selection, force=force, dry_run=dry_run
+        )
+        emit(started, partial(_print, dry_run=dry_run), as_json=as_json)
+        if watch:
+            wait_for_jobs(client, [each.job_id for each in started.ontologies if each.job_id])
+
+
+def _selection(
+    ontology: str | None, *, everything: bool, missing: bool, stale: bool, force: bool
+) -> Selection:
+    from kg_api.errors import InvalidInput
+
+    if (ontology is None) != everything:
+        raise InvalidInput("name one collection with --ontology, or all of them with --all")
+    if missing + stale + force > 1:
+        raise InvalidInput("--only-missing, --only-stale and --force exclude each other: give one, or none")
+    return "missing" if missing else "stale" if stale else "due"
+
+
+def _print(started: RegenerationStarted, *, dry_run: bool) -> None:
+    from kg_cli.terminal.console import note, print_table, say
+    from kg_cli.terminal.costs import cost_rows
+
+    for each in started.ontologies if dry_run else ():
+        if each.cost is not None and each.due:
+            print_table(["what", "it takes"], cost_rows(each.cost), title=f"{each.ontology}: {each.type}s")
+    if not dry_run and started.ontologies:
+        rows = [[each.ontology, each.type, str(each.due), each.job_id or "-"] for each in started.ontologies]
+        print_table(["ontology", "of", "to embed", "job"], rows)
+    if not started.due:
+        say("Nothing is to be embedded.")
+    note(*started.notes)
+    if any(each.job_id for each in started.ontologies):
+        say("follow it with: kg jobs watch")
 
 
 @group.command()
