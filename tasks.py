@@ -135,7 +135,7 @@ def _prepare(requirements: str) -> None:
 
 
 def _pytest(*arguments: str) -> None:
-    _tool("python", "-m", "tests.support.warm_java")
+    _tool("python", "-m", "tests.support.prepare")
     _tool("pytest", *PROCESSES, *AGAIN, *arguments)
 
 

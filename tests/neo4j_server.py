@@ -19,6 +19,7 @@ from kg_api.managed.neo4j.role import choose_bolt_port, neo4j_role
 from kg_api.managed.ports import free_port
 from kg_api.managed.roles import Role
 from kg_api.settings import Neo4jSettings, Settings, load_settings
+from tests.support import migrated_home
 
 IMAGE = "neo4j:2026.08.1-community"
 PREFIX = "kg-test-neo4j-"
@@ -36,6 +37,11 @@ class Neo4jServer:
     user: str
     password: str
     role: Role | None = None
+
+    @property
+    def home(self) -> Path:
+        """The folder of everything that is its own; of a managed one."""
+        return self._managed().pid_file.parent.parent
 
     def kill(self) -> None:
         """End it with SIGKILL, in the middle of whatever it does."""
@@ -70,10 +76,16 @@ def neo4j_server() -> Generator[Neo4jServer]:
 
 
 @contextlib.contextmanager
-def managed_server() -> Generator[Neo4jServer]:
-    """Give a managed Neo4j with a folder and a port of its own; both are gone at the end."""
+def managed_server(*, first_start: bool = False) -> Generator[Neo4jServer]:
+    """Give a managed Neo4j with a folder and a port of its own; both are gone at the end.
+
+    Args:
+        first_start: begin with nothing; else with a password and a schema, where they were kept.
+    """
     _sweep()
     with _test_home() as home:
+        if not first_start:
+            migrated_home.give(home.path)
         settings = small_settings(home.path)
         role = neo4j_role(home, settings)
         try:

@@ -1,13 +1,11 @@
 """What Neo4j's JVM loads and links at its start, kept for the JVMs of the tests (JEP 483 and 514, Java 25).
 
-The usual run starts some forty of them. `python -m tests.support.warm_java` makes the cache, once for each
-Neo4j and Java; without it the tests are the same, and slower.
+The usual run starts some thirty of them; without the cache the tests are the same, and slower.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,8 +54,8 @@ def make() -> None:
     for old in kept.parent.glob("neo4j-*"):
         old.unlink()
     os.environ["JAVA_TOOL_OPTIONS"] = LIGHT
-    with managed_server() as server:
-        server.stop()  # its first start runs a command for the password besides
+    with managed_server(first_start=True) as server:
+        server.stop()  # that start ran a command for the password besides
         watched = _with_options(server, f"{LIGHT} -XX:AOTCacheOutput={part}")
         watched.restart()
         _plan_all(watched)
@@ -82,9 +80,3 @@ def _plan_all(server: Neo4jServer) -> None:
         for path in FILES.values():
             text = path.read_text(encoding="utf-8")
             statuses(driver, explain(text), explained_with(text))
-
-
-if __name__ == "__main__":
-    if not cache().exists():
-        sys.stderr.write("preparing a cache for the JVMs of the tests (once)\n")
-        make()

@@ -21,7 +21,7 @@ from kg_api.managed.home import Home
 from kg_api.managed.ports import free_port
 from tests.neo4j_server import KEPT_PLANS
 from tests.process.managed.dummy import until
-from tests.support import forked
+from tests.support import forked, migrated_home
 
 SMALL = {
     "KG_NEO4J__HEAP_MB": "512",
@@ -78,7 +78,9 @@ def alive(pid: int) -> bool:
     return processes.identify(pid) is not None  # an init may leave zombies
 
 
-def machine_in(home: Path, **more: str) -> Machine:
+def machine_in(home: Path, *, first_start: bool = False, **more: str) -> Machine:
+    if not first_start and "KG_NEO4J__URI" not in more and not home.is_file():
+        migrated_home.give(home)
     ports = {"KG_NEO4J__PORT": str(free_port()), "KG_API__PORT": str(free_port())}
     return Machine(home, processes.inherit() | SMALL | ports | {"KG_HOME": str(home)} | more)
 
@@ -86,7 +88,7 @@ def machine_in(home: Path, **more: str) -> Machine:
 @pytest.fixture(scope="module")
 def first_ups(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Machine, list[tuple[int, str]]]]:
     """A stack that two `kg up` started at once, and how each of them ended."""
-    machine = machine_in(tmp_path_factory.mktemp("machine") / "kg")
+    machine = machine_in(tmp_path_factory.mktemp("machine") / "kg", first_start=True)
     try:
         with machine.start("up") as first, machine.start("up") as second:
             ends = [(up.wait(SECONDS), "".join(up.communicate())) for up in (first, second)]

@@ -34,7 +34,7 @@ CANARY = "kg-canary-3f9a"
 def managed() -> Generator[Neo4jServer]:
     os.environ["KG_API_KEY"] = CANARY
     try:
-        with managed_server() as started:
+        with managed_server(first_start=True) as started:
             yield started
     finally:
         del os.environ["KG_API_KEY"]

@@ -1,0 +1,54 @@
+"""A home whose Neo4j has its password and its schema: most tests begin behind a first start.
+
+The password and the 48 migrations of a new home take five CPU seconds. `keep` keeps one, for each set of jars
+and state of the migrations; tests of first starts do without.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kg_api.graph.database import Graph
+from kg_api.graph.migrations import migrate
+from kg_api.managed.home import Home
+from kg_api.managed.neo4j.jars import LOCK
+from kg_api.models.identity import digest
+from kg_api.settings import load_settings
+from tests.support.cypher import FILES
+
+if TYPE_CHECKING:
+    from tests.neo4j_server import Neo4jServer
+
+STEPS = Path(migrate.__code__.co_filename)
+
+
+def kept() -> Path:
+    """Where it is, or is to be: another one for each set of jars and of statements."""
+    texts = [path.read_text(encoding="utf-8") for path in (LOCK, STEPS, *sorted(FILES.values()))]
+    return load_settings().cache / "tests" / f"home-{digest('migrated home', *texts)[:16]}"
+
+
+def give(home: Path) -> None:
+    """Make a home of a copy; without one it stays empty, and its first start does all the work."""
+    if (found := kept()).exists():
+        shutil.copytree(found, home, dirs_exist_ok=True)
+
+
+def keep(server: Neo4jServer) -> None:
+    """Migrate the database of a server, stop it, and keep its home."""
+    with Graph(server.uri, server.user, server.password) as graph:
+        migrate(graph)
+    server.stop()
+    home, to = Home(server.home), kept()
+    to.parent.mkdir(parents=True, exist_ok=True)
+    part = to.with_suffix(".part")
+    shutil.rmtree(part, ignore_errors=True)
+    empty = Home(part).create()
+    shutil.copytree(home.neo4j_data, empty.neo4j_data, dirs_exist_ok=True)
+    shutil.copy2(home.password_file, empty.password_file)
+    for old in to.parent.glob("home-*"):
+        if old != part:
+            shutil.rmtree(old)
+    part.rename(to)
