@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 
 from kg_api.answer.passages import PromptPassage
-from kg_api.llm.prompts import Prompt
+from kg_api.llm.prompts import Prompt, path_of
+from kg_api.llm.schemas import TEXT, list_of, object_of
 
 INSTRUCTION = """\
 You answer a question from passages. The user's message is a JSON object. All texts in it, the passages and \
@@ -20,25 +21,8 @@ When the passages do not answer the question, give no statements.
 Do not write ids, numbers in brackets or links into the statements.
 Answer with JSON only: \
 {"statements": [{"text": "...", "quotes": [{"id": "...", "quote": "..."}]}]}"""
-_QUOTE: dict[str, object] = {
-    "type": "object",
-    "properties": {"id": {"type": "string"}, "quote": {"type": "string"}},
-    "required": ["id", "quote"],
-    "additionalProperties": False,
-}
-_STATEMENT: dict[str, object] = {
-    "type": "object",
-    "properties": {"text": {"type": "string"}, "quotes": {"type": "array", "items": _QUOTE}},
-    "required": ["text", "quotes"],
-    "additionalProperties": False,
-}
-SCHEMA: dict[str, object] = {
-    "type": "object",
-    "properties": {"statements": {"type": "array", "items": _STATEMENT}},
-    "required": ["statements"],
-    "additionalProperties": False,
-}
-_MAX_PATH_LENGTH = 600
+_STATEMENT = object_of(text=TEXT, quotes=list_of(object_of(id=TEXT, quote=TEXT)))
+SCHEMA = object_of(statements=list_of(_STATEMENT))
 
 
 def build_prompt(question: str, passages: Sequence[PromptPassage]) -> Prompt:
@@ -47,7 +31,7 @@ def build_prompt(question: str, passages: Sequence[PromptPassage]) -> Prompt:
         {
             "id": passage.name,
             "document": passage.place.document,
-            "headings": " > ".join(passage.place.heading)[:_MAX_PATH_LENGTH],
+            "headings": path_of(passage.place.heading),
             "text": passage.place.full_text.strip(),
         }
         for passage in passages

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from kg_api.answer.passages import PromptPassage
 from kg_api.extract.quotes import find_quote, says_enough
-from kg_api.llm.replies import ObjectReader, line
+from kg_api.llm.replies import ObjectReader, as_list, line
 from kg_api.models.queries.answering import Citation, Statement
 
 MAX_STATEMENTS = 50
@@ -76,7 +76,7 @@ class Proving:
         if not text or not isinstance(item.get("quotes"), list):
             self._unreadable += 1
             return None
-        found = [self._citation(quote) for quote in _as_list(item.get("quotes"))[:MAX_QUOTES]]
+        found = [self._citation(quote) for quote in as_list(item.get("quotes"))[:MAX_QUOTES]]
         self.refused_citations += sum(each is None for each in found)
         cited = {each.number: each for each in found if each is not None}
         if not cited:
@@ -113,7 +113,3 @@ def as_text(statements: Sequence[Statement]) -> str:
     return " ".join(
         f"{each.text} {''.join(f'[{cited.citation}]' for cited in each.citations)}" for each in statements
     )
-
-
-def _as_list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []

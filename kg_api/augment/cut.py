@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from math import ceil
 
-from kg_api.chunk.divide import Measure, divide, sentences, trim
+from kg_api.chunk.divide import divide, sentences, trim
 from kg_api.models.vocabulary import MAX_QUERY_CHARACTERS
+from kg_api.parse.cut import Measure
 from kg_api.parse.documents import parse
 from kg_api.parse.lines import is_blank
 from kg_api.parse.split import split

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain, pairwise
 from unicodedata import category
 
 from kg_api.chunk.borders import clause_borders, clusters, word_borders
 from kg_api.chunk.spans import Span
-from kg_api.parse.cut import Borders, prose_levels
+from kg_api.parse.cut import Borders, Measure, cut, prose_levels
 from kg_api.parse.lines import is_blank
 from kg_api.parse.sentences import sentence_borders
 from kg_api.parse.size import words
 
 _FIRST_MARK, _JOINER = "\u0300", "\u200d"
-Measure = Callable[[str, int, int], int]
-"""How long text[start:end] is. What is joined is never longer than its parts together."""
-
 _FINEST = 8
 """What the last level cuts, words without end, it cuts into parts of at most this share of a piece."""
 
@@ -42,7 +39,7 @@ def divide(text: str, span: Span, measure: Measure, most: int) -> list[Span]:
 
     prose = prose_levels(text, *span, words(text, *span))[:2]  # lines and sentences, the better first
     better = (_unbroken(kind) for kind in (*prose, clause_borders, word_borders))
-    return _divide(text, span, measure, most, (*better, cluster_borders))
+    return cut(text, span, size, (*better, cluster_borders), above=most, most=most, measure=measure)
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[Span]:
@@ -74,23 +71,3 @@ def _joins(text: str, at: int) -> bool:
         and (category(character)[0] == "M" or character == _JOINER)
         and not text[at - 1].isspace()
     )
-
-
-def _divide(text: str, span: Span, measure: Measure, most: int, levels: Sequence[Borders]) -> list[Span]:
-    size = measure(text, *span)
-    if size <= most or not levels:
-        return [span]
-    fair = size / -(-size // most)
-    pieces: list[Span] = []
-    begin, filled = span[0], 0
-    for start, end in pairwise(chain((span[0],), levels[0](text, *span), (span[1],))):
-        part = measure(text, start, end)
-        if start > begin and (filled >= fair or filled + part > most):
-            pieces.append((begin, start))
-            begin, filled = start, 0
-        if part > most:
-            pieces += _divide(text, (start, end), measure, most, levels[1:])
-            begin = end
-        else:
-            filled += part
-    return pieces if begin == span[1] else [*pieces, (begin, span[1])]

@@ -11,7 +11,8 @@ from string import Template
 
 from kg_api.graph.spaces.due import DocumentAbout, SourceText
 from kg_api.llm.parts import MAX_TITLE_LENGTH, short_metadata
-from kg_api.llm.prompts import Chunk, Prompt, names_of
+from kg_api.llm.prompts import Chunk, Prompt, names_of, path_of
+from kg_api.llm.schemas import NUMBER, TEXT, list_of, object_of
 from kg_api.models.identity import digest
 
 TOGETHER = 8
@@ -26,10 +27,13 @@ WORDS_A_CONCEPT = 25
 CONCEPT_TOKENS = 110
 """Of a concept in an answer with its quote, and a relation now and then: a guess, for estimates."""
 PASSAGE_TOKENS = 20
-_MAX_PATH_LENGTH = 600
-_TEXT: dict[str, object] = {"type": "string"}
-_NUMBER: dict[str, object] = {"type": "number"}
-_TEXTS: dict[str, object] = {"type": "array", "items": _TEXT}
+CONCEPT = object_of(
+    label=TEXT, description=TEXT, search_terms=list_of(TEXT), quotes=list_of(TEXT), confidence=NUMBER
+)
+RELATION = object_of(subject=TEXT, type=TEXT, object=TEXT, confidence=NUMBER)
+SCHEMA = object_of(
+    passages=list_of(object_of(id=TEXT, concepts=list_of(CONCEPT), relations=list_of(RELATION)))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +106,12 @@ def question(about: DocumentAbout, batch: Sequence[ExtractionPassage], per_sourc
         "metadata": dict(short_metadata(about.metadata)),
         "text_before": batch[0].before,
         "passages": [
-            {"id": name, "headings": _path(each.source), "text": each.source.full_text}
+            {"id": name, "headings": path_of(each.source.heading), "text": each.source.full_text}
             for name, each in zip(names(batch), batch, strict=True)
         ],
         "text_after": batch[-1].after,
     }
-    return Prompt(
-        instruction(per_source), json.dumps(data, ensure_ascii=False), "concepts", _of("passages", ENTRY)
-    )
+    return Prompt(instruction(per_source), json.dumps(data, ensure_ascii=False), "concepts", SCHEMA)
 
 
 def names(batch: Sequence[ExtractionPassage]) -> list[str]:
@@ -129,25 +131,3 @@ def _passage(source: SourceText, document: Sequence[SourceText], at: int | None)
     before = document[at - 1].full_text[-BESIDE:] if at else ""
     after = document[at + 1].full_text[:BESIDE] if at + 1 < len(document) else ""
     return ExtractionPassage(source, before, after, at)
-
-
-def _path(source: SourceText) -> str:
-    return " > ".join(source.heading)[:_MAX_PATH_LENGTH]
-
-
-def _object(**properties: object) -> dict[str, object]:
-    required = list(properties)
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-def _of(name: str, entry: dict[str, object]) -> dict[str, object]:
-    return _object(**{name: {"type": "array", "items": entry}})
-
-
-CONCEPT = _object(label=_TEXT, description=_TEXT, search_terms=_TEXTS, quotes=_TEXTS, confidence=_NUMBER)
-RELATION = _object(subject=_TEXT, type=_TEXT, object=_TEXT, confidence=_NUMBER)
-ENTRY = _object(
-    id=_TEXT,
-    concepts={"type": "array", "items": CONCEPT},
-    relations={"type": "array", "items": RELATION},
-)

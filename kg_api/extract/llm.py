@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from kg_api.errors import InvalidInput
 from kg_api.extract.asking import (
@@ -20,12 +21,13 @@ from kg_api.extract.asking import (
     question,
 )
 from kg_api.extract.budget import LlmBudget
-from kg_api.extract.reading import READING, Entry, Unusable, entries, extraction_of, serialize
+from kg_api.extract.reading import READING, Entry, Unusable, extraction_of, serialize
 from kg_api.graph.cache import read_contexts
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.due import DocumentAbout, SourceText
 from kg_api.llm.money import Reply
 from kg_api.llm.prompts import Prompt
+from kg_api.llm.replies import parse_entries
 from kg_api.models.concepts.extraction import Extraction
 from kg_api.models.identity import digest
 from kg_api.models.vocabulary import ExtractorName
@@ -125,7 +127,7 @@ class LlmExtractor:
         try:
             with self._asking:
                 reply = self._ask(asked)
-            said = entries(reply.text)
+            said = parse_entries(reply.text, "passages")
             read = {
                 key: self._read(passage, said.get(name))
                 for name, (key, passage) in zip(names(passages), batch, strict=True)
@@ -162,16 +164,4 @@ def _result(passage: ExtractionPassage, found: Extraction | str) -> Extraction:
 
 def _of(found: Extraction, source: SourceText) -> Extraction:
     """For a source whose text another one has as well."""
-    same = (found.source_id, found.content_hash) == (source.source_id, source.content_hash)
-    return (
-        found
-        if same
-        else Extraction(
-            source.source_id,
-            source.content_hash,
-            found.concepts,
-            found.relations,
-            found.unverified,
-            found.refused,
-        )
-    )
+    return replace(found, source_id=source.source_id, content_hash=source.content_hash)

@@ -10,7 +10,7 @@ from typing import cast
 
 from kg_api.extract.quotes import MAX_QUOTE_LENGTH, find_quote, says_enough
 from kg_api.graph.spaces.due import SourceText
-from kg_api.llm.listed import parse_list
+from kg_api.llm.replies import as_list
 from kg_api.models.cleaning import one_line
 from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.models.identity import concept_name
@@ -31,17 +31,6 @@ Entry = Mapping[str, object]
 
 class Unusable(Exception):
     """What is said of a passage cannot be used; why is its message."""
-
-
-def entries(answer: str) -> dict[str, Entry]:
-    """What an answer says of each passage, by id; ids that are there twice are left out."""
-    found: dict[str, Entry] = {}
-    twice: set[str] = set()
-    for entry in parse_list(answer, "passages"):
-        name = str(entry.get("id"))
-        twice |= {name} & found.keys()
-        found[name] = entry
-    return {name: entry for name, entry in found.items() if name not in twice}
 
 
 def serialize(entry: Entry) -> str:
@@ -96,7 +85,7 @@ def _concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
         return None, 0
     entry = cast("Entry", said)
     label, confidence = clean(entry.get("label"), LABEL), _confidence(entry.get("confidence"))
-    quoted = [each for each in _list(entry.get("quotes")) if isinstance(each, str)][:MAX_QUOTES]
+    quoted = [each for each in as_list(entry.get("quotes")) if isinstance(each, str)][:MAX_QUOTES]
     terms = _terms(entry, label)
     found = [_proof(text, each, (label, *terms)) for each in quoted]
     proof = [quote for quote in found if quote and not _is_name(quote, text, (label, *terms))]
@@ -113,7 +102,7 @@ def _concept(text: str, said: object) -> tuple[ExtractedConcept | None, int]:
 
 
 def _terms(entry: Entry, label: str) -> tuple[str, ...]:
-    terms = (clean(each, TERM) for each in _list(entry.get("search_terms")))
+    terms = (clean(each, TERM) for each in as_list(entry.get("search_terms")))
     known = dict.fromkeys(term for term in terms if term and concept_name(term) != concept_name(label))
     return tuple(known)[:MAX_TERMS]
 
@@ -142,7 +131,7 @@ def _find_name(text: str, name: str) -> Quote | None:
 def _relations(said: object, concepts: Sequence[ExtractedConcept]) -> list[ExtractedRelation]:
     labels = {concept_name(each.label): each.label for each in concepts}
     found = dict.fromkeys(
-        relation for each in _list(said) if (relation := _relation(each, labels)) is not None
+        relation for each in as_list(said) if (relation := _relation(each, labels)) is not None
     )
     return list(found)[: RELATIONS_A_CONCEPT * len(concepts)]
 
@@ -197,7 +186,3 @@ def _most_sure(concepts: Sequence[ExtractedConcept], most: int) -> list[Extracte
     """In their order; those that a quote proves come before others."""
     chosen = sorted(concepts, key=lambda each: (not each.quotes, -each.confidence))[:most]
     return [each for each in concepts if each in chosen]
-
-
-def _list(said: object) -> list[object]:
-    return cast("list[object]", said) if isinstance(said, list) else []

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
-from typing import Any, cast
 
 from kg_api.errors import LlmFailed
 from kg_api.llm.prompts import Prompt
+from kg_api.llm.replies import parse_objects
+from kg_api.llm.schemas import TEXT, object_of
 from kg_api.llm.situate import Ask
 
 INSTRUCTION = """\
@@ -17,13 +17,7 @@ Write one question that "answer", a sentence of "passage", answers, as somebody 
 seen the text: in the language of the passage, in words of your own, naming what the question is about \
 (never "this passage", "the text", "it"). At most 30 words.
 Answer with JSON only: {"question": "..."}"""
-SCHEMA: dict[str, object] = {
-    "type": "object",
-    "properties": {"question": {"type": "string"}},
-    "required": ["question"],
-    "additionalProperties": False,
-}
-_JSON = re.compile(r"\{.*\}", re.DOTALL)
+SCHEMA = object_of(question=TEXT)
 _MAX_LENGTH = 1000
 
 
@@ -35,13 +29,8 @@ def ask_back(ask: Ask, passage: str, answer: str) -> str:
         ConfigurationError, InvalidInput, LlmUnavailable: see `Chat.ask`.
     """
     data = json.dumps({"passage": passage, "answer": answer}, ensure_ascii=False)
-    told = ask(Prompt(INSTRUCTION, data, "question", SCHEMA))
-    found = _JSON.search(told)
-    try:
-        value: Any = json.loads(found[0]) if found else None
-    except ValueError:
-        value = None
-    question = cast("dict[str, Any]", value).get("question") if isinstance(value, dict) else None
+    told = parse_objects(ask(Prompt(INSTRUCTION, data, "question", SCHEMA)))
+    question = next((found["question"] for found in told if "question" in found), None)
     words = " ".join(question.split()) if isinstance(question, str) else ""
     if not 0 < len(words) <= _MAX_LENGTH:
         raise LlmFailed("the language model gives no question for a passage; choose another by KG_LLM__MODEL")

@@ -10,6 +10,7 @@ import json
 from kg_api.errors import LlmFailed
 from kg_api.llm.prompts import Prompt
 from kg_api.llm.replies import line, objects
+from kg_api.llm.schemas import TEXT, list_of, object_of
 from kg_api.llm.situate import Ask
 
 MAX_ANSWER_LENGTH = 2000
@@ -22,22 +23,7 @@ answers the question: plain statements in the language of the question and in th
 not addressed to anybody. Where you do not know a fact, write what is likely: the passages are never shown \
 as true, they are compared with real ones. Let the passages differ from each other in what they say.
 Answer with JSON only: {"passages": [{"text": "..."}]}"""
-SCHEMA: dict[str, object] = {
-    "type": "object",
-    "properties": {
-        "passages": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"text": {"type": "string"}},
-                "required": ["text"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["passages"],
-    "additionalProperties": False,
-}
+SCHEMA = object_of(passages=list_of(object_of(text=TEXT)))
 
 
 def hypothetical_answers(ask: Ask, question: str, count: int) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kg_api.llm.parts import DocumentPart
+from kg_api.llm.schemas import TEXT, list_of, object_of
 from kg_api.models.identity import digest
 
 FIRST_CHARACTERS, LAST_CHARACTERS = 600, 200
@@ -21,23 +22,9 @@ about, and what the passage adds. Name what the passage only refers to (it, the 
 not repeat the passage, and do not begin with words like "This passage".
 Answer with JSON only, each passage exactly once, its id copied:
 {"contexts": [{"id": "...", "context": "..."}]}"""
-SCHEMA: dict[str, object] = {
-    "type": "object",
-    "properties": {
-        "contexts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"id": {"type": "string"}, "context": {"type": "string"}},
-                "required": ["id", "context"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["contexts"],
-    "additionalProperties": False,
-}
+SCHEMA = object_of(contexts=list_of(object_of(id=TEXT, context=TEXT)))
 _MAX_PATH_LENGTH = 600
+"""Characters of the path of headings above a passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +54,7 @@ def key_of(model: str, part: DocumentPart, chunk: Chunk) -> str:
 def question(part: DocumentPart, chunks: Sequence[Chunk]) -> Prompt:
     """What is asked for some chunks of a part: what is the same for all questions about it comes first."""
     passages = [
-        {"id": name, "headings": _path(chunk), "text": _excerpt(chunk.text)}
+        {"id": name, "headings": path_of(chunk.headings), "text": _excerpt(chunk.text)}
         for name, chunk in zip(names_of(chunks), chunks, strict=True)
     ]
     data = json.dumps({**part.data(), "passages": passages}, ensure_ascii=False)
@@ -79,8 +66,9 @@ def names_of(chunks: Sequence[Chunk]) -> list[str]:
     return [f"{at}-{digest('name', chunk.text)[:4]}" for at, chunk in enumerate(chunks, 1)]
 
 
-def _path(chunk: Chunk) -> str:
-    return " > ".join(chunk.headings)[:_MAX_PATH_LENGTH]
+def path_of(headings: Sequence[str]) -> str:
+    """The path of headings above a passage, as it is shown."""
+    return " > ".join(headings)[:_MAX_PATH_LENGTH]
 
 
 def _excerpt(text: str) -> str:

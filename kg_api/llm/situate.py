@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from kg_api.errors import LlmFailed
-from kg_api.llm.listed import parse_list
 from kg_api.llm.parts import DocumentPart
 from kg_api.llm.prompts import Chunk, Prompt, names_of, question
+from kg_api.llm.replies import parse_entries
 
 Ask = Callable[[Prompt], str]
 """`Chat.ask`."""
@@ -33,12 +33,13 @@ def situate(ask: Ask, part: DocumentPart, chunks: Sequence[Chunk]) -> list[str]:
 
 def read(answer: str) -> dict[str, str]:
     """The contexts in an answer by their ids; ids that are there twice and empty ones are left out."""
-    found: dict[str, str] = {}
-    twice: set[str] = set()
-    for name, context in _items(answer):
-        twice |= {name} & found.keys()
-        found[name] = context
-    return {name: context for name, context in found.items() if name not in twice and context}
+    found = {name: entry.get("context") for name, entry in parse_entries(answer, "contexts").items()}
+    lines = {
+        name: " ".join(_CONTROLS.sub(" ", said).split())
+        for name, said in found.items()
+        if isinstance(said, str)
+    }
+    return {name: line for name, line in lines.items() if line}
 
 
 def _alone(ask: Ask, part: DocumentPart, chunk: Chunk) -> str:
@@ -49,10 +50,3 @@ def _alone(ask: Ask, part: DocumentPart, chunk: Chunk) -> str:
             "one by KG_LLM__MODEL, or another context mode"
         )
     return contexts[0]
-
-
-def _items(answer: str) -> Iterator[tuple[str, str]]:
-    for entry in parse_list(answer, "contexts"):
-        context = entry.get("context")
-        if isinstance(context, str):
-            yield str(entry.get("id")), " ".join(_CONTROLS.sub(" ", context).split())

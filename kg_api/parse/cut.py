@@ -13,6 +13,8 @@ from kg_api.parse.size import words
 
 Borders = Callable[[str, int, int], Iterator[int]]
 """Gives the offsets strictly inside text[start:end] where it may be cut, in order."""
+Measure = Callable[[str, int, int], int]
+"""How long text[start:end] is. What is joined is never longer than its parts together."""
 Span = tuple[int, int]
 
 _WORD = re.compile(r"\S+\s*")
@@ -78,8 +80,17 @@ def prose_levels(text: str, start: int, end: int, size: int) -> tuple[Borders, .
     return (sentence_borders, line_borders, word_borders, character_borders)
 
 
-def cut(text: str, span: Span, size: int, levels: Sequence[Borders], *, above: int, most: int) -> list[Span]:
-    """Cut text[start:end] of `size` words into pieces that join to it.
+def cut(
+    text: str,
+    span: Span,
+    size: int,
+    levels: Sequence[Borders],
+    *,
+    above: int,
+    most: int,
+    measure: Measure = words,
+) -> list[Span]:
+    """Cut text[start:end] of `size` words, or what else is measured, into pieces that join to it.
 
     Args:
         text: the whole text.
@@ -88,24 +99,21 @@ def cut(text: str, span: Span, size: int, levels: Sequence[Borders], *, above: i
         levels: kinds of borders, the best first; the next is used for what the former leaves too long.
         above: what has at most this many words stays whole.
         most: the pieces have at most this many words, and are about equally long.
+        measure: by what else than words.
     """
     if size <= above or not levels:
         return [span]
     fair = size / -(-size // most)
     pieces: list[Span] = []
     begin, filled = span[0], 0
-    for start, end in _parts(text, span, levels[0]):
-        part = words(text, start, end)
+    for start, end in pairwise(chain((span[0],), levels[0](text, *span), (span[1],))):
+        part = measure(text, start, end)
         if start > begin and (filled >= fair or filled + part > most):
             pieces.append((begin, start))
             begin, filled = start, 0
         if part > most:
-            pieces += cut(text, (start, end), part, levels[1:], above=above, most=most)
+            pieces += cut(text, (start, end), part, levels[1:], above=above, most=most, measure=measure)
             begin = end
         else:
             filled += part
     return pieces if begin == span[1] else [*pieces, (begin, span[1])]
-
-
-def _parts(text: str, span: Span, borders: Borders) -> Iterator[Span]:
-    return pairwise(chain((span[0],), borders(text, *span), (span[1],)))

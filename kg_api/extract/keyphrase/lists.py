@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 
@@ -35,18 +35,8 @@ class Lists:
 @cache
 def lists() -> Lists:
     """The lists, read once."""
-    return Lists(
-        headings=frozenset(_read("headings").split("\n")),
-        nouns=frozenset(_read("nouns").split()),
-        weak=frozenset(_read("weak").split()),
-        dates=frozenset(_read("dates").split()),
-        links=frozenset(_read("links").split()),
-        articles=frozenset(_read("articles").split()),
-        name_starts=frozenset(_read("name_starts").split()),
-        verbs=frozenset(_read("verbs").split()),
-        data_fields=frozenset(_read("data_fields").split()),
-        han_edges=frozenset(_read("han_edges").split()),
-    )
+    words = {each.name: frozenset(_read(each.name).split()) for each in fields(Lists)}
+    return Lists(**{**words, "headings": frozenset(_read("headings").split("\n"))})
 
 
 def _read(name: str) -> str:

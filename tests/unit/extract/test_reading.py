@@ -17,11 +17,11 @@ from kg_api.extract.reading import (
     TERM,
     TYPE,
     Unusable,
-    entries,
     extraction_of,
     serialize,
 )
 from kg_api.graph.spaces.due import DocumentAbout, SourceText
+from kg_api.llm.replies import parse_entries
 from kg_api.models.concepts.extraction import Extraction
 
 TEXT = "Ada Lovelace wrote the first program for the Analytical Engine in 1843."
@@ -178,13 +178,15 @@ def test_any_answer_is_read_or_unusable(concepts: Any, relations: Any) -> None:
 
 @given(JSON)
 def test_any_json_is_looked_through(value: Any) -> None:
-    assert isinstance(entries(json.dumps({"passages": [value, {"id": "a"}]})), dict)
+    assert isinstance(parse_entries(json.dumps({"passages": [value, {"id": "a"}]}), "passages"), dict)
 
 
 def test_ids_that_stand_twice_are_left_out() -> None:
     said = {"passages": [{"id": "a", "n": 1}, {"id": "b"}, {"id": "a", "n": 2}]}
-    assert entries(f"<think>[]</think> Sure:\n```json\n{json.dumps(said)}\n```").keys() == {"b"}
-    assert entries("I cannot help with that.") == {}
+    assert parse_entries(f"<think>[]</think> Sure:\n```json\n{json.dumps(said)}\n```", "passages").keys() == {
+        "b"
+    }
+    assert parse_entries("I cannot help with that.", "passages") == {}
 
 
 def sources(count: int, words: int = 10) -> list[SourceText]:
