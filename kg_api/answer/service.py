@@ -183,10 +183,7 @@ class AnswerService:
         """What is around the hits, within the budget; its tokens, the hits left out, and notes."""
         if not hits:
             return [], 0, 0, []
-        embedding_state = known.embedding_states.get(hits[0].ontology)
-        counter = token_counter(
-            self._spaces.of(embedding_state.answering.space if embedding_state else known.new)
-        )
+        counter = token_counter(self._spaces.of(known.space_of(hits[0].ontology)))
         windows, beyond = read_windows(self._graph, hits, counter, request.window_size, request.token_budget)
         notes = [counter.problem] if counter.problem else []
         if beyond:
@@ -258,5 +255,5 @@ def _search(request: AnswerRequest) -> SourceSearch:
 
 def _thresholds(request: AnswerRequest, known: OntologySnapshot) -> dict[str, Threshold]:
     """What is similar enough in each space."""
-    spaces = [*(each.answering.space for each in known.embedding_states.values()), known.new]
+    spaces = (*known.answering.values(), known.new)
     return {space.slug: threshold_of(space, request) for space in spaces}

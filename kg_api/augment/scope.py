@@ -1,14 +1,27 @@
-"""The spaces that an augmentation searches, and what is similar enough in each."""
+"""The spaces that an augmentation searches, and what is similar enough in each. Pure.
+
+The same number means different things to different models.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kg_api.augment.thresholds import threshold
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.augment import AugmentRequest, Threshold
 from kg_api.search.plan.similarity import SimilarityFilter, filter_by
 from kg_api.spaces.plans import OntologySnapshot
+
+DEFAULT = 0.7
+MEASURED = {
+    "bge-small-en-v1.5": 0.70,
+    "all-MiniLM-L6-v2": 0.50,
+    "e5-small-v2": 0.85,
+}
+"""By model, where as many of the passages that belong to a text pass (62 %) as with 0.7 in bge-small-en-v1.5.
+
+Of passages that do not, 0.1 to 0.6 % pass on encyclopaedia text and 3 to 17 % within one technical subject.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +55,19 @@ class AugmentScope:
 
 def resolve_scope(request: AugmentRequest, known: OntologySnapshot) -> AugmentScope:
     """Work out where is searched."""
-    answering = {
-        name: embedding_state.answering.space for name, embedding_state in known.embedding_states.items()
-    }
-    names = answering if request.ontologies is None else request.ontologies
-    of_ontology = {name: answering.get(name, known.new) for name in names}
+    names = known.embedding_states if request.ontologies is None else request.ontologies
+    of_ontology = {name: known.space_of(name) for name in names}
     spaces = {space.slug: space for space in (*of_ontology.values(), known.new)}
     thresholds = {slug: threshold(slug, space.identity.model, request) for slug, space in spaces.items()}
     return AugmentScope(of_ontology, known.new, thresholds)
+
+
+def threshold(space: str, model: str, request: AugmentRequest) -> Threshold:
+    """The least similarity in a space: what is asked for, else what was measured, else 0.7."""
+    if request.mode == "text":
+        return Threshold(space=space, min_similarity=None, source="none")
+    if request.min_similarity is not None:
+        return Threshold(space=space, min_similarity=request.min_similarity, source="request")
+    if model in MEASURED:
+        return Threshold(space=space, min_similarity=MEASURED[model], source="model")
+    return Threshold(space=space, min_similarity=DEFAULT, source="default")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, LiteralString, Self, TypeVar
 
@@ -33,6 +33,9 @@ from kg_api.models.embedding.spaces import FIRST_SLUG
 
 Row = dict[str, Any]
 T = TypeVar("T")
+
+ROWS_A_STATEMENT = 2000
+"""Where nothing else is said."""
 
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 5.0
@@ -223,6 +226,12 @@ def _rows(result: neo4j.Result) -> list[Row]:
 
 Reader = Graph | Transaction
 """What reading functions take: alone, or within a transaction."""
+
+
+def portions(items: Sequence[T], size: int = ROWS_A_STATEMENT) -> Iterator[Sequence[T]]:
+    """Items in parts, in their order."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 @contextmanager

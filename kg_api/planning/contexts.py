@@ -11,11 +11,12 @@ from kg_api.chunk.spans import SentenceVectors
 from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.due import DocumentAbout, SourceText, about_documents
-from kg_api.llm.missing import no_model
+from kg_api.llm.lazy import LanguageModel
 from kg_api.models.embedding.chunking import Chunking
 from kg_api.planning.cost import WrittenContexts
 from kg_api.planning.llm_contexts import LlmContexts, LlmQuote
 from kg_api.planning.planner import Before
+from kg_api.provider.retrying import RetryPolicy
 from kg_api.sections import LlmSettings
 from kg_api.settings import Settings
 from kg_api.spaces.plans import Plan
@@ -43,8 +44,8 @@ class Contexts:
         self._graph = graph
         self._settings = settings
         self._sentence_vectors: SentenceVectors | None = None
+        self._model = LanguageModel(settings, RetryPolicy())
         self._llm: LlmContexts | None = None
-        self._close_llm: Callable[[], None] = _nothing
 
     def of(self, plan: Plan) -> Before:
         """The contexts of chunks under a plan.
@@ -102,16 +103,11 @@ class Contexts:
 
     def close(self) -> None:
         """Close the connections to the language model."""
-        self._close_llm()
+        self._model.close()
 
     def _open_llm(self) -> LlmContexts:
         if self._llm is None:
-            if self._settings is None:
-                raise no_model()
-            from kg_api.llm.chat import open_chat  # noqa: PLC0415 - the SDK is an extra, and slow to import
-
-            chat = open_chat(self._settings)
-            self._llm, self._close_llm = LlmContexts(self._graph, chat.model, chat.ask), chat.close
+            self._llm = LlmContexts(self._graph, self._model.name, self._model.ask)
         return self._llm
 
     def sentence_vectors(self, chunking: Chunking) -> SentenceVectors | None:

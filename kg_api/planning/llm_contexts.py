@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import takewhile
 
 from kg_api.graph.cache import read_contexts, remember_contexts
-from kg_api.graph.database import Graph
+from kg_api.graph.database import Graph, portions
 from kg_api.graph.spaces.due import DocumentAbout, SourceText, about_documents, sources_of_document
 from kg_api.llm.money import price_of, tokens_of
 from kg_api.llm.parts import DocumentPart, HeadedParagraph, document_parts
@@ -124,7 +124,7 @@ class LlmContexts:
 
     def _write(self, part: DocumentPart, wanted: Sequence[_Wanted]) -> dict[str, str]:
         found: dict[str, str] = {}
-        for batch in _batches(wanted):
+        for batch in portions(wanted, TOGETHER):
             texts = situate(self._ask, part, [each.chunk for each in batch])
             new = {each.key: cap(text) for each, text in zip(batch, texts, strict=True)}
             remember_contexts(self._graph, new)
@@ -166,7 +166,7 @@ class LlmQuote:
         questions = [
             question(part, [each.chunk for each in batch])
             for part, mine in _by_part(missing).items()
-            for batch in _batches(mine)
+            for batch in portions(mine, TOGETHER)
         ]
         read = sum(tokens_of(each.instruction) + tokens_of(each.data) for each in questions)
         wrote = len(missing) * _ANSWER_TOKENS
@@ -199,8 +199,3 @@ def _by_part(wanted: Iterable[_Wanted]) -> dict[DocumentPart, list[_Wanted]]:
     for each in wanted:
         found.setdefault(each.part, []).append(each)
     return found
-
-
-def _batches(wanted: Sequence[_Wanted]) -> Iterator[Sequence[_Wanted]]:
-    for at in range(0, len(wanted), TOGETHER):
-        yield wanted[at : at + TOGETHER]

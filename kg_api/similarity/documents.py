@@ -20,7 +20,7 @@ from kg_api.models.queries.similarity import (
 from kg_api.search.rank.duplicates import MIN_OVERLAP, overlap
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.parts import evenly
-from kg_api.similarity.scope import Comparable, answering, comparable, space_of
+from kg_api.similarity.scope import Comparable, comparable
 from kg_api.similarity.under_way import under_way
 from kg_api.spaces.plans import OntologySnapshot
 
@@ -52,7 +52,7 @@ def similar_documents(
     watch, (indexes, progress) = Stopwatch(), watches
     document = find_document(graph, document_id)
     places, total = places_in(graph, [document.ontology], [document.document_id], MAX_SOURCES)
-    scope = comparable(space_of(document.ontology, known), request.ontologies, known)
+    scope = comparable(known.space_of(document.ontology), request.ontologies, known)
     if waiting := indexes.populating(*(space.index_name for space, _ in scope.slots)):
         raise Unavailable(
             f"the vector index {', '.join(waiting)} is still being filled; try again in a moment"
@@ -81,7 +81,7 @@ def similar_documents(
 
 
 def _to_queries(graph: Graph, places: Sequence[Place], known: OntologySnapshot) -> list[SimilarityQuery]:
-    vectors = vectors_of(graph, [place.source_id for place in places], answering(known), known.new)
+    vectors = vectors_of(graph, [place.source_id for place in places], known.answering, known.new)
     return [
         SimilarityQuery(place, evenly(vectors[place.source_id], MAX_PARTS))
         for place in places

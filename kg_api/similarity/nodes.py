@@ -21,7 +21,7 @@ from kg_api.models.queries.search import Degradation, Place
 from kg_api.models.queries.similarity import GraphRequest
 from kg_api.search.plan.scope import document_ids
 from kg_api.similarity.grouping import each_once
-from kg_api.similarity.scope import Comparable, answering, comparable, space_of
+from kg_api.similarity.scope import Comparable, comparable
 from kg_api.spaces.plans import OntologySnapshot
 
 SEED_PARTS = 4
@@ -65,13 +65,13 @@ def _around(
     if missing := sorted(set(source_ids) - {place.source_id for place in seeds}):
         told = ", ".join(map(repr, missing[:10]))
         raise NotFound(f"there is no source {told}; its document may have changed since you saw it")
-    parts = vectors_of(graph, source_ids, answering(known), known.new)
-    scopes = {space.slug: space for space in (space_of(place.ontology, known) for place in seeds)}
+    parts = vectors_of(graph, source_ids, known.answering, known.new)
+    scopes = {space.slug: space for space in (known.space_of(place.ontology) for place in seeds)}
     found: list[NearSource] = []
     degraded: list[Degradation] = []
     for space in scopes.values():
         scope = comparable(space, request.ontologies, known)
-        own = [place for place in seeds if space_of(place.ontology, known).slug == space.slug]
+        own = [place for place in seeds if known.space_of(place.ontology).slug == space.slug]
         found += _neighbours(graph, _to_queries(own, parts, request), scope, request)
         degraded += scope.degradations()
     return _with_room(seeds, found, request.max_nodes, degraded)

@@ -11,6 +11,7 @@ from kg_api.graph.search.passages import ChunkText, chunk_texts
 from kg_api.graph.search.similar import VectorPart
 from kg_api.models.queries.search import MatchedChunk, Place
 from kg_api.models.queries.similarity import SimilarSource
+from kg_api.search.retrieve.hits import strip_chunk
 from kg_api.similarity.grouping import Group
 
 MAX_PARTS = 16
@@ -43,12 +44,8 @@ def to_matched_chunk(
 ) -> MatchedChunk:
     """A chunk, or the whole source where it has none, without the blanks around it."""
     whole = ChunkText(place.full_text, place.start, place.end, (place.source_id,))
-    part = (
-        whole if chunk_id is None else (texts or {}).get(chunk_id, whole)
-    )  # a chunk may have gone meanwhile
-    start = part.start + len(part.text) - len(part.text.lstrip())
-    text = part.text.strip()
-    return MatchedChunk(text=text, start=start, end=start + len(text), source_ids=list(part.source_ids))
+    # a chunk may have gone meanwhile
+    return strip_chunk(whole if chunk_id is None else (texts or {}).get(chunk_id, whole))
 
 
 def evenly(parts: Sequence[VectorPart], most: int) -> list[VectorPart]:

@@ -41,17 +41,6 @@ class Comparable:
         return [*self.unknown, Degradation(part="vectors", effect=effect)]
 
 
-def answering(known: OntologySnapshot) -> dict[str, Space]:
-    """The slot of a space that answers for each ontology."""
-    return {name: embedding_state.answering.space for name, embedding_state in known.embedding_states.items()}
-
-
-def space_of(ontology: str, known: OntologySnapshot) -> Space:
-    """The slot of a space that answers for an ontology."""
-    embedding_state = known.embedding_states.get(ontology)
-    return embedding_state.answering.space if embedding_state else known.new
-
-
 def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapshot) -> Comparable:
     """Work out what can be compared with vectors of a space.
 
@@ -60,7 +49,7 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapsh
         wanted: ontologies to look into; None: all. One that is not there finds nothing.
         known: all ontologies.
     """
-    spaces = answering(known)
+    spaces = known.answering
     names = [name for name in (spaces if wanted is None else wanted) if name in spaces]
     slots: dict[str, tuple[Space, list[str]]] = {}
     for name in names:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kg_api.errors import InvalidInput, Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_source
@@ -32,7 +30,7 @@ from kg_api.search.timing import Stopwatch
 from kg_api.similarity.documents import similar_documents
 from kg_api.similarity.grouping import Group, each_once, group_duplicates
 from kg_api.similarity.parts import MAX_PARTS, evenly, present_similar
-from kg_api.similarity.scope import Comparable, answering, comparable, space_of
+from kg_api.similarity.scope import Comparable, comparable
 from kg_api.similarity.source_graph import build_graph
 from kg_api.similarity.under_way import under_way
 from kg_api.similarity.words import similar_by_words, why
@@ -42,16 +40,6 @@ FIRST_DEPTH = 50
 MAX_BY_INDEX = 1000
 """Passages that are asked of the index; when so many are too few, every vector is compared."""
 MAX_COMPARED = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Reached:
-    """What was found, and how far it was looked for."""
-
-    groups: list[Group]
-    exact: bool
-    more: bool
-    """Whether there is more behind it that was not looked at."""
 
 
 class SimilarityService:
@@ -77,7 +65,7 @@ class SimilarityService:
             parts = self._parts(own, known)
         if not parts:
             return self._by_words(own, request, watch)
-        scope = comparable(space_of(own.ontology, known), request.ontologies, known)
+        scope = comparable(known.space_of(own.ontology), request.ontologies, known)
         with watch.stage("nearest"):
             sources, degraded = self._by_vectors(own, parts, scope, request)
         return SimilarSources(
@@ -110,7 +98,7 @@ class SimilarityService:
         return build_graph(self._graph, request, known, self._progress)
 
     def _parts(self, own: Place, known: OntologySnapshot) -> list[VectorPart]:
-        found = vectors_of(self._graph, [own.source_id], answering(known), known.new)
+        found = vectors_of(self._graph, [own.source_id], known.answering, known.new)
         return evenly(found.get(own.source_id, []), MAX_PARTS)
 
     def _by_vectors(
@@ -119,15 +107,15 @@ class SimilarityService:
         waiting = self._indexes.populating(*(space.index_name for space, _ in scope.slots))
         asked = SimilarityQuery(own, parts, same_document=request.same_document)
         self._require_few(scope, request, waiting)
-        reached = self._reach(asked, scope, request, exact=request.exact or bool(waiting))
+        groups, more = self._reach(asked, scope, request, exact=request.exact or bool(waiting))
         degraded = [
             Degradation(part="vector_index", effect=f"the index {name} is {state}: every vector was compared")
             for name, state in waiting.items()
         ]
-        if reached.more and len(reached.groups) < request.limit:
+        if more and len(groups) < request.limit:
             effect = "the nearest passages are near-duplicates; what is behind them was not looked at"
             degraded.append(Degradation(part="vectors", effect=effect))
-        return present_similar(self._graph, own, parts, reached.groups[: request.limit]), degraded
+        return present_similar(self._graph, own, parts, groups[: request.limit]), degraded
 
     def _require_few(self, scope: Comparable, request: SimilarSearch, waiting: dict[str, str]) -> None:
         """Compare with every vector only where that takes seconds at most.
@@ -150,8 +138,8 @@ class SimilarityService:
 
     def _reach(
         self, asked: SimilarityQuery, scope: Comparable, request: SimilarSearch, *, exact: bool
-    ) -> _Reached:
-        """Look further until there is enough: filters and grouping never shrink the answer."""
+    ) -> tuple[list[Group], bool]:
+        """Look further until there is enough, or nothing more: filters and grouping never shrink the answer."""
         depth = max(FIRST_DEPTH, 3 * request.limit)
         while True:
             found, more = self._nearest(asked, scope, depth, exact=exact)
@@ -160,11 +148,11 @@ class SimilarityService:
             groups = group_duplicates(own, once, together=request.group_duplicates)
             more = more and (least is None or found[-1].similarity >= least)
             if len(groups) >= request.limit or not more or depth >= MAX_COMPARED:
-                return _Reached(groups, exact, more)
+                return groups, more
             depth = min(MAX_COMPARED, 4 * depth)
             if depth > MAX_BY_INDEX and not exact:
                 if count_sources(self._graph, scope.ontologies) > MAX_EXACT:
-                    return _Reached(groups, exact, more)
+                    return groups, more
                 exact = True
 
     def _nearest(

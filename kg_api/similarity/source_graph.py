@@ -15,7 +15,6 @@ from kg_api.search.timing import Stopwatch
 from kg_api.similarity.edges import Vectors, nearest_pairs
 from kg_api.similarity.nodes import ChosenSources, choose_nodes
 from kg_api.similarity.parts import MAX_PARTS, evenly
-from kg_api.similarity.scope import answering, space_of
 from kg_api.similarity.under_way import under_way
 from kg_api.spaces.plans import OntologySnapshot
 
@@ -38,14 +37,14 @@ def build_graph(
     places = nodes.places
     with watch.stage("vectors"):
         ids = [place.source_id for place in places]
-        every = vectors_of(graph, ids, answering(known), known.new)
+        every = vectors_of(graph, ids, known.answering, known.new)
         vectors = {identity: evenly(parts, MAX_PARTS) for identity, parts in every.items()}
     with watch.stage("edges"):
         pairs = _pairs(places, vectors, known, request)
     with watch.stage("groups"):
         groups = [group for group in near_duplicates([place.full_text for place in places]) if group[1:]]
     of_group = {number: at for at, group in enumerate(groups) for number in group}
-    spaces = sorted({space_of(place.ontology, known).slug for place in places})
+    spaces = sorted({known.space_of(place.ontology).slug for place in places})
     return SourceGraph(
         nodes=_nodes(places, pairs, of_group),
         edges=_edges(places, pairs, of_group),
@@ -71,7 +70,7 @@ def _pairs(
     models: dict[str, list[int]] = {}
     for number, place in enumerate(places):
         if vectors.get(place.source_id):
-            models.setdefault(space_of(place.ontology, known).slug, []).append(number)
+            models.setdefault(known.space_of(place.ontology).slug, []).append(number)
     pairs: dict[tuple[int, int], float] = {}
     for numbers in models.values():
         found = nearest_pairs(

@@ -125,10 +125,10 @@ def embedding_state_of(
 
 def read_embedding_states(graph: Graph, name: str | None = None) -> dict[str, EmbeddingState]:
     """By ontology, in the order of their names; that of one name only, if given."""
-    configurations = read_configurations(graph, name)
-    return _embedding_states(
-        configurations, all_spaces(graph)
+    configurations = read_configurations(
+        graph, name
     )  # spaces after, so that every one that is named is there
+    return _embedding_states(configurations, all_spaces(graph))
 
 
 def _embedding_states(
@@ -179,6 +179,16 @@ class OntologySnapshot:
     embedding_states: dict[str, EmbeddingState]
     new: Space
     """The space of ontologies that nobody has configured."""
+
+    @property
+    def answering(self) -> dict[str, Space]:
+        """The slot of a space that answers for each ontology."""
+        return {name: each.answering.space for name, each in self.embedding_states.items()}
+
+    def space_of(self, ontology: str) -> Space:
+        """The slot of a space that answers for an ontology, or would."""
+        known = self.embedding_states.get(ontology)
+        return known.answering.space if known else self.new
 
     def describe_unknown(self, wanted: Sequence[str] | None) -> list[Degradation]:
         """That ontologies which a request names are not there, and which are nearest; nothing if all are."""

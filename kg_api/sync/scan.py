@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
 
 from kg_api.errors import FolderUnusable, KgError, LeaseLost, Unavailable
-from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.database import Graph, Transaction, portions
 from kg_api.graph.documents import folder_scans as store
 from kg_api.graph.documents.folder_scans import FolderGone, NameTaken, ScannedFolder
 from kg_api.graph.documents.folders import documents_of, read_known_documents
@@ -25,8 +24,6 @@ from kg_api.sync.outcome import RESULT_OF_CHANGE, FileOutcome, Result, add_up, r
 FILES_A_BATCH = 200
 SECONDS_A_BATCH = 2.0
 REMOVALS_A_BATCH = 10
-
-T = TypeVar("T")
 
 
 class Scan:
@@ -72,9 +69,9 @@ class Scan:
         gone = self._find_gone()
         left = [file for file in self._listing.files if not self._place.is_done(file.document)]
         self._done, self._total = done, done + len(left) + len(gone)
-        for files in _portions(left, FILES_A_BATCH):
+        for files in portions(left, FILES_A_BATCH):
             self._take(files)
-        for names in _portions(gone, REMOVALS_A_BATCH):
+        for names in portions(gone, REMOVALS_A_BATCH):
             self._remove(names)
         self._conclude()
         return self._done
@@ -204,8 +201,3 @@ class Scan:
     def _record_progress(self, tx: Transaction, tally: ScanTally) -> None:
         job_id = self._run.job.job_id
         store.record_progress(tx, self._folder.folder_id, job_id, tally, total=self._total)
-
-
-def _portions(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from kg_api.graph.concepts.texts import ask_for_embedding, delete_orphans, hold_concepts, portions, retell
-from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.concepts.texts import ask_for_embedding, delete_orphans, hold_concepts, retell
+from kg_api.graph.database import Graph, Transaction, portions
 from kg_api.graph.jobs import would_be_taken
 from kg_api.graph.jobs.records import CONCEPT_EMBEDDING
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeVar
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
 from kg_api.graph.concepts.names import NamedConcept, Text
 from kg_api.graph.concepts.vectors import count_fresh
-from kg_api.graph.database import Row, Transaction
+from kg_api.graph.database import Row, Transaction, portions
 from kg_api.graph.fulltext.scopes import scope_of_concept
 from kg_api.graph.jobs import request_job
 from kg_api.graph.jobs.records import CONCEPT_EMBEDDING
 from kg_api.graph.spaces.configuration import read_configuration
 
-T = TypeVar("T")
-
-ROWS_A_STATEMENT: Final = 2000
 RETOLD_A_STATEMENT: Final = 50
 """Of each of them a hundred appearances are read, and each may say much."""
 APPEARANCES_READ: Final = 100
@@ -101,12 +98,6 @@ def ask_for_embedding(
 def text_of(row: Row) -> Text:
     """What a row says of a concept."""
     return Text(row["label"], row["description"], tuple(row["search_terms"]))
-
-
-def portions(items: Sequence[T], size: int = ROWS_A_STATEMENT) -> Iterator[Sequence[T]]:
-    """Items in parts, in their order."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
 
 
 def _to_text(row: Row) -> Text:

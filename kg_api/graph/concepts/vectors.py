@@ -9,7 +9,7 @@ import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
-from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.database import Graph, Row, Transaction, portions
 from kg_api.graph.spaces.chunks import check_vector
 from kg_api.graph.spaces.due import Wanted
 from kg_api.graph.spaces.marks import Mark, mark_of, require_writable
@@ -20,7 +20,6 @@ from kg_api.models.library.documents import ConceptCounts
 from kg_api.models.vocabulary import Selection
 
 MARK_DIGITS = 16
-MAX_COUNTED = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +107,11 @@ def has_concepts(tx: Transaction, ontology: str) -> bool:
 
 def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool) -> int:
     """How many of some concepts have another text than was embedded, in whatever space, and are due."""
-    ids = sorted(concept_ids)
-    rows = [
-        row
-        for at in range(0, len(ids), MAX_COUNTED)
-        for row in tx.run(
-            "concepts/count_fresh", ids=ids[at : at + MAX_COUNTED], marks=FIRST_MARK, wants_all=wants_all
-        )
-    ]
-    return sum(row["fresh"] for row in rows)
+    counted = (
+        tx.run("concepts/count_fresh", ids=ids, marks=FIRST_MARK, wants_all=wants_all)
+        for ids in portions(sorted(concept_ids))
+    )
+    return sum(row["fresh"] for rows in counted for row in rows)
 
 
 def write_concept_vectors(

@@ -33,11 +33,10 @@ from kg_api.graph.concepts.texts import (
     ask_for_embedding,
     delete_orphans,
     hold_concepts,
-    portions,
     retell,
     write_texts,
 )
-from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.database import Graph, Row, Transaction, portions
 from kg_api.graph.spaces.due import SourceText, Wanted, count_due, due_sources
 from kg_api.graph.spaces.marks import Mark
 from kg_api.models.concepts.extraction import Extraction

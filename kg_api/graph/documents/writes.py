@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from kg_api.graph.concepts.removal import forget_apart, forget_evidence
-from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.database import Graph, Row, Transaction, portions
 from kg_api.graph.fulltext.scopes import scope_of_source
 from kg_api.graph.jobs import request_job
 from kg_api.graph.spaces.configuration import StoredConfiguration, read_configuration
 from kg_api.models.library.documents import DocumentRecord, SourceRecord, StoredChange
 
-T = TypeVar("T")
-
 AskForExtraction = Callable[[Transaction, str, int], None]
 """Has so many sources of an ontology read, within the transaction that stores them."""
-ROWS_A_STATEMENT = 1000
+SOURCES_A_STATEMENT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +208,7 @@ def _set_title(tx: Transaction, record: DocumentRecord, difference: _Difference)
     """Give the new title to the sources that stay; new ones have it."""
     new = {source.source_id for source in difference.new}
     kept = sorted((each for each in record.sources if each.source_id not in new), key=_by_id)
-    for sources in _portions(kept):
+    for sources in portions(kept, SOURCES_A_STATEMENT):
         rows = [{"source_id": each.source_id, "scope": _scope(record, each)} for each in sources]
         tx.run("sources/set_title", rows=rows, title=record.title)
 
@@ -223,11 +221,11 @@ def _write(tx: Transaction, record: DocumentRecord, difference: _Difference) -> 
     """Write the difference; give the sources that lost a chunk which they shared with one that has gone."""
     bereft: set[str] = set()
     forget_evidence(tx, difference.gone)
-    for ids in _portions(difference.gone):
+    for ids in portions(difference.gone, SOURCES_A_STATEMENT):
         bereft.update(tx.run("sources/delete_many", ids=ids)[0]["shared"])
-    for rows in _portions(sorted(difference.moved, key=lambda source: source.source_id)):
+    for rows in portions(sorted(difference.moved, key=_by_id), SOURCES_A_STATEMENT):
         tx.run("sources/move_many", rows=[_to_source_row(record, row) for row in rows])
-    for rows in _portions(sorted(difference.new, key=lambda source: source.source_id)):
+    for rows in portions(sorted(difference.new, key=_by_id), SOURCES_A_STATEMENT):
         tx.run(
             "sources/create_many",
             rows=[_to_source_row(record, row) for row in rows],
@@ -240,12 +238,9 @@ def _write(tx: Transaction, record: DocumentRecord, difference: _Difference) -> 
 def _set_blocks(tx: Transaction, difference: _Difference) -> int:
     """Write the blocks of sources that stay; how many are to be read for concepts again."""
     rows = [_blocks(_source_row(source)) for source in sorted(difference.other_blocks, key=_by_id)]
-    return sum(tx.run("sources/set_blocks", rows=part)[0]["unread"] for part in _portions(rows))
-
-
-def _portions(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), ROWS_A_STATEMENT):
-        yield items[start : start + ROWS_A_STATEMENT]
+    return sum(
+        tx.run("sources/set_blocks", rows=part)[0]["unread"] for part in portions(rows, SOURCES_A_STATEMENT)
+    )
 
 
 def _properties(record: DocumentRecord, mark: str) -> Row:

@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
+from kg_api.graph.database import portions
 from kg_api.graph.fulltext.tokens import EXTENDING, SINGLE, parts, runs
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
@@ -98,5 +99,4 @@ def _quote(word: str) -> str:
 
 def _scopes(tokens: Sequence[str]) -> list[str]:
     """Filters that leave the score as it is."""
-    portions = [tokens[at : at + SCOPES_A_QUERY] for at in range(0, len(tokens), SCOPES_A_QUERY)]
-    return [f"+scope:({' '.join(portion)})^0" for portion in portions]
+    return [f"+scope:({' '.join(some)})^0" for some in portions(tokens, SCOPES_A_QUERY)]

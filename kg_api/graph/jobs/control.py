@@ -7,8 +7,8 @@ from neo4j.exceptions import ConstraintError
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.idempotency import forget_old_answers
-from kg_api.graph.jobs.pauses import pause, unpause
 from kg_api.graph.jobs.records import EXTRACTION, PERIODIC_KINDS, rank_of
+from kg_api.graph.jobs.requests import pause, unpause
 from kg_api.graph.jobs.views import find_job, unknown_job
 from kg_api.graph.jobs.workers import forget_lost_workers
 from kg_api.models.jobs import FINISHED, Job

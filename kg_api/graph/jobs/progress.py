@@ -54,11 +54,7 @@ def lower(graph: Graph, owner: Owner, *, wanted: int, rank: int) -> int | JobReq
     rows = graph.write("jobs/lower", **owner.parameters(), wanted=wanted, rank=rank)
     if not rows:
         raise LeaseLost(f"job {owner.job_id} is owned by another worker now, or has ended")
-    return (
-        rows[0]["rank"]
-        if rows[0]["last"]
-        else JobRequest(rows[0]["wanted"], rows[0]["selection"], rows[0]["forced_at"])
-    )
+    return rows[0]["rank"] if rows[0]["last"] else _asked(rows[0])
 
 
 def finish(graph: Graph, owner: Owner, *, wanted: int) -> JobRequest | None:
@@ -77,8 +73,8 @@ def finish(graph: Graph, owner: Owner, *, wanted: int) -> JobRequest | None:
     rows = graph.transaction(end)
     if not rows or not rows[0]["owned"]:
         raise LeaseLost(f"job {owner.job_id} is owned by another worker now, or has ended")
-    return (
-        None
-        if rows[0]["finished"]
-        else JobRequest(rows[0]["wanted"], rows[0]["selection"], rows[0]["forced_at"])
-    )
+    return None if rows[0]["finished"] else _asked(rows[0])
+
+
+def _asked(row: Row) -> JobRequest:
+    return JobRequest(row["wanted"], row["selection"], row["forced_at"])

@@ -1,4 +1,4 @@
-"""Asking for work: jobs are made, or joined where one is unfinished."""
+"""Asking for work: jobs are made, or joined where one is unfinished; and the pauses that this ends."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from kg_api.errors import LeaseLost, TooBusy
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.jobs.pauses import unpause
-from kg_api.graph.jobs.records import Owner, fresh_job
+from kg_api.graph.jobs.records import EXTRACTION, PAUSING_KINDS, Owner, fresh_job
 from kg_api.models.vocabulary import Selection
 
 
@@ -142,3 +141,19 @@ def add_parts(graph: Graph, owner: Owner, kind: str, ontology: str, parts: Seque
 def unfinished_parts(graph: Graph, job_id: str) -> list[str]:
     """The parts of a job that wait or run."""
     return [row["part"] for row in graph.read("jobs/unfinished_parts", job_id=job_id)]
+
+
+def pause(tx: Transaction, kind: str, ontology: str | None) -> None:
+    """Leave an ontology alone until somebody asks for that kind of work; for other kinds nothing is done."""
+    if kind == EXTRACTION:
+        tx.run("extraction/pause", ontology=ontology)
+    elif kind in PAUSING_KINDS:
+        tx.run("jobs/pause", ontology=ontology)
+
+
+def unpause(tx: Transaction, kind: str, ontology: str | None) -> None:
+    """Somebody asks for it."""
+    if kind == EXTRACTION:
+        tx.run("extraction/unpause", ontology=ontology)
+    elif kind in PAUSING_KINDS:
+        tx.run("jobs/unpause", ontology=ontology)

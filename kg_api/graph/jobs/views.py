@@ -137,7 +137,7 @@ def rests(
     seconds = (
         after_fault
         if deaths[0]["permanent"]
-        else min(MAX_COOLDOWN_SECONDS, 15 * (2 ** (len(deaths) - 1) - 1) * 2)
+        else min(MAX_COOLDOWN_SECONDS, 30 * (2 ** (len(deaths) - 1) - 1))
     )
     return math.isinf(seconds) or deaths[0]["seconds"] < min(seconds, at_most)
 

@@ -9,7 +9,7 @@ import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
-from kg_api.graph.database import Graph, Row
+from kg_api.graph.database import Graph, Row, portions
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.search import Place
 
@@ -128,9 +128,8 @@ def vectors_of(
         "new": new.key,
     }
     found: dict[str, list[VectorPart]] = {}
-    for at in range(0, len(source_ids), PORTION):
-        portion = list(source_ids[at : at + PORTION])
-        rows = graph.read("similar/of_sources", source_ids=portion, **known)
+    for ids in portions(source_ids, PORTION):
+        rows = graph.read("similar/of_sources", source_ids=list(ids), **known)
         found |= {row["source_id"]: _parts(row) for row in rows}
     return found
 

@@ -14,8 +14,7 @@ from kg_api.provider.extras import missing
 from kg_api.provider.http import bounded_client
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Provider, Variables
-from kg_api.rerank.remote.replies import in_order
-from kg_api.rerank.remote.reranker import POLICY, RERANKING, RemoteReranker, RerankLimits
+from kg_api.rerank.remote.reranker import POLICY, RERANKING, RemoteReranker, RerankLimits, in_order
 from kg_api.settings import Settings
 
 try:

@@ -12,8 +12,7 @@ from kg_api.provider.classify import fields_of
 from kg_api.provider.json_client import JsonClient
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Provider, Variables
-from kg_api.rerank.remote.replies import in_order
-from kg_api.rerank.remote.reranker import POLICY, RERANKING, RemoteReranker, RerankLimits
+from kg_api.rerank.remote.reranker import POLICY, RERANKING, RemoteReranker, RerankLimits, in_order
 from kg_api.settings import Settings
 
 VARIABLES = Variables("KG_RERANK__MODEL", "KG_RERANK__BASE_URL", "KG_RERANK__API_KEY")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Protocol
 
 from kg_api.errors import RerankUnavailable
@@ -12,7 +14,6 @@ from kg_api.provider.http import MIB, reply_of_at_most
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Service
 from kg_api.rerank.scale import as_relevance
-from kg_api.rerank.windows import best_of, windows
 
 RERANKING = Service(
     name="a reranking service",
@@ -29,6 +30,8 @@ REQUESTS = 8
 """At once, of all searches together."""
 POLICY = RetryPolicy(tries=3, first_wait=0.1)
 """A search waits for it: the tries are close together, and none begins behind the deadline."""
+OVERLAP = 0.125
+"""Share of a window that the next one repeats, so that no sentence is torn in both."""
 
 
 class RerankEndpoint(Protocol):
@@ -114,3 +117,38 @@ class RemoteReranker:
 def _max_reply_bytes(texts: Sequence[str]) -> int:
     """How long a reply can be: some servers send the passages back, each character as an escape."""
     return sum(6 * len(text) + 1024 for text in texts) + MIB
+
+
+def windows(text: str, most: int) -> list[str]:
+    """Cut a text into overlapping windows of at most `most` characters; one that fits is its only window."""
+    step = max(1, most - int(most * OVERLAP))
+    starts = range(0, max(1, len(text) - (most - step)), step)
+    return [text[at : at + most] for at in starts]
+
+
+def best_of(scores: Sequence[float], counts: Sequence[int]) -> list[float]:
+    """The best score of each text, from those of all windows in a row and how many each text has."""
+    borders = accumulate(counts, initial=0)
+    return [max(scores[start:end]) for start, end in pairwise(borders)]
+
+
+def in_order(items: Sequence[tuple[object, object]], texts: int) -> list[float]:
+    """Put a reply's (index, score) pairs into the order of the texts.
+
+    Raises:
+        RerankUnavailable: an index is missing, foreign or there twice, or a score is no finite number.
+    """
+    found = dict[int, float]()
+    for index, score in items:
+        if type(index) is not int or not 0 <= index < texts or index in found:
+            raise RerankUnavailable(f"the reranker's reply has a wrong index; {texts} passages were sent")
+        found[index] = _number(score)
+    if len(found) != texts:
+        raise RerankUnavailable(f"the reranker gave {len(found)} scores for {texts} passages")
+    return [found[at] for at in range(texts)]
+
+
+def _number(score: object) -> float:
+    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+        raise RerankUnavailable("a score in the reranker's reply is no finite number")
+    return float(score)

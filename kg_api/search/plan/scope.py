@@ -80,9 +80,7 @@ def scope_of(
     request: SourceSearch, filters: Filters, known: OntologySnapshot, unknown: Sequence[Degradation] = ()
 ) -> Scope:
     """Group what is asked for by what answers; with a client's vector only its own space is searched."""
-    answering = {
-        name: embedding_state.answering.space for name, embedding_state in known.embedding_states.items()
-    }
+    answering = known.answering
     spaces = {space.key: space for space in (known.new, *answering.values())}
     groups: dict[str, list[str]] = {}
     for name in answering if filters.ontologies is None else filters.ontologies:

@@ -36,10 +36,7 @@ class Reader:
         if token_budget is None:
             return whole
         known = self._plans.known([source.ontology])
-        embedding_state = known.embedding_states.get(source.ontology)
-        counter = token_counter(
-            self._spaces.of(embedding_state.answering.space if embedding_state else known.new)
-        )
+        counter = token_counter(self._spaces.of(known.space_of(source.ontology)))
         kept = fit_to_budget(whole, counter, token_budget)
         if counter.problem is not None:
             kept.degraded.append(Degradation(part="windows", effect=counter.problem))

@@ -78,24 +78,23 @@ def to_matched_chunk(found: LaneHit, place: Place, texts: Texts) -> MatchedChunk
         texts: what the chunks named by `find_needed_texts` say.
     """
     chunk = found.chunk
-    if chunk is None:
-        return _strip(ChunkText(place.full_text, place.start, place.end, (place.source_id,)))
-    if chunk.chunk_id in texts:
-        return _strip(texts[chunk.chunk_id])
-    if len(chunk.covers) > 1:  # it has gone since it was found: what is left is the source
-        return _strip(ChunkText(place.full_text, place.start, place.end, (place.source_id,)))
+    if chunk is not None and chunk.chunk_id in texts:
+        return strip_chunk(texts[chunk.chunk_id])
+    if chunk is None or len(chunk.covers) > 1:  # it has gone since it was found: what is left is the source
+        return strip_chunk(ChunkText(place.full_text, place.start, place.end, (place.source_id,)))
     part = place.full_text[chunk.offset : chunk.end_offset]
     start = place.start + chunk.offset
-    return _strip(ChunkText(part, start, start + len(part), chunk.covers))
+    return strip_chunk(ChunkText(part, start, start + len(part), chunk.covers))
 
 
 def to_parent_chunk(found: LaneHit, texts: Texts) -> MatchedChunk | None:
     """The larger part, where there is one."""
     parent = texts.get(found.chunk.parent_id) if found.chunk and found.chunk.parent_id else None
-    return _strip(parent) if parent else None
+    return strip_chunk(parent) if parent else None
 
 
-def _strip(part: ChunkText) -> MatchedChunk:
+def strip_chunk(part: ChunkText) -> MatchedChunk:
+    """As it is given, without the blanks around it."""
     start = part.start + len(part.text) - len(part.text.lstrip())
     text = part.text.strip()
     return MatchedChunk(text=text, start=start, end=start + len(text), source_ids=list(part.source_ids))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kg_api.augment.plan import MAX_PIECES, chunk_token_limit, consolidate_request, pieces_of
-from kg_api.augment.thresholds import MEASURED, threshold
+from kg_api.augment.scope import MEASURED, threshold
 from kg_api.augment.tokens import counter_of
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.errors import InvalidInput
