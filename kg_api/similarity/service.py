@@ -139,7 +139,7 @@ class SimilarityService:
     def _reach(
         self, asked: SimilarityQuery, scope: Comparable, request: SimilarSearch, *, exact: bool
     ) -> tuple[list[Group], bool]:
-        """Look further until there is enough, or nothing more: filters and grouping never shrink the answer."""
+        """Look further until there is enough: filters and grouping never shrink the answer. Is there more?"""
         depth = max(FIRST_DEPTH, 3 * request.limit)
         while True:
             found, more = self._nearest(asked, scope, depth, exact=exact)
