@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from kg_api.graph.database import Graph
 from kg_api.graph.search.similar import places_of
 from kg_api.models.queries.search import Place
+from kg_api.search.rank.duplicates import Phrase, group_alike, phrases_of
 
 
 class PlaceReader:
@@ -15,6 +16,8 @@ class PlaceReader:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._known: dict[str, Place] = {}
+        self._phrases: dict[str, frozenset[Phrase]] = {}
+        self._alike: dict[tuple[str, ...], list[list[int]]] = {}
 
     def read(self, source_ids: Iterable[str]) -> Mapping[str, Place]:
         """Give all that were read, by id; one that was deleted since it was found is missing."""
@@ -22,3 +25,18 @@ class PlaceReader:
         if unknown:
             self._known.update((place.source_id, place) for place in places_of(self._graph, unknown))
         return self._known
+
+    def alike(self, source_ids: Sequence[str]) -> list[list[int]]:
+        """Groups of near-duplicates among sources that were read; what was compared once is known.
+
+        Lanes may be asked several times, deeper each time, and what they found is thinned out in the end.
+        """
+        asked = tuple(source_ids)
+        if asked not in self._alike:
+            self._alike[asked] = group_alike([self._phrases_of(each) for each in asked])
+        return self._alike[asked]
+
+    def _phrases_of(self, source_id: str) -> frozenset[Phrase]:
+        if source_id not in self._phrases:
+            self._phrases[source_id] = phrases_of(self._known[source_id].full_text)
+        return self._phrases[source_id]

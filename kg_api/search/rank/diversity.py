@@ -10,10 +10,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.models.queries.search import Place, SourceSearch
+from kg_api.models.queries.search import SourceSearch
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
-from kg_api.search.rank.duplicates import near_duplicates
 from kg_api.search.retrieve.hits import Hit
 
 T = TypeVar("T")
@@ -24,17 +23,17 @@ MAX_COMPARED = 500
 def thin_out(hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) -> list[Hit]:
     """Near-duplicates once, and no more of a document than were asked for."""
     if request.collapse_duplicates:
-        compared = hits[:MAX_COMPARED]
-        hits = without_duplicates(compared, places.read(hit.found.source.source_id for hit in compared))
+        hits = without_duplicates(hits[:MAX_COMPARED], places)
     if request.per_document is not None:
         hits = limit_per_group(hits, lambda hit: hit.found.source.document_id, request.per_document)
     return list(hits)
 
 
-def without_duplicates(hits: Sequence[Hit], places: Mapping[str, Place]) -> list[Hit]:
+def without_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
     """The first of each group of near-duplicates, naming the others; without those that were deleted."""
-    hits = [hit for hit in hits if hit.found.source.source_id in places]
-    groups = near_duplicates([places[hit.found.source.source_id].full_text for hit in hits])
+    known = places.read(hit.found.source.source_id for hit in hits)
+    hits = [hit for hit in hits if hit.found.source.source_id in known]
+    groups = places.alike([hit.found.source.source_id for hit in hits])
     return [
         replace(hits[first], duplicates=tuple(hits[other].found.source.source_id for other in others))
         for first, *others in groups

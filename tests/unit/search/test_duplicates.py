@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from itertools import combinations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,13 +94,6 @@ def test_the_order_decides_who_leads_and_groups_do_not_chain() -> None:
     assert overlap(texts[0], texts[2]) < MIN_OVERLAP
     assert near_duplicates(texts) == [[0, 1], [2]]
     assert near_duplicates([texts[1], texts[0], texts[2]]) == [[0, 1, 2]]
-
-
-def test_where_vectors_are_given_they_must_agree() -> None:
-    vectors = np.asarray([[1, 0], [0.8, 0.6], [0, 1]], dtype=np.float32)
-    assert near_duplicates([PARAGRAPH] * 3, vectors) == [[0, 1], [2]]
-    assert near_duplicates([PARAGRAPH] * 3, vectors, min_similarity=0.9) == [[0], [1], [2]]
-    assert near_duplicates([PARAGRAPH] * 3) == [[0, 1, 2]]
 
 
 def test_nothing_is_no_group() -> None:
