@@ -35,7 +35,6 @@ from kg_api.errors import (
 from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.database import Graph
-from kg_api.graph.jobs.requests import QueueLimit
 from kg_api.graph.migrations import migrate
 from kg_api.graph.spaces.registry import Space
 from kg_api.ingest.service import IngestService
@@ -141,11 +140,10 @@ def open_graph(settings: Settings) -> Graph:
     Raises:
         ConfigurationError: there is neither.
     """
-    QueueLimit.jobs = settings.worker.most_queued
-    neo4j = settings.neo4j
+    neo4j, most_queued = settings.neo4j, settings.worker.most_queued
     if neo4j.uri is not None and neo4j.password is not None:
         password = neo4j.password.get_secret_value()
-        return Graph(neo4j.uri, neo4j.user, password, neo4j.database)
+        return Graph(neo4j.uri, neo4j.user, password, neo4j.database, most_queued=most_queued)
     home = Home(settings.home)
     uri, password = home.bolt_uri(), home.password()
     if uri is None or password is None:
@@ -153,7 +151,8 @@ def open_graph(settings: Settings) -> Graph:
             f"there is no Neo4j yet: start the managed one with `kg up` (home {settings.home}), "
             "or set KG_NEO4J__URI and KG_NEO4J__PASSWORD"
         )
-    return Graph(uri, "neo4j", password, require_room=disk_room(home, settings).require)
+    room = disk_room(home, settings)
+    return Graph(uri, "neo4j", password, most_queued=most_queued, require_room=room.require)
 
 
 def open_container(settings: Settings, *, needs_embedder: bool) -> Container:

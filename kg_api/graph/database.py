@@ -106,8 +106,10 @@ _repeated = retry(
 class Transaction:
     """An open transaction; whoever gave it commits it."""
 
-    def __init__(self, transaction: neo4j.ManagedTransaction) -> None:
+    def __init__(self, transaction: neo4j.ManagedTransaction, most_queued: int) -> None:
         self._transaction = transaction
+        self.most_queued = most_queued
+        """So many jobs may wait."""
 
     def run(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run the statement of that name, in the form for one space, and give all its rows."""
@@ -128,6 +130,7 @@ class Graph:
         password: str,
         database: str = "neo4j",
         *,
+        most_queued: int = 10_000,
         require_room: Callable[[], None] = lambda: None,
     ) -> None:
         """Connects when first used.
@@ -137,6 +140,7 @@ class Graph:
             user: who asks.
             password: of the user.
             database: which of the server's.
+            most_queued: so many jobs may wait, when somebody asks for another.
             require_room: called before each write; raises StorageFull when the database's disk is full.
 
         Raises:
@@ -144,6 +148,7 @@ class Graph:
         """
         self._uri = uri
         self._database = database
+        self.most_queued = most_queued
         self._require_room = require_room
         try:
             self._driver = neo4j.GraphDatabase.driver(
@@ -212,7 +217,7 @@ class Graph:
     @_repeated
     def _commit(self, work: Callable[[Transaction], T]) -> T:
         with self._session(neo4j.WRITE_ACCESS) as session:
-            return session.execute_write(lambda tx: work(Transaction(tx)))
+            return session.execute_write(lambda tx: work(Transaction(tx, self.most_queued)))
 
     def _session(self, access: str) -> neo4j.Session:
         return self._driver.session(database=self._database, default_access_mode=access)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, Literal, LiteralString
 
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Reader, Row
@@ -16,11 +15,6 @@ MIN_PREFIX_DIGITS = 8
 MAX_NAMES_READ = 5000
 """Names of documents that are looked through for one that is like a wrong one."""
 MAX_OFFERED = 5
-_BEGIN_WITH: Final[dict[str, LiteralString]] = {
-    "source": "sources/begin_with",
-    "concept": "concepts/begin_with",
-    "job": "jobs/begin_with",
-}
 _PREFIX = re.compile(rf"[0-9a-f]{{{MIN_PREFIX_DIGITS},{ID_DIGITS}}}")
 _ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 
@@ -90,18 +84,14 @@ def identify_document(
     return found["document_id"]
 
 
-def whole_id(graph: Graph, kind: Literal["source", "concept", "job"], called: str) -> str | None:
-    """The id that alone begins with some digits, eight at least; None where there is none.
+def identify_source(graph: Graph, called: str) -> str | None:
+    """The id of the source that alone begins with some digits, eight at least; None where there is none.
 
     Raises:
         Conflict: there are several.
     """
-    if not _may_begin(called):
-        return None
-    ids = [row[f"{kind}_id"] for row in graph.read(_BEGIN_WITH[kind], prefix=called, limit=MAX_OFFERED)]
-    if len(ids) > 1:
-        raise Conflict(f"several ids begin with {called!r}: {', '.join(ids)}")
-    return ids[0] if ids else None
+    rows = graph.read("sources/begin_with", prefix=called, limit=MAX_OFFERED) if _may_begin(called) else []
+    return _only("source_id", called, rows)
 
 
 def first_source(graph: Graph, called: str) -> str:
@@ -124,11 +114,28 @@ def identify_job(graph: Graph, called: str) -> str:
     Raises:
         Conflict: there are several.
     """
-    return whole_id(graph, "job", called) or called
+    rows = graph.read("jobs/begin_with", prefix=called, limit=MAX_OFFERED) if _may_begin(called) else []
+    return _only("job_id", called, rows) or called
+
+
+def identify_concept(graph: Graph, called: str) -> str | None:
+    """The id of the concept that alone begins with some digits, eight at least; None where there is none.
+
+    Raises:
+        Conflict: there are several.
+    """
+    rows = graph.read("concepts/begin_with", prefix=called, limit=MAX_OFFERED) if _may_begin(called) else []
+    return _only("concept_id", called, rows)
 
 
 def _may_begin(called: str) -> bool:
     return _PREFIX.fullmatch(called) is not None and not is_whole_id(called)
+
+
+def _only(key: str, called: str, rows: Sequence[Row]) -> str | None:
+    if len(rows) > 1:
+        raise Conflict(f"several ids begin with {called!r}: {', '.join(row[key] for row in rows)}")
+    return rows[0][key] if rows else None
 
 
 def _by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import get_args
 
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.spaces.removal import (
     CLEANUP,
     Leftover,
+    Vectored,
     drop_indexes,
-    forget_portion_of_chunks,
-    forget_portion_of_concepts,
-    forget_portion_of_sources,
+    forget_portion,
     forgotten,
     is_still_wanted,
     leftovers,
@@ -20,7 +19,6 @@ from kg_api.jobs.run import JobRun
 
 SETTLED_SECONDS = 5
 """By then no search and no batch is under way that began when the space was still in use."""
-Portion = Callable[[Transaction, Leftover, str], str | None]
 
 
 class SpaceCleanup:
@@ -46,26 +44,25 @@ class SpaceCleanup:
             return
         if leftover.slug is not None:
             drop_indexes(self._graph, leftover)
-        self._walk(run, leftover, "chunks", forget_portion_of_chunks)
-        self._walk(run, leftover, "sources", forget_portion_of_sources)
-        self._walk(run, leftover, "concepts", forget_portion_of_concepts)
+        for of in get_args(Vectored):
+            self._walk(run, leftover, of)
         run.commit(lambda tx: forgotten(tx, leftover), after="", done=0)
 
     def _is_wanted(self, run: JobRun, leftover: Leftover) -> bool:
         """Look once more as the job's owner: a worker that was frozen must not drop what was made since."""
         return run.commit(lambda tx: is_still_wanted(tx, leftover), after=run.cursor, done=0)
 
-    def _walk(self, run: JobRun, leftover: Leftover, what: str, portion: Portion) -> None:
-        name = f"{leftover.name}/{what}/"
+    def _walk(self, run: JobRun, leftover: Leftover, of: Vectored) -> None:
+        name = f"{leftover.name}/{of}/"
         place: str | None = run.cursor.removeprefix(name) if run.cursor.startswith(name) else ""
         while place is not None:
             run.checkpoint()
-            place = self._step(run, leftover, name, place, portion)
+            place = self._step(run, leftover, of, place, f"{name}{place}")
 
-    def _step(self, run: JobRun, leftover: Leftover, name: str, after: str, portion: Portion) -> str | None:
+    def _step(self, run: JobRun, leftover: Leftover, of: Vectored, after: str, cursor: str) -> str | None:
         """Remove one portion; where it ended."""
 
         def remove(tx: Transaction) -> str | None:
-            return portion(tx, leftover, after) if is_still_wanted(tx, leftover) else None
+            return forget_portion(tx, leftover, of, after) if is_still_wanted(tx, leftover) else None
 
-        return run.commit(remove, after=f"{name}{after}", done=0)
+        return run.commit(remove, after=cursor, done=0)

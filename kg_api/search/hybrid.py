@@ -65,17 +65,9 @@ def _of_sources(request: HybridSearch) -> SourceSearch:
     if request.mode == "text" and request.min_similarity is not None:
         raise InvalidInput("min_similarity needs vectors, and mode 'text' searches without; leave one out")
     return SourceSearch(
-        query_text=request.query_text,
-        ontology=request.ontology,
-        documents=request.documents,
+        **request.model_dump(exclude={"mode", "concept_limit", "source_limit"}),
         mode="text" if request.mode == "text" else "hybrid",
         limit=request.source_limit,
-        min_similarity=request.min_similarity,
-        rerank=request.rerank,
-        explain=request.explain,
         concepts=request.mode in THROUGH_CONCEPTS,
         include_concepts=True,
-        expand_context=request.expand_context,
-        window_size=request.window_size,
-        token_budget=request.token_budget,
     )

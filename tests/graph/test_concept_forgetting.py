@@ -14,7 +14,6 @@ from kg_api.graph.concepts.writes import count_for_extraction
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.documents.library import delete_document, delete_ontology
 from kg_api.graph.documents.writes import store_document
-from kg_api.graph.jobs.requests import QueueLimit
 from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import check_invariants, concepts, count, extraction, found, labelled, write
 from tests.support.cypher import rows
@@ -139,7 +138,7 @@ def test_a_document_goes_though_too_many_jobs_wait(
         store_document(graph, each)
         write(graph, extraction(each, 0, found("Bees", description=f"Of {each.document}.")))
     rows(driver, "MATCH (j:Job) DETACH DELETE j")
-    monkeypatch.setattr(QueueLimit, "jobs", 0)
+    monkeypatch.setattr(graph, "most_queued", 0)
     assert delete_document(graph, gone.document_id).documents == 1
     assert concepts(driver) == {"Bees": 1}
     assert count(driver, "(c:Concept {description: 'Of kept.md.'})") == 1

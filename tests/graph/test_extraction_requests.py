@@ -16,7 +16,6 @@ from kg_api.graph.documents.folders import request_scan
 from kg_api.graph.documents.library import delete_document, list_documents
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs.records import EXTRACTION
-from kg_api.graph.jobs.requests import QueueLimit
 from kg_api.ingest.records import Incoming
 from kg_api.ingest.service import IngestService
 from kg_api.models.jobs import Job
@@ -130,11 +129,11 @@ def test_nothing_is_asked_for_after_somebody_cancelled_it(graph: Graph, asking: 
 def test_no_text_is_refused_as_its_concepts_have_to_wait(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(QueueLimit, "jobs", 1)
+    monkeypatch.setattr(graph, "most_queued", 1)
     ingest(graph)
     assert (names(graph), extractions(graph)) == (["a.txt"], [])
-    monkeypatch.setattr(QueueLimit, "jobs", 2)
+    monkeypatch.setattr(graph, "most_queued", 2)
     ingest(graph, "Two.\n")
-    monkeypatch.setattr(QueueLimit, "jobs", 1)
+    monkeypatch.setattr(graph, "most_queued", 1)
     ingest(graph, "Three.\n")
     assert [job.total for job in extractions(graph)] == [2], "it joins the job that waits"

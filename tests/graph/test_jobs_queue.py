@@ -13,7 +13,7 @@ from kg_api.errors import TooBusy
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.jobs import workers
-from kg_api.graph.jobs.requests import QueueLimit, request_job, would_be_taken
+from kg_api.graph.jobs.requests import request_job, would_be_taken
 from tests.support.cypher import rows
 from tests.support.jobs import LEASE, advance, claim, finish, owned, request
 
@@ -131,7 +131,7 @@ def test_workers_that_are_many_do_not_take_a_job_twice_nor_go_away_empty(graph: 
 
 
 def test_no_more_jobs_than_may_wait(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(QueueLimit, "jobs", 3)
+    monkeypatch.setattr(graph, "most_queued", 3)
     ids = [request(graph, f"o{number}") for number in range(3)]
     with pytest.raises(TooBusy, match="KG_WORKER__MOST_QUEUED"):
         request(graph, "one too many")
@@ -151,7 +151,7 @@ def test_a_text_is_not_refused_because_others_asked_for_work_in_between(
     def ask(tx: Transaction, *, limited: bool) -> str:
         return request_job(tx, "test", "concepts of the text", added=1, limited=limited)
 
-    monkeypatch.setattr(QueueLimit, "jobs", 1)
+    monkeypatch.setattr(graph, "most_queued", 1)
     assert graph.transaction(lambda tx: would_be_taken(tx, "test", "concepts of the text"))
     request(graph, "of others")
     with pytest.raises(TooBusy):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Final, Protocol
+from typing import Final
 
 from kg_api.models.cleaning import one_line
 from kg_api.models.concepts.extraction import ExtractedConcept, Extraction
@@ -123,31 +123,3 @@ def first_texts(
     for found in all_named(extractions):
         first.setdefault(means[name_id(ontology, found.label)], Text(found.label))
     return first
-
-
-class Said(Protocol):
-    """What a source says of a concept."""
-
-    @property
-    def concept_id(self) -> str: ...  # noqa: D102
-    @property
-    def description(self) -> str: ...  # noqa: D102
-    @property
-    def terms(self) -> tuple[str, ...]: ...  # noqa: D102
-
-
-def find_changed_texts(
-    before: Mapping[str, Text], known: Mapping[str, Text], said: Iterable[Said]
-) -> dict[str, Text]:
-    """By concept, in the order of the ids: what is to be said of those that are new, or better known now.
-
-    Args:
-        before: of each concept, what was said without this.
-        known: those that are stored.
-        said: what is said since.
-    """
-    now = dict(before)
-    for row in said:
-        text = now[row.concept_id]
-        now[row.concept_id] = text.with_more(NamedConcept(text.label, row.description, row.terms))
-    return {identity: text for identity, text in sorted(now.items()) if known.get(identity) != text}

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, LiteralString
+from typing import Any
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Row
-from kg_api.graph.naming import whole_id
+from kg_api.graph.naming import identify_concept
 from kg_api.models.concepts.queries import Concept, Evidence, UnverifiedQuote
 from kg_api.models.queries.search import Place
 
@@ -85,7 +85,7 @@ def find_concept(graph: Graph, concept_id: str) -> Concept:
         Conflict: several ids begin so.
     """
     found = concepts_of(graph, [concept_id])
-    if not found and (whole := whole_id(graph, "concept", concept_id)):
+    if not found and (whole := identify_concept(graph, concept_id)):
         found = concepts_of(graph, [whole])
     if not found:
         raise NotFound(
@@ -153,12 +153,21 @@ def appearing_with(graph: Graph, concept_id: str, kind: str, limit: int) -> list
 
 def expand_related(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> dict[str, ReachedConcept]:
     """One step along what is stated."""
-    return _expand(graph, "concepts/expand_related", concept_ids, fan_out)
+    rows = graph.read(
+        "concepts/expand_related", concept_ids=list(concept_ids), fan_out=fan_out, scanned=_share(concept_ids)
+    )
+    return _to_reached(rows)
 
 
 def expand_appearing(graph: Graph, concept_ids: Sequence[str], fan_out: int) -> dict[str, ReachedConcept]:
     """One step to the concepts that appear in the same sources."""
-    return _expand(graph, "concepts/expand_appearing", concept_ids, fan_out)
+    rows = graph.read(
+        "concepts/expand_appearing",
+        concept_ids=list(concept_ids),
+        fan_out=fan_out,
+        scanned=_share(concept_ids),
+    )
+    return _to_reached(rows)
 
 
 def statements_between(graph: Graph, pairs: Sequence[Pair]) -> dict[Pair, StatedRelation]:
@@ -218,10 +227,7 @@ def _relation(row: Mapping[str, Any], of: str) -> Relation:
     return Relation(of=of, concept=Concept.model_validate(row), sources=row["stated"], **told)
 
 
-def _expand(
-    graph: Graph, statement: LiteralString, concept_ids: Sequence[str], fan_out: int
-) -> dict[str, ReachedConcept]:
-    rows = graph.read(statement, concept_ids=list(concept_ids), fan_out=fan_out, scanned=_share(concept_ids))
+def _to_reached(rows: Iterable[Row]) -> dict[str, ReachedConcept]:
     return {row["concept_id"]: ReachedConcept(row["neighbours"], row["cut"]) for row in rows}
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
-from kg_api.graph.concepts.names import LABEL_CHARACTERS, NamedConcept, clean_name, terms_of, to_named
+from kg_api.graph.concepts.names import LABEL_CHARACTERS, NamedConcept, Text, clean_name, terms_of, to_named
 from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, Quote
 from kg_api.models.identity import concept_id, instance_id, name_id, relation_id
 
@@ -108,14 +108,7 @@ class Difference:
     gone: EvidenceRows
 
 
-class _Row(Protocol):
-    @property
-    def key(self) -> tuple[str, ...]: ...
-    @property
-    def extracted_with(self) -> str: ...
-
-
-R = TypeVar("R", bound=_Row)
+R = TypeVar("R", AppearanceRow, QuoteRow, RelationRow)
 
 
 def evidence(
@@ -230,6 +223,23 @@ def unsaid(found: Difference, present: EvidenceRows) -> set[str]:
     changed = {row.concept_id for row in present.appearances if row.says != after.get(row.key, row.says)}
     lost = changed.union(row.concept_id for row in found.gone.appearances)
     return lost.intersection(row.concept_id for row in present.appearances if any(row.says))
+
+
+def find_changed_texts(
+    before: Mapping[str, Text], known: Mapping[str, Text], said: Iterable[AppearanceRow]
+) -> dict[str, Text]:
+    """By concept, in the order of the ids: what is to be said of those that are new, or better known now.
+
+    Args:
+        before: of each concept, what was said without this.
+        known: those that are stored.
+        said: what is said since.
+    """
+    now = dict(before)
+    for row in said:
+        text = now[row.concept_id]
+        now[row.concept_id] = text.with_more(NamedConcept(text.label, row.description, row.terms))
+    return {identity: text for identity, text in sorted(now.items()) if known.get(identity) != text}
 
 
 def _together(one: AppearanceRow, other: AppearanceRow) -> AppearanceRow:

@@ -13,7 +13,6 @@ from kg_api.errors import DatabaseUnavailable
 from kg_api.graph.concepts.names import (
     Text,
     clean_name,
-    find_changed_texts,
     first_texts,
     names_of,
     resolve_names,
@@ -27,6 +26,7 @@ from kg_api.graph.concepts.rows import (
     RelationRow,
     difference,
     evidence,
+    find_changed_texts,
     unsaid,
 )
 from kg_api.graph.concepts.texts import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from kg_api.errors import Conflict, KgError
 from kg_api.graph.database import Graph, Transaction
@@ -87,10 +87,7 @@ def take_document(tx: Transaction, folder_id: str, mark: FileMark) -> None:
 
 def touch_documents(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:
     """Remember anew what files look like that say the same as before."""
-    rows = [
-        {"document_id": mark.document_id, "stamp": mark.stamp, "file_hash": mark.file_hash}
-        for mark in sorted(marks, key=lambda mark: mark.document_id)
-    ]
+    rows = [asdict(mark) for mark in sorted(marks, key=lambda mark: mark.document_id)]
     if rows:
         tx.run("folders/touch_documents", folder_id=folder_id, rows=rows)
 

@@ -10,7 +10,7 @@ from typing import Any
 from kg_api.errors import NotFound
 from kg_api.graph.concepts.removal import forget_apart, forget_evidence
 from kg_api.graph.database import Graph, Row, Transaction
-from kg_api.graph.naming import identify_document, is_whole_id, note_on_ontology, whole_id
+from kg_api.graph.naming import identify_document, identify_source, is_whole_id, note_on_ontology
 from kg_api.graph.spaces.marks import Mark
 from kg_api.models.library.documents import (
     Deleted,
@@ -112,7 +112,7 @@ def find_source(graph: Graph, source_id: str) -> Place:
         Conflict: several ids begin so.
     """
     rows = graph.read("sources/find", source_id=source_id)
-    if not rows and (whole := whole_id(graph, "source", source_id)):
+    if not rows and (whole := identify_source(graph, source_id)):
         rows = graph.read("sources/find", source_id=whole)
     if not rows:
         why = "its document may have changed since you saw it; sources go by their id, as a search gives it"

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from kg_api.errors import LeaseLost, TooBusy
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.jobs.records import EXTRACTION, PAUSING_KINDS, Owner, fresh_job
 from kg_api.models.vocabulary import Selection
-
-
-class QueueLimit:
-    """So many jobs may wait, when somebody in this process asks for another; the settings say how many."""
-
-    jobs: ClassVar[int] = 10_000
 
 
 def request_job(
@@ -90,13 +83,13 @@ def is_asked_for(tx: Transaction, kind: str, ontology: str) -> bool:
 def _refuse_too_many(tx: Transaction, *, created: bool) -> None:
     if created and not _has_room(tx, 0):
         raise TooBusy(
-            f"{QueueLimit.jobs} jobs are waiting already (KG_WORKER__MOST_QUEUED): try again when the "
+            f"{tx.most_queued} jobs are waiting already (KG_WORKER__MOST_QUEUED): try again when the "
             "workers have done some of them, or start more workers"
         )
 
 
 def _has_room(tx: Transaction, more: int) -> bool:
-    return tx.run("jobs/count_queued", limit=QueueLimit.jobs + 1)[0]["queued"] + more <= QueueLimit.jobs
+    return tx.run("jobs/count_queued", limit=tx.most_queued + 1)[0]["queued"] + more <= tx.most_queued
 
 
 def enqueue_slot(graph: Graph, kind: str, slot: str | None = None, *, every_seconds: float = 60.0) -> str:

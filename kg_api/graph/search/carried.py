@@ -39,26 +39,20 @@ class SeedPassage:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class Seeds:
-    """What a search through concepts begins with."""
-
-    concepts: Sequence[Seed]
-    passages: Sequence[SeedPassage] = ()
-
-
 def by_concepts(
     graph: Graph,
-    seeds: Seeds,
+    seeds: Sequence[Seed],
+    passages: Sequence[SeedPassage],
     filters: Filters,
     asked: SpaceVectors,
+    *,
     limit: int,
 ) -> list[LaneHit]:
     """The sources that concepts lead to, and those that they are related to in one hop; the best first."""
     rows = graph.read(
         "search/by_concepts",
-        seeds=[asdict(seed) for seed in seeds.concepts],
-        passages=[asdict(passage) for passage in seeds.passages],
+        seeds=[asdict(seed) for seed in seeds],
+        passages=[asdict(passage) for passage in passages],
         ontologies=None if filters.ontologies is None else list(filters.ontologies),
         document_ids=None if filters.document_ids is None else list(filters.document_ids),
         most_concepts=MAX_CONCEPTS,

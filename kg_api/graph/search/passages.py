@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, LiteralString
+from typing import Any
 
 import numpy as np
 from neo4j.vector import Vector
@@ -12,24 +12,10 @@ from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, Row
 from kg_api.graph.spaces.registry import Space
-from kg_api.models.embedding.spaces import FIRST_SLUG
 from kg_api.models.queries.search import CarriedConcept
 
 MAX_CHUNKS = 1000
 TEXT_INDEX = "source_words"
-
-Statements = tuple[LiteralString, LiteralString, LiteralString]
-"""The forms of one: everywhere, in some ontologies, in some documents."""
-_NEAREST: Final[Statements] = (
-    "search/by_vector",
-    "search/by_vector_in_ontologies",
-    "search/by_vector_in_documents",
-)
-_EXACTLY: Final[Statements] = (
-    "search/exactly",
-    "search/exactly_in_ontologies",
-    "search/exactly_in_documents",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +72,6 @@ class Filters:
     ontologies: Sequence[str] | None = None
     document_ids: Sequence[str] | None = None
 
-    def form_of(self, statements: Statements) -> tuple[LiteralString, dict[str, list[str]]]:
-        """The form of a statement that looks there, and its parameter."""
-        everywhere, in_ontologies, in_documents = statements
-        if self.document_ids is not None:
-            return in_documents, {"document_ids": list(self.document_ids)}
-        if self.ontologies is not None:
-            return in_ontologies, {"ontologies": list(self.ontologies)}
-        return everywhere, {}
-
 
 @dataclass(frozen=True, slots=True)
 class SpaceVectors:
@@ -146,14 +123,11 @@ def by_vector(
         exact: compare every vector, instead of asking the index.
         each_chunk: give each chunk, not only the best one of each source and parent.
     """
-    asked: dict[str, Any] = {"vector": Vector.from_numpy(vector), "property": space.vector_property}
+    nearest = _exactly if exact else _nearest
     if exact:  # one scan, whatever is asked for
-        limit, slug, asked["space"] = MAX_CHUNKS, FIRST_SLUG, space.key
-    else:
-        slug = space.key
-    statement, where = filters.form_of(_EXACTLY if exact else _NEAREST)
+        limit = MAX_CHUNKS
     while True:
-        rows = found_by(graph.read(statement, slug, **asked, **where, limit=limit))
+        rows = found_by(nearest(graph, vector, space, filters, limit))
         found = [to_lane_hit(row) for row in rows] if each_chunk else _best_of_each(rows)
         if len(found) >= wanted or len(rows) < limit or limit >= MAX_CHUNKS:
             return LaneHits(found, cut=len(rows) >= limit)
@@ -169,6 +143,32 @@ def vectors_of(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDA
     """
     rows = graph.read("search/vectors_of", hits=list(hits)) if hits else []
     return {row["identity"]: np.asarray(row["vector"].to_numpy(), dtype=np.float32) for row in rows}
+
+
+def _exactly(
+    graph: Graph, vector: NDArray[np.float32], space: Space, filters: Filters, limit: int
+) -> list[Row]:
+    query: dict[str, Any] = {"vector": Vector.from_numpy(vector), "limit": limit, "space": space.key}
+    query["property"] = space.vector_property
+    if filters.document_ids is not None:
+        return graph.read("search/exactly_in_documents", **query, document_ids=list(filters.document_ids))
+    if filters.ontologies is not None:
+        return graph.read("search/exactly_in_ontologies", **query, ontologies=list(filters.ontologies))
+    return graph.read("search/exactly", **query)
+
+
+def _nearest(
+    graph: Graph, vector: NDArray[np.float32], space: Space, filters: Filters, limit: int
+) -> list[Row]:
+    query = {"vector": Vector.from_numpy(vector), "limit": limit, "property": space.vector_property}
+    slug = space.key
+    if filters.document_ids is not None:
+        ids = list(filters.document_ids)
+        return graph.read("search/by_vector_in_documents", slug, **query, document_ids=ids)
+    if filters.ontologies is not None:
+        names = list(filters.ontologies)
+        return graph.read("search/by_vector_in_ontologies", slug, **query, ontologies=names)
+    return graph.read("search/by_vector", slug, **query)
 
 
 def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[LaneHit]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from neo4j.vector import Vector
@@ -176,21 +175,11 @@ def _write_vectors(tx: Transaction, vectors: dict[str, NDArray[np.float32]], spa
 def _write_chunks(
     tx: Transaction, ontology: str, chunks: Sequence[NewChunk], parents: Sequence[NewParent], space: Space
 ) -> None:
+    """A vector goes as the driver's own type, which is written nearly four times faster than a list."""
     of_space = {"space": space.key, "ontology": ontology}
-    rows = [{**_row(chunk.place), "vector": Vector.from_numpy(chunk.vector)} for chunk in chunks]
+    rows = [{**asdict(chunk.place), "vector": Vector.from_numpy(chunk.vector)} for chunk in chunks]
     if rows:
         tx.run("chunks/write", rows=rows, property=space.vector_property, **of_space)
-    rows = [{**_row(parent.place), "child_ids": list(parent.child_ids)} for parent in parents]
+    rows = [{**asdict(parent.place), "child_ids": list(parent.child_ids)} for parent in parents]
     if rows:
         tx.run("chunks/write_parents", rows=rows, **of_space)
-
-
-def _row(place: ChunkPlace) -> dict[str, Any]:
-    """The vector goes as the driver's own type, which is written nearly four times faster than a list."""
-    return {
-        "chunk_id": place.chunk_id,
-        "document_id": place.document_id,
-        "source_ids": list(place.source_ids),
-        "offset": place.offset,
-        "end_offset": place.end_offset,
-    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.jobs import request_job
@@ -21,6 +22,7 @@ from kg_api.models.embedding.spaces import SECOND_SLOT
 
 CLEANUP = "space_cleanup"
 PORTION = 2000
+Vectored = Literal["chunks", "sources", "concepts"]
 OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL)
 
 
@@ -69,22 +71,17 @@ def leftovers(graph: Graph) -> list[Leftover]:
     return [*spaces, *(Leftover(tuple(row["keys"]), row["ontology"]) for row in rows)]
 
 
-def forget_portion_of_sources(tx: Transaction, leftover: Leftover, after: str) -> str | None:
-    """Remove the properties of one portion of sources; the last id of it, None at the end."""
-    return _forget_portion(tx, "Source", leftover.keys, leftover.ontology, after)
-
-
-def forget_portion_of_concepts(tx: Transaction, leftover: Leftover, after: str) -> str | None:
-    """Remove the properties of one portion of concepts; the last id of it, None at the end."""
-    return _forget_portion(tx, "Concept", _of_concepts(leftover), leftover.ontology, after)
-
-
-def forget_portion_of_chunks(tx: Transaction, leftover: Leftover, after: str) -> str | None:
-    """Delete one portion of chunks; the last id of it, None at the end."""
-    rows = tx.run(
-        "chunks/forget", after=after, ontology=leftover.ontology, keys=list(leftover.keys), limit=PORTION
-    )
-    return rows[0]["last"]
+def forget_portion(tx: Transaction, leftover: Leftover, of: Vectored, after: str) -> str | None:
+    """Remove the vectors of one portion of nodes, chunks altogether; the last id of it, None at the end."""
+    given = {"after": after, "ontology": leftover.ontology, "limit": PORTION}
+    if of == "chunks":
+        return tx.run("chunks/forget", keys=list(leftover.keys), **given)[0]["last"]
+    keys = leftover.keys if of == "sources" else _of_concepts(leftover)
+    if not keys:
+        return None
+    label: EmbeddedLabel = "Source" if of == "sources" else "Concept"
+    properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
+    return tx.run("embedding/forget_vectors", label=label, properties=properties, **given)[0]["last"]
 
 
 def drop_indexes(graph: Graph, leftover: Leftover) -> None:
@@ -114,22 +111,6 @@ def is_still_wanted(tx: Transaction, leftover: Leftover) -> bool:
         for key in row["keys"]
     }
     return keys.issuperset(leftover.keys)
-
-
-def _forget_portion(
-    tx: Transaction, label: EmbeddedLabel, keys: Sequence[str], ontology: str | None, after: str
-) -> str | None:
-    if not keys:
-        return None
-    rows = tx.run(
-        "embedding/forget_vectors",
-        label=label,
-        after=after,
-        ontology=ontology,
-        properties=[of_space(name, key) for key in keys for name in OF_A_NODE],
-        limit=PORTION,
-    )
-    return rows[0]["last"]
 
 
 def _of_concepts(leftover: Leftover) -> list[str]:

@@ -87,7 +87,7 @@ Parts = dict[str, LaneContribution]
 def _join(given: Sequence[Parts]) -> Iterator[tuple[str, FusedScore]]:
     for identity in dict.fromkeys(identity for parts in given for identity in parts):
         own = tuple(parts[identity] for parts in given if identity in parts)
-        yield identity, FusedScore(math.fsum(part.value for part in own), own)
+        yield identity, FusedScore(math.fsum(part.contribution for part in own), own)
 
 
 def _parts(lane: LaneScores, *, weight: float, least: float) -> Parts:
@@ -117,7 +117,8 @@ def _by_fixed_weight(lane: LaneScores, vector_weight: float) -> Parts:
     share = 1 - vector_weight if lane.calibration is None else vector_weight
     given = _parts(lane, weight=share, least=best[-1]).items()
     return {
-        identity: replace(part, value=share * _place(part.score, best[-1], span)) for identity, part in given
+        identity: replace(part, contribution=share * _place(part.score, best[-1], span))
+        for identity, part in given
     }
 
 

@@ -75,7 +75,7 @@ def _join(hit: Hit, led: Mapping[str, tuple[int, LaneHit]]) -> Hit:
     rank, found = led[hit.found.source.source_id]
     part = LaneContribution(CONCEPTS, rank, found.score, 1.0, 1 / (RRF_K + rank))
     told = replace(hit.found, through=found.through)
-    return replace(hit, found=told, score=own + part.value, parts=(*hit.parts, part))
+    return replace(hit, found=told, score=own + part.contribution, parts=(*hit.parts, part))
 
 
 Lanes = Mapping[str, Sequence[LaneHit]]

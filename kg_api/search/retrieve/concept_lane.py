@@ -15,7 +15,7 @@ from kg_api.concepts.asking import EMBEDDING, EXTRACTION, none_yet, under_way
 from kg_api.concepts.wanted import start_embedding
 from kg_api.graph.database import Graph
 from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
-from kg_api.graph.search.carried import Seed, SeedPassage, Seeds, by_concepts
+from kg_api.graph.search.carried import Seed, SeedPassage, by_concepts
 from kg_api.graph.search.concepts import (
     ConceptLaneHit,
     Meaning,
@@ -69,7 +69,7 @@ class ConceptLane:
             for rank, found in enumerate(best[:BEST_PASSAGES], start=1)
         ]
         within = Filters(plan.scope.names, plan.filters.document_ids)
-        found = by_concepts(self._graph, Seeds(seeds, passages), within, plan.space_vectors, plan.depth)
+        found = by_concepts(self._graph, seeds, passages, within, plan.space_vectors, limit=plan.depth)
         plan.notes.record("concepts", [] if found else none_yet(self._graph, plan.scope.names))
         return found
 

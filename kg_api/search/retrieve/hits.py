@@ -26,7 +26,7 @@ class LaneContribution:
     """From 1; none where the lane did not find it by itself."""
     score: float
     weight: float
-    value: float
+    contribution: float
 
 
 @dataclass(frozen=True, slots=True)

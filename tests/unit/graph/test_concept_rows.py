@@ -14,12 +14,18 @@ from kg_api.graph.concepts.names import (
     NamedConcept,
     Text,
     all_named,
-    find_changed_texts,
     first_texts,
     names_of,
     resolve_names,
 )
-from kg_api.graph.concepts.rows import IMPORTED, Difference, EvidenceRows, difference, evidence
+from kg_api.graph.concepts.rows import (
+    IMPORTED,
+    Difference,
+    EvidenceRows,
+    difference,
+    evidence,
+    find_changed_texts,
+)
 from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.models.identity import concept_name
 

@@ -73,7 +73,7 @@ def test_all_that_was_found_is_there_once_the_best_first(
         assert set(fused) == set(near) | set(words)
     assert values == sorted(values, reverse=True)
     for each in fused.values():
-        assert each.score == pytest.approx(sum(part.value for part in each.parts))
+        assert each.score == pytest.approx(sum(part.contribution for part in each.parts))
 
 
 @given(scores, scores)
@@ -165,4 +165,4 @@ def test_no_lane_adds_more_than_the_only_passage_with_a_rare_word(
     near: dict[str, float], words: dict[str, float]
 ) -> None:
     for fused in fuse([vector(near), LaneScores("text", words)]).values():
-        assert all(part.value <= MAX_ADDED + 1e-6 for part in fused.parts)
+        assert all(part.contribution <= MAX_ADDED + 1e-6 for part in fused.parts)
