@@ -135,7 +135,8 @@ class AnswerService:
         Raises:
             As `answer`; what is given raises what concerns the language model.
         """
-        self._take()
+        if not self._places.acquire(blocking=False):
+            raise TooBusy(f"{MAX_AT_ONCE} answers are being generated right now; try again in a few seconds")
         try:
             retrieved = self._retrieve(request)
         except BaseException:
@@ -196,20 +197,14 @@ class AnswerService:
         proving = Proving(retrieved.passages)
         statements: list[Statement] = []
         if retrieved.refusal is None:
-            with retrieved.watch.stage("write"), closing(self._pieces(retrieved)) as pieces:
+            prompt = build_prompt(retrieved.request.question, retrieved.passages)
+            with retrieved.watch.stage("write"), closing(self._model.stream(prompt)) as pieces:
                 for statement in proving.statements(pieces):
                     statements.append(statement)
                     yield statement
             if proving.fault is not None:
                 raise LlmFailed(unreadable(proving.fault))
         yield _build_answer(retrieved, proving, statements)
-
-    def _pieces(self, retrieved: RetrievedPassages) -> Generator[str]:
-        return self._model.stream(build_prompt(retrieved.request.question, retrieved.passages))
-
-    def _take(self) -> None:
-        if not self._places.acquire(blocking=False):
-            raise TooBusy(f"{MAX_AT_ONCE} answers are being generated right now; try again in a few seconds")
 
 
 def _build_answer(retrieved: RetrievedPassages, proving: Proving, statements: list[Statement]) -> Answered:

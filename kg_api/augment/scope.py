@@ -37,7 +37,7 @@ class AugmentScope:
     @property
     def spaces(self) -> list[Space]:
         """One for each model, that with the shortest texts first."""
-        found = {space.slug: space.at("") for space in (*self.of_ontology.values(), *self._none())}
+        found = {space.slug: space.at("") for space in self.of_ontology.values() or [self.new]}
         return sorted(found.values(), key=lambda space: (space.identity.max_tokens, space.slug))
 
     def ontologies(self, space: Space) -> list[str]:
@@ -48,9 +48,6 @@ class AugmentScope:
     def similar(self) -> SimilarityFilter:
         """What is similar enough: of a number that somebody asks for, nothing passes unmeasured."""
         return filter_by(self.thresholds)
-
-    def _none(self) -> list[Space]:
-        return [] if self.of_ontology else [self.new]
 
 
 def resolve_scope(request: AugmentRequest, known: OntologySnapshot) -> AugmentScope:

@@ -42,15 +42,11 @@ def merge_passages(
             windows[-1].carrying.append((rank, each))
         else:
             windows.append(_Window(list(places), [(rank, each)]))
-    return [_passage(window) for window in sorted(windows, key=_best_rank)]
+    return [_passage(window) for window in sorted(windows, key=lambda each: min(each.carrying)[0])]
 
 
 def _touch(before: Place, behind: Place) -> bool:
     return before.document_id == behind.document_id and behind.paragraph <= before.paragraph + 1
-
-
-def _best_rank(window: _Window) -> int:
-    return min(rank for rank, _ in window.carrying)
 
 
 def _passage(window: _Window) -> ConceptPassage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from kg_api.concepts.asking import EMBEDDING, EXTRACTION, question, under_way
 from kg_api.concepts.network.ends import CANDIDATES, both_ends
@@ -146,7 +147,7 @@ class ConceptService:
             NotFound: no concept fits one of them, or has its id.
             InvalidInput: they are of two ontologies.
         """
-        ends = both_ends(start, end, ontologies, self._find, self._candidates)
+        ends = both_ends(start, end, ontologies, partial(find_concept, self._graph), self._candidates)
         finder = PathFinder(self._graph, hops, limit)
         paths = finder.paths(ends.start, ends.end)
         return ConceptPaths(
@@ -170,9 +171,6 @@ class ConceptService:
     def _under_way(self, ontologies: Sequence[str]) -> list[Degradation]:
         extraction = under_way(self._extraction.read(), ontologies, EXTRACTION)
         return [*extraction, *under_way(self._embedding.read(), ontologies, EMBEDDING)]
-
-    def _find(self, concept_id: str) -> Concept:
-        return find_concept(self._graph, concept_id)
 
     def _candidates(self, text: str, ontologies: Sequence[str] | None) -> Sequence[ConceptHit]:
         return self.search(text, ontologies, CANDIDATES).concepts

@@ -61,9 +61,6 @@ def _start(graph: Graph, embedding_state: EmbeddingState) -> str | None:
 
     if not graph.transaction(start):  # of what another search has started, its progress tells
         return None
-    how = f"start that by: {_command(name)}" if waits else "that was started now"
+    command = f"kg admin regenerate-embeddings --type concept --ontology {name!r}"
+    how = f"start that by: {command}" if waits else "that was started now"
     return f"{name}: {FOUND_BY_WORDS}; {how}"
-
-
-def _command(ontology: str) -> str:
-    return f"kg admin regenerate-embeddings --type concept --ontology {ontology!r}"

@@ -10,7 +10,6 @@ from kg_api.embed.known import DEFAULT_MODELS, own_model, require_packaged_model
 from kg_api.embed.local.packaged import describe, ensure_packaged, find_model
 from kg_api.embed.port import Embedder
 from kg_api.errors import ConfigurationError
-from kg_api.maven import Progress
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.settings import Settings
 
@@ -27,9 +26,7 @@ def default_choice(settings: Settings) -> ModelChoice:
             return ModelChoice(provider, own.model or DEFAULT_MODELS[provider])
 
 
-def open_embedder(
-    settings: Settings, choice: ModelChoice | None = None, on_progress: Progress | None = None
-) -> Embedder:
+def open_embedder(settings: Settings, choice: ModelChoice | None = None) -> Embedder:
     """Open the embedder of a choice, by default the settings' own.
 
     A local model is fetched when it is not there. Nothing is asked of a provider yet.
@@ -45,7 +42,7 @@ def open_embedder(
         case "deterministic":
             return _open_deterministic(choice)
         case "local":
-            return _open_local(settings, choice, on_progress)
+            return _open_local(settings, choice)
         case "openai":
             from kg_api.embed.remote.openai import open_openai  # noqa: PLC0415 - the SDK is an extra, and slow to import
 
@@ -63,10 +60,10 @@ def _open_deterministic(choice: ModelChoice) -> Embedder:
     return DeterministicEmbedder(choice.dimensions) if choice.dimensions else DeterministicEmbedder()
 
 
-def _open_local(settings: Settings, choice: ModelChoice, on_progress: Progress | None) -> Embedder:
+def _open_local(settings: Settings, choice: ModelChoice) -> Embedder:
     from kg_api.embed.local.embedder import LocalEmbedder  # noqa: PLC0415 - onnxruntime takes its time to import
 
-    folder, spec = _find_local(settings, choice.model, on_progress)
+    folder, spec = _find_local(settings, choice.model)
     if choice.dimensions not in {None, spec.dimensions}:
         raise ConfigurationError(
             f"{spec.name} gives vectors of {spec.dimensions} numbers, not {choice.dimensions}"
@@ -74,12 +71,12 @@ def _open_local(settings: Settings, choice: ModelChoice, on_progress: Progress |
     return LocalEmbedder(folder, spec, settings.embedding.threads)
 
 
-def _find_local(settings: Settings, name: str | None, on_progress: Progress | None) -> tuple[Path, ModelSpec]:
+def _find_local(settings: Settings, name: str | None) -> tuple[Path, ModelSpec]:
     """Find a packaged model, or that of a folder: nameless, or by the name in its model.json."""
     if name is None:
-        return find_model(settings, on_progress)
+        return find_model(settings)
     own = settings.embedding.model_folder
     if own is not None and name not in CATALOGUE and (described := describe(own)).name == name:
         return own, described
     model = CATALOGUE[require_packaged_model(name)]
-    return ensure_packaged(model, settings.cache, on_progress), model.spec
+    return ensure_packaged(model, settings.cache), model.spec

@@ -82,7 +82,10 @@ class LlmExtractor:
         wanted = dict(zip(keys, passages, strict=True))
         found = self._recall(wanted)
         found |= self._extract_missing(about, {key: each for key, each in wanted.items() if key not in found})
-        return [_of(found[key], each.source) for key, each in zip(keys, passages, strict=True)]
+        return [  # a text may be that of several sources
+            replace(found[key], source_id=each.source.source_id, content_hash=each.source.content_hash)
+            for key, each in zip(keys, passages, strict=True)
+        ]
 
     def _recall(self, wanted: Mapping[str, ExtractionPassage]) -> dict[str, Extraction]:
         known = read_contexts(self._graph, list(wanted))
@@ -160,8 +163,3 @@ def _result(passage: ExtractionPassage, found: Extraction | str) -> Extraction:
         return found
     reason = f"the language model's answer cannot be used, asked twice: {found}"
     return Extraction(passage.source.source_id, passage.source.content_hash, refused=reason)
-
-
-def _of(found: Extraction, source: SourceText) -> Extraction:
-    """For a source whose text another one has as well."""
-    return replace(found, source_id=source.source_id, content_hash=source.content_hash)

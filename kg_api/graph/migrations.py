@@ -47,7 +47,8 @@ def migrate(graph: Graph) -> list[str]:
         graph.write("migrations/constraint")
     for name in missing:
         _apply(graph, name)
-        graph.write("migrations/record", name=name, checksum=_checksum(name), kg_version=__version__)
+        checksum = hashlib.sha256(statement(name).encode()).hexdigest()
+        graph.write("migrations/record", name=name, checksum=checksum, kg_version=__version__)
     return [*missing]
 
 
@@ -87,7 +88,3 @@ def refuse_newer(graph: Graph) -> None:
             f"this database has the schema change {newest['name']!r}, written by kg {newest['kg_version']}; "
             f"this is kg {__version__}. Install that version or a later one; nothing was changed."
         )
-
-
-def _checksum(name: LiteralString) -> str:
-    return hashlib.sha256(statement(name).encode()).hexdigest()

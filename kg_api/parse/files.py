@@ -40,15 +40,11 @@ class FileSelection:
     problems: list[FileProblem] = field(default_factory=list[FileProblem])
 
 
-def _nothing(folder: Path) -> bool:  # noqa: ARG001 - no folder is passed over for itself
-    return False
-
-
 def select(
     paths: Iterable[Path],
     suffixes: Collection[str],
     prefix: str = "",
-    passed_over: Callable[[Path], bool] = _nothing,
+    passed_over: Callable[[Path], bool] = lambda _: False,
 ) -> FileSelection:
     """Find the files under some paths: a file as it is, a folder with all below it that can be read.
 

@@ -159,7 +159,11 @@ class Planner:
 
     def _pieces(self, passages: Sequence[SourceGroup], before: Before) -> Iterator[_Piece]:
         """What the model takes whole."""
-        spans = [(passage, span) for passage in passages for span in self._spans(passage)]
+        spans = [
+            (each, span)
+            for each in passages
+            for span in chunk(each.text, each.paragraphs(), self._chunking, self._sentence_vectors)
+        ]
         contexts = before([(_first(*each), each[0].text[each[1].start : each[1].end]) for each in spans])
         for (passage, span), whole in zip(spans, contexts, strict=True):
             context = self._with_room(whole)
@@ -173,9 +177,6 @@ class Planner:
         while context and (tokens := self._embedder.count_tokens([context])) > most:
             context = context[: int(len(context) * min(0.9, most / tokens))].rstrip()
         return context
-
-    def _spans(self, passage: SourceGroup) -> list[ChunkSpan]:
-        return chunk(passage.text, passage.paragraphs(), self._chunking, self._sentence_vectors)
 
 
 def _first(passage: SourceGroup, span: ChunkSpan) -> SourceText:

@@ -146,11 +146,8 @@ def _accents(p: str, q: str) -> bool:
     one, other = (unicodedata.normalize("NFD", each.casefold()) for each in (p, q))
     bare = [re.sub(r"[\u0300-\u036f]", "", each) for each in (one, other)]
     named = p[:1].isupper() and q[:1].isupper()
-    return named and bare[0] == bare[1] and bare[0].isascii() and _one_is_bare(one, other, bare[0])
-
-
-def _one_is_bare(one: str, other: str, bare: str) -> bool:
-    return bare in (one, other) and _DIAERESIS not in one + other
+    one_is_bare = bare[0] in (one, other) and _DIAERESIS not in one + other
+    return named and bare[0] == bare[1] and bare[0].isascii() and one_is_bare
 
 
 def _american(word: str) -> str:
@@ -177,12 +174,8 @@ def _plural(a: Sequence[str], b: Sequence[str]) -> Spelling | None:
         return "plural of one word" if (a[0] + b[0]).islower() else None
     pairs = [pair for pair in zip(a, b, strict=True) if _pair(*pair) == "plural"]
     titles = [p for p, q in zip(a, b, strict=True) if p[0].isupper() != q[0].isupper()]
-    common = all(_both_common(*pair) or len(titles) > 1 for pair in pairs)
+    common = len(titles) > 1 or all(p[0].islower() and q[0].islower() for p, q in pairs)
     return "plural" if common and not any(p[0].isupper() and q[0].isupper() for p, q in pairs) else None
-
-
-def _both_common(p: str, q: str) -> bool:
-    return p[0].islower() and q[0].islower()
 
 
 def _dates(a: Sequence[str], b: Sequence[str]) -> Spelling | None:

@@ -150,12 +150,11 @@ def _choose(
         if not any(each.words < words for words in taken):
             taken.append(each.words)
             yield ExtractedConcept(
-                each.label, _quotes(mentions, text), confidence=_confidence(each.weight), forms=each.others
+                each.label,
+                _quotes(mentions, text),
+                confidence=round(1 / (1 + each.weight), 3),
+                forms=each.others,
             )
-
-
-def _confidence(weight: float) -> float:
-    return round(1 / (1 + weight), 3)
 
 
 def _quotes(mentions: Sequence[Mention], text: str) -> tuple[Quote, ...]:

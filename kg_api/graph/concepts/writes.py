@@ -207,16 +207,12 @@ def _mark(
     rows = [
         {
             "source_id": each.source_id,
-            "refused": _reason(each.refused),
+            "refused": each.refused and clean_name(each.refused, REASON_CHARACTERS),
             "unverified": each.unverified or None,
         }
         for each in held
     ]
     tx.run("concepts/mark_sources", rows=rows, mark=mark)
-
-
-def _reason(refused: str | None) -> str | None:
-    return None if refused is None else clean_name(refused, REASON_CHARACTERS)
 
 
 def _rows(rows: Sequence[AppearanceRow | QuoteRow | RelationRow]) -> list[Row]:

@@ -41,7 +41,10 @@ def terms(text: str) -> list[str]:
     They keep their case: the analyzer folds it as it did for what is stored, which Python's rules would not.
     """
     composed = unicodedata.normalize("NFC", text)
-    at = sorted([*_split_joined(composed), *_separate(composed)], key=lambda each: each[0])
+    separate = (
+        (found.start(), part) for found in _WORDS.finditer(composed) for part in _PARTS.findall(found[0])
+    )
+    at = sorted([*_split_joined(composed), *separate], key=lambda each: each[0])
     first: dict[str, str] = {}
     for _, word in at:
         first.setdefault(word.lower(), word)
@@ -53,11 +56,6 @@ def _split_joined(text: str) -> Iterator[tuple[int, str]]:
     for found in runs(text):
         if not _WORDS.fullmatch(found[0]) and parts(found[0]):
             yield found.start(), found[0]
-
-
-def _separate(text: str) -> Iterator[tuple[int, str]]:
-    for found in _WORDS.finditer(text):
-        yield from ((found.start(), part) for part in _PARTS.findall(found[0]))
 
 
 def lucene_queries(

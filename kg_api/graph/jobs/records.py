@@ -79,11 +79,10 @@ def fresh_job(
     *,
     key: str | None = None,
     selection: Selection = "due",
-    job_id: str | None = None,
 ) -> dict[str, Any]:
     """The properties of a job that waits, but for those that are times."""
     return {
-        "job_id": job_id or uuid.uuid4().hex,
+        "job_id": uuid.uuid4().hex,
         "kind": kind,
         "ontology": ontology,
         "key": key,

@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kg_api.chunk.context import contextual
 from kg_api.errors import LlmFailed
 from kg_api.graph.database import Graph, Transaction
@@ -76,7 +73,8 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         new = [
             (each, place) for each, place in zip(chunks, places, strict=True) if place.chunk_id not in there
         ]
-        vectors = self._vectors([*alone.values(), *(each for each, _ in new)])
+        texts = (*alone.values(), *(each for each, _ in new))
+        vectors = self.model.embed([each.within or contextual(each.before, each.text) for each in texts])
         parents = _parents(chunks, key)
         return EmbeddedBatch(
             ontology=self._plan.ontology,
@@ -113,9 +111,6 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
     def _there(self, chunks: Sequence[PlannedChunk]) -> set[str]:
         ids = {source.source_id for each in chunks for source in each.sources}
         return set() if self.model.fresh else chunk_ids_of(self._graph, ids, self._plan.space)
-
-    def _vectors(self, chunks: Sequence[PlannedChunk]) -> NDArray[np.float32]:
-        return self.model.embed([each.within or contextual(each.before, each.text) for each in chunks])
 
 
 def _alone(planned: Sequence[PlannedChunk]) -> dict[str, PlannedChunk]:

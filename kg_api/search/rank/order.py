@@ -11,7 +11,7 @@ from kg_api.models.vocabulary import GroupBy
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.diversity import limit_per_group, thin_out
-from kg_api.search.rank.fusion import RRF_K, FusedScore, LaneScores, fuse
+from kg_api.search.rank.fusion import RRF_K, LaneScores, fuse
 from kg_api.search.rank.ranking import Ranking
 from kg_api.search.rank.threshold import filter_of
 from kg_api.search.retrieve.candidates import Candidates
@@ -51,7 +51,7 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
             vector_weight=request.vector_weight,
         )
         hits = [
-            _hit(found[identity], identity, rank, each)
+            Hit(found[identity], identity, each.score, each.parts, fused_rank=rank, fused_score=each.score)
             for rank, (identity, each) in enumerate(joined.items(), 1)
         ]
         return hits if request.group_by == "chunk" else _first_of_each_parent(hits)
@@ -133,10 +133,6 @@ def _merge_lanes(lanes: Lanes, group_by: GroupBy) -> dict[str, LaneHit]:
     return {
         identity_of(each, group_by): each for lane in reversed([*lanes.values()]) for each in reversed(lane)
     }
-
-
-def _hit(found: LaneHit, identity: str, rank: int, each: FusedScore) -> Hit:
-    return Hit(found, identity, each.score, each.parts, fused_rank=rank, fused_score=each.score)
 
 
 def _first_of_each_parent(hits: Sequence[Hit]) -> list[Hit]:
