@@ -33,6 +33,7 @@ class Content:
     stamp: str | None
     """What it looked like; None when it changed so lately that it may change again and look the same."""
     file_hash: str
+    """Of what it says, to the byte, as this kg would split it."""
 
 
 def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
@@ -45,7 +46,7 @@ def inside(path: Path, root: Path, is_private: Callable[[Path], bool]) -> Path:
 
     Raises:
         UnreadableDocument: a link leads out of the folder, or to what is passed over in it.
-        Unsettled: the file has gone.
+        UnsettledFile: the file has gone.
         OSError: it cannot be reached.
     """
     try:
@@ -68,11 +69,6 @@ def stamp_of(seen: os.stat_result) -> str:
     return f"{SPLITTER_VERSION}:{__version__}:{seen.st_size}:{seen.st_mtime_ns}:{seen.st_ctime_ns}"
 
 
-def hash_of(data: bytes) -> str:
-    """The hash of what a file says, to the byte, as this kg would split it."""
-    return f"{SPLITTER_VERSION}:{hashlib.sha256(data).hexdigest()}"
-
-
 def read_settled(path: Path, max_bytes: int) -> Content:
     """Read a file that nobody writes meanwhile.
 
@@ -81,7 +77,7 @@ def read_settled(path: Path, max_bytes: int) -> Content:
         max_bytes: how large it may be.
 
     Raises:
-        Unsettled: it changed while it was read, or has gone.
+        UnsettledFile: it changed while it was read, or has gone.
         TooLarge: it is larger than that.
         UnreadableDocument: it is no file.
         OSError: it cannot be read.
@@ -99,7 +95,8 @@ def read_settled(path: Path, max_bytes: int) -> Content:
         after = os.fstat(handle)
     if stamp_of(before) != stamp_of(after) or len(data) != after.st_size:
         raise UnsettledFile
-    return Content(data, stamp_of(after) if _is_settled(after) else None, hash_of(data))
+    stamp = stamp_of(after) if _is_settled(after) else None
+    return Content(data, stamp, f"{SPLITTER_VERSION}:{hashlib.sha256(data).hexdigest()}")
 
 
 def _is_that_file(path: Path, opened: os.stat_result) -> bool:

@@ -49,7 +49,7 @@ class OpenAIEndpoint:
         self._client = open_sdk(self._provider)
 
     def ask(self, texts: Sequence[str], *, query: bool, seconds: float) -> EmbeddingReply:
-        """See `Endpoint`."""
+        """See `EmbeddingEndpoint`."""
         facts = self._model.facts
         prefix = facts.query_prefix if query else facts.passage_prefix
 
@@ -65,7 +65,7 @@ class OpenAIEndpoint:
         return self._read(self._edge.send(request, texts), len(texts))
 
     def close(self) -> None:
-        """See `Endpoint`."""
+        """See `EmbeddingEndpoint`."""
         self._client.close()
 
     def _read(self, reply: object, texts: int) -> EmbeddingReply:

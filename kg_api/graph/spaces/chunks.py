@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kg_api.errors import EmbeddingFailed
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.spaces.due import SourceText
-from kg_api.graph.spaces.marks import Mark, refuse, require_writable
+from kg_api.graph.spaces.marks import Mark, reject, require_writable
 from kg_api.graph.spaces.registry import Space
 
 
@@ -106,14 +106,14 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark)
     return len(done)
 
 
-def set_aside(tx: Transaction, source: SourceText, space: Space, mark: Mark, reason: str) -> None:
+def reject_source(tx: Transaction, source: SourceText, space: Space, mark: Mark, reason: str) -> None:
     """Mark a source that the model does not take, unless it has changed.
 
     Raises:
         LeaseLost: the space is being removed, or is of another model now.
     """
-    texts = {"identity": source.source_id, "text_hash": source.content_hash}
-    if refuse(tx, space, mark, **texts, reason=reason):
+    identity, text_hash = source.source_id, source.content_hash
+    if reject(tx, space, mark, identity=identity, text_hash=text_hash, reason=reason):
         _delete_others(tx, [source.source_id], (), space, mark)
 
 

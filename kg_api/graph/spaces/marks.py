@@ -48,7 +48,7 @@ def mark_of(label: EmbeddedLabel, space: Space, value: str) -> Mark:
     return Mark(label, space.mark_property, value, space.time_property, space.refusal_property)
 
 
-def refuse(tx: Transaction, space: Space, mark: Mark, *, identity: str, text_hash: str, reason: str) -> bool:
+def reject(tx: Transaction, space: Space, mark: Mark, *, identity: str, text_hash: str, reason: str) -> bool:
     """Mark a node whose text the model does not take, unless it has changed; whether that was done.
 
     Raises:

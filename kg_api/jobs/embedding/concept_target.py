@@ -17,7 +17,7 @@ from kg_api.graph.concepts.vectors import (
 )
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.spaces.due import Wanted, count_due
-from kg_api.graph.spaces.marks import refuse
+from kg_api.graph.spaces.marks import reject
 from kg_api.jobs.embedding.model import SpaceModel
 from kg_api.jobs.embedding.target import EmbeddingTarget
 
@@ -70,7 +70,7 @@ class ConceptTarget(EmbeddingTarget[ConceptText, EmbeddedConcepts]):
     def reject(self, tx: Transaction, item: ConceptText, reason: str) -> None:
         """Mark a concept that the model does not take."""
         plan, texts = self._plan, {"identity": item.concept_id, "text_hash": item.text_hash}
-        refuse(tx, plan.space.at(""), plan.mark, **texts, reason=reason)
+        reject(tx, plan.space.at(""), plan.mark, **texts, reason=reason)
 
     def committed(self) -> None:
         """Merge what was written with what is the same."""

@@ -1,4 +1,4 @@
-"""One pass over what is due of a kind: embedded and written batch by batch, single texts set aside."""
+"""One pass over what is due of a kind: embedded and written batch by batch, single texts rejected."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kg_api.provider.service import RejectedText
 
 log = structlog.get_logger()
 
-MAX_REFUSED = 20
-"""So many texts refused before any is taken are no matter of single texts."""
+MAX_REJECTED = 20
+"""So many texts rejected before any is taken are no matter of single texts."""
 MAX_REASON = 300
 """Characters."""
 
 
 class EmbeddingPass(Generic[ItemT, BatchT]):
-    """A job's pass over one or several targets of a kind: it keeps the cursor, and finds what is refused."""
+    """A job's pass over one or several targets of a kind: it keeps the cursor, and finds what is rejected."""
 
     def __init__(self, run: JobRun, batch_size: int, is_current: Callable[[], bool]) -> None:
         """`is_current`: whether the pass is still about what it began with; else it ends early."""
@@ -33,7 +33,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         self._run = run
         self._batch_size = batch_size
         self._accepted = False
-        self._refused: list[tuple[ItemT, RejectedText]] = []
+        self._rejected: list[tuple[ItemT, RejectedText]] = []
 
     def through(self, target: EmbeddingTarget[ItemT, BatchT]) -> None:
         """Embed what is due of a target.
@@ -47,12 +47,12 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
             target.resume(place, self._batch_size)
         for due in batches(self._run, target.name, target.due, self._batch_size, self.is_current):
             self._embed(target, due)
-        if self._refused:
+        if self._rejected:
             target.model.check()
         self._reject(target)
 
     def _embed(self, target: EmbeddingTarget[ItemT, BatchT], due: Sequence[ItemT]) -> None:
-        """Embed a batch; one with a text that is refused is halved until that one stands alone."""
+        """Embed a batch; one with a text that is rejected is halved until that one stands alone."""
         try:
             batch = target.embed(due)
         except RejectedText as error:
@@ -71,15 +71,15 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         target.committed()
 
     def _remember(self, item: ItemT, error: RejectedText) -> None:
-        self._refused.append((item, error))
-        if not self._accepted and len(self._refused) >= MAX_REFUSED:
+        self._rejected.append((item, error))
+        if not self._accepted and len(self._rejected) >= MAX_REJECTED:
             raise error
 
     def _reject(self, target: EmbeddingTarget[ItemT, BatchT]) -> None:
-        """Set aside what was refused, now that it is clear that others are taken, or that there were few."""
-        for item, error in self._refused:
+        """Set aside what was rejected, now that it is clear that others are taken, or that there were few."""
+        for item, error in self._rejected:
             self._reject_one(target, item, str(error)[:MAX_REASON])
-        self._refused.clear()
+        self._rejected.clear()
 
     def _reject_one(self, target: EmbeddingTarget[ItemT, BatchT], item: ItemT, reason: str) -> None:
         after = cursor_at(target.name, item)

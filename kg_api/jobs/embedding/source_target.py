@@ -14,7 +14,7 @@ from kg_api.graph.spaces.chunks import (
     NewChunk,
     NewParent,
     chunk_ids_of,
-    set_aside,
+    reject_source,
     write_batch,
 )
 from kg_api.graph.spaces.due import SourceText, Wanted, count_due, due_sources, reading_place
@@ -95,7 +95,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
 
     def reject(self, tx: Transaction, item: SourceText, reason: str) -> None:
         """Mark a source that the model does not take."""
-        set_aside(tx, item, self._plan.space, self._plan.mark, reason)
+        reject_source(tx, item, self._plan.space, self._plan.mark, reason)
 
     @cached_property
     def _planner(self) -> Planner:

@@ -59,7 +59,7 @@ class CohereEndpoint:
         )
 
     def ask(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
-        """See `Endpoint`."""
+        """See `RerankEndpoint`."""
 
         def request() -> object:
             return self._client.rerank(
@@ -74,7 +74,7 @@ class CohereEndpoint:
         return self._read(self._edge.send(request, [query, *texts]), len(texts))
 
     def close(self) -> None:
-        """See `Endpoint`."""
+        """See `RerankEndpoint`."""
         self._http.close()
 
     def _read(self, reply: object, texts: int) -> list[float]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kg_api.errors import ConfigurationError, InvalidInput, LlmFailed, LlmUnavailable, OtherModel
 from kg_api.llm.hypothetical import hypothetical_answers
-from kg_api.llm.missing import no_model
+from kg_api.llm.lazy import LanguageModel
 from kg_api.llm.situate import Ask
 from kg_api.models.queries.search import SourceSearch
 from kg_api.parse.size import words
@@ -34,7 +34,7 @@ class Hyde:
 
     def __init__(self, ask: Ask | None = None) -> None:
         """`ask`: a language model; None: there is none."""
-        self._ask = ask
+        self._ask = ask or LanguageModel(None).ask
         self._down: tuple[float, type[Fault], str] | None = None
         """Until when, and why; the error itself would be shared by threads, and grow with each raising."""
         self._telling = threading.Lock()
@@ -50,8 +50,6 @@ class Hyde:
             return [], str(error)
 
     def _write_answers(self, question: str, count: int) -> list[str]:
-        if self._ask is None:
-            raise no_model()
         with self._telling:
             down = self._down
         if down is not None and time.monotonic() < down[0]:
