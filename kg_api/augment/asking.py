@@ -1,8 +1,9 @@
-"""Searching for one piece."""
+"""Searching for the pieces, and what that could not do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ from kg_api.augment.plan import Piece
 from kg_api.augment.scope import AugmentScope
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.spaces.registry import Space
-from kg_api.models.queries.augment import AugmentRequest
+from kg_api.models.queries.augment import AugmentDegradation, AugmentRequest
 from kg_api.models.queries.search import Degradation, SourceHits, SourceSearch
 from kg_api.models.vocabulary import MAX_LIMIT, MAX_QUERY_CHARACTERS
 from kg_api.search.plan.similarity import SimilarityFilter
@@ -20,6 +21,7 @@ from kg_api.spaces.registry import SpaceRegistry
 SPARE = 4
 """So many times the hits that are kept are asked for, so that it is told how many are beyond them."""
 
+_NUMBER = re.compile(r"\d+")
 Search = Callable[[SourceSearch, SimilarityFilter], SourceHits]
 
 
@@ -86,3 +88,17 @@ class Asking:
             **more,
         )
         return self.search(search, self.where.similar)
+
+
+def together(told: Iterable[tuple[int, Degradation]]) -> list[AugmentDegradation]:
+    """Join what was told of pieces, by their numbers; numbers within an effect make no difference."""
+    first: dict[tuple[str, str], tuple[Degradation, list[int]]] = {}
+    for piece, each in told:
+        key = (each.part, _NUMBER.sub("#", each.effect))
+        pieces = first.setdefault(key, (each, []))[1]
+        if piece not in pieces:
+            pieces.append(piece)
+    return [
+        AugmentDegradation(part=each.part, effect=each.effect, pieces=pieces)
+        for each, pieces in first.values()
+    ]

@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import structlog
 
-from kg_api.augment.asking import Asking, PieceResults
+from kg_api.augment.asking import Asking, PieceResults, together
 from kg_api.augment.context import PackedContext, context_of
-from kg_api.augment.degraded import together
 from kg_api.augment.merge import Choices, PassageSelection, PieceHit, select
 from kg_api.augment.plan import MAX_PIECES, Pieces, consolidate_request, pieces_of
 from kg_api.augment.scope import resolve_scope

@@ -20,8 +20,7 @@ from kg_api.models.queries.similarity import (
 from kg_api.search.rank.duplicates import MIN_OVERLAP, overlap
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.parts import evenly
-from kg_api.similarity.scope import Comparable, comparable
-from kg_api.similarity.under_way import under_way
+from kg_api.similarity.scope import Comparable, comparable, under_way
 from kg_api.spaces.plans import OntologySnapshot
 
 MAX_SOURCES = 200

@@ -1,10 +1,11 @@
-"""Which ontologies can be compared with a source: those that the same model answers. Pure."""
+"""Which ontologies can be compared with a source: those of the same model, as far as embedded. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kg_api.graph.jobs import Progress
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.search import Degradation
 from kg_api.spaces.plans import OntologySnapshot
@@ -57,3 +58,13 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapsh
             slots.setdefault(spaces[name].key, (spaces[name], []))[1].append(name)
     elsewhere = sorted(name for name in names if spaces[name].slug != space.slug)
     return Comparable(space, list(slots.values()), elsewhere, known.describe_unknown(wanted))
+
+
+def under_way(progress: Mapping[str, Progress], ontologies: Collection[str]) -> list[Degradation]:
+    """How far each of some ontologies is embedded, where that is not at its end."""
+    waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
+    effects = [
+        f"{name}: embedding is under way ({at.done} of {at.total} sources); the others are not compared"
+        for name, at in waiting
+    ]
+    return [Degradation(part="vectors", effect=effect) for effect in effects]

@@ -30,9 +30,8 @@ from kg_api.search.timing import Stopwatch
 from kg_api.similarity.documents import similar_documents
 from kg_api.similarity.grouping import Group, each_once, group_duplicates
 from kg_api.similarity.parts import MAX_PARTS, evenly, present_similar
-from kg_api.similarity.scope import Comparable, comparable
+from kg_api.similarity.scope import Comparable, comparable, under_way
 from kg_api.similarity.source_graph import build_graph
-from kg_api.similarity.under_way import under_way
 from kg_api.similarity.words import similar_by_words, why
 from kg_api.spaces.plans import OntologySnapshot, PlanWatch
 

@@ -15,7 +15,7 @@ from kg_api.search.timing import Stopwatch
 from kg_api.similarity.edges import Vectors, nearest_pairs
 from kg_api.similarity.nodes import ChosenSources, choose_nodes
 from kg_api.similarity.parts import MAX_PARTS, evenly
-from kg_api.similarity.under_way import under_way
+from kg_api.similarity.scope import under_way
 from kg_api.spaces.plans import OntologySnapshot
 
 Pairs = Mapping[tuple[int, int], float]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from neo4j.exceptions import ConstraintError
 
-from kg_api.errors import Conflict, NotFound
+from kg_api.errors import Conflict
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.idempotency import forget_old_answers
 from kg_api.graph.jobs.records import EXTRACTION, PERIODIC_KINDS, rank_of
 from kg_api.graph.jobs.requests import pause, unpause
-from kg_api.graph.jobs.views import find_job, unknown_job
+from kg_api.graph.jobs.views import find_job
 from kg_api.graph.jobs.workers import forget_lost_workers
 from kg_api.models.jobs import FINISHED, Job
 from kg_api.models.vocabulary import JobState
@@ -27,17 +27,14 @@ def cancel_job(graph: Graph, job_id: str) -> Job:
         NotFound: there is no such job.
         Conflict: it has ended in another way.
     """
-    try:
-        graph.transaction(lambda tx: _cancel(tx, job_id))
-    except NotFound:
-        raise unknown_job(graph, job_id) from None
+    graph.transaction(lambda tx: _cancel(tx, job_id))
     return find_job(graph, job_id)
 
 
 def _cancel(tx: Transaction, job_id: str) -> None:
     rows = tx.run("jobs/cancel", job_id=job_id)
     if not rows:
-        raise _unknown(job_id)
+        return
     before = JobState(rows[0]["before"])
     if before is JobState.CANCELLED:
         return
@@ -59,8 +56,6 @@ def retry_job(graph: Graph, job_id: str) -> Job:
     """
     try:
         graph.transaction(lambda tx: _retry(tx, job_id))
-    except NotFound:
-        raise unknown_job(graph, job_id) from None
     except ConstraintError:  # a job of its key was made at this very moment: now it can be seen
         graph.transaction(lambda tx: _retry(tx, job_id))
     return find_job(graph, job_id)
@@ -69,7 +64,7 @@ def retry_job(graph: Graph, job_id: str) -> Job:
 def _retry(tx: Transaction, job_id: str) -> None:
     rows = tx.run("jobs/lock", job_id=job_id)
     if not rows:
-        raise _unknown(job_id)
+        return
     state = JobState(rows[0]["state"])
     if state is JobState.QUEUED:
         if rows[0]["later"]:
@@ -101,7 +96,3 @@ def prune(graph: Graph, *, days: int) -> int:
     graph.write("jobs/rank_unranked")
     kinds = {"periodic": list(PERIODIC_KINDS), "asked_for": [EXTRACTION]}
     return graph.write("jobs/prune", days=days, **kinds)[0]["pruned"]
-
-
-def _unknown(job_id: str) -> NotFound:
-    return NotFound(f"there is no job {job_id!r}")

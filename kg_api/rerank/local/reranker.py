@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kg_api.errors import ConfigurationError, RerankUnavailable
-from kg_api.rerank.scale import relevance
+from kg_api.rerank.blend import relevance
 
 if TYPE_CHECKING:
     from kg_api.rerank.local.cross_encoder import CrossEncoder

@@ -13,7 +13,7 @@ from kg_api.errors import RerankUnavailable
 from kg_api.provider.http import MIB, reply_of_at_most
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Service
-from kg_api.rerank.scale import as_relevance
+from kg_api.rerank.blend import as_relevance
 
 RERANKING = Service(
     name="a reranking service",

@@ -12,7 +12,7 @@ from kg_api.models.queries.search import CarriedConcept, Explanation, LanePart, 
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.present.reading import Reader
-from kg_api.search.rank.ranking import Ranking
+from kg_api.search.retrieve.candidates import Ranking
 from kg_api.search.retrieve.hits import (
     CONCEPTS,
     TEXT,

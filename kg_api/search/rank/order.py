@@ -12,9 +12,8 @@ from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.diversity import limit_per_group, thin_out
 from kg_api.search.rank.fusion import RRF_K, LaneScores, fuse
-from kg_api.search.rank.ranking import Ranking
 from kg_api.search.rank.threshold import filter_of
-from kg_api.search.retrieve.candidates import Candidates
+from kg_api.search.retrieve.candidates import Candidates, Ranking
 from kg_api.search.retrieve.hits import CONCEPTS, TEXT, VECTOR, Hit, LaneContribution, identity_of
 
 

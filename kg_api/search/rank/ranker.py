@@ -14,8 +14,8 @@ from kg_api.rerank.port import Reranker
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.diversity import MAX_COMPARED, diverse, thin_out
-from kg_api.search.rank.ranking import Ranking
 from kg_api.search.rank.threshold import filter_of
+from kg_api.search.retrieve.candidates import Ranking
 from kg_api.search.retrieve.hits import Hit, find_needed_texts, to_matched_chunk
 
 

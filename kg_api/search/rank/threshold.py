@@ -9,8 +9,7 @@ from kg_api.graph.search.passages import LaneHit
 from kg_api.models.queries.search import LeftOut
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.plan.similarity import SimilarityFilter
-from kg_api.search.rank.ranking import Ranking
-from kg_api.search.retrieve.candidates import Candidates
+from kg_api.search.retrieve.candidates import Candidates, Ranking
 from kg_api.search.retrieve.hits import VECTOR, Hit
 
 

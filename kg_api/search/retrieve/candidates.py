@@ -1,4 +1,4 @@
-"""What the lanes of a search found."""
+"""What the lanes of a search found, and that in an order."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kg_api.graph.search.carried import Seed
 from kg_api.graph.search.passages import LaneHit
+from kg_api.models.queries.search import LeftOut
 from kg_api.search.retrieve.hits import Hit
 
 
@@ -25,3 +26,11 @@ class Candidates:
     """All that the lanes found in one order, where concepts go on from the best of it."""
     carried: Sequence[LaneHit] = ()
     """What they led to, the best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Hits, the best first, and what is said of those that are not among them."""
+
+    hits: Sequence[Hit]
+    left_out: LeftOut = field(default_factory=LeftOut)

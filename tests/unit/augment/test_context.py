@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kg_api.augment.asking import together
 from kg_api.augment.context import PackedContext, context_of
-from kg_api.augment.degraded import together
 from kg_api.augment.merge import MergedPassage, PieceHit
 from kg_api.models.queries.search import Degradation, MatchedChunk
 from kg_api.parse.formats.markdown import blocks

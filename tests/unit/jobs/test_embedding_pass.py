@@ -18,7 +18,7 @@ from kg_api.graph.jobs import ClaimedJob, Owner
 from kg_api.graph.spaces.registry import Space
 from kg_api.jobs.embedding.job import EmbeddingJob
 from kg_api.jobs.embedding.model import SpaceModel
-from kg_api.jobs.embedding.passes import MAX_REFUSED, EmbeddingPass, left
+from kg_api.jobs.embedding.passes import MAX_REJECTED, EmbeddingPass, left
 from kg_api.jobs.embedding.target import EmbeddingTarget
 from kg_api.jobs.run import JobRun, Stopped
 from kg_api.provider.service import RejectedText
@@ -207,7 +207,7 @@ def test_a_refused_one_is_found_by_halving_and_set_aside() -> None:
 
 
 def test_a_model_that_takes_nothing_sets_nothing_aside() -> None:
-    all_of_them = album(*["poison"] * (MAX_REFUSED + 5))
+    all_of_them = album(*["poison"] * (MAX_REJECTED + 5))
     job = Job()
     with pytest.raises(RejectedText, match="400: poison"):
         go_over(all_of_them, job, Model())

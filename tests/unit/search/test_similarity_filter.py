@@ -9,8 +9,8 @@ from kg_api.graph.search.passages import LaneHit
 from kg_api.models.queries.augment import Threshold, ThresholdSource
 from kg_api.models.queries.search import CarriedConcept, LeftOut
 from kg_api.search.plan.similarity import SimilarityFilter, filter_by
-from kg_api.search.rank.ranking import Ranking
 from kg_api.search.rank.threshold import BoundFilter
+from kg_api.search.retrieve.candidates import Ranking
 from kg_api.search.retrieve.hits import Hit
 from tests.unit.search.found import found, lanes
 
