@@ -107,7 +107,7 @@ class OpenSpace:
     def calibrate_soon(self) -> None:
         """Measure what the model's cosines mean, beside all else; until then the usual is taken."""
         self._calibrated_at = time.monotonic()
-        self._asking.submit(self._calibrate)
+        self._begin(self._calibrate)
 
     def _calibrate(self) -> None:
         try:
@@ -120,8 +120,7 @@ class OpenSpace:
         """Measure what cosines of questions and concepts mean, beside all else, where it is due."""
         if time.monotonic() - self._labels_looked_at > self._labels_wait:
             self._labels_looked_at = time.monotonic()
-            with contextlib.suppress(RuntimeError):  # it is being closed
-                self._asking.submit(self._calibrate_labels)
+            self._begin(self._calibrate_labels)
 
     def _calibrate_labels(self) -> None:
         try:
@@ -193,7 +192,7 @@ class OpenSpace:
         if failure is None:
             return None
         if self._watch.rests is None and self._looking.acquire(blocking=False):
-            self._asking.submit(self._look)
+            self._begin(self._look)
         return str(failure.error)
 
     def close(self) -> None:
@@ -201,6 +200,11 @@ class OpenSpace:
         self._asking.shutdown(cancel_futures=True)
         if self._embedder is not None:
             self._embedder.close()
+
+    def _begin(self, work: Callable[[], None]) -> None:
+        """Have something done beside all else, unless the space is closed, as one that was made anew is."""
+        with contextlib.suppress(RuntimeError):
+            self._asking.submit(work)
 
     def _look(self) -> None:
         try:

@@ -21,6 +21,7 @@ from kg_api.spaces import model_watch, open_space
 from kg_api.spaces.open_space import LABELS_ASKED, LABELS_NEEDED, LABELS_REST_SECONDS, OpenSpace
 from kg_api.spaces.probe import PROBE_TEXT
 from tests.process.providers.provider import Model, Provider
+from tests.support.embedders import small_embedder
 from tests.support.embedding_server import Hang, Status
 from tests.support.providers import Asking
 from tests.unit.search.test_service import CannedGraph
@@ -274,3 +275,11 @@ def test_a_model_that_hangs_is_no_other_model(opened: Opened) -> None:
     with pytest.raises(Exception, match="did not answer in time"):
         opened.space.embed_query("foxes")
     opened.space.embed_query("foxes")
+
+
+def test_a_question_under_way_is_answered_though_its_space_is_closed_meanwhile() -> None:
+    embedder = small_embedder()
+    space = Space("default", embedder.identity, embedder.embed_query(PROBE_TEXT))
+    closed = OpenSpace(CannedGraph(), space, lambda: embedder)
+    closed.close()
+    assert closed.embed_query("foxes").shape == (space.dimensions,)
