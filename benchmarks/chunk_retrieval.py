@@ -19,11 +19,11 @@ from kg_api.chunk.fit import fit_chunks
 from kg_api.chunk.plan import chunk
 from kg_api.chunk.semantic_model import open_sentence_vectors
 from kg_api.chunk.spans import ChunkSpan, Paragraph
+from kg_api.concepts.ranks import reciprocal_rank_fusion
 from kg_api.embed.local.embedder import LocalEmbedder
 from kg_api.models.embedding.chunking import Chunking
 from kg_api.models.library.parsing import ParsedDocument
 from kg_api.parse.split import split
-from kg_api.search.rank.fusion import reciprocal_rank_fusion
 
 LANE = 50
 """Chunks that each list brings to the fusion, as in kg's search."""
@@ -148,7 +148,7 @@ def fused(meaning: Ranking, words: Ranking) -> Ranking:
     """By reciprocal rank, as kg's search fuses."""
     pairs = zip(meaning, words, strict=True)
     lanes = [{"meaning": [f"{n:06}" for n in one], "words": [f"{n:06}" for n in two]} for one, two in pairs]
-    return [[int(name) for name in reciprocal_rank_fusion(each)] for each in lanes]
+    return [[int(name) for name in reciprocal_rank_fusion(each.values())] for each in lanes]
 
 
 def stems(text: str) -> list[str]:

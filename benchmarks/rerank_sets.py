@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from benchmarks.chunk_retrieval import LANE, Chunked, Vectors, bm25
 from benchmarks.chunking import Question
 from benchmarks.chunking import load as load_spans
+from kg_api.concepts.ranks import reciprocal_rank_fusion
 from kg_api.models.embedding.chunking import Chunking
 from kg_api.models.library.parsing import ParsedDocument
 from kg_api.parse.documents import parse
-from kg_api.search.rank.fusion import reciprocal_rank_fusion
 
 PASSAGES = ":passages"
 """Behind the name of a set of which passages are the questions."""
@@ -125,7 +125,7 @@ def by_rank(meaning: Fused, words: Fused) -> Fused:
     """Reciprocal rank fusion, kg's own."""
     ranked = {"meaning": meaning, "words": words}
     names = {lane: [f"{chunk:06}" for chunk, _ in found] for lane, found in ranked.items()}
-    return [(int(name), score) for name, score in reciprocal_rank_fusion(names).items()]
+    return [(int(name), score) for name, score in reciprocal_rank_fusion(names.values()).items()]
 
 
 def by_score(meaning: Fused, words: Fused) -> Fused:

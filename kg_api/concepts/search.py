@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from kg_api.concepts.asking import none_yet
 from kg_api.concepts.fitting import with_fits
+from kg_api.concepts.ranks import reciprocal_rank_fusion
 from kg_api.errors import Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.queries import CONCEPT_FIELDS, MAX_TERMS, lucene_queries, terms
@@ -22,8 +24,6 @@ from kg_api.models.concepts.queries import ConceptHit
 from kg_api.models.identity import concept_name, name_id
 from kg_api.models.queries.search import Degradation
 
-RRF_K = 60
-"""As for sources: a hit's score is the sum of 1 / (60 + rank) over the lanes that found it."""
 LANE_DEPTH = 50
 """How many of each lane are joined, at least."""
 NOTHING_WAITS: Mapping[str, str] = {}
@@ -93,13 +93,10 @@ def _also_called(
 def _fuse(lanes: Sequence[Sequence[ConceptLaneHit]], meanings: Sequence[Meaning]) -> list[ConceptHit]:
     """Each concept once, by the sum of its reciprocal ranks; equal ones by similarity, sources and id."""
     spaces = {name: each.space.slug for each in meanings for name in each.ontologies}
-    scores: dict[str, float] = {}
+    scores = reciprocal_rank_fusion([each.concept.concept_id for each in lane] for lane in lanes)
     first: dict[str, ConceptLaneHit] = {}
-    for lane in lanes:
-        for rank, found in enumerate(lane, start=1):
-            identity = found.concept.concept_id
-            scores[identity] = scores.get(identity, 0.0) + 1 / (RRF_K + rank)
-            first.setdefault(identity, found)
+    for found in chain(*lanes):
+        first.setdefault(found.concept.concept_id, found)
     hits = [
         ConceptHit(
             **found.concept.model_dump(),

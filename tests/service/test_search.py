@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from kg_api.client import KgClient
+from kg_api.concepts.ranks import reciprocal_rank_fusion
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
-from kg_api.search.rank.fusion import reciprocal_rank_fusion
 from tests.service.asking import Json, embedded, ingest, search, texts, vector
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
@@ -78,7 +78,7 @@ def test_by_rrf_scores_are_the_reciprocal_ranks_of_both_lanes(http: httpx.Client
         mode: [hit["source_id"] for hit in search(http, query, mode=mode)["sources"]]
         for mode in ("vector", "text")
     }
-    expected = reciprocal_rank_fusion(lanes)
+    expected = reciprocal_rank_fusion(lanes.values())
     hits = search(http, query, fusion="rrf")["sources"]
     assert {hit["source_id"]: hit["score"] for hit in hits} == pytest.approx(expected)
     assert [hit["source_id"] for hit in hits] == [*expected]

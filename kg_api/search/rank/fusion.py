@@ -12,13 +12,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from kg_api.concepts.ranks import RRF_K
 from kg_api.models.embedding.spaces import USUAL, SimilarityCalibration
 from kg_api.models.vocabulary import Fusion
 from kg_api.search.retrieve.hits import LaneContribution
 
-RRF_K = 60
-"""Cormack, Clarke, Büttcher: Reciprocal Rank Fusion outperforms Condorcet and individual rank learning
-methods, SIGIR 2009."""
 BEST = 50
 """So many of a lane's best tell its shape, however many were fetched."""
 FULL_GAP = 0.53
@@ -71,14 +69,6 @@ def fuse(
         case "adaptive":
             given = [_by_shape(lane) for lane in lanes]
     return dict(sorted(_join(given), key=lambda item: (-item[1].score, item[0])))
-
-
-def reciprocal_rank_fusion(lanes: Mapping[str, Sequence[str]], k: int = RRF_K) -> dict[str, float]:
-    """Score each id by the sum of 1 / (k + rank) over the lanes that have it, ranks from 1."""
-    given = [LaneScores(name, dict.fromkeys(ranked, 0.0)) for name, ranked in lanes.items()]
-    joined = dict(_join([_by_rank(lane, k) for lane in given]))
-    ordered = sorted(joined.items(), key=lambda item: (-item[1].score, item[0]))
-    return {identity: fused.score for identity, fused in ordered}
 
 
 Parts = dict[str, LaneContribution]

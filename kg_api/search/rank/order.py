@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from kg_api.concepts.ranks import RRF_K
 from kg_api.graph.search.passages import MAX_CHUNKS, LaneHit
 from kg_api.models.embedding.spaces import USUAL
 from kg_api.models.vocabulary import GroupBy
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.diversity import limit_per_group, thin_out
-from kg_api.search.rank.fusion import RRF_K, LaneScores, fuse
+from kg_api.search.rank.fusion import LaneScores, fuse
 from kg_api.search.rank.threshold import filter_of
 from kg_api.search.retrieve.candidates import Candidates, Ranking
 from kg_api.search.retrieve.hits import CONCEPTS, TEXT, VECTOR, Hit, LaneContribution, identity_of

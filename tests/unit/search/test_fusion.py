@@ -4,17 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg_api.concepts.ranks import RRF_K, reciprocal_rank_fusion
 from kg_api.models.embedding.spaces import SimilarityCalibration
 from kg_api.models.vocabulary import Fusion
 from kg_api.search.rank.fusion import (
     BEST,
     FULL_GAP,
     MAX_ADDED,
-    RRF_K,
     FusedScore,
     LaneScores,
     fuse,
-    reciprocal_rank_fusion,
 )
 
 scores = st.dictionaries(
@@ -39,20 +38,20 @@ def order(fused: dict[str, FusedScore]) -> list[str]:
 
 
 def test_the_formula_of_reciprocal_ranks() -> None:
-    found = reciprocal_rank_fusion({"one": ["a", "b"], "two": ["b", "c"]})
+    found = reciprocal_rank_fusion([["a", "b"], ["b", "c"]])
     assert found == pytest.approx({"b": 1 / (RRF_K + 2) + 1 / (RRF_K + 1), "a": 1 / 61, "c": 1 / 62})
 
 
 @given(ids, ids)
 def test_reciprocal_ranks_do_not_depend_on_the_order_of_the_lanes(one: list[str], two: list[str]) -> None:
-    there, back = reciprocal_rank_fusion({"a": one, "b": two}), reciprocal_rank_fusion({"b": two, "a": one})
+    there, back = reciprocal_rank_fusion([one, two]), reciprocal_rank_fusion([two, one])
     assert there == pytest.approx(back)
     assert list(there) == list(back)
 
 
 @given(ids)
 def test_one_lane_keeps_its_order_by_reciprocal_rank(lane: list[str]) -> None:
-    assert [*reciprocal_rank_fusion({"text": lane})] == lane
+    assert [*reciprocal_rank_fusion([lane])] == lane
 
 
 @given(scores, st.sampled_from(["adaptive", "rrf", "weighted"]))
