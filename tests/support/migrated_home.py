@@ -16,12 +16,12 @@ from kg_api.managed.home import Home
 from kg_api.managed.neo4j.jars import LOCK
 from kg_api.models.identity import digest
 from kg_api.settings import load_settings
-from tests.support.cypher import FILES
+from tests.support.cypher import FILES, ROOT
 
 if TYPE_CHECKING:
     from tests.neo4j_server import Neo4jServer
 
-STEPS = Path(migrate.__code__.co_filename)
+STEPS = ROOT / "kg_api/graph/migrations.py"
 
 
 def kept() -> Path:
