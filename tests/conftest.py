@@ -15,6 +15,7 @@ import structlog
 
 from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
+from kg_api.graph.statements import FIRST_CONCEPT_INDEX, FIRST_INDEX
 from tests.neo4j_server import Neo4jServer, neo4j_server
 from tests.support.warm_java import java_options
 
@@ -29,6 +30,11 @@ that it says of a change whether that broke something; `full` draws new ones, an
 
 SLOW_FIRST = ("process/managed/", "process/", "service/", "graph/", "")
 """Folders in the order of their tests, so that what ends a run of several processes is short."""
+
+FIRST_INDEXES = frozenset({FIRST_INDEX, FIRST_CONCEPT_INDEX})
+FIRST_SIZE = 256
+FURTHER_SIZE = 64
+"""Dimensions of nearly all spaces that tests make besides the first."""
 
 WIPE = "MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS"
 
@@ -100,7 +106,10 @@ def graph(migrated_graph: Graph, driver: neo4j.Driver) -> Graph:
 
 
 def wipe(driver: neo4j.Driver) -> None:
-    """Empty the database; vector indexes of further spaces, or of another size than the usual one, go too."""
+    """Empty the database; vector indexes of another size than is usual for their spaces go too.
+
+    The others stay: with each index that comes or goes, Neo4j plans all statements anew.
+    """
     with driver.session() as session:
         session.run(WIPE).consume()
         found = session.run(
@@ -108,5 +117,5 @@ def wipe(driver: neo4j.Driver) -> None:
             "RETURN name, options.indexConfig['vector.dimensions'] AS size"
         ).data()
         for index in found:
-            if index["name"] not in {"passage_embedding", "concept_embedding"} or index["size"] != 256:
+            if index["size"] != (FIRST_SIZE if index["name"] in FIRST_INDEXES else FURTHER_SIZE):
                 session.run(cast("LiteralString", f"DROP INDEX {index['name']} IF EXISTS")).consume()
