@@ -166,9 +166,10 @@ def test_every_visible_word_of_twelve_languages(graph: Graph, language: str) -> 
     check(graph, f"{language}.txt", paragraphs(language)[:2])
 
 
-def test_every_joined_word_of_forty_peps(graph: Graph) -> None:
+@pytest.mark.parametrize("step", [40, pytest.param(10, marks=pytest.mark.full)], ids=["10", "40"])
+def test_every_joined_word_of_some_peps(graph: Graph, step: int) -> None:
     joined = re.compile(r"\S*\w[^\w\s]\w\S*|\S*_\S*")
-    for path in sorted(there(DATA / "python_peps" / "rst").iterdir())[:400:10]:
+    for path in sorted(there(DATA / "python_peps" / "rst").iterdir())[:400:step]:
         text = path.read_text(encoding="utf-8", errors="replace")
         store_document(graph, record(path.name, [part for part in text.split("\n\n") if part.strip()]))
         words = [part for word in joined.findall(text)[:25] for part in visible(word)]
