@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import structlog
 from prometheus_client import (
     CONTENT_TYPE_PLAIN_0_0_4,
     REGISTRY,
     CollectorRegistry,
     generate_latest,
     start_http_server,
+    values,
 )
 from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -20,26 +21,38 @@ from prometheus_client.registry import Collector
 
 from kg_api.models.queue import QueueStatus
 
+log = structlog.get_logger()
+
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 SHARED_KINDS = ("counter", "histogram")
 """What prometheus_client calls the files of the metrics that kg has."""
-RESERVED_BYTES = 256 * 1024
-"""Room for about 1,500 values of each kind, of which kg has some dozens."""
+RESERVED_BYTES = 64 * 1024
+"""Room for about 380 values of each kind, of which kg has some dozens; what prometheus_client begins with."""
 
 
 def reserve_room() -> None:
     """Give the files that processes share their metrics by all their blocks; before the first metric is made.
 
-    prometheus_client maps a sparse file into memory: on a full disk the first value on a new page of it ended
-    the process with SIGBUS.
+    prometheus_client maps a sparse file into memory: on a full disk the first value on a new page of it ends
+    the process with SIGBUS. Where there is no room, this process keeps its metrics to itself, and says so.
     """
     if (folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR")) is None:
         return
-    for kind in SHARED_KINDS:
-        # without room there is less of it, and the process runs all the same
-        with contextlib.suppress(OSError), Path(folder, f"{kind}_{os.getpid()}.db").open("ab") as file:
-            file.write(bytes(max(RESERVED_BYTES - file.tell(), 0)))
+    files = [Path(folder, f"{kind}_{os.getpid()}.db") for kind in SHARED_KINDS]
+    try:
+        for each in files:
+            _fill(each)
+    except OSError as error:
+        for each in files:
+            each.unlink(missing_ok=True)
+        values.ValueClass = values.MutexValue
+        log.warning("metrics of this process are not shared: there is no room for them", reason=str(error))
+
+
+def _fill(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(bytes(max(RESERVED_BYTES - file.tell(), 0)))
 
 
 class QueueGauges(Collector):

@@ -24,6 +24,7 @@ from pydantic_settings import (
 from kg_api.api_settings import ApiSettings
 from kg_api.errors import ConfigurationError
 from kg_api.models.vocabulary import Provider
+from kg_api.neo4j_settings import Neo4jSettings
 from kg_api.sections import (
     CohereSettings,
     ConceptsSettings,
@@ -40,39 +41,6 @@ from kg_api.wording import misspelt
 
 BY_THEIR_OWN_NAMES = ("openai", "nomic", "cohere")
 """Sections whose variables have no KG_ before them, as the providers' own tools read them."""
-
-
-class Neo4jSettings(Section):
-    """Where Neo4j is. Without `uri`, kg runs its own managed local one."""
-
-    uri: str | None = Field(
-        default=None,
-        pattern=r"^(neo4j|bolt)(\+s|\+ssc)?://[^@]+$",
-        description=(
-            "URI of an external Neo4j, such as `bolt://host:7687`, without a password; unset: kg runs its "
-            "own."
-        ),
-    )
-    user: str = Field(default="neo4j", description="Username for `KG_NEO4J__URI`.")
-    password: SecretStr | None = Field(default=None, description="Password for `KG_NEO4J__URI`; required.")
-    database: str = Field(default="neo4j", description="Name of the database.")
-    port: int | None = Field(default=None, ge=1, le=65535, description="Bolt port of the managed Neo4j.")
-    heap_mb: int | None = Field(default=None, ge=256, description="Heap size of the managed Neo4j, MiB.")
-    pagecache_mb: int | None = Field(default=None, ge=64, description="Page cache of the managed Neo4j, MiB.")
-    disk_reserve_mb: int = Field(
-        default=64, ge=0, le=1_000_000, description="Free disk space below which writes are refused, MiB."
-    )
-    conf: dict[str, str] | None = Field(
-        default=None,
-        description='Further entries of neo4j.conf as JSON, such as `{"db.transaction.timeout": "300s"}`.',
-    )
-    start_timeout_seconds: Seconds = Field(default=300, description="Time limit for Neo4j to start.")
-
-    @model_validator(mode="after")
-    def _password_with_uri(self) -> Self:
-        if self.uri is not None and self.password is None:
-            raise ValueError("KG_NEO4J__URI is set, so KG_NEO4J__PASSWORD must be set too")
-        return self
 
 
 class WorkerSettings(Section):

@@ -18,7 +18,8 @@ from kg_api.managed.neo4j import bolt
 from kg_api.managed.neo4j.role import choose_bolt_port, neo4j_role
 from kg_api.managed.ports import free_port
 from kg_api.managed.roles import Role
-from kg_api.settings import Neo4jSettings, Settings, load_settings
+from kg_api.neo4j_settings import Neo4jSettings
+from kg_api.settings import Settings, load_settings
 from tests.support import migrated_home
 
 IMAGE = "neo4j:2026.08.1-community"

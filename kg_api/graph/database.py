@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, LiteralString, Self, TypeVar
 
 import neo4j
+import structlog
 from neo4j.exceptions import (
     AuthError,
     DriverError,
@@ -17,19 +18,23 @@ from neo4j.exceptions import (
     ConfigurationError as DriverConfigurationError,
 )
 from tenacity import (
+    RetryCallState,
     retry,
     retry_if_exception,
     retry_if_exception_type,
     stop_after_attempt,
     stop_after_delay,
+    stop_all,
+    wait_exponential_jitter,
     wait_random,
-    wait_random_exponential,
 )
 
 from kg_api.errors import ConfigurationError, DatabaseUnavailable, KgError, SchemaChanging, Unavailable
 from kg_api.graph.faults import fault_of
 from kg_api.graph.statements import statement
 from kg_api.models.embedding.spaces import FIRST_SLUG
+
+log = structlog.get_logger()
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -88,10 +93,18 @@ def _worth_reading_again(error: BaseException) -> bool:
     return passes or _worth_repeating(error)
 
 
+def _tell(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    log.warning("a read is tried again", attempt=state.attempt_number, reason=type(error).__name__)
+
+
 _read_again = retry(
     retry=retry_if_exception(_worth_reading_again),
-    wait=wait_random_exponential(multiplier=0.2, max=2),
-    stop=stop_after_delay(RETRY_SECONDS),
+    wait=wait_exponential_jitter(initial=1, max=4, jitter=0.2),  # as the driver does for its transactions
+    stop=stop_all(
+        stop_after_attempt(2), stop_after_delay(RETRY_SECONDS)
+    ),  # once more though the first was long
+    before_sleep=_tell,
     reraise=True,
 )
 

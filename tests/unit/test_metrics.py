@@ -46,3 +46,20 @@ def test_metrics_that_processes_share_have_all_their_blocks(
     assert all(file.stat().st_size == RESERVED_BYTES for file in files)
     assert all(file.stat().st_blocks * 512 >= RESERVED_BYTES for file in files)
     assert b'model="model 99"' in exposition()
+
+
+NO_ROOM = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+"""A write of more fails as one to a full disk does; so does growing a file without writing."""
+
+
+def test_without_room_a_process_keeps_its_metrics_to_itself_and_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    own = "print(metrics.tokens.labels('model 99')._value.get())"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{NO_ROOM}\n{COUNTED}\n{own}"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1.0"), done.stderr
+    assert "metrics of this process are not shared" in done.stdout + done.stderr
+    assert list(tmp_path.glob("*.db")) == []

@@ -30,7 +30,10 @@ def size_memory(total_bytes: int, *, heap_mb: int | None = None, pagecache_mb: i
 
 
 def render(port: int, memory: Memory, further: Mapping[str, str]) -> str:
-    """Give the text of neo4j.conf for a server on this machine's loopback address alone; `further` wins."""
+    """Give the text of neo4j.conf for a server on this machine's loopback address alone.
+
+    Entries of `further` win; the settings see to it that none is of an address, a folder or security.
+    """
     entries = {
         "server.default_listen_address": "127.0.0.1",
         "server.bolt.listen_address": f"127.0.0.1:{port}",

@@ -13,7 +13,8 @@ from kg_api.managed.neo4j import jars as neo4j_jars
 from kg_api.managed.neo4j.conf import Memory
 from kg_api.managed.neo4j.disk import MIB, DiskRoom
 from kg_api.managed.roles import Role
-from kg_api.settings import Neo4jSettings, Settings
+from kg_api.neo4j_settings import Neo4jSettings
+from kg_api.settings import Settings
 
 NAME = "neo4j"
 LACK_OF_HEAP = "java.lang.OutOfMemoryError"

@@ -95,5 +95,9 @@ class SearchPlan:
 
     @property
     def deeper(self) -> SearchPlan:
-        """The same, with lanes four times as deep, as far as they go."""
-        return replace(self, depth=min(4 * self.depth, MAX_CHUNKS))
+        """The same, with lanes four times as deep; as deep as they go when that is half of the way, or exact.
+
+        An exact lane scans everything at any depth, and a last step of a fifth would gain next to nothing.
+        """
+        depth = 4 * self.depth
+        return replace(self, depth=MAX_CHUNKS if self.request.exact or 2 * depth > MAX_CHUNKS else depth)

@@ -29,13 +29,12 @@ def falls_short(plan: SearchPlan, candidates: Candidates, ranking: Ranking, plac
     """Whether deeper lanes may make an answer longer that is too short for what is left out."""
     request = plan.request
     leaves_out = request.per_document is not None or request.collapse_duplicates or plan.similar.least
-    return bool(
-        leaves_out
-        and candidates.cut
-        and plan.depth < MAX_CHUNKS
-        and filter_of(plan).may_hide(candidates, plan.scope.slugs)
-        and len(thin_out(ranking.hits, request, places)) < request.limit
-    )
+    if not (leaves_out and candidates.cut and plan.depth < MAX_CHUNKS):
+        return False
+    if not filter_of(plan).may_hide(candidates, plan.scope.slugs):
+        return False
+    with plan.watch.stage("thin_out"):
+        return len(thin_out(ranking.hits, request, places)) < request.limit
 
 
 def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:

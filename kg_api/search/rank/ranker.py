@@ -49,7 +49,8 @@ class Ranker:
         """Rerank, collapse near-duplicates, thin out documents, diversify."""
         request, notes = plan.request, list[Degradation]()
         every = self._rerank(plan, hits, places, notes) if request.rerank else hits
-        kept = thin_out(every, request, places)
+        with plan.watch.stage("thin_out"):
+            kept = thin_out(every, request, places)
         short = len(kept) < request.limit
         if request.mmr_lambda is not None:
             with plan.watch.stage("mmr"):
@@ -58,7 +59,8 @@ class Ranker:
             effect = f"the best {MAX_COMPARED} hits are near-duplicates of few; the others were left out"
             notes.append(Degradation(part="query", effect=effect))
         plan.notes.record("rank", notes)
-        return kept[: request.limit]
+        with plan.watch.stage("tell"):
+            return _first_there(kept, request.limit, places)
 
     def _rerank(
         self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader, notes: list[Degradation]
@@ -113,6 +115,16 @@ class Ranker:
             effect = f"{without} of the hits have no vector: mmr_lambda took them as unlike all others"
             notes.append(Degradation(part="vectors", effect=effect))
         return chosen
+
+
+def _first_there(hits: Sequence[Hit], limit: int, places: PlaceReader) -> list[Hit]:
+    """The best ones; what was deleted since it was found takes nobody's place."""
+    there = list[Hit]()
+    while hits and len(there) < limit:
+        part, hits = hits[: limit - len(there)], hits[limit - len(there) :]
+        known = places.read(hit.found.source.source_id for hit in part)
+        there += [hit for hit in part if hit.found.source.source_id in known]
+    return there
 
 
 def _apply_scores(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:

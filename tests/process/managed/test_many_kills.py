@@ -28,7 +28,7 @@ GOES_ON_SECONDS = 60
 
 @contextmanager
 def up(home: Path, **more: str) -> Generator[Machine]:
-    started = machine_in(home, KG_CONCEPTS__EXTRACTOR="none", **more)
+    started = machine_in(home, first_start=False, KG_CONCEPTS__EXTRACTOR="none", **more)
     try:
         started.kg("up")
         yield started

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Sequence
+from pathlib import Path
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from pydantic import BaseModel
@@ -88,6 +90,27 @@ def options(name: str) -> dict[str, inspect.Parameter]:
 
 def field_name(name: str, option: str) -> str:
     return OTHER_NAMES.get(name, {}).get(option, option)
+
+
+def test_methods_that_hand_on_all_their_options_are_held_to_their_request() -> None:
+    """`locals()` are the options where nothing is assigned before; a name that is no field is left out."""
+    handing = set[str]()
+    for path in Path(inspect.getfile(AsyncKgClient)).parent.glob("*.py"):
+        for method in (each for each in ast.walk(ast.parse(path.read_text())) if is_function(each)):
+            lines = [each.lineno for each in ast.walk(method) if is_call_of_locals(each)]
+            if lines:
+                handing.add(method.name)
+                first = next(each for each in method.body if not isinstance(each, ast.Expr))
+                assert first.lineno <= min(lines) <= (first.end_lineno or 0), method.name
+    assert handing == REQUESTS.keys()
+
+
+def is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def is_call_of_locals(node: ast.AST) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "locals"
 
 
 def test_no_method_takes_options_without_names() -> None:

@@ -11,7 +11,7 @@ from kg_api.managed import logfiles
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j.disk import DiskRoom
 from kg_api.managed.neo4j.role import LACK_OF_HEAP, NAME, _memory_for_start, machine_memory
-from kg_api.settings import Neo4jSettings
+from kg_api.neo4j_settings import Neo4jSettings
 
 EVERYTHING = 1 << 60
 """More than any disk has."""

@@ -128,8 +128,8 @@ def test_both_lanes_are_asked_once_and_nothing_is_degraded() -> None:
     assert graph.times("similar/by_ids") == 1, "what is shown is read once"
 
 
-@pytest.mark.parametrize("asked", [{}, {"collapse_duplicates": True}])
-def test_what_was_deleted_since_it_was_found_is_not_told(asked: dict[str, Any]) -> None:
+@pytest.mark.parametrize("asked", [{}, {"collapse_duplicates": True}, {"limit": 1}])
+def test_what_was_deleted_since_it_was_found_takes_no_place(asked: dict[str, Any]) -> None:
     graph = CannedGraph()
     graph.gone = {"by text"}
     assert ids(searched(graph, **asked)) == ["by vector"]

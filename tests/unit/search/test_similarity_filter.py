@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
-from kg_api.graph.search.passages import LaneHit
+from kg_api.graph.search.passages import MAX_CHUNKS, LaneHit
 from kg_api.models.queries.augment import Threshold, ThresholdSource
 from kg_api.models.queries.search import CarriedConcept, LeftOut
 from kg_api.search.plan.similarity import SimilarityFilter, filter_by
 from kg_api.search.rank.threshold import BoundFilter
 from kg_api.search.retrieve.candidates import Ranking
 from kg_api.search.retrieve.hits import Hit
-from tests.unit.search.found import found, lanes
+from tests.unit.search.found import found, lanes, plan
 
 HALF = SimilarityFilter({"default": 0.5})
 BROUGHT = (CarriedConcept(concept_id="c", label="C"),)
@@ -79,6 +80,18 @@ def test_deeper_lanes_are_asked_only_where_they_may_hold_more() -> None:
     assert not similar.may_hide(lanes(vectors={"default": []}, text=[near]), ["default"])
     blind = bound(replace(HALF, keep_unmeasured=False), ["default"])
     assert not blind.may_hide(lanes(text=[near]), ["default"]), "none of them will be taken"
+
+
+def test_lanes_are_deepened_in_few_steps() -> None:
+    def depths(**asked: Any) -> list[int]:
+        at, found = plan(**asked), list[int]()
+        while at.depth < MAX_CHUNKS:
+            at = at.deeper
+            found.append(at.depth)
+        return found
+
+    assert depths() == [200, MAX_CHUNKS]
+    assert depths(exact=True) == [MAX_CHUNKS], "an exact lane looks at all there is each time"
 
 
 def test_a_number_that_was_asked_for_lets_nothing_pass_unmeasured() -> None:

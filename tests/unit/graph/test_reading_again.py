@@ -1,0 +1,64 @@
+"""Which reads are tried again, and for how long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tenacity
+from neo4j.exceptions import ClientError, ServiceUnavailable, SessionExpired
+
+from kg_api.graph import database
+
+Clock = list[float]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time by which tries are counted, in seconds; waiting moves it on."""
+    now = [0.0]
+
+    class Time:
+        @staticmethod
+        def monotonic() -> float:
+            return now[0]
+
+    def wait(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(tenacity, "time", Time)
+    monkeypatch.setattr(database.Graph._read.retry, "sleep", wait)  # pyright: ignore[reportFunctionMemberAccess]
+    return now
+
+
+class Reading(database.Graph):
+    """A graph whose session ends with an error, after some seconds."""
+
+    def __init__(self, clock: Clock, error: Exception, seconds: float) -> None:
+        self._clock, self._error, self._seconds = clock, error, seconds
+        self.tries = 0
+
+    def _session(self, access: str) -> Any:  # noqa: ARG002 - as the graph calls it
+        self.tries += 1
+        self._clock[0] += self._seconds
+        raise self._error
+
+
+def tries(clock: Clock, error: Exception, seconds: float = 0.01) -> int:
+    graph = Reading(clock, error, seconds)
+    with pytest.raises(type(error)):
+        graph._read(None, {})  # pyright: ignore[reportArgumentType]
+    return graph.tries
+
+
+def test_a_read_that_broke_off_late_is_tried_once_more(clock: Clock) -> None:
+    assert tries(clock, SessionExpired("broken"), seconds=60) == 2
+
+
+def test_a_server_that_is_away_is_asked_a_few_times_and_not_again_and_again(clock: Clock) -> None:
+    assert 3 <= tries(clock, ServiceUnavailable("away")) <= 5
+    assert database.RETRY_SECONDS <= clock[0] < 2 * database.RETRY_SECONDS
+
+
+def test_what_is_wrong_stays_wrong(clock: Clock) -> None:
+    assert tries(clock, ClientError("no such function")) == 1
