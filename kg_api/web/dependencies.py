@@ -14,7 +14,7 @@ from kg_api.models.vocabulary import MAX_OFFSET, MAX_PAGE
 from kg_api.web.opening import Opening
 
 
-def _container(request: Request) -> Container:
+async def _container(request: Request) -> Container:  # not `def`: FastAPI would hand that to a thread
     opening: Opening = request.app.state.opening
     return opening.container()
 
