@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import ssl
 from typing import Any
 
 import httpx
@@ -30,7 +31,13 @@ def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[
         "headers": {"Authorization": f"Bearer {api_key}"} if api_key else {},
         "timeout": timeout_seconds,
         "trust_env": not is_loopback(url.host),
+        "verify": _verification(url),
     }
+
+
+def _verification(url: httpx.URL) -> ssl.SSLContext | bool:
+    """To load the certificates that a machine trusts takes 25 to 45 ms, and a plain request needs none."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.scheme == "http" and is_loopback(url.host) else True
 
 
 def _address(base_url: str) -> httpx.URL:

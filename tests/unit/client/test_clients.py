@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kg_api.client import AsyncKgClient, KgClient
+from kg_api.client import AsyncKgClient, KgClient, connection
 from kg_api.errors import ConfigurationError, KgError, ServiceUnreachable
 from kg_api.managed.ports import free_port
 
@@ -119,3 +120,14 @@ def test_a_key_that_is_none_names_its_variable_and_is_not_repeated(key: str) -> 
 def test_what_speaks_no_http_is_unreachable_too() -> None:
     with KgClient("ftp://127.0.0.1") as client, pytest.raises(KgError):
         client.health()
+
+
+@pytest.mark.parametrize("url", ["https://127.0.0.1:8420", "https://kg.example", "http://kg.example"])
+def test_certificates_are_loaded_where_they_may_be_needed(url: str) -> None:
+    assert connection.options(url, None, 5)["verify"] is True
+
+
+def test_a_plain_address_of_this_machine_needs_none_and_trusts_none() -> None:
+    verify = connection.options("http://127.0.0.1:8420", None, 5)["verify"]
+    assert verify.cert_store_stats()["x509_ca"] == 0
+    assert verify.verify_mode is ssl.CERT_REQUIRED
