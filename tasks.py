@@ -40,8 +40,9 @@ def main(arguments: list[str]) -> int:
         print(f"kg needs Python 3.11 or later; this is {sys.version.split()[0]}", file=sys.stderr)
         return 78
     if name not in tasks:
-        print(__doc__)
-        return 0 if name in {"help", "-h", "--help"} else 2
+        known = name in {"help", "-h", "--help"}
+        print(__doc__ if known else f"there is no task {name!r}\n\n{__doc__}")
+        return 0 if known else 2
     try:
         tasks[name](rest)
     except subprocess.CalledProcessError as error:
@@ -52,6 +53,8 @@ def main(arguments: list[str]) -> int:
 
 def run(folders: list[str]) -> None:
     """Run the main job: start, ingest, embed, search."""
+    if missing := [each for each in folders if not Path(each).exists()]:
+        sys.exit(f"no such file or folder: {', '.join(missing)}")
     _prepare("runtime")
     _tool("kg", "up")
     _tool("kg", "ingest", "docs", "adr", "--ontology", OWN_ONTOLOGY, "--wait")

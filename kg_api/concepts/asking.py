@@ -17,7 +17,7 @@ from kg_api.spaces.registry import SpaceRegistry
 
 MAX_SHOWN = 10
 EXTRACTION = "sources are read for concepts; what is not read has none"
-EMBEDDING = "concepts are embedded; what is not embedded is found by words only"
+EMBEDDING = "concepts that were due are embedded; what is not embedded is found by words only"
 
 
 @dataclass(frozen=True, slots=True)

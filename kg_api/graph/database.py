@@ -93,7 +93,7 @@ def _worth_reading_again(error: BaseException) -> bool:
     return passes or _worth_repeating(error)
 
 
-def _tell(state: RetryCallState) -> None:
+def _log_retry(state: RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome else None
     log.warning("a read is tried again", attempt=state.attempt_number, reason=type(error).__name__)
 
@@ -104,7 +104,7 @@ _read_again = retry(
     stop=stop_all(
         stop_after_attempt(2), stop_after_delay(RETRY_SECONDS)
     ),  # once more though the first was long
-    before_sleep=_tell,
+    before_sleep=_log_retry,
     reraise=True,
 )
 

@@ -10,6 +10,7 @@ import typer
 from kg_api.models.vocabulary import Provider
 from kg_cli.admin.options import DryRunOption, FollowOption, SpacesGroup
 from kg_cli.terminal.answers import emit, report
+from kg_cli.terminal.confirm import confirm
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import JsonOption, OnlyOntologiesOption, YesOption
 
@@ -184,5 +185,5 @@ def drop(
 
     what = f"the space {slug}" if ontology is None else f"what {ontology} does not need in {slug}"
     if not yes:
-        typer.confirm(f"Remove {what} for good?", abort=True, err=True)
+        confirm(f"Remove {what} for good?")
     report(lambda kg: kg.drop_space(slug, ontology), partial(print_dropped, what=what), as_json=as_json)

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from kg_api.wording.plural import pluralize
-from kg_cli.documents.options import IntoOntologyOption, PrefixOption
+from kg_cli.documents.options import IntoOntologyOption, PrefixOption, named_path
 from kg_cli.terminal.answers import emit, report
+from kg_cli.terminal.confirm import confirm
 from kg_cli.terminal.connect import grant_to_follow, open_client
 from kg_cli.terminal.options import JsonOption, YesOption
 
@@ -29,7 +30,7 @@ group = typer.Typer(help="Folders whose documents follow their files.", no_args_
 
 @group.command()
 def add(
-    path: Annotated[Path, typer.Argument(help="The folder.")],
+    path: Annotated[Path, typer.Argument(help="The folder.", parser=named_path, metavar="path")],
     *,
     ontology: IntoOntologyOption,
     every: Annotated[str, typer.Option(help="Time between two scans, such as 30s, 5m, 2h or 1d.")] = "5m",
@@ -131,6 +132,6 @@ def remove(
     with open_client() as client:
         found = find(client, which, ontology)
         if delete_documents and not yes:
-            typer.confirm(f"Delete {pluralize(found.documents, 'document')} of {found.ontology}?", abort=True)
+            confirm(f"Delete {pluralize(found.documents, 'document')} of {found.ontology}?")
         removed = client.remove_folder(found.folder_id, delete_documents=delete_documents)
     emit(removed, print_removed, as_json=as_json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kg_api.wording.plural import pluralize
-from kg_cli.documents.options import IntoOntologyOption, PrefixOption, WaitOption
+from kg_cli.documents.options import IntoOntologyOption, PrefixOption, WaitOption, named_path
 from kg_cli.terminal.answers import emit
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import JsonOption, OwnJsonOption
@@ -18,7 +18,9 @@ SOME_FAILED = 3
 
 
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders.")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files and folders.", parser=named_path, metavar="paths")
+    ],
     *,
     ontology: IntoOntologyOption,
     wait: WaitOption = False,

@@ -9,6 +9,7 @@ import typer
 
 from kg_api.wording.plural import pluralize
 from kg_cli.terminal.answers import emit, report
+from kg_cli.terminal.confirm import confirm
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import JsonOption, OffsetOption, OnlyOntologyOption, PageOption, YesOption
 
@@ -69,10 +70,7 @@ def delete_document(
         if not yes:
             found = client.document(document, ontology=ontology)
             identity = found.document_id
-            typer.confirm(
-                f"Delete {found.document} of {found.ontology} ({pluralize(found.sources, 'source')})?",
-                abort=True,
-            )
+            confirm(f"Delete {found.document} of {found.ontology} ({pluralize(found.sources, 'source')})?")
         print_deleted(client.delete_document(identity, ontology=ontology), as_json=as_json)
 
 
@@ -98,5 +96,5 @@ def delete_ontology(
                 print_deleted(Deleted(documents=0, sources=0, notes=notes), as_json=as_json)
                 return
             about = pluralize(page.total, "document")
-            typer.confirm(f"Delete the ontology {ontology} with its {about}?", abort=True)
+            confirm(f"Delete the ontology {ontology} with its {about}?")
         print_deleted(client.delete_ontology(ontology), as_json=as_json, what=f"the ontology {ontology}, ")

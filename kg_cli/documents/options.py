@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+def named_path(text: str) -> Path:
+    """A path that a person named; an empty one, as of a variable that is not set, would be this folder."""
+    if not text.strip():
+        raise typer.BadParameter("a path is empty; `.` is the folder you are in")
+    return Path(text)
+
 
 IntoOntologyOption = Annotated[str, typer.Option("--ontology", "-o", help="Ontology for the documents.")]
 PrefixOption = Annotated[str, typer.Option(help="Prefix for each document's name.")]

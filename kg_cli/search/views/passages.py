@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from kg_api.models.queries.hybrid import HybridHits
-from kg_api.models.queries.search import ContextWindow, SourceHit, SourceHits, SourcePlace
+from kg_api.models.queries.search import ContextWindow, LeftOut, SourceHit, SourceHits, SourcePlace
 from kg_api.models.queries.windows import SourceWindow
 from kg_api.wording.plural import pluralize
 from kg_cli.terminal import console
@@ -23,7 +23,7 @@ def print_hits(answer: SourceHits, *, full: bool) -> None:
     """Print the hits of a search as a table, and what could not be done."""
     console.note(*(each.effect for each in answer.degraded))
     if not answer.sources:
-        console.say("Nothing was found. `kg ontologies` shows what there is to search.")
+        console.say(_nothing(answer.left_out))
         return
     words = compile_highlight(answer.query_text or "")
     several = len(answer.spaces) > 1
@@ -35,6 +35,14 @@ def print_hits(answer: SourceHits, *, full: bool) -> None:
     print_windows(answer.windows)
     told = pluralize(len(rows), "hit")
     console.say(f"{told} in {answer.timings_ms['total']:.0f} ms. Read around one: kg show ID")
+
+
+def _nothing(left_out: LeftOut) -> str:
+    """Why there is no hit."""
+    if left_out.nearest is None or not left_out.below_similarity:
+        return "Nothing was found. `kg ontologies` shows what there is to search."
+    told = pluralize(left_out.below_similarity, "passage")
+    return f"Nothing was similar enough: {told} left out, the nearest has {left_out.nearest:.2f}."
 
 
 def print_hybrid(answer: HybridHits, *, full: bool) -> None:

@@ -44,6 +44,12 @@ def test_a_yes_deletes_and_a_second_time_is_harmless(kg: Kg, document: str) -> N
     assert "nothing was deleted" in kg("delete", "document", document, "--yes").stderr
 
 
+def test_without_anybody_to_ask_the_way_to_go_on_is_told(kg: Kg, document: str) -> None:
+    ran = kg("delete", "document", document, stdin="")
+    assert (ran.returncode, left(kg)) == (1, 1)
+    assert "--yes goes on without asking" in " ".join(ran.stderr.split())
+
+
 def test_a_document_goes_by_its_name_and_a_wrong_one_is_an_error(kg: Kg, document: str) -> None:
     wrong = kg("delete", "document", "b.md", "--yes")
     assert (wrong.returncode, left(kg)) == (4, 1)

@@ -218,6 +218,13 @@ def test_an_interrupted_ingest_ends_soon(
     assert documents(graph) < 1500
 
 
+@pytest.mark.parametrize("path", ["", " "])
+def test_an_empty_path_is_not_this_folder(kg: Kg, path: str) -> None:
+    for command in (("ingest",), ("folders", "add")):
+        ran = kg(*command, path, "--ontology", "notes")
+        assert (ran.returncode, "a path is empty" in ran.stderr) == (2, True), ran.stderr
+
+
 @pytest.mark.parametrize("name", ["bad/name", " ", "-", "x" * 101])
 def test_a_name_that_no_ontology_can_have_is_told_once(kg: Kg, folder: Path, name: str) -> None:
     (folder / "a.md").write_text("A note.\n")

@@ -11,6 +11,7 @@ from kg_api.models.concepts.queries import ConceptHit
 from kg_api.models.queries.hybrid import HybridHits
 from kg_api.models.queries.search import (
     Degradation,
+    LeftOut,
     MatchedChunk,
     Place,
     Ranks,
@@ -189,6 +190,15 @@ def test_what_could_not_be_done_is_said_before_the_hits(narrow: Console) -> None
 def test_no_hit_is_said(narrow: Console) -> None:
     print_hits(hits(), full=False)
     assert narrow.export_text().startswith("Nothing was found")
+
+
+def test_it_is_said_that_nothing_was_similar_enough(narrow: Console) -> None:
+    answer = hits()
+    answer.left_out = LeftOut(below_similarity=9, nearest=0.532)
+    print_hits(answer, full=False)
+    assert " ".join(narrow.export_text().split()) == (
+        "Nothing was similar enough: 9 passages left out, the nearest has 0.53."
+    )
 
 
 def test_a_long_passage_is_shown_whole_when_asked_for(narrow: Console) -> None:
