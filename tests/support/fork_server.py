@@ -7,6 +7,7 @@ leaves the loop and ends as any program does: exit code, signals and pid are its
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -17,6 +18,8 @@ import signal
 import socket
 import struct
 import sys
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -138,7 +141,34 @@ def _become(
     os.environ.update(env)
     module, _, function = entry.partition(":")
     sys.argv = [module, *arguments]
-    getattr(import_module(module), function)()
+    _end(_exit_code(getattr(import_module(module), function)))
+
+
+def _exit_code(function: Callable[[], None]) -> int:
+    """Run a program; give its exit code. An exception goes on to where Python tells of it."""
+    try:
+        function()
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        raise
+    return 0
+
+
+def _end(code: int) -> None:
+    """End as a program does, but for the taking apart of its modules, as `multiprocessing` ends its forks.
+
+    They are shared with the server: to take them apart is to copy them first, and takes a quarter of a second
+    of the processor, more than most commands do.
+    """
+    threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue]
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        sys.exit(code)  # Python tells of it
+    os._exit(code & 0xFF)
 
 
 if __name__ == "__main__":
