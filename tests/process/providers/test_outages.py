@@ -36,15 +36,23 @@ NOMIC_PORT = free_port()
 TEXT = "The lighthouse keeper counts the ships at dusk."
 QUESTION = "lighthouse keeper"
 SLACK = 3.5
+SPACES = (
+    *("down", "patient", "hanging", "half", "unindexed", "just_gone", "revoked", "known"),
+    *("odd_400", "odd_page", "odd_404", "odd_500"),
+)
+"""One for each test, all made before the first: each index that is made lets Neo4j plan all anew."""
 
 
 @pytest.fixture(scope="module")
 def world(open_world: OpenWorld) -> World:
-    return open_world(
+    world = open_world(
         KG_EMBEDDING__QUERY_SECONDS=str(QUERY_SECONDS),
         NOMIC_BASE_URL=f"http://127.0.0.1:{NOMIC_PORT}",
         NOMIC_API_KEY=CANARY,
     )
+    for name in SPACES:
+        world.space(name)
+    return world
 
 
 @contextmanager
@@ -68,7 +76,7 @@ def failures(driver: neo4j.Driver, job_id: str) -> int:
 def test_a_request_that_fails_is_tried_three_times_then_the_job_waits_and_goes_on_by_itself(
     world: World, driver: neo4j.Driver
 ) -> None:
-    model = world.space("down")
+    model = world.provider.model("down")
     world.configure("down", space="down")
     model.then(None, Drop(mid_body=True), Status(500), Status(503, message=f"no capacity for {CANARY}"))
     model.always = Status(503)
@@ -95,7 +103,7 @@ def test_a_request_that_fails_is_tried_three_times_then_the_job_waits_and_goes_o
 
 def test_a_job_that_waits_long_does_not_die_of_it(world: World, driver: neo4j.Driver) -> None:
     """More waits than the failures that kill a job; each asked for at once, for a wait grows to minutes."""
-    model = world.space("patient")
+    model = world.provider.model("patient")
     world.configure("patient", space="patient")
     model.always = Status(429, retry_after="3600")
     job_id = world.ingest("patient", TEXT)["job_id"]
@@ -140,7 +148,7 @@ def test_a_provider_that_is_away_leaves_searches_with_words_and_comes_back_by_it
 
 
 def test_a_provider_that_hangs_holds_no_search_up(world: World) -> None:
-    model = world.space("hanging")
+    model = world.provider.model("hanging")
     world.configure("hanging", space="hanging")
     world.embedded("hanging", TEXT)
     model.always = Hang()
@@ -155,30 +163,31 @@ def test_a_provider_that_hangs_holds_no_search_up(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("failure", "told"),
+    ("name", "failure", "told"),
     [
-        (Status(400, message=f"cannot read {QUESTION} of {CANARY}"), "does not take the texts"),
-        (Raw(b"<html>a login page</html>", "text/html"), "does not answer as an embedding service"),
-        (Status(404), "there is no such model"),
-        (Status(500), "answered 500"),
+        ("odd_400", Status(400, message=f"cannot read {QUESTION} of {CANARY}"), "does not take the texts"),
+        (
+            "odd_page",
+            Raw(b"<html>a login page</html>", "text/html"),
+            "does not answer as an embedding service",
+        ),
+        ("odd_404", Status(404), "there is no such model"),
+        ("odd_500", Status(500), "answered 500"),
     ],
     ids=["400", "a web page", "404", "500"],
 )
 def test_whatever_a_provider_answers_a_search_gives_what_words_find(
-    world: World, failure: Status | Raw, told: str
+    world: World, name: str, failure: Status | Raw, told: str
 ) -> None:
-    name = "odd_" + "".join(filter(str.isalnum, told))[:30].lower()
-    model = world.space(name)
     world.configure(name, space=name, embed_on_ingest=False)
     world.ingest(name, TEXT)
-    model.always = failure
+    world.provider.model(name).always = failure
     answer = world.search(QUESTION, ontology=name)
     assert (answer["mode"], parts(answer), len(answer["sources"])) == ("text", ["embedding"], 1)
     assert told in effects(answer)
 
 
 def test_a_passage_without_a_vector_is_found_by_words_and_that_is_said(world: World) -> None:
-    world.space("half")
     world.configure("half", space="half", embed_on_ingest=False)
     world.ingest("half", "The lighthouse has a vector.", "with.md")
     started = world.ask("POST", "/ontologies/half/embeddings", 202)
@@ -195,7 +204,6 @@ def test_a_passage_without_a_vector_is_found_by_words_and_that_is_said(world: Wo
 
 
 def test_an_index_that_is_gone_is_told(world: World, driver: neo4j.Driver) -> None:
-    world.space("unindexed")
     world.configure("unindexed", space="unindexed")
     world.embedded("unindexed", TEXT)
     until = time.monotonic() + 2 * REMEMBERED_SECONDS
@@ -211,7 +219,6 @@ def test_an_index_that_is_gone_is_told(world: World, driver: neo4j.Driver) -> No
 
 
 def test_an_index_that_is_gone_since_a_moment_is_told_too(world: World, driver: neo4j.Driver) -> None:
-    world.space("just_gone")
     world.configure("just_gone", space="just_gone")
     world.search(QUESTION, ontology="just_gone")
     rows(driver, "DROP INDEX passage_embedding_just_gone")
@@ -226,7 +233,7 @@ def test_an_index_that_is_gone_since_a_moment_is_told_too(world: World, driver: 
 def test_a_key_that_was_revoked_is_told_and_nothing_is_tried_again(
     world: World, driver: neo4j.Driver
 ) -> None:
-    model = world.space("revoked")
+    model = world.provider.model("revoked")
     world.configure("revoked", space="revoked")
     world.embedded("revoked", TEXT)
     model.always = Status(401, message=f"Incorrect API key provided: {CANARY}", code="invalid_api_key")
@@ -262,7 +269,6 @@ def test_status_works_beside_a_service_whose_home_is_not_there(world: World) -> 
 
 def test_a_space_that_is_first_asked_by_a_search_takes_no_longer(world: World, migrated_graph: Graph) -> None:
     """The question itself is what the space is first asked, so that a slow model is waited for once."""
-    world.space("known")
     model = world.provider.model("slow")
     ensure_space(migrated_graph, _identity(migrated_graph, "known", "slow"), "slow")
     world.configure("slow", space="slow", embed_on_ingest=False)
