@@ -57,12 +57,12 @@ def publisher(home: Home) -> Callable[..., None]:
     return lambda statuses: state.write(home, State("test", "bolt://test", statuses))
 
 
-def until(reached: Callable[[], object], what: str, seconds: float = 20) -> None:
-    """Wait for something to come true."""
+def until(reached: Callable[[], object], what: str, seconds: float = 20, pause: float = 0.02) -> None:
+    """Wait for something to come true; one that is costly to ask for is asked after longer pauses."""
     deadline = time.monotonic() + seconds
     while not reached():
         assert time.monotonic() < deadline, f"{what} did not happen within {seconds} s"
-        time.sleep(0.02)
+        time.sleep(pause)
 
 
 if __name__ == "__main__":

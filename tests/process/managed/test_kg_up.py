@@ -148,7 +148,7 @@ def test_the_doctor_is_content(machine: Machine) -> None:
 def test_a_killed_worker_comes_back_by_itself(machine: Machine) -> None:
     killed = machine.pids()["worker"]
     os.kill(killed, signal.SIGKILL)
-    until(lambda: machine.pids().get("worker", killed) != killed, "a new worker", seconds=60)
+    until(lambda: machine.pids().get("worker", killed) != killed, "a new worker", 60, pause=0.5)
 
 
 def test_after_kill_9_of_everything_up_just_works(machine: Machine) -> None:
@@ -184,7 +184,7 @@ def test_with_an_address_no_neo4j_is_started_and_ctrl_c_ends_the_foreground(
     password = Home(machine.home).password() or ""
     guest = machine_in(tmp_path / "guest", **address, KG_NEO4J__PASSWORD=password)
     with guest.start("up", "--foreground") as foreground:
-        until(lambda: guest.status()["ready"], "the guest stack", seconds=120)
+        until(lambda: guest.status()["ready"], "the guest stack", 120, pause=0.5)
         pids = guest.pids()
         assert set(pids) == {"api", "worker"}
         foreground.send_signal(signal.SIGINT)

@@ -26,6 +26,7 @@ from kg_api.managed.processes import ProcessId
 from kg_api.managed.roles import Role
 from kg_api.settings import load_settings
 from tests.neo4j_server import Neo4jServer, managed_server, small_settings
+from tests.support import migrated_home
 
 CANARY = "kg-canary-3f9a"
 
@@ -215,6 +216,7 @@ class broken_start:  # noqa: N801 - reads as a function
     """Start a Neo4j with more lines in its configuration; give what is said of its death."""
 
     def __init__(self, folder: Path, more: dict[str, str]) -> None:
+        migrated_home.give(folder)
         self._home = Home(folder).create()
         self._more = more
         settings = small_settings(folder)
