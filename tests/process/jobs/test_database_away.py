@@ -66,7 +66,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 @pytest.mark.parametrize(
     ("kills", "batches"),
     [
-        pytest.param(1, 15, id="one kill"),
+        pytest.param(1, 8, id="one kill"),
         pytest.param(5, 40, id="5 kills", marks=[pytest.mark.full, pytest.mark.timeout(1800)]),
     ],
 )

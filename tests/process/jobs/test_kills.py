@@ -69,14 +69,16 @@ class Size:
     seconds_a_batch: float
 
 
-SMALL = Size(kills=8, sources=800, lives=(0.1, 1.2), seconds_a_batch=0.04)
+SMALL = Size(kills=4, sources=400, lives=(0.1, 1.2), seconds_a_batch=0.06)
+MIDDLE = Size(kills=8, sources=800, lives=(0.1, 1.2), seconds_a_batch=0.04)
 FULL = Size(kills=30, sources=2400, lives=(0.2, 3.0), seconds_a_batch=0.1)
 
 
 @pytest.mark.parametrize(
     "size",
     [
-        pytest.param(SMALL, id="8 kills"),
+        pytest.param(SMALL, id="4 kills"),
+        pytest.param(MIDDLE, id="8 kills", marks=pytest.mark.full),
         pytest.param(FULL, id="30 kills", marks=[pytest.mark.full, pytest.mark.timeout(1200)]),
     ],
 )

@@ -41,7 +41,8 @@ class Size:
 @pytest.mark.parametrize(
     "size",
     [
-        pytest.param(Size(60, 10.0), id="huge"),
+        pytest.param(Size(30, 10.0), id="large"),
+        pytest.param(Size(60, 10.0), id="huge", marks=pytest.mark.full),
         pytest.param(Size(600, 20.0), id="very huge", marks=[pytest.mark.full, pytest.mark.timeout(600)]),
     ],
 )
@@ -76,7 +77,7 @@ def test_a_worker_leaves_kinds_alone_that_it_does_not_know_and_clears_old_jobs_a
     old, young = ended(graph, driver, 8), ended(graph, driver, 6)
     worker = crew.hire(env={"KG_WORKER__TICK_SECONDS": "1"})
     wait_until(lambda: gone(driver, old), PATIENCE, worker.output)
-    signs = "MATCH (w:Worker) RETURN max(w.seen_at) > min(w.started_at) + duration('PT6S') AS often"
+    signs = "MATCH (w:Worker) RETURN max(w.seen_at) > min(w.started_at) + duration('PT3S') AS often"
     wait_until(lambda: rows(driver, signs) == [{"often": True}], PATIENCE, worker.output)
     left = find_job(graph, unknown)
     assert (left.state, left.attempts, left.worker) == (JobState.QUEUED, 0, None)

@@ -52,7 +52,10 @@ def test_a_job_is_refused_and_says_why(world: World, model: Model, driver: neo4j
     wait_until(lambda: world.status("notes")["missing"] == 0, 20)
 
 
-def test_searches_notice_it_stop_their_lane_and_go_on_by_themselves(world: World, model: Model) -> None:
+@pytest.mark.parametrize("searches", [10, pytest.param(30, marks=pytest.mark.full)])
+def test_searches_notice_it_stop_their_lane_and_go_on_by_themselves(
+    world: World, model: Model, searches: int
+) -> None:
     """G35: from the first answer that tells of it no hit is by meaning, until the old model answers again."""
     world.embedded("searched", "The old model reads of foxes.")
     asked = {"ontology": "searched", "mode": "vector"}
@@ -60,7 +63,7 @@ def test_searches_notice_it_stop_their_lane_and_go_on_by_themselves(world: World
     model.turned, turned_at = True, time.monotonic()
     wait_until(lambda: world.search("foxes", **asked)["mode"] == "text", 30)
     assert time.monotonic() - turned_at < 20
-    for _ in range(30):
+    for _ in range(searches):
         told = world.search("foxes", **asked)
         assert (told["mode"], told["spaces"]) == ("text", [])
         assert EXPLAINED in effects(told)

@@ -19,7 +19,7 @@ from tests.process.jobs.crew import PATIENCE, Crew, tell, until_owned
 from tests.support.running import Running, wait_until
 from tests.support.sync import counts, documents, follow, put
 
-FILES = 100
+FILES = 60
 
 
 def filled(folder: Path, files: int) -> Path:
@@ -57,7 +57,11 @@ def assert_nothing_twice(graph: Graph, driver: neo4j.Driver, folder: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "size", [(2, 120), pytest.param((4, 200), marks=pytest.mark.full)], ids=["2 kills", "4 kills"]
+    "size",
+    [
+        pytest.param((2, 80), id="2 kills"),
+        pytest.param((4, 200), id="4 kills", marks=pytest.mark.full),
+    ],
 )
 def test_kills_in_the_middle_of_a_scan_lose_nothing_and_do_nothing_twice(
     crew: Crew, graph: Graph, driver: neo4j.Driver, tmp_path: Path, size: tuple[int, int]
@@ -113,7 +117,7 @@ def test_of_two_workers_one_scans_what_is_due_and_both_stay_well(
 def test_a_worker_that_shall_not_scan_leaves_it_to_others(crew: Crew, graph: Graph, folder: Path) -> None:
     followed = follow(graph, folder)
     crew.hire_and_wait(env={"KG_SYNC__SCANS": "false"})
-    time.sleep(2)
+    time.sleep(1)
     assert find_folder(graph, followed).state is JobState.QUEUED
     crew.hire()
     until_scanned(graph, followed, {"added": FILES})
