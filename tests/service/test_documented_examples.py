@@ -44,8 +44,8 @@ def places(
             "KG_LLM__MODEL": "small-writer",
             "OPENAI_BASE_URL": provider.openai_url,
         }
-        service = serve(server, folder, **more)
-        with started(["worker"], environment(server, **more), folder / "worker.log") as worker:
+        service, log = serve(server, folder, **more), folder / "worker.log"
+        with started(["worker"], environment(server, **more, KG_WORKER__POLL_SECONDS="0.1"), log) as worker:
             yield {ADDRESS: service.url, FOLDER: str(folder / "files")}
             assert worker.stop() == 0, worker.output()
         assert service.stop() == 0, service.output()

@@ -20,7 +20,6 @@ from kg_api.spaces.plans import REMEMBERED_SECONDS
 from tests.service.asking import embedded, ingest
 from tests.support.cypher import rows
 from tests.support.embedding import run_jobs
-from tests.support.running import Service
 
 TEXTS = [f"This is the passage about topic{n}." for n in range(20)]
 READERS = 3
@@ -31,6 +30,8 @@ class Readers:
     """People who search all the time, and what they got."""
 
     url: str
+    pause: float
+    """Of each before the next search, in seconds."""
     answers: list[SourceHits] = field(default_factory=list[SourceHits])
     errors: list[str] = field(default_factory=list[str])
     stopping: threading.Event = field(default_factory=threading.Event)
@@ -38,7 +39,7 @@ class Readers:
     def read(self, number: int) -> None:
         """Search until told to stop."""
         with KgClient(self.url) as kg:
-            while not self.stopping.is_set():
+            while not self.stopping.wait(self.pause):
                 try:
                     self.answers.append(kg.search_sources(f"topic{number}", mode="vector", limit=5))
                 except Exception as error:  # noqa: BLE001 - whatever it is, the test tells it
@@ -46,9 +47,9 @@ class Readers:
 
 
 @contextmanager
-def reading(url: str) -> Generator[Readers]:
+def reading(url: str, pause: float) -> Generator[Readers]:
     """People search while the context is open."""
-    readers = Readers(url)
+    readers = Readers(url, pause)
     threads = [threading.Thread(target=readers.read, args=(n,)) for n in range(READERS)]
     for thread in threads:
         thread.start()
@@ -65,11 +66,15 @@ def age_the_drop(driver: neo4j.Driver) -> None:
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
 
 
+@pytest.mark.parametrize(
+    "pause",
+    [pytest.param(0.1, id="often"), pytest.param(0.0, id="without a pause", marks=pytest.mark.full)],
+)
 def test_nobody_who_searches_notices_a_switch(
-    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver, service: Service
+    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver, pause: float
 ) -> None:
     embedded(graph, http, "\n\n".join(TEXTS))
-    with reading(service.url) as readers:
+    with reading(str(http.base_url), pause) as readers:
         kg.add_embedding_space("other", provider="deterministic", dimensions=64)
         kg.build_space("other")
         ingest(http, "A late passage about topic1 and topic2.", document="late.txt")
