@@ -36,7 +36,7 @@ def service(
 def worker(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A worker for those who wait for embeddings; it ends with its module, lest it takes others' jobs."""
     folder = tmp_path_factory.mktemp("worker")
-    with started(["worker"], environment(server), folder / "worker.log"):
+    with started(["worker"], environment(server, KG_WORKER__POLL_SECONDS="0.1"), folder / "worker.log"):
         yield
 
 
