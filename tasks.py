@@ -138,6 +138,7 @@ def _prepare(requirements: str) -> None:
 
 
 def _pytest(*arguments: str) -> None:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process of tests would compile all it imports
     _tool("python", "-m", "tests.support.prepare")
     _tool("pytest", *PROCESSES, *AGAIN, *arguments)
 
