@@ -6,8 +6,6 @@ import sys
 
 import typer
 
-from kg_cli.terminal.console import complain
-
 
 def confirm(question: str) -> None:
     """Ask, and go on with a yes only.
@@ -19,5 +17,7 @@ def confirm(question: str) -> None:
         typer.confirm(question, abort=True, err=True)
     except typer.Abort:
         if not sys.stdin.isatty():
+            from kg_cli.terminal.console import complain
+
             complain("nothing was done: without a terminal to ask, --yes goes on without asking")
         raise
