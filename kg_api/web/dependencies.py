@@ -14,7 +14,7 @@ from kg_api.models.vocabulary import MAX_OFFSET, MAX_PAGE
 from kg_api.web.opening import Opening
 
 
-async def _container(request: Request) -> Container:  # not `def`: FastAPI would hand that to a thread
+def _container(request: Request) -> Container:
     opening: Opening = request.app.state.opening
     return opening.container()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query, Response
+from fastapi import APIRouter, Body, Query
 from fastapi.openapi.models import Example
 
 from kg_api.graph.documents.library import find_source
@@ -22,7 +22,6 @@ from kg_api.models.queries.windows import SourceWindow
 from kg_api.models.vocabulary import MAX_TOKEN_BUDGET, MAX_WINDOW
 from kg_api.web.dependencies import CalledDocument, CalledSource, Open, SourceId
 from kg_api.web.limits.strict_json import StrictRoute
-from kg_api.web.written import written
 
 router = APIRouter(tags=["search"], route_class=StrictRoute)
 
@@ -40,16 +39,12 @@ EXAMPLES: dict[str, Example] = {
 }
 
 
-@router.post(
-    "/queries/sources/search",
-    summary="Search sources by meaning, by words, or both",
-    response_model=SourceHits,
-)
+@router.post("/queries/sources/search", summary="Search sources by meaning, by words, or both")
 def search_sources(
     container: Open, search: Annotated[SourceSearch, Body(openapi_examples=EXAMPLES)]
-) -> Response:
+) -> SourceHits:
     """Give the sources that fit best, with their exact place; `degraded` says what could not be done."""
-    return written(container.search.search(search))
+    return container.search.search(search)
 
 
 HYBRID: dict[str, Example] = {
@@ -62,12 +57,12 @@ HYBRID: dict[str, Example] = {
 }
 
 
-@router.post("/queries/hybrid", summary="Search concepts and sources together", response_model=HybridHits)
+@router.post("/queries/hybrid", summary="Search concepts and sources together")
 def hybrid_search(
     container: Open, search: Annotated[HybridSearch, Body(openapi_examples=HYBRID)]
-) -> Response:
+) -> HybridHits:
     """Give the concepts that fit, and sources found by meaning, by words and through concepts."""
-    return written(container.hybrid.search(search))
+    return container.hybrid.search(search)
 
 
 @router.get("/sources/{source_id}", summary="Get a source")
