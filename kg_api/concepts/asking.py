@@ -17,7 +17,7 @@ from kg_api.spaces.registry import SpaceRegistry
 
 MAX_SHOWN = 10
 EXTRACTION = "sources are read for concepts; what is not read has none"
-EMBEDDING = "concepts that were due are embedded; what is not embedded is found by words only"
+EMBEDDING = "concepts are embedded; what is not embedded is found by words only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], wha
     waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
     return [
         Degradation(
-            part="concepts", effect=f"{name}: {f'{at.done} of {at.total} ' if at.total else ''}{what}"
+            part="concepts", effect=f"{name}: {f'{at.done} of {at.total} due ' if at.total else ''}{what}"
         )
         for name, at in waiting
     ]

@@ -12,5 +12,5 @@ def test_work_that_is_not_counted_yet_is_told_without_numbers() -> None:
     told = under_way(progress, ["new", "old"], "concepts are embedded")
     assert [each.effect for each in told] == [
         "new: concepts are embedded",
-        "old: 2 of 5 concepts are embedded",
+        "old: 2 of 5 due concepts are embedded",
     ]
