@@ -91,7 +91,7 @@ def _present(plan: SearchPlan, hit: Hit, place: Place, texts: Texts, carried: Ca
     return SourceHit(
         **place.model_dump(),
         similarity=found.similarity,
-        space=None if found.similarity is None else plan.scope.answering.get(place.ontology),
+        space=None if found.similarity is None else plan.scope.space_of(place.ontology),
         score=hit.score,
         ranks=hit.ranks,
         chunk=to_matched_chunk(found, place, texts),

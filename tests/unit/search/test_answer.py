@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.graph.search.passages import ChunkText, FoundChunk, LaneHit
+from kg_api.search.plan.scope import Scope
+from kg_api.search.present.presenter import present_hits
 from kg_api.search.retrieve.candidates import Candidates
 from kg_api.search.retrieve.hits import find_needed_texts
-from tests.unit.search.found import SAID, START, found, hits, lanes, place, ranked, source
+from tests.unit.search.found import SAID, START, found, hits, lanes, place, plan, ranked, source
 
 
 def test_one_lane_keeps_its_order_and_its_own_scores() -> None:
@@ -135,3 +139,11 @@ def test_a_further_lane_is_fused_like_any_other() -> None:
         ("a", "vector:default"),
         ("b", "pictures"),
     ]
+
+
+def test_an_ontology_that_has_just_come_answers_by_the_space_of_new_ones() -> None:
+    """For a second a search may not know of it, and finds its passages all the same."""
+    best = ranked(lanes(vectors={"default": [found("a", 0.9, 0.9)]}), 1)
+    unaware = replace(plan(), scope=Scope([], {}, []))
+    (hit,) = present_hits(unaware, best, {"a": place("a")}, {})
+    assert (hit.similarity, hit.space) == (0.9, "default")
