@@ -8,6 +8,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.search.similar import places_of
 from kg_api.models.queries.search import Place
 from kg_api.search.rank.duplicates import Phrase, group_alike, phrases_of
+from kg_api.search.retrieve.hits import Hit
 
 
 class PlaceReader:
@@ -25,6 +26,16 @@ class PlaceReader:
         if unknown:
             self._known.update((place.source_id, place) for place in places_of(self._graph, unknown))
         return self._known
+
+    def __getitem__(self, source_id: str) -> Place:
+        """One that was read."""
+        return self._known[source_id]
+
+    def there(self, hits: Iterable[Hit]) -> list[Hit]:
+        """Read the sources of hits; give those hits whose source was not deleted since they were found."""
+        hits = list(hits)
+        known = self.read(hit.found.source.source_id for hit in hits)
+        return [hit for hit in hits if hit.found.source.source_id in known]
 
     def alike(self, source_ids: Sequence[str]) -> list[list[int]]:
         """Groups of near-duplicates among sources that were read; what was compared once is known.

@@ -84,7 +84,7 @@ def scope_of(
     spaces = {space.key: space for space in (known.new, *answering.values())}
     groups: dict[str, list[str]] = {}
     for name in answering if filters.ontologies is None else filters.ontologies:
-        space = answering.get(name, known.new)  # one that is not there finds nothing
+        space = known.space_of(name)  # one that is not there finds nothing
         groups.setdefault(space.key, []).append(name)
     groups = groups or {known.new.key: []}
     own = {

@@ -31,8 +31,7 @@ def thin_out(hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) ->
 
 def without_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
     """The first of each group of near-duplicates, naming the others; without those that were deleted."""
-    known = places.read(hit.found.source.source_id for hit in hits)
-    hits = [hit for hit in hits if hit.found.source.source_id in known]
+    hits = places.there(hits)
     groups = places.alike([hit.found.source.source_id for hit in hits])
     return [
         replace(hits[first], duplicates=tuple(hits[other].found.source.source_id for other in others))

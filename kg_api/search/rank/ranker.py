@@ -81,11 +81,10 @@ class Ranker:
         if reranker is None:
             notes.append(_not_reranked("there is no reranker: see KG_RERANK__PROVIDER in docs/settings.md"))
             return hits
-        known = places.read(hit.found.source.source_id for hit in hits)
-        hits = [hit for hit in hits if hit.found.source.source_id in known]
+        hits = places.there(hits)
         found = [hit.found for hit in hits]
         texts = chunk_texts(self._graph, find_needed_texts(found))
-        passages = [to_matched_chunk(each, known[each.source.source_id], texts).text for each in found]
+        passages = [to_matched_chunk(each, places[each.source.source_id], texts).text for each in found]
         try:
             scores = reranker.score(question, passages, seconds=seconds)
         except RerankUnavailable as error:
@@ -122,8 +121,7 @@ def _first_there(hits: Sequence[Hit], limit: int, places: PlaceReader) -> list[H
     there = list[Hit]()
     while hits and len(there) < limit:
         part, hits = hits[: limit - len(there)], hits[limit - len(there) :]
-        known = places.read(hit.found.source.source_id for hit in part)
-        there += [hit for hit in part if hit.found.source.source_id in known]
+        there += places.there(part)
     return there
 
 

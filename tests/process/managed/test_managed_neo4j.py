@@ -56,8 +56,8 @@ def role(own_server: Neo4jServer) -> Role:
 
 
 @pytest.fixture
-def home(role: Role) -> Home:
-    return Home(role.pid_file.parent.parent)
+def home(own_server: Neo4jServer) -> Home:
+    return Home(own_server.home)
 
 
 def query(
