@@ -63,7 +63,7 @@ def main() -> None:
     place = Place("", "", "", Path(), model, spec)
     plan = Job("", place, Pace(chosen.clients, chosen.seconds), corpora, {})
     reports = {
-        name: _measure(replace(plan, contestant=name), vectors, chosen.peers_python)
+        name: _kept(replace(plan, contestant=name), vectors, chosen.peers_python, chosen.keep)
         for name in chosen.contestants
     }
     found = quality(reports, sets)
@@ -85,6 +85,9 @@ def _chosen() -> argparse.Namespace:
     parser.add_argument("--contestants", nargs="+", choices=[*CONTESTANTS], default=[*CONTESTANTS])
     parser.add_argument("--passages", type=int, default=4000)
     parser.add_argument("--clients", type=int, default=10)
+    parser.add_argument(
+        "--keep", type=Path, help="A folder for each one's report; what lies there is not repeated."
+    )
     parser.add_argument("--seconds", type=float, default=15, help="Of each phase with several clients.")
     return parser.parse_args()
 
@@ -121,6 +124,19 @@ def _timed(chosen: argparse.Namespace, embedder: SameEmbedder) -> tuple[Corpus, 
         vectors = np.array(list(pool.map(embedder.question, words[-given:])))
     name = "-".join(chosen.folder.resolve().parts[-2:])
     return Corpus(0, name, passages, words=words), vectors
+
+
+def _kept(job: Job, vectors: np.ndarray[Any, Any], peers_python: Path, keep: Path | None) -> Report:
+    """Of a run that was interrupted, with the same arguments; or measured now, and shown at once."""
+    file = keep / f"{job.contestant}.json" if keep else None
+    if file and file.exists():
+        return REPORT.validate_json(file.read_bytes())
+    report = _measure(job, vectors, peers_python)
+    if file:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(REPORT.dump_json(report))
+    show({job.contestant: report}, {})
+    return report
 
 
 def _measure(job: Job, vectors: np.ndarray[Any, Any], peers_python: Path) -> Report:
