@@ -49,6 +49,15 @@ Next = Callable[[str, int], Sequence[ItemT]]
 """At most so many that are due behind a place, in their order; "" is before all."""
 
 
+def read_on(place: str, due: Next[ItemT], size: int) -> Iterator[Sequence[ItemT]]:
+    """What is due behind a place in batches, each read when it is asked for."""
+    while batch := due(place, size):
+        yield batch
+        place = batch[-1].place
+        if len(batch) < size:
+            return
+
+
 def batches(
     run: JobRun, name: str, due: Next[ItemT], size: int, is_current: Callable[[], bool]
 ) -> Iterator[Sequence[ItemT]]:
@@ -59,13 +68,10 @@ def batches(
     Raises:
         As `JobRun.checkpoint`.
     """
-    after = place_of(run.cursor, name)
-    while is_current() and (batch := due(after, size)):
+    read = read_on(place_of(run.cursor, name), due, size)
+    while is_current() and (batch := next(read, None)):
         run.checkpoint()
         yield batch
-        after = batch[-1].place
-        if len(batch) < size:
-            return
 
 
 def cursor_at(name: str, item: Item) -> str:
