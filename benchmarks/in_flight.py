@@ -1,6 +1,6 @@
 """A remote provider that takes half a second a request and eight at once: what kg gets out of it.
 
-    python -m benchmarks.in_flight [--texts 20000] [--kills 3] [--at-once 8] [--seconds 0.5]
+    python -m benchmarks.in_flight [--texts 20000] [--kills 3] [--dimensions 256]
 
 The provider is an HTTP server of this script, in a process of its own. Asked first by a bare loop of as many
 threads with requests of the same size, which is what it can give; then by a worker of kg. Its answers are
@@ -38,7 +38,8 @@ from kg_api.models.jobs import FINISHED
 from kg_api.settings import load_settings
 
 ONTOLOGY = "far"
-DIMENSIONS = 1536
+AT_ONCE = 8
+SECONDS = 0.5
 KNOWN = 4096
 """So many vectors there are; a text has one of them by its hash."""
 BATCH = load_settings().worker.batch_size
@@ -52,38 +53,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--texts", type=int, default=20_000)
     parser.add_argument("--kills", type=int, default=0)
-    parser.add_argument("--at-once", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--dimensions", type=int, default=1536)
     parser.add_argument("--serve", action="store_true", help="be the provider")
     chosen = parser.parse_args()
     if chosen.serve:
-        serve(chosen.at_once, chosen.seconds)
+        serve(chosen.dimensions)
         return
-    with provider(chosen.at_once, chosen.seconds) as address:
+    with provider(chosen.dimensions) as address:
         os.environ |= {
             "KG_EMBEDDING__PROVIDER": "openai",
-            "KG_EMBEDDING__REQUESTS_AT_ONCE": str(chosen.at_once),
+            "KG_EMBEDDING__REQUESTS_AT_ONCE": str(AT_ONCE),
+            "OPENAI_EMBED_DIMS": str(chosen.dimensions),
             "KG_CONCEPTS__EXTRACTOR": "none",
             "OPENAI_BASE_URL": address,
         }
         with stack() as running:
             ingest(running, chosen.texts)
-            bare = bare_loop(address, chosen.at_once)
-            result = {
-                **machine(),
-                "texts": chosen.texts,
-                "kills": chosen.kills,
-                "bare_per_second": round(bare),
-            }
+            bare = bare_loop(address)
+            asked = {name: getattr(chosen, name) for name in ("texts", "kills", "dimensions")}
+            result = {**machine(), **asked, "bare_per_second": round(bare)}
             result |= embed(running, chosen.kills, chosen.texts, bare)
-            result |= check(running)
+            result |= check(running, chosen.dimensions)
     print(json.dumps(result, indent=1))
 
 
-def serve(at_once: int, seconds: float) -> None:
+def serve(dimensions: int) -> None:
     """Answer as OpenAI does, so many requests at once, each in so many seconds."""
-    packed = [json.dumps(base64.b64encode(each.tobytes()).decode()) for each in vectors()]
-    turns = threading.Semaphore(at_once)
+    packed = [json.dumps(base64.b64encode(each.tobytes()).decode()) for each in vectors(dimensions)]
+    turns = threading.Semaphore(AT_ONCE)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -93,7 +90,7 @@ def serve(at_once: int, seconds: float) -> None:
             """Embed."""
             texts = json.loads(self.rfile.read(int(self.headers["content-length"])))["input"]
             with turns:
-                time.sleep(seconds)
+                time.sleep(SECONDS)
             items = (
                 f'{{"object":"embedding","index":{at},"embedding":{packed[number_of(text)]}}}'
                 for at, text in enumerate(texts)
@@ -116,10 +113,9 @@ def serve(at_once: int, seconds: float) -> None:
 
 
 @contextmanager
-def provider(at_once: int, seconds: float) -> Generator[str]:
+def provider(dimensions: int) -> Generator[str]:
     """Run the provider; give its address."""
-    own = ["--serve", "--at-once", str(at_once), "--seconds", str(seconds)]
-    command = [sys.executable, "-m", "benchmarks.in_flight", *own]
+    command = [sys.executable, "-m", "benchmarks.in_flight", "--serve", "--dimensions", str(dimensions)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -129,9 +125,9 @@ def provider(at_once: int, seconds: float) -> Generator[str]:
 
 
 @cache
-def vectors() -> NDArray[np.float32]:
+def vectors(dimensions: int) -> NDArray[np.float32]:
     """All that the provider knows."""
-    drawn = np.random.default_rng(7).standard_normal((KNOWN, DIMENSIONS))
+    drawn = np.random.default_rng(7).standard_normal((KNOWN, dimensions))
     return (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype("<f4")
 
 
@@ -155,7 +151,7 @@ def ingest(running: Stack, texts: int) -> None:
             client.ingest_text(whole, ontology=ONTOLOGY, document=f"{begin:08}.md")
 
 
-def bare_loop(address: str, at_once: int, requests: int = 10) -> float:
+def bare_loop(address: str, requests: int = 10) -> float:
     """Texts a second by threads that do nothing else, each with a connection of its own."""
 
     def ask(thread: int) -> None:
@@ -165,10 +161,10 @@ def bare_loop(address: str, at_once: int, requests: int = 10) -> float:
                 body = {"model": "m", "input": [text_of(first + n) for n in range(BATCH)]}
                 client.post(f"{address}/embeddings", json=body).raise_for_status()
 
-    with ThreadPoolExecutor(at_once) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         begun = time.monotonic()
-        list(pool.map(ask, range(at_once)))
-        return at_once * requests * BATCH / (time.monotonic() - begun)
+        list(pool.map(ask, range(AT_ONCE)))
+        return AT_ONCE * requests * BATCH / (time.monotonic() - begun)
 
 
 def embed(running: Stack, kills: int, texts: int, bare: float) -> dict[str, Any]:
@@ -200,12 +196,12 @@ def kill_worker(running: Stack) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def check(running: Stack) -> dict[str, int]:
+def check(running: Stack, dimensions: int) -> dict[str, int]:
     """Compare every stored vector with the provider's own."""
     rows = stored_vectors(running, ONTOLOGY)
     wrong = sum(
         row["vector"] is None
-        or not np.allclose(row["vector"], vectors()[number_of(row["text"].strip())], atol=1e-6)
+        or not np.allclose(row["vector"], vectors(dimensions)[number_of(row["text"].strip())], atol=1e-6)
         for row in rows
     )
     return {"sources": len(rows), "without_right_vector": wrong}

@@ -58,22 +58,6 @@ def read_on(place: str, due: Next[ItemT], size: int) -> Iterator[Sequence[ItemT]
             return
 
 
-def batches(
-    run: JobRun, name: str, due: Next[ItemT], size: int, is_current: Callable[[], bool]
-) -> Iterator[Sequence[ItemT]]:
-    """What is due in batches, from where the job's cursor is, as long as the round is current.
-
-    Commit each, with its own cursor, before the next is asked for.
-
-    Raises:
-        As `JobRun.checkpoint`.
-    """
-    read = read_on(place_of(run.cursor, name), due, size)
-    while is_current() and (batch := next(read, None)):
-        run.checkpoint()
-        yield batch
-
-
 def cursor_at(name: str, item: Item) -> str:
     """The cursor of a job that has got as far as an item of what has that name, which has no colon."""
     return f"{name}:{item.place}"

@@ -106,7 +106,7 @@ def test_one_that_fails_in_the_middle_keeps_the_others_and_skips_nothing(
     answered = {text for texts in asked for text in texts}
     kept = "MATCH (v:CachedVector) RETURN count(v) AS n"
     wait_until(lambda: rows(driver, kept)[0]["n"] >= len(answered), 10)
-    asking.server.next_behaviour = lambda _: None
+    asking.server.next_behaviour = lambda body: None  # noqa: ARG005 - its name
     asking.server.requests.clear()
     rows(driver, "MATCH (j:Job) SET j.run_after = datetime(), j.queued_at = datetime()")
     embed(graph, asking, cached=True)
@@ -122,7 +122,7 @@ def test_a_provider_that_wants_a_rest_is_left_alone_by_all(
     seed(graph)
     refusing = threading.Lock()
 
-    def told(_: dict[str, Any]) -> Behaviour | None:
+    def told(body: dict[str, Any]) -> Behaviour | None:  # noqa: ARG001 - its name
         if len(passages(asking.server)) >= 2 * AT_ONCE and refusing.acquire(blocking=False):
             return Status(429, retry_after="0.5")
         return None

@@ -11,7 +11,8 @@ from kg_api.graph.spaces.registry import Space
 from kg_api.jobs.batches import ItemT, Steady, in_rounds
 from kg_api.jobs.embedding.model import SpaceModel
 from kg_api.jobs.embedding.passes import EmbeddingPass, left
-from kg_api.jobs.embedding.target import BatchT, EmbeddingTarget
+from kg_api.jobs.embedding.target import EmbeddingTarget
+from kg_api.jobs.flight import BatchT
 from kg_api.jobs.run import JobRun
 from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.cached import CachedPassages

@@ -8,8 +8,8 @@ from typing import Any, Generic
 import structlog
 
 from kg_api.jobs.batches import ItemT, cursor_at, place_of, read_on
-from kg_api.jobs.embedding.flight import Flight
-from kg_api.jobs.embedding.target import BatchT, EmbeddingTarget
+from kg_api.jobs.embedding.target import EmbeddingTarget
+from kg_api.jobs.flight import BatchT, Flight
 from kg_api.jobs.run import JobRun
 from kg_api.provider.service import RejectedText
 
@@ -47,13 +47,27 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         place = place_of(self._run.cursor, target.name)
         if place:
             target.resume(place, self._batch_size)
-        read = read_on(place, target.due, self._batch_size)
-        with Flight(self._run, target) as flight:
-            for due, embedded in flight.over(read, self.is_current):
+        with self._flight(target) as flight:
+            for due, embedded in flight.over(self._read(target, place), self.is_current):
                 self._take(target, due, embedded)
         if self._rejected:
             target.model.check()
         self._reject(target)
+
+    def _flight(self, target: EmbeddingTarget[ItemT, BatchT]) -> Flight[ItemT, BatchT]:
+        """Where several batches are embedded at once, as many again may wait, so that no thread stands still.
+
+        Where it is one at a time, the next begins when the last is written: so the end of a worker costs one
+        batch of a model's work and no more.
+        """
+        at_once = target.model.at_once
+        room = at_once if at_once == 1 else 2 * at_once
+        return Flight(self._run, target.embed, at_once=at_once, room=room, characters=target.characters)
+
+    def _read(self, target: EmbeddingTarget[ItemT, BatchT], place: str) -> Iterator[Sequence[ItemT]]:
+        for due in read_on(place, target.due, self._batch_size):
+            target.model.open()  # before several threads need it
+            yield due
 
     def _take(
         self,

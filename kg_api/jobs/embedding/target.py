@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Generic
 
 from kg_api.graph.database import Transaction
 from kg_api.jobs.batches import ItemT
 from kg_api.jobs.embedding.model import SpaceModel
-
-BatchT = TypeVar("BatchT")
+from kg_api.jobs.flight import BatchT
 
 
 class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):

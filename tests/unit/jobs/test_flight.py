@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from kg_api.errors import EmbeddingUnavailable, LeaseLost
-from kg_api.jobs.embedding import flight
+from kg_api.jobs import flight
 from kg_api.jobs.embedding.passes import EmbeddingPass
 from kg_api.jobs.run import JobRun, Stopped, Yielded
 from kg_api.provider import waiting

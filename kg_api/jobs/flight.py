@@ -1,4 +1,4 @@
-"""Batches that are embedded beside each other, and come back in the order in which they were sent."""
+"""Batches that are worked at beside each other, and come back in the order in which they were sent."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from types import TracebackType
-from typing import Generic, Self
+from typing import Generic, Self, TypeVar
 
 from kg_api.jobs.batches import ItemT
-from kg_api.jobs.embedding.target import BatchT, EmbeddingTarget
 from kg_api.jobs.run import JobRun, Stopped, Yielded
 from kg_api.provider.service import RejectedText
 from kg_api.provider.waiting import Abandoned, waiting_unless
@@ -21,23 +20,37 @@ LOOK_SECONDS = 0.1
 MAX_CHARACTERS = 4_000_000
 """Of the texts of all batches that are under way; a batch that alone is larger goes alone."""
 
+BatchT = TypeVar("BatchT")
 Landed = tuple[Sequence[ItemT], Callable[[], BatchT]]
 """What was sent, and a function that gives what became of it or raises what it failed of."""
 
 
 class Flight(Generic[ItemT, BatchT]):
-    """What is under way to a target's model: read ahead, embedded in threads, given back in order.
+    """What is under way: read ahead, worked at in threads, given back in order to be written."""
 
-    As many again wait to be embedded or written, so that no thread stands still while a batch is written.
-    Where one batch is embedded at a time, the next is only read meanwhile: it begins when the last one is
-    written, so that the end of a worker costs one batch and no more.
-    """
+    def __init__(
+        self,
+        run: JobRun,
+        work: Callable[[Sequence[ItemT]], BatchT],
+        *,
+        at_once: int = 1,
+        room: int = 1,
+        characters: Callable[[Sequence[ItemT]], int] = lambda _: 0,
+    ) -> None:
+        """Begin nothing yet.
 
-    def __init__(self, run: JobRun, target: EmbeddingTarget[ItemT, BatchT]) -> None:
-        at_once = target.model.at_once
+        Args:
+            run: of the job.
+            work: what is done with a batch, by several threads at once.
+            at_once: by how many.
+            room: so many batches are under way or wait to be written. With 1 a batch begins when the last one
+                is written, and is only read before.
+            characters: how long the texts of a batch are.
+        """
         self._run = run
-        self._target = target
-        self._room = at_once if at_once == 1 else 2 * at_once
+        self._work = work
+        self._room = room
+        self._characters = characters
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="in flight")
         self._ends = threading.Event()
         self._reason: BaseException | None = None
@@ -77,23 +90,22 @@ class Flight(Generic[ItemT, BatchT]):
         yield from self._land_all()
 
     def _make_room(self, due: Sequence[ItemT]) -> Generator[Landed[ItemT, BatchT]]:
-        while self._sent and (len(self._sent) >= self._room or self._characters(due) > MAX_CHARACTERS):
+        while self._sent and (len(self._sent) >= self._room or self._length(due) > MAX_CHARACTERS):
             yield self._land()
 
-    def _characters(self, due: Sequence[ItemT]) -> int:
-        return self._target.characters(due) + sum(self._target.characters(sent) for sent, _ in self._sent)
+    def _length(self, due: Sequence[ItemT]) -> int:
+        return self._characters(due) + sum(self._characters(sent) for sent, _ in self._sent)
 
     def _send(self, due: Sequence[ItemT]) -> None:
-        self._target.model.open()
-        self._sent.append((due, self._pool.submit(copy_context().run, self._embed, due)))
+        self._sent.append((due, self._pool.submit(copy_context().run, self._begin, due)))
 
-    def _embed(self, due: Sequence[ItemT]) -> BatchT:
-        """Embed a batch in a thread of the pool, unless the flight ends before it begins."""
+    def _begin(self, due: Sequence[ItemT]) -> BatchT:
+        """Work at a batch in a thread of the pool, unless the flight ends before it begins."""
         if self._ends.is_set() or self._run.is_stopping:
             raise Abandoned
         try:
             with waiting_unless(self._ends):
-                return self._target.embed(due)
+                return self._work(due)
         except (RejectedText, Abandoned):
             raise
         except BaseException as error:
@@ -110,15 +122,15 @@ class Flight(Generic[ItemT, BatchT]):
 
     def _land(self) -> Landed[ItemT, BatchT]:
         """Wait for the first that was sent, as long as the job is ours."""
-        due, embedded = self._sent.popleft()
-        while not wait([embedded], LOOK_SECONDS).done:
+        due, done = self._sent.popleft()
+        while not wait([done], LOOK_SECONDS).done:
             self._run.require_lease()
             if self._run.is_stopping:
                 self._end(Stopped())
-        return due, lambda: self._outcome(embedded)
+        return due, lambda: self._outcome(done)
 
-    def _outcome(self, embedded: Future[BatchT]) -> BatchT:
+    def _outcome(self, done: Future[BatchT]) -> BatchT:
         try:
-            return embedded.result()
+            return done.result()
         except Abandoned:
             raise self._reason or Stopped() from None
