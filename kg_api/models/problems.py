@@ -58,11 +58,15 @@ class Problem(Answer):
     """For a request that is not valid: what is wrong, field by field."""
 
 
-def problem_of(error: KgError, **more: Any) -> Problem:
+def problem_of(error: KgError, errors: Sequence[FieldProblem] = ()) -> Problem:
     """One of our errors as the service tells it."""
-    detail = to_unicode(str(error)[:MAX_DETAIL_CHARACTERS])
-    about = {"type": f"urn:kg:{error.slug()}", "title": type(error).__name__, "status": error.status}
-    return Problem(**about, detail=detail, **more)
+    return Problem(
+        type=f"urn:kg:{error.slug()}",
+        title=type(error).__name__,
+        status=error.status,
+        detail=to_unicode(str(error)[:MAX_DETAIL_CHARACTERS]),
+        errors=list(errors),
+    )
 
 
 def to_unicode(text: str) -> str:
@@ -72,7 +76,7 @@ def to_unicode(text: str) -> str:
 
 def problem_of_fields(errors: Sequence[Mapping[str, Any]]) -> Problem:
     """The errors that pydantic found in a request, as the service tells them."""
-    return problem_of(InvalidInput(describe_problems(errors)), errors=field_problems(errors))
+    return problem_of(InvalidInput(describe_problems(errors)), field_problems(errors))
 
 
 def field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:

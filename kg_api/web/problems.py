@@ -36,8 +36,8 @@ class ProblemResponse(JSONResponse):
 
 def problem(status: int, kind: str, title: str, detail: str) -> Response:
     """A problem document as an answer."""
-    told = {"type": f"urn:kg:{kind}", "title": to_unicode(title), "detail": to_unicode(detail)}
-    return _response(Problem(status=status, **told))
+    title, detail = to_unicode(title), to_unicode(detail)
+    return _response(Problem(type=f"urn:kg:{kind}", title=title, status=status, detail=detail))
 
 
 def _response(told: Problem) -> Response:

@@ -188,6 +188,21 @@ def test_a_writer_of_an_ontology_waits_for_no_other_until_the_end(
     rows(driver, "MATCH (d:Document {document_id: 'slow'}) DELETE d")
 
 
+def test_writers_of_one_ontology_do_not_stop_each_other(
+    graph: Graph, driver: neo4j.Driver, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As they did when new documents came into it by CREATE: each deadlock is a second of waiting."""
+    store_document(graph, record("first.md", ["one"]))
+
+    def write(number: int) -> None:
+        store_documents(graph, some([f"{number}-{at}.md" for at in range(3)]))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(48)))
+    assert "Deadlock" not in caplog.text
+    assert rows(driver, "MATCH (d:Document)-[r:IN_ONTOLOGY]->() RETURN count(r) AS n") == [{"n": 145}]
+
+
 def test_batches_are_bounded_by_sources_and_by_characters() -> None:
     few = record("few", ["text"])
     assert [len(part) for part in split_to_transactions([few] * (SOURCES_A_TRANSACTION + 1))] == [
