@@ -14,7 +14,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -54,12 +54,13 @@ def main() -> None:
         if _takes_batches(running):
             ways[f"batches of {chosen.size}"] = (_send_batch, chosen.size)
         measured: dict[str, Any] = {}
-        for (way, (send, size)), clients in itertools.product(ways.items(), chosen.clients):
-            name = f"{way}, {clients} clients"
-            _measure(running, send, documents_of(texts, f"warm {name}", WARM_UP), clients, size)
-            documents = documents_of(texts, name, chosen.documents)
-            measured[name] = _measure(running, send, documents, clients, size)
-            print(name, measured[name], flush=True)
+        for way, (send, size) in ways.items():
+            for clients in chosen.clients:
+                name = f"{way}, {clients} clients"
+                _measure(running, send, documents_of(texts, f"warm {name}", WARM_UP), clients, size)
+                documents = documents_of(texts, name, chosen.documents)
+                measured[name] = _measure(running, send, documents, clients, size)
+                print(name, measured[name], flush=True)
         statements = _count_statements(running, texts[0])
     print(json.dumps({"machine": machine(), "measured": measured, "statements": statements}, indent=2))
 
@@ -124,7 +125,7 @@ def _takes_batches(running: Stack) -> bool:
 
 
 @contextmanager
-def _standing_still(running: Stack) -> Iterator[None]:
+def _standing_still(running: Stack) -> Generator[None]:
     pid = running.pids()["worker"]
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -153,7 +154,7 @@ def _count_statements(running: Stack, text: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _counting() -> Iterator[Callable[[Callable[[], object]], dict[str, Any]]]:
+def _counting() -> Generator[Callable[[Callable[[], object]], dict[str, Any]]]:
     """Give a function that says how many statements something runs, and how many milliseconds it takes."""
     taken: list[tuple[str, float]] = []
 

@@ -81,7 +81,7 @@ def test_the_service_is_killed_in_the_middle_of_a_batch(
         service = serve(server, tmp_path)
         with ThreadPoolExecutor(1) as pool:
             sent = pool.submit(send, service.url, batch)
-            time.sleep(dice.uniform(0.02, 0.25))
+            time.sleep(dice.uniform(0.05, 1.0))  # storing it takes about as long
             service.kill()
             answer = sent.result()
         tell(f"{answer and answer.status_code}, stored: {rows(driver, SOURCES)[0]['n']}")
