@@ -92,9 +92,13 @@ _TOO_MUCH = frozenset(
 )
 
 
+class DeletedMeanwhile(KgError):
+    """What a transaction was about to change was deleted while its lock was waited for; it is done again."""
+
+
 def _worth_repeating(error: BaseException) -> bool:
     """The answer to a commit was lost, or a node was deleted while its lock was waited for."""
-    return isinstance(error, IncompleteCommit) or (
+    return isinstance(error, IncompleteCommit | DeletedMeanwhile) or (
         isinstance(error, Neo4jError) and error.code == _DELETED_MEANWHILE
     )
 
