@@ -13,7 +13,10 @@ from benchmarks.scale.taking_in import left
 from benchmarks.scale.texts import Texts
 from benchmarks.stack import Stack
 from kg_api.client import KgClient
+from kg_api.graph.documents.library import list_ontologies
+from kg_api.graph.spaces.configuration import write_configuration
 from kg_api.graph.spaces.due import BEGINNING, count_behind, count_due, due_sources
+from kg_api.graph.spaces.flags import is_noted
 from kg_api.spaces.plans import read_embedding_state
 
 ROUNDS = 5
@@ -37,21 +40,36 @@ POLL_SECONDS = 0.05
 
 def walks(running: Stack, texts: Texts) -> dict[str, Any]:
     """Milliseconds of each, medians."""
-    return {
-        "statements": _statements(running),
+    _noted(running)
+    told = {
         "requests": _requests(running),
         "commands": {" ".join(each): _median(lambda each=each: running.kg(*each), 3) for each in COMMANDS},
         "one more document": _one_more(running, texts),
     }
+    return {**told, "statements": _statements(running)}
+
+
+def _noted(running: Stack) -> None:
+    """Wait until a worker has looked at all once and knows that what may be due is flagged."""
+    with running.graph() as graph:
+        state = read_embedding_state(graph, LARGE)
+        _until(lambda: is_noted(graph, LARGE, state.target.mark))
 
 
 def _statements(running: Stack) -> dict[str, float]:
     with running.graph() as graph:
         state = read_embedding_state(graph, LARGE)
         wanted = state.wanted(state.target)
+        looks = {
+            "due": lambda: due_sources(graph, wanted, after=BEGINNING, limit=64),
+            "count_due": lambda: count_due(graph, wanted),
+            "list_ontologies": lambda: list_ontologies(graph, [state.counted]),
+        }
+        by_flags = {f"{name}, by flags": _median(look) for name, look in looks.items()}
+        graph.transaction(lambda tx: write_configuration(tx, LARGE, state.configured))  # takes the note away
         return {
-            "due, nothing is": _median(lambda: due_sources(graph, wanted, after=BEGINNING, limit=64)),
-            "count_due": _median(lambda: count_due(graph, wanted)),
+            **by_flags,
+            **{f"{name}, reading all": _median(look) for name, look in looks.items()},
             "count_behind": _median(lambda: graph.transaction(lambda tx: count_behind(tx, wanted))),
         }
 

@@ -4,5 +4,6 @@ UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 WITH s, row, coalesce(s.block_kinds <> row.block_kinds, false) AS changed
 SET s.block_kinds = row.block_kinds, s.block_starts = row.block_starts,
-    s.extracted_with = CASE WHEN changed THEN null ELSE s.extracted_with END
+    s.extracted_with = CASE WHEN changed THEN null ELSE s.extracted_with END,
+    s.unread = CASE WHEN changed THEN true ELSE s.unread END
 RETURN sum(CASE WHEN changed THEN 1 ELSE 0 END) AS unread
