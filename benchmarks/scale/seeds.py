@@ -76,21 +76,18 @@ def load(file: Path, data: Path, passages: int) -> Seeds:
 
 def _make(file: Path, data: Path, passages: int) -> None:
     documents = [each for name, share in SHARES.items() for each in _some(data / name, int(passages * share))]
-    texts = {
-        "documents": documents,
-        "questions": _questions(data),
-        "others": [each for pair in PAIRS for each in pair],
-    }
+    questions, others = _questions(data), [each for pair in PAIRS for each in pair]
     folder, spec = find_model(load_settings())
     embedder = LocalEmbedder(folder, spec)
     whole = [" ".join(passage) for document in documents for passage in document]
-    vectors = {
+    kept: dict[str, Any] = {
+        "texts": json.dumps({"documents": documents, "questions": questions, "others": others}),
         "passage_vectors": embedder.embed_passages(whole),
-        "question_vectors": np.stack([embedder.embed_query(each) for each in texts["questions"]]),
-        "other_vectors": embedder.embed_passages(texts["others"]),
+        "question_vectors": np.stack([embedder.embed_query(each) for each in questions]),
+        "other_vectors": embedder.embed_passages(others),
     }
     file.parent.mkdir(parents=True, exist_ok=True)
-    np.savez(file, texts=np.array(json.dumps(texts)), **vectors)
+    np.savez(file, **kept)
 
 
 def _some(folder: Path, passages: int) -> list[list[list[str]]]:

@@ -61,7 +61,8 @@ class Mixer:
         if not shares:
             return noise
         weights = np.fromiter(shares.values(), np.float32)
-        return _unit(_unit(weights @ self._vectors[list(shares)]) + NOISE * noise)
+        mean = (weights @ self._vectors[list(shares)]).astype(np.float32)
+        return _unit(_unit(mean) + np.float32(NOISE) * noise)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -102,7 +103,7 @@ def _key(sentence: str) -> str:
 
 
 def _unit(vector: Vectors) -> Vectors:
-    return vector / np.linalg.norm(vector)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
 def main() -> None:

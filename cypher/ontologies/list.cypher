@@ -12,6 +12,7 @@ CALL (o) {
 CALL (o, plan, stored) {
   WHEN NOT plan.building AND coalesce(o.flagged_for = plan.mark_property + ':' + plan.mark, false) THEN {
     OPTIONAL MATCH (s:Source)
+    USING INDEX SEEK s:Source(ontology, unembedded, document_id, paragraph)
     WHERE s.ontology = o.name AND s.unembedded = true AND s.document_id >= '' AND s.paragraph >= 0
     WITH stored, s, coalesce(s[plan.mark_property], '') AS mark, s[plan.answering_property] AS answering
     WITH stored, count(CASE WHEN s IS NOT NULL AND mark <> plan.mark THEN 1 END) AS others,
