@@ -62,7 +62,7 @@ class Mixer:
             return noise
         weights = np.fromiter(shares.values(), np.float32)
         mean = (weights @ self._vectors[list(shares)]).astype(np.float32)
-        return _unit(_unit(mean) + np.float32(NOISE) * noise)
+        return _unit(_unit(mean) + noise * np.float32(NOISE))
 
 
 class Handler(BaseHTTPRequestHandler):
