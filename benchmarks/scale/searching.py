@@ -18,7 +18,7 @@ from benchmarks.stack import Stack
 from kg_api.client import KgClient
 from kg_api.errors import KgError
 
-WARMING, ALONE = 30, 200
+WARMING, ALONE = 100, 200
 SPACE = "default"
 TOGETHER = ("vector", "text", "hybrid")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, LiteralString, cast
 
 import neo4j
@@ -11,9 +13,11 @@ from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import Counted, list_ontologies
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import enqueue_slot
+from kg_api.graph.spaces.chunks import reject_source
 from kg_api.graph.spaces.configuration import hold_configurations
 from kg_api.graph.spaces.due import BEGINNING, Wanted, count_due, due_sources
 from kg_api.graph.spaces.flags import flag, is_noted
+from kg_api.graph.spaces.marks import retry_refused
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.cypher import FILES, rows
 from tests.support.embedding import configure_in_place, run_jobs, status
@@ -141,3 +145,14 @@ def test_nothing_is_noted_of_a_configuration_that_is_gone(embedded: Graph) -> No
         lambda tx: hold_configurations(tx, ["notes"]).get("notes") == before.configured,
     )
     assert not is_noted(embedded, "notes", before.target.mark)
+
+
+def test_what_is_rejected_when_all_is_made_anew_is_counted_and_tried_again(embedded: Graph) -> None:
+    state = read_embedding_state(embedded, "notes")
+    space, mark = state.target.space, state.target.mark
+    everything = replace(wanted(embedded), forced_at=datetime.now(UTC))
+    source = due_sources(embedded, everything, after=BEGINNING, limit=1)[0]
+    embedded.transaction(lambda tx: reject_source(tx, source, space, mark, "it is too odd"))
+    assert (status(embedded).refused, status(embedded).embedded) == (1, MANY - 1)
+    assert embedded.transaction(lambda tx: retry_refused(tx, "notes", mark)) == 1
+    assert due(embedded) == {source.full_text.strip()}
