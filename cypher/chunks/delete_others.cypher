@@ -7,6 +7,6 @@ WITH DISTINCT c
 CALL (c) {
   MATCH (c)-[:CHUNK_OF]->(other:Source)
   WHERE NOT other.source_id IN $source_ids
-  SET other[$mark_property] = null
+  SET other[$mark_property] = null, other.unembedded = true
 }
 DETACH DELETE c

@@ -2,4 +2,4 @@
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
 SET s.extracted_with = $mark, s.extracted_at = datetime.realtime(), s.not_extracted_because = row.refused,
-    s.unverified_quotes = row.unverified
+    s.unverified_quotes = row.unverified, s.unread = null

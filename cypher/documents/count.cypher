@@ -1,4 +1,7 @@
 // How many documents there are.
-MATCH (d:Document)
-WHERE $ontology IS NULL OR d.ontology = $ontology
-RETURN count(d) AS total
+CYPHER 25
+CALL () {
+  WHEN $ontology IS NULL THEN { MATCH (d:Document) RETURN count(d) AS total }
+  ELSE { MATCH (d:Document) WHERE d.ontology = $ontology AND d.document >= '' RETURN count(d) AS total }
+}
+RETURN total

@@ -1,8 +1,18 @@
-// One page of documents, by ontology and name.
-MATCH (d:Document)
-WHERE $ontology IS NULL OR d.ontology = $ontology
+// One page of documents, by ontology and name: in the order of their index, so that no other is read.
+CYPHER 25
+CALL () {
+  WHEN $ontology IS NULL THEN {
+    MATCH (d:Document)
+    WHERE d.ontology >= '' AND d.document >= ''
+    RETURN d ORDER BY d.ontology, d.document SKIP $offset LIMIT $limit
+  }
+  ELSE {
+    MATCH (d:Document)
+    WHERE d.ontology = $ontology AND d.document >= ''
+    RETURN d ORDER BY d.ontology, d.document SKIP $offset LIMIT $limit
+  }
+}
 RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS document, d.title AS title, d.uri AS uri,
        d.format AS format, d.characters AS characters, d.sources AS sources, d.updated_at AS updated_at,
        d.metadata AS metadata
 ORDER BY ontology, document
-SKIP $offset LIMIT $limit

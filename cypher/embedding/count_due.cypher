@@ -1,6 +1,20 @@
 // How many nodes of an ontology are not embedded as they should be: all that `due` gives, one after the other.
 CYPHER 25
-CALL () {
+OPTIONAL MATCH (o:Ontology {name: $ontology})
+WITH $forced_at IS NULL AND coalesce($mark_property + ':' + $mark IN [o.flagged_for, o.unread_for], false) AS flagged
+CALL (flagged) {
+  WHEN $label = 'Source' AND flagged AND $mark_property = 'extracted_with' THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, unread, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.unread = true
+      AND n.document_id >= '' AND n.document_id < $until AND n.paragraph >= 0
+    RETURN n
+  }
+  WHEN $label = 'Source' AND flagged THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, unembedded, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.unembedded = true
+      AND n.document_id >= '' AND n.document_id < $until AND n.paragraph >= 0
+    RETURN n
+  }
   WHEN $label = 'Source' THEN {
     MATCH (n:Source) USING INDEX SEEK n:Source(ontology, document_id, paragraph)
     WHERE n.ontology = $ontology AND n.document_id >= '' AND n.document_id < $until AND n.paragraph >= 0 RETURN n

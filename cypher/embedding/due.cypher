@@ -1,9 +1,28 @@
 // The next nodes of an ontology that are not embedded as they should be: sources in reading order, or concepts in the
-// order of their ids. Ordered by the keys of an index, and filtered after it: otherwise the planner reads and sorts all
-// that are left, for every batch. A concept's mark ends with the hash of the text it was made for; one of a single source
-// that never had a vector is not due before somebody wants the ontology's concepts by meaning.
+// order of their ids. Where all sources are flagged that may be due by this mark, only those are looked at. Ordered by the
+// keys of an index, and filtered after it: otherwise the planner reads and sorts all that are left, for every batch. A
+// concept's mark ends with the hash of the text it was made for; one of a single source that never had a vector is not due
+// before somebody wants the ontology's concepts by meaning.
 CYPHER 25
-CALL () {
+OPTIONAL MATCH (o:Ontology {name: $ontology})
+WITH $forced_at IS NULL AND coalesce($mark_property + ':' + $mark IN [o.flagged_for, o.unread_for], false) AS flagged
+CALL (flagged) {
+  WHEN $label = 'Source' AND flagged AND $mark_property = 'extracted_with' THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, unread, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.unread = true
+      AND n.document_id >= $after AND n.document_id < $until AND n.paragraph >= 0
+    WITH n ORDER BY n.ontology, n.unread, n.document_id, n.paragraph
+    WHERE n.document_id > $after OR n.paragraph > $after_paragraph
+    RETURN n
+  }
+  WHEN $label = 'Source' AND flagged THEN {
+    MATCH (n:Source) USING INDEX SEEK n:Source(ontology, unembedded, document_id, paragraph)
+    WHERE n.ontology = $ontology AND n.unembedded = true
+      AND n.document_id >= $after AND n.document_id < $until AND n.paragraph >= 0
+    WITH n ORDER BY n.ontology, n.unembedded, n.document_id, n.paragraph
+    WHERE n.document_id > $after OR n.paragraph > $after_paragraph
+    RETURN n
+  }
   WHEN $label = 'Source' THEN {
     MATCH (n:Source) USING INDEX SEEK n:Source(ontology, document_id, paragraph)
     WHERE n.ontology = $ontology AND n.document_id >= $after AND n.document_id < $until AND n.paragraph >= 0

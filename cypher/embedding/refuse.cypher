@@ -9,5 +9,6 @@ SET n.held_at = datetime.realtime()
 WITH n
 WHERE coalesce(n.content_hash, n.text_hash) = $text_hash
 SET n[$mark_property] = $refused + coalesce(':' + n.text_hash, ''), n[$time_property] = datetime.realtime(),
-    n[$refusal_property] = $reason, n[$property] = null, n.held_at = null
+    n[$refusal_property] = $reason, n[$property] = null, n.held_at = null,
+    n.unembedded = CASE $label WHEN 'Source' THEN true END
 RETURN $id AS id

@@ -12,5 +12,6 @@ CALL () {
 }
 WITH n
 WHERE n[$mark_property] STARTS WITH $refused
-SET n[$mark_property] = null, n[$refusal_property] = null
+SET n[$mark_property] = null, n[$refusal_property] = null,
+    n.unembedded = CASE $label WHEN 'Source' THEN true END
 RETURN count(n) AS retried

@@ -10,7 +10,8 @@ CALL (gone) {
   WITH DISTINCT c
   CALL (c) {
     MATCH (c)-[:CHUNK_OF]->(other:Source)
-    SET other[CASE c.space WHEN 'default' THEN 'embedded_with' ELSE 'embedded_with_' + c.space END] = null
+    SET other[CASE c.space WHEN 'default' THEN 'embedded_with' ELSE 'embedded_with_' + c.space END] = null,
+        other.unembedded = true
     RETURN collect(other.source_id) AS shared
   }
   DETACH DELETE c

@@ -8,12 +8,18 @@ import time
 import structlog
 
 from kg_api.extract.open import Extractors
-from kg_api.graph.concepts.extraction_config import StoredExtraction, read_extraction, retry_unread
-from kg_api.graph.concepts.writes import count_for_extraction
+from kg_api.graph.concepts.extraction_config import (
+    StoredExtraction,
+    hold_extraction,
+    read_extraction,
+    retry_unread,
+)
+from kg_api.graph.concepts.writes import count_for_extraction, reading_mark
 from kg_api.graph.database import Graph, Reader, Transaction
 from kg_api.graph.jobs.records import EXTRACTION
 from kg_api.graph.jobs.requests import ensure_job, is_asked_for, request_job, would_be_taken
 from kg_api.graph.jobs.views import MAX_COOLDOWN_SECONDS, rests
+from kg_api.graph.spaces.flags import Flags
 
 log = structlog.get_logger()
 
@@ -25,6 +31,7 @@ class ExtractionRequests:
         self._graph = graph
         self._extractors = extractors
         self._begun = time.monotonic()
+        self._flags = Flags(graph)
 
     def due(self, stored: StoredExtraction) -> int:
         """How many sources of an ontology its extractor has not read; 0 when it has none."""
@@ -68,7 +75,13 @@ class ExtractionRequests:
         Raises:
             TooBusy: too many jobs wait.
         """
-        if not self._is_wanted(self._graph, stored) or not (due := self.due(stored)):
+        if not self._is_wanted(self._graph, stored):
+            return
+        mark = reading_mark(self._extractors.mark(self._extractors.used(stored.config)))
+        self._flags.keep(
+            stored.ontology, mark, lambda tx: hold_extraction(tx, stored.ontology) == stored.config
+        )
+        if not (due := self.due(stored)):
             return
         job_id, created = ensure_job(self._graph, EXTRACTION, stored.ontology, total=due)
         if created:

@@ -14,7 +14,9 @@ from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import ensure_job, prune, rests
 from kg_api.graph.jobs.records import CONCEPT_EMBEDDING
+from kg_api.graph.spaces.configuration import hold_configurations
 from kg_api.graph.spaces.due import count_due
+from kg_api.graph.spaces.flags import Flags
 from kg_api.graph.spaces.registry import ensure_index
 from kg_api.graph.spaces.removal import ask_for_cleanup, leftovers
 from kg_api.jobs.embedding.source_job import KIND as SOURCE_EMBEDDING
@@ -41,6 +43,7 @@ class Backfill:
         self._cache_entries = cache_entries
         self._begun = time.monotonic()
         self._indexes: Collection[str] = ()
+        self._flags = Flags(graph)
 
     def run(self, run: JobRun) -> None:
         """Look at every ontology once."""
@@ -61,6 +64,7 @@ class Backfill:
         for plan in embedding_state.plans:
             if not {plan.space.index_name, plan.space.concept_index_name} <= set(self._indexes):
                 ensure_index(self._graph, plan.space)
+        self._flag(embedding_state)
         configured = embedding_state.configured
         due = {
             SOURCE_EMBEDDING: max(
@@ -75,6 +79,16 @@ class Backfill:
         elif configured.embed_on_ingest and not configured.paused:
             for kind in (kind for kind, count in due.items() if count):
                 self._enqueue(kind, embedding_state.ontology, due[kind])
+
+    def _flag(self, embedding_state: EmbeddingState) -> None:
+        """See that what is due is flagged; not while two layouts want two marks of a source."""
+        ontology, configured = embedding_state.ontology, embedding_state.configured
+        if embedding_state.serving is None:
+            self._flags.keep(
+                ontology,
+                embedding_state.target.mark,
+                lambda tx: hold_configurations(tx, [ontology]).get(ontology) == configured,
+            )
 
     def _extract(self, run: JobRun) -> None:
         """Enqueue what is to be read for concepts."""

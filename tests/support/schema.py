@@ -10,7 +10,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("name", "created_at", "changed_at", "space", "chunking", "embed_on_ingest", "paused"),
             *("slot", "serving", "previous", "activates", "leftovers"),
             *("extraction", "extraction_spent", "extraction_receipts", "extraction_paused"),
-            "concepts_wanted_at",
+            *("concepts_wanted_at", "flagged_for", "unread_for"),
         }
     ),
     "Document": frozenset(
@@ -24,7 +24,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("source_id", "ontology", "document", "document_id", "paragraph", "heading", "full_text"),
             *("content_hash", "start", "end", "scope", "embedding", "embedded_with", "embedded_at"),
-            *("held_at", "refused_because", "title", "block_kinds", "block_starts"),
+            *("held_at", "refused_because", "title", "block_kinds", "block_starts", "unembedded", "unread"),
             *("extracted_with", "extracted_at", "not_extracted_because", "unverified_quotes"),
         }
     ),

@@ -60,6 +60,13 @@ def write_extraction(tx: Transaction, ontology: str, config: ExtractionConfig) -
     tx.run("extraction/configure", name=ontology, extraction=stored)
 
 
+def hold_extraction(tx: Transaction, ontology: str) -> ExtractionConfig | None:
+    """Lock an ontology for the transaction; how concepts are extracted from it; None: it has gone."""
+    tx.run("ontologies/hold", names=[ontology])
+    rows = tx.run("extraction/configuration", names=[ontology])
+    return _to_stored(rows[0]).config if rows else None
+
+
 def read_spent(graph: Graph, ontology: str) -> float:
     """US dollars that extraction from an ontology has cost; 0 when it has gone."""
     rows = graph.read("extraction/configuration", names=[ontology])

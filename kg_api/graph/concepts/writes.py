@@ -38,7 +38,7 @@ from kg_api.graph.concepts.texts import (
 )
 from kg_api.graph.database import Graph, Row, Transaction, portions
 from kg_api.graph.spaces.due import SourceText, Wanted, count_due, due_sources
-from kg_api.graph.spaces.marks import Mark
+from kg_api.graph.spaces.marks import EXTRACTION_MARK, Mark
 from kg_api.models.concepts.extraction import Extraction
 
 REASON_CHARACTERS = 300
@@ -111,9 +111,13 @@ def count_for_extraction(graph: Graph, ontology: str, mark: str) -> int:
     return count_due(graph, _unread(ontology, mark))
 
 
+def reading_mark(mark: str) -> Mark:
+    """Sources that an extractor has read are marked as those that are embedded."""
+    return Mark("Source", EXTRACTION_MARK, mark, "extracted_at", "not_extracted_because")
+
+
 def _unread(ontology: str, mark: str) -> Wanted:
-    """Sources that are read are marked as those that are embedded."""
-    read = Mark("Source", "extracted_with", mark, "extracted_at", "not_extracted_because")
+    read = reading_mark(mark)
     return Wanted(ontology, read, read.key)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from kg_api.errors import LeaseLost
 from kg_api.graph.database import Transaction
 from kg_api.graph.spaces.registry import Space
 
+EXTRACTION_MARK: Final = "extracted_with"
+"""The property that says which extractor has read a source."""
 EmbeddedLabel = Literal["Source", "Concept"]
 """Of nodes that are embedded; each has its branch in the statements below `cypher/embedding/`."""
 

@@ -1,0 +1,5 @@
+// From now on all sources of an ontology that have not this mark are flagged: new ones are when they come, others
+// when they lose it.
+CYPHER 25
+MATCH (o:Ontology {name: $ontology})
+SET o[$note] = $mark_property + ':' + $mark

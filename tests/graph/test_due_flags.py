@@ -1,0 +1,158 @@
+"""What is due is found by flags: as much is read as is due, however much there is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, LiteralString, cast
+
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.library import Counted, list_ontologies
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.jobs import enqueue_slot
+from kg_api.graph.spaces.chunks import reject_source
+from kg_api.graph.spaces.configuration import hold_configurations
+from kg_api.graph.spaces.due import BEGINNING, Wanted, count_due, due_sources
+from kg_api.graph.spaces.flags import flag, is_noted
+from kg_api.graph.spaces.marks import retry_refused
+from kg_api.spaces.plans import read_embedding_state
+from tests.support.cypher import FILES, rows
+from tests.support.embedding import configure_in_place, run_jobs, status
+from tests.support.records import record
+
+MANY = 400
+FEW = 40
+"""Pieces of the database that a look may read when nothing of MANY sources is due."""
+slots = iter(range(1000))
+
+
+@pytest.fixture
+def embedded(graph: Graph) -> Graph:
+    """An ontology whose sources all have their vectors, and of which that is known."""
+    for number in range(4):
+        store_document(graph, record(f"{number}.md", [f"text {n} of {number}" for n in range(MANY // 4)]))
+    run_jobs(graph, batch_size=200)
+    tick(graph)
+    return graph
+
+
+def tick(graph: Graph) -> None:
+    """What a worker does that has just started."""
+    enqueue_slot(graph, "backfill", str(next(slots)))
+    run_jobs(graph)
+
+
+def wanted(graph: Graph) -> Wanted:
+    state = read_embedding_state(graph, "notes")
+    return state.wanted(state.target)
+
+
+def reads(driver: neo4j.Driver, name: str, **parameters: Any) -> int:
+    """How many pieces of the database a statement of the product reads."""
+    text = FILES[name].read_text().replace("CYPHER 25\n", "CYPHER 25 PROFILE\n", 1)
+    with driver.session() as session:
+        summary = session.run(cast("LiteralString", text), parameters).consume()
+    assert summary.profile is not None
+    return _hits(summary.profile)
+
+
+def _hits(plan: dict[str, Any]) -> int:
+    own = int(plan["args"].get("DbHits", 0))
+    return own + sum(_hits(each) for each in plan.get("children", ()))
+
+
+def due(graph: Graph) -> set[str]:
+    return {each.full_text.strip() for each in due_sources(graph, wanted(graph), after=BEGINNING, limit=1000)}
+
+
+def test_nothing_is_read_where_nothing_is_due(embedded: Graph, driver: neo4j.Driver) -> None:
+    assert is_noted(embedded, "notes", wanted(embedded).mark)
+    given = {**wanted(embedded).parameters(), "after": "", "after_paragraph": -1, "limit": 64}
+    assert reads(driver, "embedding/due", **given) < FEW
+    assert reads(driver, "embedding/count_due", **given) < FEW
+    plans = [read_embedding_state(embedded, "notes").counted.parameters()]
+    assert reads(driver, "ontologies/list", plans=plans) < FEW
+
+
+def test_what_comes_is_found_beside_much_that_is_done(embedded: Graph, driver: neo4j.Driver) -> None:
+    store_document(embedded, record("new.md", ["one", "two"]))
+    assert due(embedded) == {"one", "two"}
+    given = {**wanted(embedded).parameters(), "after": "", "after_paragraph": -1, "limit": 64}
+    assert reads(driver, "embedding/due", **given) < 2 * FEW
+    run_jobs(embedded)
+    assert due(embedded) == set()
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_counts_are_the_same_by_flags_and_by_reading_all(
+    embedded: Graph, driver: neo4j.Driver, *, noted: bool
+) -> None:
+    store_document(embedded, record("new.md", ["one", "two"]))
+    refused = wanted(embedded).mark.refused
+    rows(driver, "MATCH (s:Source {paragraph: 3}) SET s.embedded_with = 'older', s.unembedded = true")
+    rows(
+        driver,
+        "MATCH (s:Source {paragraph: 4}) SET s.embedded_with = $refused, s.unembedded = true",
+        refused=refused,
+    )
+    if not noted:
+        rows(driver, "MATCH (o:Ontology) SET o.flagged_for = null")
+    told = status(embedded)
+    assert (told.total, told.embedded, told.missing, told.stale, told.refused, told.searchable) == (
+        *(MANY + 2, MANY - 8, 2, 4, 4, MANY - 4),
+    )
+    assert count_due(embedded, wanted(embedded)) == 6
+    assert len(due(embedded)) == 6
+
+
+def test_counts_of_a_build_are_read_from_all(embedded: Graph) -> None:
+    state = read_embedding_state(embedded, "notes")
+    counted = state.counted
+    built = Counted(counted.ontology, counted.space, counted.mark, counted.answering_property, building=True)
+    assert list_ontologies(embedded, [built])[0].embedded == MANY
+
+
+def test_another_way_to_embed_takes_the_note_away_and_all_is_found(embedded: Graph) -> None:
+    configure_in_place(embedded, "notes", strategy="sentence")
+    assert not is_noted(embedded, "notes", wanted(embedded).mark)
+    assert count_due(embedded, wanted(embedded)) == MANY
+    tick(embedded)
+    assert status(embedded).missing == status(embedded).stale == 0
+
+
+def test_a_source_that_nobody_flagged_is_found_when_a_worker_starts(
+    embedded: Graph, driver: neo4j.Driver
+) -> None:
+    rows(driver, "MATCH (s:Source {paragraph: 7}) SET s.embedded_with = null")
+    assert count_due(embedded, wanted(embedded)) == 0
+    tick(embedded)
+    assert status(embedded).missing == 0
+    assert rows(driver, "MATCH (s:Source {paragraph: 7}) RETURN DISTINCT s.embedded_with AS mark") == [
+        {"mark": wanted(embedded).mark.value}
+    ]
+
+
+def test_nothing_is_noted_of_a_configuration_that_is_gone(embedded: Graph) -> None:
+    before = read_embedding_state(embedded, "notes")
+    configure_in_place(embedded, "notes", strategy="sentence")
+    flag(
+        embedded,
+        "notes",
+        before.target.mark,
+        lambda tx: hold_configurations(tx, ["notes"]).get("notes") == before.configured,
+    )
+    assert not is_noted(embedded, "notes", before.target.mark)
+
+
+def test_what_is_rejected_when_all_is_made_anew_is_counted_and_tried_again(embedded: Graph) -> None:
+    state = read_embedding_state(embedded, "notes")
+    space, mark = state.target.space, state.target.mark
+    everything = replace(wanted(embedded), forced_at=datetime.now(UTC))
+    source = due_sources(embedded, everything, after=BEGINNING, limit=1)[0]
+    embedded.transaction(lambda tx: reject_source(tx, source, space, mark, "it is too odd"))
+    assert (status(embedded).refused, status(embedded).embedded) == (1, MANY - 1)
+    assert embedded.transaction(lambda tx: retry_refused(tx, "notes", mark)) == 1
+    assert due(embedded) == {source.full_text.strip()}
