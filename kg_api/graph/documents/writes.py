@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kg_api.graph.concepts.removal import forget_apart
-from kg_api.graph.database import DeletedMeanwhile, Graph, Row, Transaction
+from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.applying import look_again, write_blocks, write_sources
 from kg_api.graph.documents.difference import Difference, document_row, find_difference, unchanged
 from kg_api.graph.jobs import request_job
+from kg_api.graph.retrying import DeletedMeanwhile
 from kg_api.graph.spaces.configuration import read_configuration
 from kg_api.models.library.documents import DocumentRecord, SourceRecord, StoredChange
 
