@@ -63,7 +63,7 @@ class Mixer:
             return noise
         weights = np.fromiter(shares.values(), dtype=np.float32)
         mean = (weights @ self._vectors[list(shares)]).astype(np.float32)
-        return _unit(_unit(mean) + noise * np.float32(NOISE))
+        return _unit((_unit(mean) + noise * np.float32(NOISE)).astype(np.float32))
 
 
 class Handler(BaseHTTPRequestHandler):
