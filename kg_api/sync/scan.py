@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from kg_api.errors import FolderUnusable, KgError, LeaseLost, Unavailable
 from kg_api.graph.database import Graph, Transaction, portions
@@ -12,8 +12,6 @@ from kg_api.graph.documents.folder_scans import FolderGone, NameTaken, ScannedFo
 from kg_api.graph.documents.folders import documents_of, read_known_documents
 from kg_api.graph.documents.library import forget_evidence_of
 from kg_api.graph.documents.writes import (
-    CHARACTERS_A_TRANSACTION,
-    SOURCES_A_TRANSACTION,
     AskForExtraction,
     StoreResult,
     forget_evidence_of_gone,
@@ -100,36 +98,31 @@ class Scan:
         return self._listing.gone(stored)
 
     def _take(self, files: Sequence[FileToIngest]) -> None:
-        """Look at files; as many end a transaction as it shall store, and so does some time."""
+        """Look at files; each that is stored ends a transaction, and so does some time."""
         ids = {file.document: document_id(self._folder.ontology, file.document) for file in files}
         known = read_known_documents(self._graph, self._folder.folder_id, list(ids.values()))
         batch, begun = list[FileOutcome](), time.monotonic()
         for file in files:
-            if not batch:
-                self._run.checkpoint()
+            self._run.checkpoint()
             batch.append(self._looking.at(file, known.get(ids[file.document])))
-            if _is_full(batch) or time.monotonic() - begun > SECONDS_A_BATCH:
+            if batch[-1].record or time.monotonic() - begun > SECONDS_A_BATCH:
                 self._commit(batch)
                 batch, begun = list[FileOutcome](), time.monotonic()
         if batch:
             self._commit(batch)
 
     def _commit(self, batch: Sequence[FileOutcome]) -> None:
-        """Write a batch; one that cannot be stored as a whole is written document by document."""
         try:
             self._write(batch)
+        except NameTaken as taken:
+            self._write_without_last(batch, name_taken(batch[-1].document, str(taken)))
         except (Unavailable, LeaseLost, FolderGone):
             raise
         except KgError as error:
-            alone = list(_one_by_one(batch))
-            if len(alone) == 1:
-                self._write_without_last(batch, _reason(batch[-1].document, error))
-            else:
-                for each in alone:
-                    self._commit(each)
+            self._write_without_last(batch, str(error))
 
     def _write_without_last(self, batch: Sequence[FileOutcome], reason: str) -> None:
-        """Set aside what could not be stored: the only one of the batch, its last."""
+        """Set aside what could not be stored: only the last one of a batch ever is."""
         self._write([*batch[:-1], refuse(batch[-1].document, reason)])
 
     def _write(self, batch: Sequence[FileOutcome]) -> None:
@@ -216,28 +209,3 @@ class Scan:
     def _record_progress(self, tx: Transaction, tally: ScanTally) -> None:
         job_id = self._run.job.job_id
         store.record_progress(tx, self._folder.folder_id, job_id, tally, total=self._total)
-
-
-def _is_full(batch: Sequence[FileOutcome]) -> bool:
-    """Whether a batch has as much to store as a transaction shall."""
-    records = [each.record for each in batch if each.record]
-    return (
-        sum(len(each.sources) for each in records) >= SOURCES_A_TRANSACTION
-        or sum(each.characters for each in records) >= CHARACTERS_A_TRANSACTION
-    )
-
-
-def _one_by_one(batch: Sequence[FileOutcome]) -> Iterator[list[FileOutcome]]:
-    """The same in parts: each ends with what is to be stored, but for what is behind the last such."""
-    part = list[FileOutcome]()
-    for each in batch:
-        part.append(each)
-        if each.record:
-            yield part
-            part = []
-    if part:
-        yield part
-
-
-def _reason(document: str, error: KgError) -> str:
-    return name_taken(document, str(error)) if isinstance(error, NameTaken) else str(error)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kg_api.graph.concepts.removal import forget_evidence
 from kg_api.graph.database import Row, Transaction, portions
 from kg_api.graph.documents.difference import (
-    Difference,
+    DocumentDifference,
     block_row,
     new_row,
     placed_row,
@@ -24,7 +24,7 @@ from kg_api.graph.spaces.configuration import StoredConfiguration
 SOURCES_A_STATEMENT = 1000
 
 
-def write_blocks(tx: Transaction, differences: Sequence[Difference]) -> Counter[str]:
+def write_blocks(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
     """Write the blocks of sources that stay; by document, how many are to be read for concepts again."""
     owners = _owners(differences)
     rows = [block_row(source_row(source)) for each in differences for source in each.other_blocks]
@@ -32,7 +32,7 @@ def write_blocks(tx: Transaction, differences: Sequence[Difference]) -> Counter[
     return Counter(owners[row["source_id"]] for found in changed for row in found)
 
 
-def write_sources(tx: Transaction, differences: Sequence[Difference]) -> Counter[str]:
+def write_sources(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
     """Write what is new, moved and gone.
 
     Returns:
@@ -51,7 +51,7 @@ def write_sources(tx: Transaction, differences: Sequence[Difference]) -> Counter
 
 
 def look_again(
-    tx: Transaction, differences: Sequence[Difference], stored: StoredConfiguration
+    tx: Transaction, differences: Sequence[DocumentDifference], stored: StoredConfiguration
 ) -> Counter[str]:
     """Let sources be planned anew whose chunks or contexts the change may touch; by document, how many."""
     there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
@@ -68,7 +68,7 @@ def look_again(
     return found
 
 
-def _is_touched(difference: Difference, stored: StoredConfiguration) -> bool:
+def _is_touched(difference: DocumentDifference, stored: StoredConfiguration) -> bool:
     """Whether chunks or contexts of sources that stay may be others now."""
     configs = [layout.config(embed_on_ingest=True) for layout in stored.layouts]
     has_context = any(config.context != "none" for config in configs)
@@ -85,7 +85,7 @@ def _delete(tx: Transaction, gone: Sequence[str]) -> set[str]:
     return bereft.difference(gone)
 
 
-def _title_rows(differences: Sequence[Difference]) -> Iterator[Row]:
+def _title_rows(differences: Sequence[DocumentDifference]) -> Iterator[Row]:
     """The new titles of the sources that stay; new ones have them."""
     for each in differences:
         title = each.record.title
@@ -94,7 +94,7 @@ def _title_rows(differences: Sequence[Difference]) -> Iterator[Row]:
                 yield {"source_id": source.source_id, "title": title, "scope": scope_of(each.record, source)}
 
 
-def _owners(differences: Sequence[Difference]) -> dict[str, str]:
+def _owners(differences: Sequence[DocumentDifference]) -> dict[str, str]:
     """The document of each source that stays."""
     return {source.source_id: each.record.document_id for each in differences for source in each.kept}
 

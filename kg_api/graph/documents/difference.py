@@ -12,7 +12,7 @@ from kg_api.models.library.documents import DocumentRecord, SourceRecord, Stored
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DocumentDifference:
     """What is to be written of a document."""
 
     record: DocumentRecord
@@ -55,7 +55,7 @@ class Difference:
         )
 
 
-def find_difference(record: DocumentRecord, before: Row, rows: Sequence[Row]) -> Difference:
+def find_difference(record: DocumentRecord, before: Row, rows: Sequence[Row]) -> DocumentDifference:
     """Compare a document with the places of its stored sources; there are none of one that is new."""
     stored = {row["source_id"]: row for row in rows}
     new = [source for source in record.sources if source.source_id not in stored]
@@ -63,7 +63,7 @@ def find_difference(record: DocumentRecord, before: Row, rows: Sequence[Row]) ->
     pairs = [(source, source_row(source), stored[source.source_id]) for source in kept]
     moved = [source for source, row, known in pairs if _place(row) != _place(known)]
     order = sorted((source.source_id for source in kept), key=lambda each: stored[each]["paragraph"])
-    return Difference(
+    return DocumentDifference(
         record,
         before,
         new,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kg_api.graph.concepts.removal import forget_apart
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.applying import look_again, write_blocks, write_sources
-from kg_api.graph.documents.difference import Difference, document_row, find_difference, unchanged
+from kg_api.graph.documents.difference import DocumentDifference, document_row, find_difference, unchanged
 from kg_api.graph.jobs import request_job
 from kg_api.graph.retrying import DeletedMeanwhile
 from kg_api.graph.spaces.configuration import read_configuration
@@ -133,7 +133,7 @@ class _Call:
             outcomes.update(self._write(tx, _find_differences(tx, changed)))
         return outcomes
 
-    def _write(self, tx: Transaction, differences: Sequence[Difference]) -> dict[str, StoreResult]:
+    def _write(self, tx: Transaction, differences: Sequence[DocumentDifference]) -> dict[str, StoreResult]:
         """Write documents; last what all writers of their ontology change, so that they wait least for it."""
         ontology = differences[0].record.ontology
         stored = read_configuration(tx, ontology)
@@ -171,7 +171,9 @@ def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
     return {row["document_id"]: row for row in found}
 
 
-def _find_differences(tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]) -> list[Difference]:
+def _find_differences(
+    tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]
+) -> list[DocumentDifference]:
     """Of new documents nothing is read: there is nothing."""
     places: dict[str, list[Row]] = {row["document_id"]: [] for _, row in changed}
     there = [row["document_id"] for _, row in changed if row["content_hash"] is not None]
