@@ -46,7 +46,8 @@ def main() -> None:
     parser.add_argument("folder")
     folder = parser.parse_args().folder
     with stack() as running:
-        running.kg("admin", "source-embeddings", "config", "-o", ONTOLOGY, "--no-on-ingest")
+        with running.client() as client:
+            client.set_embedding_config(ONTOLOGY, embed_on_ingest=False)
         begun = time.perf_counter()
         running.kg("ingest", folder, "--ontology", ONTOLOGY)
         ingested = time.perf_counter() - begun

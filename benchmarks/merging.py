@@ -1,33 +1,45 @@
 """Which rule tells concepts that are one: precision and recall on labelled pairs of names, by packaged model.
 
     python -m benchmarks.merging [--show]
+    python -m benchmarks.merging --folder ../shared/data/python_peps/rst
 
 The pairs stand in merging_pairs.tsv: same or different, two names, and where they come from. Entities of
 musique_train100 and phrases of python_peps that are near to each other were labelled by hand, acronyms by
 whether a passage gives both forms; `made` ones are the traps that one thinks of. Same: a reader wants one
 page for both. Names are embedded alone, as concepts without a description are. --show prints what goes wrong.
+
+With --folder: what merging costs. The concepts of a folder are found, embedded and merged by a worker; then
+all of them are looked at once more, which merges nothing and shows what looking costs. The digest is of the
+labels that are left, by which two versions are compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import neo4j
 import numpy as np
 from rapidfuzz import fuzz
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.stack import Stack, machine, stack
 from kg_api.concepts.merging.matching import MIN_LIKENESS, likeness, same
+from kg_api.concepts.merging.merge import merge_near
 from kg_api.concepts.merging.spelling import alike
 from kg_api.embed.catalogue import CATALOGUE, PackagedModel
 from kg_api.embed.local.embedder import LocalEmbedder
 from kg_api.embed.local.packaged import ensure_packaged
 from kg_api.graph.concepts.names import Text
-from kg_api.models.embedding.spaces import SimilarityCalibration
+from kg_api.graph.spaces.registry import find_space
+from kg_api.models.embedding.spaces import FIRST_SLUG, SimilarityCalibration
 from kg_api.settings import load_settings
 from kg_api.spaces.calibration import calibrate_similarity
 
@@ -45,13 +57,20 @@ class Pair:
     likeness: float = 0.0
 
 
+ONTOLOGY = "merged"
+LABELS = """MATCH (c:Concept {ontology: $o}) WHERE c.embedding IS NOT NULL
+RETURN c.concept_id AS id, c.label AS label ORDER BY id"""
 Rule = Callable[[Pair], bool]
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--show", action="store_true")
+    arguments.add_argument("--folder")
     given = arguments.parse_args()
+    if given.folder:
+        print(json.dumps({**machine(), **cost_of(given.folder)}, indent=2))
+        return
     rows = list[dict[str, str]]()
     for model in CATALOGUE.values():
         pairs = measured(model, read())
@@ -66,6 +85,45 @@ def main() -> None:
     for row in rows:
         table.add_row(*row.values())
     Console(width=160).print(table)
+
+
+def cost_of(folder: str) -> dict[str, Any]:
+    """Have a folder's concepts merged, and look at all of them again."""
+    with stack() as running:
+        with running.client() as client:
+            client.set_embedding_config(ONTOLOGY, embed_on_ingest=False)
+        running.kg("ingest", folder, "--ontology", ONTOLOGY)
+        running.rest()
+        with running.client() as client:
+            extracted = client.concepts(ontology=ONTOLOGY, limit=1).total
+            (asked,) = client.regenerate_embeddings(ONTOLOGY, kind="concept").ontologies
+            running.rest()
+            ended = client.job(asked.job_id or "")
+        assert ended.started_at is not None
+        assert ended.finished_at is not None
+        return {
+            "concepts": extracted,
+            "job": ended.state,
+            "job_s": round((ended.finished_at - ended.started_at).total_seconds(), 1),
+            **looked_at_again(running),
+        }
+
+
+def looked_at_again(running: Stack) -> dict[str, Any]:
+    graph, home = running.graph(), running.home
+    with neo4j.GraphDatabase.driver(home.bolt_uri() or "", auth=("neo4j", home.password() or "")) as driver:
+        rows = driver.execute_query(LABELS, o=ONTOLOGY, result_transformer_=neo4j.Result.data)
+    space = find_space(graph, FIRST_SLUG)
+    begun = time.perf_counter()
+    merged = merge_near(graph, space, ONTOLOGY, [row["id"] for row in rows])
+    seconds = time.perf_counter() - begun
+    labels = "\n".join(row["label"] for row in rows)
+    return {
+        "left": len(rows),
+        "merged_again": merged,
+        "ms_a_concept": round(1000 * seconds / len(rows), 2),
+        "labels_digest": hashlib.sha256(labels.encode()).hexdigest()[:16],
+    }
 
 
 def read() -> list[Pair]:

@@ -6,8 +6,11 @@ import re
 
 from pydantic import Field, field_validator
 
+from kg_api.cores import cores
 from kg_api.sections import Seconds, Section
 
+MOST_BY_ITSELF = 4
+"""So many processes serve where nobody has chosen: each holds the embedding model, some 330 MB in all."""
 MIB = 1024 * 1024
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
 _ORIGIN = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?")
@@ -30,6 +33,15 @@ class ApiSettings(Section):
         ge=1,
         le=65535,
         description="Port the service listens on; unset: 8420, or a free port if that is taken.",
+    )
+    processes: int | None = Field(
+        default=None,
+        ge=1,
+        le=64,
+        description=(
+            "Number of processes that serve requests on that port; unset: one per core, at most 4. "
+            "The limits of this section are shared out among them."
+        ),
     )
     allowed_hosts: str | None = Field(
         default=None,
@@ -97,6 +109,15 @@ class ApiSettings(Section):
         if not all(map(_ORIGIN.fullmatch, split_list(value))):
             raise ValueError("takes comma-separated origins such as https://app.example.org")
         return value
+
+    @property
+    def process_count(self) -> int:
+        """How many processes serve requests."""
+        return self.processes or min(cores(), MOST_BY_ITSELF)
+
+    def share(self, most: int) -> int:
+        """Of something that all processes may have so much of: what is one's; none where there is none."""
+        return -(-most // self.process_count)
 
     @property
     def allowed_host_names(self) -> tuple[str, ...]:

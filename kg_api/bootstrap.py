@@ -100,11 +100,11 @@ class Container:
         """What a worker can run."""
         entries = self.settings.embedding.cache_entries
         passages = CachedPassages(self.graph, keeps=entries > 0)
-        batch = self.settings.worker.batch_size
+        batch, many = self.settings.worker.batch_size, self.settings.embedding.requests_at_once
         handlers: list[Handler] = [
-            SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch),
+            SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch, requests_at_once=many),
             SpaceCleanup(self.graph),
-            ConceptEmbedding(self.graph, self.spaces, passages, batch, merge_near),
+            ConceptEmbedding(self.graph, self.spaces, passages, batch, merge_near, requests_at_once=many),
             ConceptExtraction(self.graph, self.extractors, batch),
             Backfill(self.graph, entries, self.extraction_requests),
         ]

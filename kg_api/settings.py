@@ -106,6 +106,15 @@ class EmbeddingSettings(Section):
     threads: int | None = Field(
         default=None, ge=1, description="Threads for local models; unset: one per core."
     )
+    requests_at_once: int = Field(
+        default=8,
+        ge=1,
+        le=64,
+        description=(
+            "Maximum requests in flight to a remote provider per worker; "
+            "fewer when it answers 429 or its rate-limit headers say so."
+        ),
+    )
     query_seconds: Seconds = Field(
         default=5,
         description=(

@@ -57,12 +57,13 @@ class Mixer:
                 shares[at] = shares.get(at, 0) + len(sentence)
         digest = hashlib.blake2b(text.encode(), digest_size=4).digest()
         first, second = int.from_bytes(digest[:2]) % NOISES, int.from_bytes(digest[2:]) % NOISES
-        noise = _unit(self._noise[first] + self._noise[second] * np.float32(0.7))
+        both = self._noise[first] + self._noise[second] * np.float32(0.7)
+        noise = _unit(both.astype(np.float32))
         if not shares:
             return noise
-        weights = np.fromiter(shares.values(), np.float32)
+        weights = np.fromiter(shares.values(), dtype=np.float32)
         mean = (weights @ self._vectors[list(shares)]).astype(np.float32)
-        return _unit(_unit(mean) + noise * np.float32(NOISE))
+        return _unit((_unit(mean) + noise * np.float32(NOISE)).astype(np.float32))
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -1,6 +1,7 @@
 // Chunks over several sources that do not stand side by side, in their order, any more; their sources are looked at
 // again.
-MATCH (c:Chunk)-[:CHUNK_OF]->(:Source {document_id: $document_id})
+UNWIND $document_ids AS id
+MATCH (c:Chunk)-[:CHUNK_OF]->(:Source {document_id: id})
 WHERE c.sources > 1
 WITH DISTINCT c
 MATCH (c)-[:CHUNK_OF]->(s:Source)

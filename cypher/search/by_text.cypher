@@ -2,31 +2,30 @@
 // A source that has chunks is as similar as the nearest of them, which is the part that it is shown by. Where no
 // vector is compared, the source itself is what matched; what is read in its place is known all the same.
 // Of words that the index leaves out only the filter would be asked, which scores nothing.
+// Chunks are looked for where they can be alone: a COLLECT within CASE is run for every row, which took a fifth.
+CYPHER 25
 CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $limit}) YIELD node AS s, score
 WHERE score > 0
 WITH s, score, coalesce($spaces[s.ontology], 'default') AS space
 WITH s, score, space, $vectors[space] AS asked, $properties[space] AS property
-WITH s, score, asked, property, CASE
-       WHEN asked IS NULL THEN COLLECT {
-         MATCH (parent:Chunk)<-[:CHILD_OF]-(c:Chunk)-[:CHUNK_OF]->(s) WHERE c.space = space
-         RETURN {
-           chunk_id: s.source_id, offset: 0, end_offset: size(s.full_text), covers: [s.source_id],
-           parent_id: parent.chunk_id
-         } ORDER BY c.offset, c.chunk_id LIMIT 1
-       }[0]
-       WHEN s[property] IS NULL THEN COLLECT {
-         MATCH (c:Chunk)-[:CHUNK_OF]->(s) WHERE c.space = space AND c[property] IS NOT NULL
-         WITH c, 2 * vector.similarity.cosine(c[property], asked) - 1 AS near ORDER BY near DESC, c.chunk_id LIMIT 1
-         OPTIONAL MATCH (c)-[:CHILD_OF]->(parent:Chunk)
-         RETURN {
-           chunk_id: c.chunk_id, offset: c.offset, end_offset: c.end_offset, near: near, parent_id: parent.chunk_id,
-           covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
-         }
-       }[0] END AS chunk
-WITH s, score, asked, chunk, CASE
-       WHEN asked IS NULL THEN null
-       WHEN chunk IS NOT NULL THEN chunk.near
-       WHEN s[property] IS NOT NULL THEN 2 * vector.similarity.cosine(s[property], asked) - 1 END AS similarity
+WITH s, score, space, asked, property, 2 * vector.similarity.cosine(s[property], asked) - 1 AS own
+OPTIONAL CALL (s, space, asked, property, own) {
+  MATCH (parent:Chunk)<-[:CHILD_OF]-(c:Chunk)-[:CHUNK_OF]->(s) WHERE asked IS NULL AND c.space = space
+  RETURN {
+    chunk_id: s.source_id, offset: 0, end_offset: size(s.full_text), covers: [s.source_id], near: null,
+    parent_id: parent.chunk_id
+  } AS chunk ORDER BY c.offset, c.chunk_id LIMIT 1
+  UNION ALL
+  MATCH (c:Chunk)-[:CHUNK_OF]->(s)
+  WHERE asked IS NOT NULL AND own IS NULL AND c.space = space AND c[property] IS NOT NULL
+  WITH c, 2 * vector.similarity.cosine(c[property], asked) - 1 AS near ORDER BY near DESC, c.chunk_id LIMIT 1
+  OPTIONAL MATCH (c)-[:CHILD_OF]->(parent:Chunk)
+  RETURN {
+    chunk_id: c.chunk_id, offset: c.offset, end_offset: c.end_offset, near: near, parent_id: parent.chunk_id,
+    covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
+  } AS chunk
+}
+WITH s, score, asked, chunk, coalesce(own, chunk.near) AS similarity
 ORDER BY score DESC, s.source_id
 RETURN collect({
   source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,

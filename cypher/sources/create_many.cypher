@@ -1,7 +1,7 @@
-// New sources of a document, flagged for what embeds and what reads them. MERGE: the transaction may run twice.
-MATCH (d:Document {document_id: $document_id})
+// New sources, in reading order, flagged for what embeds and what reads them. MERGE: one of that id may be left of
+// a document that was not deleted whole.
 UNWIND $rows AS row
+MATCH (d:Document {document_id: row.document_id})
 MERGE (s:Source {source_id: row.source_id})
-SET s += row, s.document_id = $document_id, s.ontology = d.ontology, s.document = d.document, s.title = $title,
-    s.unembedded = true, s.unread = true
+SET s += row, s.unembedded = true, s.unread = true
 MERGE (s)-[:PART_OF]->(d)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import NoneType
@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from kg_api.models.library.documents import DocumentUpload
+from kg_api.models.library.documents import DocumentText, DocumentUpload
 from kg_api.models.problems import valid
 
 T = TypeVar("T", bound=BaseModel)
@@ -36,6 +36,8 @@ class Call(Generic[T]):
     answer: type[T]
     params: dict[str, Any] = field(default_factory=dict[str, Any])
     json: Any = None
+    content: bytes | None = None
+    """A body that is JSON already."""
     data: dict[str, str] | None = None
     files: dict[str, tuple[str, bytes]] | None = None
     headers: dict[str, str] = field(default_factory=dict[str, str])
@@ -48,6 +50,7 @@ class Call(Generic[T]):
         return {
             "params": self.params,
             "json": self.json,
+            "content": self.content,
             "data": self.data,
             "files": self.files,
             "headers": self.headers,
@@ -113,6 +116,20 @@ def change_of(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str,
     """A change as JSON: all of a method's options that were given, None too."""
     given = {name: options[name] for name in request.model_fields if options[name] is not UNSET}
     return valid(request, given).model_dump(mode="json", exclude_unset=True)
+
+
+def batch_of(documents: Sequence[DocumentText | Mapping[str, Any]]) -> dict[str, Any]:
+    """A batch as parts of a call; nothing is checked here, for the service refuses each document alone."""
+    given = [
+        each.model_dump(mode="json", exclude_defaults=True) if isinstance(each, DocumentText) else dict(each)
+        for each in documents
+    ]
+    body = {"documents": given}
+    try:
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # one has half of a surrogate pair, which JSON can say
+        content = json.dumps(body).encode()
+    return {"content": content, "headers": {"Content-Type": "application/json"}}
 
 
 def form_of(options: Mapping[str, Any]) -> dict[str, str]:

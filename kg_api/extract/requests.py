@@ -67,7 +67,7 @@ class ExtractionRequests:
         No text is refused because too many jobs wait: what is not asked for now, the next `look` asks for.
         """
         if self._is_wanted(tx, read_extraction(tx, ontology)) and would_be_taken(tx, EXTRACTION, ontology):
-            request_job(tx, EXTRACTION, ontology, added=added, limited=False)
+            request_job(tx, EXTRACTION, ontology, added=added, limited=False, paused=False)
 
     def look(self, stored: StoredExtraction) -> None:
         """Make the job if something is due, unless it was cancelled, or has died of what a person must mend.

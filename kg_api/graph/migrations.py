@@ -14,9 +14,10 @@ import structlog
 
 from kg_api import __version__
 from kg_api.errors import SchemaTooNew
-from kg_api.graph.database import Graph, while_schema_changes
+from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.scopes import FILL, fill
 from kg_api.graph.indexes import index_states
+from kg_api.graph.retrying import while_schema_changes
 from kg_api.graph.statements import names, statement
 
 log = structlog.get_logger()

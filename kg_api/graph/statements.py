@@ -18,6 +18,8 @@ FIRST_MARK: Final = "embedded_with"
 FIRST_TIME: Final = "embedded_at"
 FIRST_REFUSAL: Final = "refused_because"
 
+_PARAMETER = re.compile(r"\$(\w+)")
+_PREAMBLE = re.compile(r"^(?://.*|CYPHER 25)\n", re.MULTILINE)
 _OF_A_SPACE = re.compile(rf"\b({FIRST_INDEX}|{FIRST_CONCEPT_INDEX}|n\.{FIRST_PROPERTY})\b")
 
 
@@ -54,6 +56,22 @@ def statement(name: str, space: str = FIRST_SLUG) -> LiteralString:
     """
     text = folder().joinpath(f"{name}.cypher").read_text(encoding="utf-8")
     return cast("LiteralString", _OF_A_SPACE.sub(lambda found: of_space(found[1], space), text))
+
+
+@cache
+def together(*parts: tuple[str, str]) -> LiteralString:
+    """Reading statements as one, each for its space: one row, of what each found.
+
+    Each has one row of its own, `found`. They run one after the other; the parameters of the first have `_0`
+    behind their names, those of the second `_1`, and so on.
+    """
+    lines = ["CYPHER 25"]
+    for at, (name, space) in enumerate(parts):
+        body = _PARAMETER.sub(rf"$\1_{at}", _PREAMBLE.sub("", statement(name, space)))
+        known = "".join(f"found_{before}, " for before in range(at))
+        lines.append(f"CALL () {{\n{body}}}\nWITH {known}found AS found_{at}")
+    lines.append(f"RETURN [{', '.join(f'found_{at}' for at in range(len(parts)))}] AS found")
+    return cast("LiteralString", "\n".join(lines))
 
 
 def names(below: str) -> list[str]:

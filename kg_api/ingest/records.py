@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 
 from kg_api.errors import UnreadableDocument
 from kg_api.models.identity import content_hash, digest, document_id, source_ids
-from kg_api.models.library.documents import DocumentRecord, MetadataValue, SourceRecord
+from kg_api.models.library.documents import (
+    DocumentRecord,
+    DocumentUpload,
+    MetadataValue,
+    SourceRecord,
+)
 from kg_api.models.library.parsing import Format, ParsedDocument
 from kg_api.parse.documents import parse
 from kg_api.parse.split import SPLITTER_VERSION, blocks_of, split
@@ -24,6 +29,12 @@ class Incoming:
     uri: str | None = None
     title: str | None = None
     metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
+
+
+def incoming_of(upload: DocumentUpload, text: str) -> Incoming:
+    """A document as a request brings it."""
+    about = upload.model_dump(include={"format", "uri", "title", "metadata"})
+    return Incoming(upload.ontology, upload.document, text, **about)
 
 
 def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import AskForExtraction, StoreResult, preview_document, store_document
+from kg_api.graph.documents.writes import AskForExtraction, preview_document, store_document
+from kg_api.graph.idempotency import once
+from kg_api.ingest.batch import ingest_each
+from kg_api.ingest.present import present
 from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.library.documents import (
-    DocumentRecord,
-    Ingested,
-    SourceChanges,
-    SourceRecord,
-    StoredChange,
-)
+from kg_api.models.identity import digest
+from kg_api.models.library.batches import GivenBatch, IngestedBatch
+from kg_api.models.library.documents import DocumentRecord, Ingested, SourceRecord, StoredChange
+from kg_api.models.problems import PASSING
 from kg_api.parse.decode import decode
 
 
@@ -26,6 +28,10 @@ class Preview:
     change: StoredChange
     new: list[SourceRecord]
     notes: list[str]
+
+
+class _NotAll(Exception):
+    """Some documents are to be sent again: the answer is not kept."""
 
 
 class IngestService:
@@ -43,7 +49,39 @@ class IngestService:
             DatabaseUnavailable: Neo4j does not answer; nothing was stored.
         """
         record, more = to_record(incoming)
-        return _present(record, store_document(self._graph, record, self._extract), [*notes, *more])
+        return present(record, store_document(self._graph, record, self._extract), [*notes, *more])
+
+    def ingest_batch(self, batch: GivenBatch, key: str | None = None) -> IngestedBatch:
+        """Store documents, each with its own outcome; the first of one name.
+
+        Args:
+            batch: as it was sent.
+            key: the same answer is given to the same key, unless some could not be stored at that moment.
+
+        Raises:
+            Unavailable: nothing can be stored now, and nothing was.
+            Conflict: the key was used for something else.
+        """
+        if key is None:
+            return self._ingest_each(batch)
+        done: list[IngestedBatch] = []
+
+        def ingest() -> dict[str, Any]:
+            if not done:  # the transaction that holds the key may run twice
+                done.append(self._ingest_each(batch))
+            if any(each.problem and each.problem.status in PASSING for each in done[0].outcomes):
+                raise _NotAll
+            return done[0].model_dump(mode="json")
+
+        sent = digest("batch", json.dumps(batch.documents, sort_keys=True))
+        try:
+            answer, _ = self._graph.transaction(lambda tx: once(tx, key, sent, ingest))
+        except _NotAll:
+            return done[0]
+        return IngestedBatch.model_validate(answer)
+
+    def _ingest_each(self, batch: GivenBatch) -> IngestedBatch:
+        return IngestedBatch(outcomes=ingest_each(self._graph, batch.documents, self._extract))
 
     def preview_text(self, incoming: Incoming, notes: Sequence[str] = ()) -> Preview:
         """Say what `ingest_text` would do; nothing is stored.
@@ -68,18 +106,3 @@ class IngestService:
         """
         text, notes = decode(content)
         return self.ingest_text(replace(incoming, text=text), notes)
-
-
-def _present(record: DocumentRecord, stored: StoreResult, notes: Sequence[str]) -> Ingested:
-    change = stored.change
-    replaced = f"it took the place of {change.replaced_uri}" if change.replaced_uri else None
-    return Ingested(
-        document_id=record.document_id,
-        ontology=record.ontology,
-        document=record.document,
-        title=record.title,
-        change=change.change,
-        sources=SourceChanges(added=change.added, kept=change.kept, removed=change.removed),
-        job_id=stored.job_id,
-        notes=[*notes, *([replaced] if replaced else [])],
-    )

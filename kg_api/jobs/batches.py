@@ -49,21 +49,11 @@ Next = Callable[[str, int], Sequence[ItemT]]
 """At most so many that are due behind a place, in their order; "" is before all."""
 
 
-def batches(
-    run: JobRun, name: str, due: Next[ItemT], size: int, is_current: Callable[[], bool]
-) -> Iterator[Sequence[ItemT]]:
-    """What is due in batches, from where the job's cursor is, as long as the round is current.
-
-    Commit each, with its own cursor, before the next is asked for.
-
-    Raises:
-        As `JobRun.checkpoint`.
-    """
-    after = place_of(run.cursor, name)
-    while is_current() and (batch := due(after, size)):
-        run.checkpoint()
+def read_on(place: str, due: Next[ItemT], size: int) -> Iterator[Sequence[ItemT]]:
+    """What is due behind a place in batches, each read when it is asked for."""
+    while batch := due(place, size):
         yield batch
-        after = batch[-1].place
+        place = batch[-1].place
         if len(batch) < size:
             return
 

@@ -24,7 +24,8 @@ from kg_api.graph.spaces.due import (
     reading_place,
     sources_of_document,
 )
-from kg_api.jobs.batches import Steady, batches, cursor_at, in_rounds
+from kg_api.jobs.batches import Steady, cursor_at, in_rounds, place_of, read_on
+from kg_api.jobs.flight import Flight
 from kg_api.jobs.run import JobRun
 from kg_api.models.concepts.extraction import Extraction
 from kg_api.models.concepts.extraction_config import ExtractionConfig
@@ -36,6 +37,8 @@ NO_DOCUMENT = DocumentAbout("", {})
 """Of a document that has gone meanwhile."""
 LLM_BATCH = 32
 """Sources that a language model reads before what it found is written: so many are asked about at once."""
+READ_AHEAD = 2
+"""Batches without a language model: one is read while another is written. A kill costs no money there."""
 MAX_REFUSED = 20
 """So many sources refused before anything is found are no matter of single texts."""
 
@@ -110,8 +113,11 @@ class ExtractionPass:
         Raises:
             ConfigurationError: nothing could be extracted from any of many sources.
         """
-        for due in batches(self._run, self._mark, self._due, size, is_current):
-            self._write(self._extract(due), due[-1])
+        read = read_on(place_of(self._run.cursor, self._mark), self._due, size)
+        room = 1 if self._extractor.name == "llm" else READ_AHEAD
+        with Flight(self._run, self._extract, room=room) as flight:
+            for due, extracted in flight.over(read, is_current):
+                self._write(extracted(), due[-1])
 
     def left(self) -> bool:
         """Whether anything is due, wherever it stands."""

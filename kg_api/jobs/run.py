@@ -62,12 +62,25 @@ class JobRun:
             LeaseLost: another worker has the job, or it was cancelled.
             DatabaseUnavailable: Neo4j does not answer.
         """
-        if self._lost.is_set():
-            raise LeaseLost(f"job {self.job.job_id} is owned by another worker now, or has ended")
-        if self._stopping.is_set():
+        self.require_lease()
+        if self.is_stopping:
             raise Stopped
         if self._turn is not None and self._turn.is_over(self.job):
             raise Yielded
+
+    def require_lease(self) -> None:
+        """Call while a batch is waited for.
+
+        Raises:
+            LeaseLost: another worker has the job, or it was cancelled.
+        """
+        if self._lost.is_set():
+            raise LeaseLost(f"job {self.job.job_id} is owned by another worker now, or has ended")
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the worker shall end."""
+        return self._stopping.is_set()
 
     def pause(self, seconds: float) -> None:
         """Give the job back for a while, as a whole does that waits for its parts; its cursor is kept.

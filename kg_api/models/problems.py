@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from kg_api.errors import InvalidInput
+from kg_api.errors import InvalidInput, KgError, StorageFull, TooBusy, Unavailable
 from kg_api.models.base import ONTOLOGY_PATTERN, Answer
 from kg_api.models.embedding.spaces import SLUG_PATTERN
 from kg_api.wording.plural import pluralize
@@ -16,6 +16,11 @@ from kg_api.wording.plural import pluralize
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 MAX_ERRORS = 20
+MAX_DETAIL_CHARACTERS = 2000
+SOMETHING_WRONG = "Something went wrong inside kg; its log has the details."
+"""What is told of an error that nobody foresaw."""
+PASSING = frozenset({Unavailable.status, TooBusy.status, StorageFull.status})
+"""Statuses of what passes by itself: the same request may end otherwise when it is sent again."""
 _BRANCH = re.compile(r"(function-\w+|list|literal)\[.*\]$|constrained-\w+(\[.*\])?$")
 """How pydantic names the branches of a union."""
 _PLACES = frozenset({"body", "query", "path", "header"})
@@ -51,6 +56,27 @@ class Problem(Answer):
     """What happened, and what to do next."""
     errors: list[FieldProblem] = Field(default_factory=list[FieldProblem])
     """For a request that is not valid: what is wrong, field by field."""
+
+
+def problem_of(error: KgError, errors: Sequence[FieldProblem] = ()) -> Problem:
+    """One of our errors as the service tells it."""
+    return Problem(
+        type=f"urn:kg:{error.slug()}",
+        title=type(error).__name__,
+        status=error.status,
+        detail=to_unicode(str(error)[:MAX_DETAIL_CHARACTERS]),
+        errors=list(errors),
+    )
+
+
+def to_unicode(text: str) -> str:
+    """A text that may quote a lone surrogate of the request, as it can be sent."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def problem_of_fields(errors: Sequence[Mapping[str, Any]]) -> Problem:
+    """The errors that pydantic found in a request, as the service tells them."""
+    return problem_of(InvalidInput(describe_problems(errors)), field_problems(errors))
 
 
 def field_problems(errors: Sequence[Mapping[str, Any]]) -> list[FieldProblem]:

@@ -36,6 +36,7 @@ _COMMON_WORDS = {
     "nl": "de het een en van is dat niet op te in voor met zijn er aan",
     "pl": "i w na z że się nie do jest to o jak po co od za dla",
 }
+_COMMON = {language: frozenset(words.split()) for language, words in _COMMON_WORDS.items()}
 
 
 class _Sentence(TypedDict):
@@ -60,12 +61,12 @@ def sentence_borders(text: str, start: int, end: int) -> Iterator[int]:
 
 def guess_language(sample: str) -> str:
     """Tell the language by its script, else by its commonest words; 'en' when nothing speaks for another."""
-    for language, script in _SCRIPTS:
+    for language, script in () if sample.isascii() else _SCRIPTS:
         if len(script.findall(sample)) > len(sample) * _A_SCRIPT:
             return language
     found = Counter(sample.lower().split())
     counts = {
-        language: sum(found[word] for word in common.split()) for language, common in _COMMON_WORDS.items()
+        language: sum(found[word] for word in found.keys() & common) for language, common in _COMMON.items()
     }
     return max(counts, key=counts.__getitem__)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
@@ -21,6 +21,9 @@ MAX_BYTES = 16 * MIB
 """Of a reply, unpacked, where nobody says how long it can be."""
 _PIECE = 64 * 1024
 _max_bytes: ContextVar[int] = ContextVar("max_bytes", default=MAX_BYTES)
+Hear = Callable[[int, Mapping[str, str]], None]
+"""Takes a reply's status and headers, whose names are in lower case."""
+_hear: ContextVar[Hear] = ContextVar("hear", default=lambda _, __: None)
 
 
 class ReplyTooLarge(Exception):
@@ -35,6 +38,16 @@ def reply_of_at_most(size: int) -> Generator[None]:
         yield
     finally:
         _max_bytes.reset(token)
+
+
+@contextmanager
+def replies_told_to(hear: Hear) -> Generator[None]:
+    """Tell of the replies to the requests that the calling thread sends within, as soon as each begins."""
+    token = _hear.set(hear)
+    try:
+        yield
+    finally:
+        _hear.reset(token)
 
 
 def bounded_client(library: Any, **options: Any) -> Any:
@@ -54,6 +67,9 @@ def bounded_client(library: Any, **options: Any) -> Any:
             begun, most = time.monotonic(), _max_bytes.get()
             request.headers["accept-encoding"] = "gzip"
             response = self._usual.handle_request(request)
+            _hear.get()(
+                response.status_code, {name.lower(): value for name, value in response.headers.items()}
+            )
             seconds = request.extensions.get("timeout", {}).get("read")
             until = None if seconds is None else begun + seconds
             response.stream = body_of(response, until, most)

@@ -11,6 +11,8 @@ from typing import TypeVar
 import structlog
 import tenacity
 
+from kg_api.provider.waiting import wait
+
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
@@ -41,7 +43,7 @@ class RetryPolicy:
     max_wait: float = MAX_WAIT_SECONDS
     jitter: float = 0.25
     """Share of a wait that is added at random, so that many workers do not come back at once."""
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], None] = wait
     clock: Callable[[], float] = time.monotonic
 
     def call(self, ask: Callable[[float | None], T], give_up: GiveUp, until: float | None = None) -> T:

@@ -15,7 +15,7 @@ from kg_api.sync.scan import Scan
 
 
 class FolderSync:
-    """Handles jobs of kind `folder_sync`. Memory is bounded by the folder's names and one file."""
+    """Handles jobs of kind `folder_sync`. Memory is bounded by the folder's names and one batch of files."""
 
     kind = SCAN_KIND
 

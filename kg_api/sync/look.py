@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import structlog
@@ -13,7 +12,6 @@ from pydantic import TypeAdapter, ValidationError
 from kg_api.errors import InvalidInput, UnreadableDocument
 from kg_api.graph.documents.folder_scans import FileMark
 from kg_api.graph.documents.folders import KnownFile
-from kg_api.graph.documents.writes import AskForExtraction, forget_evidence_of_gone, storing
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.models.base import DocumentName
 from kg_api.models.identity import document_id
@@ -39,7 +37,6 @@ class FileInspection:
     listing: FolderListing
     max_bytes: int
     refused_before: Mapping[str, RefusedFile]
-    extract: AskForExtraction | None
 
     def at(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
         """Look at a file: read only when it looks otherwise, parsed only when it says something else."""
@@ -77,9 +74,7 @@ class FileInspection:
             log.exception("a file cannot be parsed", document=file.document)
             reason = f"kg failed on it ({type(error).__name__}): see the worker's log, and please report it"
             return refuse(file.document, reason, content.stamp or "")
-        prepare = partial(forget_evidence_of_gone, record=record)
-        store = storing(record, self.extract)
-        return FileOutcome(file.document, None, mark=mark, store=store, prepare=prepare)
+        return FileOutcome(file.document, None, mark=mark, record=record)
 
     def _record(self, document: str, content: Content, uri: str) -> DocumentRecord:
         _check_name(document, uri)

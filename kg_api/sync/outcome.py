@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.documents.folder_scans import FileMark
-from kg_api.graph.documents.writes import StoreResult
+from kg_api.models.library.documents import DocumentRecord
 from kg_api.models.library.folders import MAX_REFUSALS_KEPT, RefusedFile, ScanTally
 
 Result = Literal["added", "changed", "unchanged", "removed", "refused", "postponed"]
@@ -24,9 +23,8 @@ class FileOutcome:
     refusal: RefusedFile | None = None
     mark: FileMark | None = None
     """What shall be remembered of it, if that is new."""
-    store: Callable[[Transaction], StoreResult] | None = None
-    prepare: Callable[[Graph], None] | None = None
-    """What comes before that, in transactions of its own."""
+    record: DocumentRecord | None = None
+    """What is to be stored."""
 
 
 def refuse(document: str, reason: str, stamp: str = "") -> FileOutcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from kg_api.errors import FolderUnusable, KgError, LeaseLost, Unavailable
 from kg_api.graph.database import Graph, Transaction, portions
@@ -11,7 +11,14 @@ from kg_api.graph.documents import folder_scans as store
 from kg_api.graph.documents.folder_scans import FolderGone, NameTaken, ScannedFolder
 from kg_api.graph.documents.folders import documents_of, read_known_documents
 from kg_api.graph.documents.library import forget_evidence_of
-from kg_api.graph.documents.writes import AskForExtraction
+from kg_api.graph.documents.writes import (
+    CHARACTERS_A_TRANSACTION,
+    SOURCES_A_TRANSACTION,
+    AskForExtraction,
+    StoreResult,
+    forget_evidence_of_gone,
+    storing,
+)
 from kg_api.jobs.run import JobRun
 from kg_api.models.identity import document_id
 from kg_api.models.library.folders import RefusedFile, ScanTally
@@ -49,7 +56,8 @@ class Scan:
         self._total = 0
         before = folder.last_scan.refusals if folder.last_scan else ()
         refused_before = {each.document: each for each in before if each.stamp}
-        self._looking = FileInspection(folder.ontology, listing, max_bytes, refused_before, extract)
+        self._extract = extract
+        self._looking = FileInspection(folder.ontology, listing, max_bytes, refused_before)
 
     def run(self, done: int) -> int:
         """Do what is left of the scan.
@@ -92,59 +100,66 @@ class Scan:
         return self._listing.gone(stored)
 
     def _take(self, files: Sequence[FileToIngest]) -> None:
-        """Look at files; each that is stored ends a transaction, and so does some time."""
+        """Look at files; as many end a transaction as it shall store, and so does some time."""
         ids = {file.document: document_id(self._folder.ontology, file.document) for file in files}
         known = read_known_documents(self._graph, self._folder.folder_id, list(ids.values()))
         batch, begun = list[FileOutcome](), time.monotonic()
         for file in files:
-            self._run.checkpoint()
+            if not batch:
+                self._run.checkpoint()
             batch.append(self._looking.at(file, known.get(ids[file.document])))
-            if batch[-1].store or time.monotonic() - begun > SECONDS_A_BATCH:
+            if _is_full(batch) or time.monotonic() - begun > SECONDS_A_BATCH:
                 self._commit(batch)
                 batch, begun = list[FileOutcome](), time.monotonic()
         if batch:
             self._commit(batch)
 
     def _commit(self, batch: Sequence[FileOutcome]) -> None:
+        """Write a batch; one that cannot be stored as a whole is written document by document."""
         try:
             self._write(batch)
-        except NameTaken as taken:
-            self._write_without_last(batch, name_taken(batch[-1].document, str(taken)))
         except (Unavailable, LeaseLost, FolderGone):
             raise
         except KgError as error:
-            self._write_without_last(batch, str(error))
+            alone = list(_one_by_one(batch))
+            if len(alone) == 1:
+                self._write_without_last(batch, _reason(batch[-1].document, error))
+            else:
+                for each in alone:
+                    self._commit(each)
 
     def _write_without_last(self, batch: Sequence[FileOutcome], reason: str) -> None:
-        """Set aside what could not be stored: only the last one of a batch ever is."""
+        """Set aside what could not be stored: the only one of the batch, its last."""
         self._write([*batch[:-1], refuse(batch[-1].document, reason)])
 
     def _write(self, batch: Sequence[FileOutcome]) -> None:
         refusals = [each.refusal for each in batch if each.refusal]
-        for prepare in (each.prepare for each in batch if each.prepare):
-            prepare(self._graph)
+        records = [each.record for each in batch if each.record]
+        if records:
+            forget_evidence_of_gone(self._graph, records)
+        store_all = storing(records, self._extract) if records else None
         tally = self._tally
 
         def work(tx: Transaction) -> None:
             nonlocal tally
             store.hold_folder(tx, self._folder.folder_id)
-            tally = add_up(self._tally, self._write_each(tx, batch), refusals)
+            stored = store_all(tx) if store_all else []
+            tally = add_up(self._tally, self._write_marks(tx, batch, stored), refusals)
             self._record_progress(tx, tally)
 
         self._advance(work, "file", batch[-1].document, len(batch), set_aside=len(refusals))
         self._tally = tally
 
-    def _write_each(self, tx: Transaction, batch: Sequence[FileOutcome]) -> list[Result]:
-        unchanged = [each.mark for each in batch if each.mark and not each.store]
-        store.touch_documents(tx, self._folder.folder_id, unchanged)
-        return [each.result or self._store(tx, each) for each in batch]
-
-    def _store(self, tx: Transaction, outcome: FileOutcome) -> Result:
-        assert outcome.store is not None  # noqa: S101
-        assert outcome.mark is not None  # noqa: S101
-        stored = outcome.store(tx)
-        store.take_document(tx, self._folder.folder_id, outcome.mark)
-        return RESULT_OF_CHANGE[stored.change.change]
+    def _write_marks(
+        self, tx: Transaction, batch: Sequence[FileOutcome], stored: Sequence[StoreResult]
+    ) -> list[Result]:
+        """Remember what the files look like; give what became of each that was looked at."""
+        marks = [each.mark for each in batch if each.mark and not each.record]
+        store.touch_documents(tx, self._folder.folder_id, marks)
+        taken = [each.mark for each in batch if each.mark and each.record]
+        store.take_documents(tx, self._folder.folder_id, taken)
+        results = iter(stored)
+        return [each.result or RESULT_OF_CHANGE[next(results).change.change] for each in batch]
 
     def _remove(self, names: Sequence[str]) -> None:
         self._run.checkpoint()
@@ -201,3 +216,28 @@ class Scan:
     def _record_progress(self, tx: Transaction, tally: ScanTally) -> None:
         job_id = self._run.job.job_id
         store.record_progress(tx, self._folder.folder_id, job_id, tally, total=self._total)
+
+
+def _is_full(batch: Sequence[FileOutcome]) -> bool:
+    """Whether a batch has as much to store as a transaction shall."""
+    records = [each.record for each in batch if each.record]
+    return (
+        sum(len(each.sources) for each in records) >= SOURCES_A_TRANSACTION
+        or sum(each.characters for each in records) >= CHARACTERS_A_TRANSACTION
+    )
+
+
+def _one_by_one(batch: Sequence[FileOutcome]) -> Iterator[list[FileOutcome]]:
+    """The same in parts: each ends with what is to be stored, but for what is behind the last such."""
+    part = list[FileOutcome]()
+    for each in batch:
+        part.append(each)
+        if each.record:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _reason(document: str, error: KgError) -> str:
+    return name_taken(document, str(error)) if isinstance(error, NameTaken) else str(error)

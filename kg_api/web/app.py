@@ -35,18 +35,21 @@ DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
 )
 MAX_LARGE_BODIES = 4
-"""So many bodies of the largest size are held at once; the next one is refused for the moment."""
+"""So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
 READING = (search, concepts, answering)
 WITH_PARAMETERS = (*READING, ingest, documents, folders, configuration, extraction, switching, jobs)
 """Their query parameters are checked."""
 
 
-def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> FastAPI:
+def create_app(
+    settings: Settings, on_hopeless: Callable[[KgError], None], *, opened: bool = False
+) -> FastAPI:
     """Make the app.
 
     Args:
         settings: what to open.
         on_hopeless: called when the service can never become ready, such as with a newer schema.
+        opened: whether it answers only when it can answer everything; else `/health` does from the start.
     """
     opening = Opening(settings, on_hopeless)
     mcp = McpMount(opening, settings.api)
@@ -54,6 +57,8 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         opening.start()
+        if opened:
+            await run_in_threadpool(opening.wait)
         async with mcp.running():
             yield
         await run_in_threadpool(opening.close)
@@ -73,7 +78,7 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
     app.state.queue = QueueWatch(opening)
     app.state.surroundings = Surroundings(settings)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
-    app.state.streams = Streams(settings.api.event_streams)
+    app.state.streams = Streams(settings.api.share(settings.api.event_streams))
     for module in WITH_PARAMETERS:
         app.include_router(module.router, dependencies=[Depends(check_parameters), Depends(check_body)])
     for module in (start, health, metrics):
@@ -87,7 +92,7 @@ def create_app(settings: Settings, on_hopeless: Callable[[KgError], None]) -> Fa
         api = settings.api
         return api.max_document_bytes if path.startswith("/documents") else api.max_request_bytes
 
-    together = MAX_LARGE_BODIES * settings.api.max_document_bytes
+    together = settings.api.share(MAX_LARGE_BODIES) * settings.api.max_document_bytes
     app.add_middleware(BodyLimit, limit_of=limit_of, together=together)
     if pages := settings.api.allowed_web_pages:
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])

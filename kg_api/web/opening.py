@@ -33,6 +33,10 @@ class Opening:
         """Begin to open."""
         self._thread.start()
 
+    def wait(self) -> None:
+        """Wait until it is open, or can never be."""
+        self._thread.join()
+
     def close(self) -> None:
         """Stop opening; close what was opened."""
         self._closing.set()

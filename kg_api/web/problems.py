@@ -13,8 +13,8 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
-from kg_api.errors import InvalidInput, KgError, StorageFull, TooBusy, Unavailable
-from kg_api.models.problems import describe_problems, field_problems
+from kg_api.errors import KgError, StorageFull, TooBusy, Unavailable
+from kg_api.models.problems import SOMETHING_WRONG, Problem, problem_of, problem_of_fields, to_unicode
 from kg_api.web.openapi import MEDIA_TYPE
 
 log = structlog.get_logger()
@@ -22,7 +22,6 @@ log = structlog.get_logger()
 RETRY_AFTER_SECONDS = 2
 FULL_RETRY_AFTER_SECONDS = 30
 METHOD_NOT_ALLOWED = 405
-MAX_DETAIL_CHARACTERS = 2000
 
 
 class ProblemResponse(JSONResponse):
@@ -35,22 +34,26 @@ class ProblemResponse(JSONResponse):
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def problem(status: int, kind: str, title: str, detail: str, **more: Any) -> Response:
+def problem(status: int, kind: str, title: str, detail: str) -> Response:
     """A problem document as an answer."""
-    body = {"type": f"urn:kg:{kind}", "title": title, "status": status, "detail": detail, **more}
+    title, detail = to_unicode(title), to_unicode(detail)
+    return _response(Problem(type=f"urn:kg:{kind}", title=title, status=status, detail=detail))
+
+
+def _response(told: Problem) -> Response:
     wait = {
         Unavailable.status: RETRY_AFTER_SECONDS,
         StorageFull.status: FULL_RETRY_AFTER_SECONDS,
         TooBusy.status: TooBusy.retry_after_seconds,
-    }.get(status)
+    }.get(told.status)
     headers = None if wait is None else {"Retry-After": str(wait)}
-    return ProblemResponse(body, status_code=status, headers=headers)
+    body = told.model_dump(exclude_defaults=True)
+    return ProblemResponse(body, status_code=told.status, headers=headers)
 
 
 def of_error(error: KgError) -> Response:
     """One of our errors as an answer."""
-    title = type(error).__name__
-    return problem(error.status, error.slug(), title, str(error)[:MAX_DETAIL_CHARACTERS])
+    return _response(problem_of(error))
 
 
 def install(app: FastAPI, routes: Sequence[BaseRoute] = ()) -> None:
@@ -73,9 +76,7 @@ def _on_kg_error(_: Request, error: KgError) -> Response:
 
 
 def _on_invalid(_: Request, error: RequestValidationError) -> Response:
-    detail = describe_problems(error.errors())[:MAX_DETAIL_CHARACTERS]
-    errors = [each.model_dump() for each in field_problems(error.errors())]
-    return problem(InvalidInput.status, InvalidInput.slug(), "InvalidInput", detail, errors=errors)
+    return _response(problem_of_fields(error.errors()))
 
 
 def _on_http_error(request: Request, error: HTTPException) -> Response:
@@ -95,4 +96,4 @@ def _methods_of(request: Request) -> list[str]:
 
 def of_bug() -> Response:
     """What nobody foresaw, as an answer that gives nothing away."""
-    return problem(500, KgError.slug(), "KgError", "Something went wrong inside kg; its log has the details.")
+    return _response(problem_of(KgError(SOMETHING_WRONG)))

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
+from contextlib import closing
 from functools import partial
+from socket import socket
+from types import FrameType
 
 import structlog
 import uvicorn
+from fastapi import FastAPI
 
 from kg_api.errors import ConfigurationError, KgError
 from kg_api.logs import configure_logs
@@ -16,6 +21,7 @@ from kg_api.web.app import create_app
 from kg_api.web.limits.connection import Connection
 from kg_api.web.limits.connections import ConnectionLimits, connections_and_backlog
 from kg_api.web.limits.origin import is_loopback
+from kg_api.web.siblings import Siblings
 
 log = structlog.get_logger()
 
@@ -24,7 +30,7 @@ GRACE_SECONDS = 10
 
 
 def serve(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT.
+    """Serve until SIGTERM or SIGINT, in as many processes as the settings say.
 
     Raises:
         ConfigurationError: the service can never become ready; the message says what to change.
@@ -36,36 +42,74 @@ def serve(settings: Settings) -> None:
         hopeless.append(error)
         server.should_exit = True
 
-    app = create_app(settings, give_up)
     host, port = settings.api.host, settings.api.port or DEFAULT_PORT
+    server = _server(settings, create_app(settings, give_up))
     if not is_loopback(host):
         log.warning("listening beyond this machine, and anyone who reaches it may read and write", host=host)
     _announce(settings, host, port)
-    connections, backlog = connections_and_backlog(settings.api)
-    limits = ConnectionLimits(settings.api, connections)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app,
-            host=host,
-            port=port,
-            http=partial(Connection, limits),  # pyright: ignore[reportArgumentType] - it is called, no more
-            backlog=backlog,
-            timeout_keep_alive=settings.api.idle_seconds,  # pyright: ignore[reportArgumentType] - for call_later
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        )
-    )
-    _end_on_signals(server)
-    try:
-        server.run()
-    except SystemExit:  # uvicorn's way to say that it cannot listen
-        raise ConfigurationError(
-            f"port {port} on {host} cannot be used, it may be taken; set KG_API__PORT to another"
-        ) from None
+    with closing(_listen(server.config)) as listening:
+        siblings = Siblings(partial(serve_beside, settings), listening, settings.api.process_count - 1)
+        server.end_others = siblings.end
+        siblings.start()
+        try:
+            server.run(sockets=[listening])
+        finally:
+            siblings.join(GRACE_SECONDS)
     if hopeless:
         raise hopeless[0]
+
+
+def serve_beside(settings: Settings, listening: socket) -> None:
+    """Serve a socket that another process of the service has bound, as soon as all can be answered."""
+    configure_logs(settings.log)
+
+    def give_up(error: KgError) -> None:
+        del error  # the first process says it
+        server.should_exit = True
+
+    server = _server(settings, create_app(settings, give_up, opened=True))
+    server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Ends others at the same time, when a signal ends it."""
+
+    end_others: Callable[[], None] = staticmethod(lambda: None)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end (signal handler)."""
+        self.end_others()
+        super().handle_exit(sig, frame)
+
+
+def _server(settings: Settings, app: FastAPI) -> _Server:
+    connections, backlog = connections_and_backlog(settings.api)
+    limits = ConnectionLimits(settings.api, connections)
+    config = uvicorn.Config(
+        app,
+        host=settings.api.host,
+        port=settings.api.port or DEFAULT_PORT,
+        http=partial(Connection, limits),  # pyright: ignore[reportArgumentType] - it is called, no more
+        backlog=backlog,
+        timeout_keep_alive=settings.api.idle_seconds,  # pyright: ignore[reportArgumentType] - for call_later
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    server = _Server(config)
+    _end_on_signals(server)
+    return server
+
+
+def _listen(config: uvicorn.Config) -> socket:
+    try:
+        return config.bind_socket()
+    except SystemExit:  # uvicorn's way to say that it cannot listen
+        raise ConfigurationError(
+            f"port {config.port} on {config.host} cannot be used, it may be taken; set KG_API__PORT to "
+            "another"
+        ) from None
 
 
 def _announce(settings: Settings, host: str, port: int) -> None:

@@ -1,4 +1,4 @@
-"""Sending many files to the service, some at a time; a file that fails does not stop the others."""
+"""Sending many files to the service, in batches; a file that fails does not stop the others."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kg_api.client import KgClient
 from kg_api.errors import KgError, Unavailable
+from kg_api.models.library.batches import DocumentOutcome
 from kg_api.models.library.documents import Ingested
+from kg_api.models.problems import PASSING
 from kg_api.parse.files import FileToIngest
 from kg_cli.jobs.waiting import patiently
 
@@ -18,6 +20,9 @@ T = TypeVar("T")
 
 PARALLEL_UPLOADS = 2
 """Parsing and storing keep two cores busy; more only waits."""
+FILES_A_BATCH = 100
+BYTES_A_BATCH = 1_000_000
+"""A larger file goes alone, as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,15 @@ class Uploaded:
     problem: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    """A file as a document of a batch, with notes on how it was read."""
+
+    file: FileToIngest
+    document: dict[str, Any]
+    notes: tuple[str, ...]
+
+
 def upload(client: KgClient, files: Sequence[FileToIngest], ontology: str) -> Iterator[Uploaded]:
     """Send files in order and give each one's outcome as it comes.
 
@@ -36,7 +50,22 @@ def upload(client: KgClient, files: Sequence[FileToIngest], ontology: str) -> It
         KgError: the service stays away or refuses everything; what came before is stored.
     """
     with ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
-        yield from pool.map(partial(_upload_one, client, ontology), files)  # an error cancels the others
+        for uploaded in pool.map(partial(_upload_batch, client, ontology), divide(files)):
+            yield from uploaded  # an error cancels the batches that wait
+
+
+def divide(files: Sequence[FileToIngest]) -> Iterator[list[FileToIngest]]:
+    """Files in batches, in their order; a large one is a batch of its own."""
+    batch, size = list[FileToIngest](), 0
+    for file in files:
+        length = _length(file)
+        if batch and (len(batch) == FILES_A_BATCH or size + length > BYTES_A_BATCH):
+            yield batch
+            batch, size = [], 0
+        batch.append(file)
+        size += length
+    if batch:
+        yield batch
 
 
 def send_file(send: Callable[..., T], file: FileToIngest, ontology: str) -> T:
@@ -50,13 +79,69 @@ def send_file(send: Callable[..., T], file: FileToIngest, ontology: str) -> T:
     return patiently(partial(send, content, ontology=ontology, document=file.document, uri=uri))
 
 
+def _length(file: FileToIngest) -> int:
+    try:
+        return file.path.stat().st_size
+    except OSError:  # told when it is read
+        return 0
+
+
+def _upload_batch(client: KgClient, ontology: str, files: Sequence[FileToIngest]) -> list[Uploaded]:
+    if len(files) == 1:
+        return [_upload_one(client, ontology, files[0])]
+    read = [_decode(file, ontology) for file in files]
+    decoded = [each for each in read if isinstance(each, _Decoded)]
+    outcomes = iter(_send(client, [each.document for each in decoded]) if decoded else ())
+    return [
+        _uploaded(client, ontology, each, next(outcomes)) if isinstance(each, _Decoded) else each
+        for each in read
+    ]
+
+
+def _send(client: KgClient, documents: Sequence[dict[str, Any]]) -> Sequence[DocumentOutcome | None]:
+    """What became of each; None where the batch was refused as a whole: this service takes smaller ones."""
+    try:
+        return patiently(partial(client.ingest_batch, documents)).outcomes
+    except Unavailable:
+        raise
+    except KgError:
+        return [None] * len(documents)
+
+
+def _uploaded(client: KgClient, ontology: str, sent: _Decoded, outcome: DocumentOutcome | None) -> Uploaded:
+    if outcome and outcome.ingested:
+        notes = [*sent.notes, *outcome.ingested.notes]
+        return Uploaded(sent.file, outcome.ingested.model_copy(update={"notes": notes}))
+    if outcome and outcome.problem and outcome.problem.status not in PASSING:
+        return Uploaded(sent.file, problem=outcome.problem.detail)
+    return _upload_one(client, ontology, sent.file)
+
+
+def _decode(file: FileToIngest, ontology: str) -> _Decoded | Uploaded:
+    """Read a file as the service reads one that comes alone."""
+    from kg_api.parse.decode import decode
+
+    try:
+        text, notes = decode(file.path.read_bytes())
+        about = {"ontology": ontology, "document": file.document, "uri": file.path.resolve().as_uri()}
+    except OSError as error:
+        return _unreadable(file, error)
+    except KgError as error:
+        return Uploaded(file, problem=str(error))
+    return _Decoded(file, {**about, "text": text}, notes)
+
+
 def _upload_one(client: KgClient, ontology: str, file: FileToIngest) -> Uploaded:
     try:
         ingested = send_file(client.ingest_bytes, file, ontology)
     except OSError as error:
-        return Uploaded(file, problem=f"cannot be read: {error.strerror or error}")
+        return _unreadable(file, error)
     except Unavailable:
         raise
     except KgError as error:
         return Uploaded(file, problem=str(error))
     return Uploaded(file, ingested=ingested)
+
+
+def _unreadable(file: FileToIngest, error: OSError) -> Uploaded:
+    return Uploaded(file, problem=f"cannot be read: {error.strerror or error}")

@@ -105,9 +105,13 @@ def serve() -> None:
     Example: KG_NEO4J__URI=bolt://127.0.0.1:7687 KG_NEO4J__PASSWORD=... kg serve
     """
     from kg_api.settings import load_settings
-    from kg_api.web.serve import serve as run
+    from kg_api.web.siblings import shared_metrics
 
-    run(load_settings())
+    settings = load_settings()
+    with shared_metrics(settings.api.process_count):
+        from kg_api.web.serve import serve as run
+
+        run(settings)
 
 
 def worker() -> None:

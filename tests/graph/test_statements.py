@@ -14,6 +14,7 @@ import pytest
 
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import ensure_space
+from kg_api.graph.statements import together
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import FILES, explain, explained_with, parameters_of, rows, statuses
@@ -21,7 +22,8 @@ from tests.support.embedders import small_embedder
 from tests.support.schema import LABELS, PROPERTIES, RELATIONSHIP_PROPERTIES, RELATIONSHIPS
 
 ROOT = Path(__file__).parents[2]
-METHODS = {"read": "r", "write": "w", "run": "tx"}
+LOOKUP = "Lookup"
+METHODS = {each: each for each in ("read", "write", "run")} | {LOOKUP: "read"}
 FAILING_STATUSES = {
     "01N01": "deprecated",
     "01N50": "unknown label",
@@ -32,18 +34,23 @@ FAILING_STATUSES = {
 
 def calls() -> list[tuple[str, str, frozenset[str] | None]]:
     """(statement, method, keywords) of every call by name; keywords are None where ** hides some."""
-    found = []
+    found: list[tuple[str, str, frozenset[str] | None]] = []
     for path in sorted((ROOT / "kg_api").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
                 continue
-            if node.func.attr not in METHODS or not node.args or not isinstance(node.args[0], ast.Constant):
-                continue
-            name = node.args[0].value
-            if isinstance(name, str) and "/" in name:
-                keywords = [keyword.arg for keyword in node.keywords]
-                found.append((name, node.func.attr, None if None in keywords else frozenset(keywords)))
+            method, name = method_of(node), node.args[0].value
+            if method and isinstance(name, str) and "/" in name:
+                keywords = frozenset(keyword.arg for keyword in node.keywords if keyword.arg)
+                hidden = method == LOOKUP or len(keywords) < len(node.keywords)
+                found.append((name, METHODS[method], None if hidden else keywords))
     return found
+
+
+def method_of(call: ast.Call) -> str | None:
+    """The name of what is called, where that takes a statement's name."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
+    return name if name in METHODS else None
 
 
 def id_of(value: object) -> str:
@@ -121,6 +128,15 @@ def test_a_misspelt_name_would_be_seen(explained: neo4j.Driver) -> None:
 def test_the_server_accepts_it(name: str, explained: neo4j.Driver) -> None:
     text = FILES[name].read_text()
     assert statuses(explained, explain(text), explained_with(text)) & FAILING_STATUSES.keys() == set()
+
+
+@pytest.mark.parametrize("first", sorted(name for name in FILES if name.startswith("search/by_vector")))
+def test_the_server_accepts_lookups_as_one_statement(first: str, explained: neo4j.Driver) -> None:
+    text = together((first, "default"), ("search/exactly", "default"), ("search/by_text", "default"))
+    values = {name: 1 if name.startswith("limit") else None for name in parameters_of(text)}
+    assert statuses(explained, explain(text), values) & FAILING_STATUSES.keys() == set()
+    own = [parameters(name) for name in (first, "search/exactly", "search/by_text")]
+    assert values.keys() == {f"{name}_{at}" for at, names in enumerate(own) for name in names}
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _, _ in CALLS}))

@@ -41,7 +41,7 @@ def test_an_explanation_adds_up_to_the_score(http: httpx.Client, fusion: str) ->
         by_lane = {part["lane"]: part for part in told["lanes"]}
         assert {part["index"] for part in told["lanes"]} <= {"source_words", "passage_embedding"}
         assert by_lane.get("text", {"rank": None})["rank"] == hit["ranks"]["text"]
-    assert {"embed", "text", "vector", "fuse", "tell", "total"} <= answer["timings_ms"].keys()
+    assert {"embed", "retrieve", "fuse", "tell", "total"} <= answer["timings_ms"].keys()
 
 
 @pytest.mark.usefixtures("fruit")

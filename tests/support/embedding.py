@@ -54,14 +54,17 @@ def run_jobs(
     cached: bool = False,
     contexts: Contexts | None = None,
     worker: str = "test",
+    requests_at_once: int = 1,
 ) -> int:
     """Run all jobs that can be had; give how many."""
     spaces = spaces or open_spaces(graph, embedder)
-    passages = CachedPassages(graph, keeps=cached)
+    passages, many = CachedPassages(graph, keeps=cached), requests_at_once
     handlers = [
-        SourceEmbedding(graph, spaces, contexts or Contexts(graph), passages, batch_size),
+        SourceEmbedding(
+            graph, spaces, contexts or Contexts(graph), passages, batch_size, requests_at_once=many
+        ),
         SpaceCleanup(graph),
-        ConceptEmbedding(graph, spaces, passages, batch_size, merge_near),
+        ConceptEmbedding(graph, spaces, passages, batch_size, merge_near, requests_at_once=many),
         Backfill(graph, cache_entries=1000),
     ]
     runner = Runner(graph, handlers, WorkerSettings(), worker=worker, stopping=threading.Event())

@@ -21,6 +21,8 @@ from tests.support.forked import KG, ForkedProcess
 START_SECONDS = 60.0
 READ_BY_IMPORT = "PROMETHEUS_MULTIPROC_DIR"
 """The library reads it when it is imported: a process that is told of it starts from nothing."""
+PROCESSES = "KG_API__PROCESSES"
+"""Further ones start as the first one did: so it starts from nothing, too."""
 OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_")
 
 
@@ -59,6 +61,7 @@ def environment(server: Neo4jServer, **more: str) -> dict[str, str]:
         "KG_NEO4J__URI": server.uri,
         "KG_NEO4J__USER": server.user,
         "KG_NEO4J__PASSWORD": server.password,
+        PROCESSES: "1",
         "KG_EMBEDDING__PROVIDER": "deterministic",
         "KG_RERANK__PROVIDER": "none",
         "KG_CONCEPTS__EXTRACTOR": "none",
@@ -70,7 +73,7 @@ def environment(server: Neo4jServer, **more: str) -> dict[str, str]:
 def start(arguments: list[str], env: dict[str, str], log: Path, entry: str = KG) -> Running:
     """Start `kg ARGUMENTS`, or another entry."""
     with Path(os.devnull).open("rb") as nothing, log.open("ab") as output:
-        if READ_BY_IMPORT in env:
+        if READ_BY_IMPORT in env or env.get(PROCESSES, "1") != "1":
             command = [sys.executable, "-m", entry.partition(":")[0], *arguments]
             return Running(subprocess.Popen(command, env=env, stdout=output, stderr=output), log)
         return Running(ForkedProcess(entry, arguments, env=env, files=(nothing, output, output)), log)

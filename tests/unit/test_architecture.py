@@ -64,6 +64,7 @@ ENVIRONMENT = {"environ", "environb", "getenv", "putenv", "unsetenv"}
 READS_THE_ENVIRONMENT = {
     "kg_api/managed/processes.py": "hands it on to the processes it starts",
     "kg_api/metrics.py": "asks for a variable of prometheus_client, which reads it by itself",
+    "kg_api/web/siblings.py": "sets that variable, before prometheus_client is imported",
 }
 """Besides settings.py, each with its reason."""
 

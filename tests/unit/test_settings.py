@@ -34,7 +34,7 @@ WRONG = [
     ("KG_NEO4J__CONF", '{"server.bolt.listen_address": "0.0.0.0:7687"}'),
     ("KG_NEO4J__CONF", '{" server.directories.data": "/elsewhere"}'),
     ("KG_NEO4J__CONF", '{"db.format": "block\\nserver.http.enabled=true"}'),
-    ("KG_API__PORT", "65536"),
+    *((f"KG_API__{name}", value) for name, value in (("PORT", "65536"), ("PROCESSES", "65"))),
     ("KG_API__MAX_DOCUMENT_BYTES", "0"),
     ("KG_API__MAX_REQUEST_BYTES", "1 MB"),
     *(("KG_WORKER__BATCH_SIZE", value) for value in ("0", "2049", "many")),

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kg_api.client.call import body_of, delete, form_of, get, post
+from kg_api.client.call import batch_of, body_of, delete, form_of, get, post
 from kg_api.client.sync.sending import Sending
 from kg_api.models.embedding.configuration import DocumentPreview
+from kg_api.models.library.batches import IngestedBatch
 from kg_api.models.library.conversations import Conversation, Message
 from kg_api.models.library.documents import (
     Deleted,
@@ -53,6 +54,22 @@ class DocumentMethods(Sending):
         """Store a file's content; its encoding is found out, and its format, if it is not given."""
         form = form_of(locals())
         return self._send(post(Ingested, "documents", data=form, files={"file": ("file", content)}))
+
+    def ingest_batch(
+        self,
+        documents: Sequence[DocumentText | dict[str, Any]],
+        *,
+        idempotency_key: str | None = None,
+    ) -> IngestedBatch:
+        """Store up to 1,000 documents as texts; each has its own outcome, in their order.
+
+        One that cannot be stored is refused alone, by the service: nothing of them is checked before. Of two
+        that have one ontology and name the later one is refused.
+        """
+        parts = batch_of(documents)
+        if idempotency_key is not None:
+            parts["headers"]["Idempotency-Key"] = idempotency_key
+        return self._send(post(IngestedBatch, "documents", "batch", **parts))
 
     def ingest_conversation(
         self,

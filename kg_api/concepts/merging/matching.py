@@ -31,6 +31,8 @@ MIN_LIKENESS: Final[dict[Reason, float]] = {
     "mutual alias": 0.6,
 }
 """How alike two concepts must be at least, on the scale of `likeness`."""
+_ROUNDING: Final = 1e-6
+"""Of cosines: what is left out before names are compared would not be the same by any rule."""
 UNKNOWN: Final = 0.76
 """Taken for the cosine of unrelated texts where it was not measured: that of the most crowded model known."""
 _NUMBER = re.compile(r"\d")
@@ -53,6 +55,12 @@ _OTHERS = (
 """They may be left out."""
 
 
+def least_cosine(calibration: SimilarityCalibration | None) -> float:
+    """Concepts whose vectors are farther from each other than that are two, however they are called."""
+    unrelated = _unrelated(calibration)
+    return unrelated + min(MIN_LIKENESS.values()) * (1 - unrelated) - _ROUNDING
+
+
 def likeness(cosine: float, calibration: SimilarityCalibration | None) -> float:
     """A cosine on a scale that models share: 0 for unrelated texts, 1 for equal ones.
 
@@ -60,8 +68,12 @@ def likeness(cosine: float, calibration: SimilarityCalibration | None) -> float:
         cosine: of two concepts in one space.
         calibration: what the cosines of that space mean; None when it was not measured.
     """
-    unrelated = UNKNOWN if calibration is None else calibration.unrelated
+    unrelated = _unrelated(calibration)
     return (cosine - unrelated) / (1 - unrelated)
+
+
+def _unrelated(calibration: SimilarityCalibration | None) -> float:
+    return UNKNOWN if calibration is None else calibration.unrelated
 
 
 def same(a: Text, b: Text, alikeness: float) -> Reason | None:

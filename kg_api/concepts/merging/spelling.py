@@ -11,12 +11,15 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final, Literal
 
 Spelling = Literal["mark", "plural", "plural of one word", "order", "hyphen", "acronym", "acronym alone"]
 """What differs: accents, points, apostrophes, articles, number words or the order of a date (`mark`); a
 plural; "X of Y" and "Y X"; a hyphen; an acronym among other words, or alone."""
 
+LABELS: Final = 4096
+"""So many are remembered as they are read: each of a batch is compared with those near to it."""
 _WORD = re.compile(r"[^\W_]+(?:[.,:/'-][^\W_]+)*[+#]*")
 _POINTS = re.compile(r"\b(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?")
 _QUIET = frozenset(" .,;:?'\"()[]&/-")
@@ -51,11 +54,12 @@ _BRITISH = (
 """Behind so many letters that no other word is meant, as with poured and pored, prise and prize."""
 
 
-def words(label: str) -> list[str]:
+@lru_cache(LABELS)
+def words(label: str) -> tuple[str, ...]:
     """The words of a label: abbreviations without their points; 3.10 is one word, and so is "non-zero"."""
     text = unicodedata.normalize("NFKC", label).replace("\u2019", "'").replace("&", " and ")
     text = re.sub(r"[\u2010-\u2015]", "-", text)
-    return _WORD.findall(_POINTS.sub(lambda found: found[0].replace(".", ""), text))
+    return tuple(_WORD.findall(_POINTS.sub(lambda found: found[0].replace(".", ""), text)))
 
 
 def alike(one: str, other: str) -> Spelling | None:
@@ -69,15 +73,17 @@ def alike(one: str, other: str) -> Spelling | None:
     ) or _acronym(*split)
 
 
+@lru_cache(LABELS)
 def _symbols(label: str) -> Counter[str]:
     folded = unicodedata.normalize("NFKC", label).replace("\u2019", "'")
     folded = re.sub(r"[\u2010-\u2015]", "-", folded)
     return Counter(each for each in folded if not each.isalnum() and each not in _QUIET)
 
 
-def _parts(whole: Sequence[str]) -> list[str]:
+@lru_cache(LABELS)
+def _parts(whole: tuple[str, ...]) -> tuple[str, ...]:
     """Words with hyphens as several."""
-    return [part for word in whole for part in word.split("-")]
+    return tuple(part for word in whole for part in word.split("-"))
 
 
 def _align(a: Sequence[str], b: Sequence[str]) -> Spelling | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
+from kg_api.cores import cores
 from kg_api.embed.catalogue import ModelSpec
 from kg_api.embed.local.late import by_text, join_vectors
 from kg_api.embed.local.onnx import OnnxModel
@@ -43,7 +43,7 @@ class LocalEmbedder:
             query_prefix=spec.query_prefix,
             passage_prefix=spec.passage_prefix,
         )
-        self._pool = ThreadPoolExecutor(threads or _cores(), thread_name_prefix="embed")
+        self._pool = ThreadPoolExecutor(threads or cores(), thread_name_prefix="embed")
 
     @property
     def identity(self) -> SpaceIdentity:
@@ -109,9 +109,3 @@ class LocalEmbedder:
             vectors[i] = vector
             spend(tokens)
         return vectors
-
-
-def _cores() -> int:
-    """The cores that this process may use; a container can give it fewer than the machine has."""
-    allowed = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
-    return len(allowed(0)) if allowed else os.cpu_count() or 1

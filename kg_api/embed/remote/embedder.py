@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Protocol
@@ -19,6 +20,7 @@ from kg_api.embed.vectors import require_text, too_long, unit
 from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
 from kg_api.models.embedding.spaces import SpaceIdentity
 from kg_api.provider.http import MIB, reply_of_at_most
+from kg_api.provider.pace import Pace
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Service
 from kg_api.sections import ProviderSettings
@@ -87,12 +89,16 @@ class RemoteEmbedder:
         tokenizer: Tokenizer,
         limits: EmbeddingLimits,
         policy: RetryPolicy,
+        *,
+        pace: Pace,
     ) -> None:
+        """`pace`: of requests for passages; a question is asked at once, and has its own time."""
         self._endpoint = endpoint
         self._identity = identity
         self._tokenizer = tokenizer
         self._limits = limits
         self._policy = policy
+        self._pace = pace
 
     @property
     def identity(self) -> SpaceIdentity:
@@ -149,7 +155,7 @@ class RemoteEmbedder:
         own = [*sizes[: len(sizes) - probes], *[0] * probes]
         vectors = np.empty((len(texts), self._identity.dimensions), dtype=np.float32)
         for batch in self._batches(sizes):
-            answer = self._ask(texts[batch], query=query, until=until)
+            answer = self._ask(texts[batch], sum(sizes[batch]), query=query, until=until)
             vectors[batch] = answer.vectors
             spend(_share(answer.tokens, sum(own[batch]), sum(sizes[batch])))
         return vectors
@@ -174,10 +180,13 @@ class RemoteEmbedder:
         if sizes:
             yield slice(begin, len(sizes))
 
-    def _ask(self, texts: Sequence[str], *, query: bool, until: float | None) -> EmbeddingReply:
+    def _ask(self, texts: Sequence[str], tokens: int, *, query: bool, until: float | None) -> EmbeddingReply:
         def once(left: float | None) -> EmbeddingReply:
             seconds = self._limits.seconds if left is None else min(left, self._limits.seconds)
-            with reply_of_at_most(_max_reply_bytes(len(texts), self._identity.dimensions)):
+            with (
+                reply_of_at_most(_max_reply_bytes(len(texts), self._identity.dimensions)),
+                nullcontext() if query else self._pace.turn(tokens),
+            ):
                 return self._endpoint.ask(texts, query=query, seconds=seconds)
 
         return self._policy.call(once, EMBEDDING.give_up, until)
@@ -209,7 +218,8 @@ def remote_embedder(
     )
     limits = EmbeddingLimits(own.batch_size, MAX_TOKENS, own.timeout, settings.embedding.query_seconds)
     policy = policy or RetryPolicy(tries=own.max_retries + 1)
-    return RemoteEmbedder(endpoint, identity, tokenizer_of(facts, settings), limits, policy)
+    pace = Pace(settings.embedding.requests_at_once, policy.first_wait)
+    return RemoteEmbedder(endpoint, identity, tokenizer_of(facts, settings), limits, policy, pace=pace)
 
 
 def _max_reply_bytes(texts: int, dimensions: int) -> int:

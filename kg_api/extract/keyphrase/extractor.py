@@ -38,7 +38,7 @@ class _Part:
 
 
 class KeyphraseExtractor:
-    """Names, noun phrases and words that a document says again and again. Not for several threads."""
+    """Names, noun phrases and words that a document says again and again."""
 
     def __init__(self, per_source: int) -> None:
         """Find at most so many concepts in a source."""
@@ -81,9 +81,10 @@ class KeyphraseExtractor:
     def _read(self, part: Sequence[SourceText]) -> dict[str, tuple[ExtractedConcept, ...]]:
         """What was found last is kept: the next batch is of the same document, most of the time."""
         key = tuple((each.source_id, each.content_hash, each.blocks) for each in part)
-        if key != self._last.key:
-            self._last = _Part(key, find(part, self._per_source))
-        return self._last.concepts
+        last = self._last  # a job that was lost may still be reading, in a thread of its own
+        if key != last.key:
+            last = self._last = _Part(key, find(part, self._per_source))
+        return last.concepts
 
 
 def find(sources: Sequence[SourceText], per_source: int) -> dict[str, tuple[ExtractedConcept, ...]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 
 from kg_api.extract.keyphrase.english import is_common
 from kg_api.extract.keyphrase.kinds import Kind, goes_on, is_title
@@ -55,6 +56,10 @@ class _Line:
     kinds: Sequence[Kind]
     stops: frozenset[str]
     is_title: bool
+    _joining: list[bool] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_joining", [self._may_join(at) for at in range(len(self.tokens))])
 
     def is_own_capital(self, at: int) -> bool:
         """Whether a word has a capital of its own."""
@@ -62,19 +67,26 @@ class _Line:
 
     def begins_name(self, at: int) -> bool:
         """Whether a word such as "new" is part of a name."""
-        after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
-        named = after is not None and after.is_word and after.is_capital and not self.is_title
-        return named and self.tokens[at].is_capital and self.tokens[at].text.lower() in lists().name_starts
+        if self.is_title or not self.tokens[at].is_capital or at + 1 == len(self.tokens):
+            return False
+        after = self.tokens[at + 1]
+        named = after.is_word and after.is_capital
+        return named and self.tokens[at].text.lower() in lists().name_starts
 
     def joins(self, at: int) -> bool:
         """Whether a word may be part of a phrase."""
+        return self._joining[at]
+
+    def _may_join(self, at: int) -> bool:
         token = self.tokens[at]
         if not token.is_word or _is_link(token) or token.text in _REQUIREMENTS:
             return False
         if self.begins_name(at):
             return True
+        if self.kinds[at] == "other":
+            return False
         is_acronym = token.text.isupper() and len(token.text) > 1
-        return self.kinds[at] != "other" and (is_acronym or _fold(token) not in self.stops)
+        return is_acronym or _fold(token) not in self.stops
 
 
 def candidates(sentence: Sequence[Token], kinds: Sequence[Kind], language: str) -> Iterator[Candidate]:
@@ -182,21 +194,26 @@ def _is_weak_start(line: _Line, at: int, after: int | None) -> bool:
 
 
 def _says_something(words: Phrase, stops: frozenset[str]) -> bool:
-    known = lists()
     folded = [word.text.casefold() for word in words]
-    said = " ".join(folded)
-    nothing = known.nouns | known.weak | known.links | stops
-    if said in known.headings or all(
-        not nothing.isdisjoint((each, each.removesuffix("s"))) or _is_date(each) for each in folded
+    said, nothing = " ".join(folded), _nothings(stops)
+    if said in lists().headings or all(
+        each in nothing or each.removesuffix("s") in nothing or _is_date(each) for each in folded
     ):
         return False
     return len(words) > 1 or len(said) >= _MIN_LETTERS
 
 
+@cache
+def _nothings(stops: frozenset[str]) -> frozenset[str]:
+    """Words that say nothing by themselves, in a language with these stop words."""
+    known = lists()
+    return known.nouns | known.weak | known.links | stops
+
+
 def _is_link(token: Token) -> bool:
     """Whether it stands within names only: "of", but not "OF"."""
-    is_acronym = token.text.isupper() and len(token.text) > 1
-    return not is_acronym and token.text.casefold() in lists().links
+    said = token.text
+    return said.casefold() in lists().links and not (said.isupper() and len(said) > 1)
 
 
 def _fold(token: Token) -> str:

@@ -71,7 +71,8 @@ def tokens(sentence: Sentence) -> list[Token]:
 
 
 def _is_word(said: str) -> bool:
-    return said[0].isalpha() and len(said) <= _MAX_WORD_LENGTH and not _IS_SPACELESS.match(said)
+    is_short = said[0].isalpha() and len(said) <= _MAX_WORD_LENGTH
+    return is_short and (said.isascii() or not _IS_SPACELESS.match(said))
 
 
 def language_of(words: Iterable[str]) -> str:

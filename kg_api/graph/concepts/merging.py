@@ -31,9 +31,9 @@ class NearConcepts:
 
 
 def near_concepts(
-    graph: Graph, space: Space, ontology: str, concept_ids: Sequence[str], limit: int
+    graph: Graph, space: Space, ontology: str, concept_ids: Sequence[str], limit: int, *, least: float
 ) -> list[NearConcepts]:
-    """What is nearest to some concepts of an ontology, the nearest pairs first.
+    """What is nearest to some concepts of an ontology and near enough, the nearest pairs first.
 
     Concepts without a vector are neither asked for nor found.
 
@@ -43,6 +43,7 @@ def near_concepts(
         ontology: of the concepts.
         concept_ids: of the concepts.
         limit: so many for each.
+        least: the cosine of those that are near enough.
     """
     rows = graph.read(
         "concepts/merge_near",
@@ -51,6 +52,7 @@ def near_concepts(
         ontology=ontology,
         property=space.at("").vector_property,
         limit=limit + 1,
+        least=least,
     )
     return [_near(row) for row in rows]
 

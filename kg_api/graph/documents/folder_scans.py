@@ -68,21 +68,15 @@ def hold_folder(tx: Transaction, folder_id: str) -> None:
         raise FolderGone
 
 
-def take_document(tx: Transaction, folder_id: str, mark: FileMark) -> None:
-    """Make a document the folder's and remember what its file looks like.
+def take_documents(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:
+    """Make documents the folder's and remember what their files look like.
 
     Raises:
-        NameTaken: it is another folder's; the transaction must not be committed.
+        NameTaken: one is another folder's; the transaction must not be committed.
     """
-    rows = tx.run(
-        "folders/take_document",
-        document_id=mark.document_id,
-        folder_id=folder_id,
-        stamp=mark.stamp,
-        file_hash=mark.file_hash,
-    )
-    if rows and rows[0]["taken_by"]:
-        raise NameTaken(rows[0]["taken_by"])
+    rows = [asdict(mark) for mark in marks]
+    for row in tx.run("folders/take_documents", folder_id=folder_id, rows=rows) if rows else ():
+        raise NameTaken(row["taken_by"])
 
 
 def touch_documents(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:

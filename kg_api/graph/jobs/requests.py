@@ -19,6 +19,7 @@ def request_job(
     selection: Selection = "due",
     force: bool = False,
     limited: bool = True,
+    paused: bool = True,
 ) -> str:
     """Ask for work on an ontology within the caller's transaction; give the id of the job that will do it.
 
@@ -31,12 +32,14 @@ def request_job(
         force: whether to make anew what was made before now, though it is right.
         limited: whether to refuse where too many wait; not for who has looked by `would_be_taken`, and whose
             own work must not be undone because others asked in between.
+        paused: whether it may be paused; not for who has just seen that it is not.
 
     Raises:
         TooBusy: another job would be made, and too many wait; the transaction must not be committed.
     """
     key = f"{kind}:{ontology}"
-    unpause(tx, kind, ontology)
+    if paused:
+        unpause(tx, kind, ontology)
     while True:
         fresh = fresh_job(kind, ontology, key=key, selection=selection)
         row = tx.run("jobs/request", unique_key=key, fresh=fresh, added=added, force=force)[0]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from kg_api.graph.concepts.rows import IMPORTED
 from kg_api.graph.database import Graph
-from kg_api.graph.search.passages import Filters, LaneHit, SpaceVectors, found_by, to_lane_hit
+from kg_api.graph.search.passages import Filters, LaneHit, SpaceVectors, to_lane_hit
 from kg_api.models.queries.search import CarriedConcept
 
 MAX_CONCEPTS: Final = 300
@@ -65,13 +65,13 @@ def by_concepts(
         **asked.parameters(),
     )
     return [
-        replace(
-            to_lane_hit(row),
-            score=row["score"],
+        to_lane_hit(
+            row,
+            row["score"],
             without_vector=row["asked"] and row["similarity"] is None,
             through=tuple(CarriedConcept(**each) for each in row["through"]),
         )
-        for row in found_by(rows)
+        for row in rows[0]["found"]
     ]
 
 

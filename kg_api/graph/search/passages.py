@@ -1,16 +1,16 @@
-"""The lanes of a search: one statement, one round trip each."""
+"""The lanes of a search: what each asks the database, and what its answer says."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
-from kg_api.graph.database import Graph, Row
+from kg_api.graph.database import Graph, Lookup, Row
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.search import CarriedConcept
 
@@ -31,8 +31,7 @@ class FoundChunk:
     """The chunk that is read in its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSource:
+class FoundSource(NamedTuple):
     """Which source was found: as much as it takes to bring what was found into an order."""
 
     source_id: str
@@ -40,9 +39,11 @@ class FoundSource:
     document_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class LaneHit:
-    """What one lane found. The lane's list is in its own order, the best first."""
+class LaneHit(NamedTuple):
+    """What one lane found. The lane's list is in its own order, the best first.
+
+    A search makes a hundred: as frozen dataclasses they and what is made of them took half a millisecond.
+    """
 
     source: FoundSource
     similarity: float | None
@@ -100,38 +101,42 @@ class ChunkText:
     source_ids: tuple[str, ...]
 
 
-def by_vector(
-    graph: Graph,
-    vector: NDArray[np.float32],
-    space: Space,
-    filters: Filters,
-    limit: int,
-    *,
-    wanted: int = 0,
-    exact: bool = False,
-    each_chunk: bool = False,
-) -> LaneHits:
-    """The passages nearest to a vector of a space; the filter runs inside the index.
+@dataclass(frozen=True, slots=True)
+class NearestPassages:
+    """The passages nearest to a vector of a space; the filter runs inside the index."""
 
-    Args:
-        graph: where they are.
-        vector: of the question.
-        space: of the vector.
-        filters: where to look.
-        limit: chunks to fetch; where many are of the same sources it is raised, up to 1,000.
-        wanted: sources to find, if there are so many.
-        exact: compare every vector, instead of asking the index.
-        each_chunk: give each chunk, not only the best one of each source and parent.
-    """
-    nearest = _exactly if exact else _nearest
-    if exact:  # one scan, whatever is asked for
-        limit = MAX_CHUNKS
-    while True:
-        rows = found_by(nearest(graph, vector, space, filters, limit))
-        found = [to_lane_hit(row) for row in rows] if each_chunk else _best_of_each(rows)
-        if len(found) >= wanted or len(rows) < limit or limit >= MAX_CHUNKS:
-            return LaneHits(found, cut=len(rows) >= limit)
-        limit = min(MAX_CHUNKS, 4 * limit)
+    vector: NDArray[np.float32]
+    space: Space
+    filters: Filters
+    limit: int
+    """Chunks to fetch; where many are of the same sources it is raised, up to 1,000."""
+    wanted: int = 0
+    """Sources to find, if there are so many."""
+    exact: bool = False
+    """Compare every vector, instead of asking the index."""
+    each_chunk: bool = False
+    """Give each chunk, not only the best one of each source and parent."""
+
+    @property
+    def lookup(self) -> Lookup:
+        """What is asked first."""
+        return _exactly(self, MAX_CHUNKS) if self.exact else _nearest(self, self.limit)
+
+    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
+        """What it found, and more where that is of too few sources."""
+        limit = MAX_CHUNKS if self.exact else self.limit  # one scan, whatever is asked for
+        while True:
+            hits = [to_lane_hit(row) for row in found] if self.each_chunk else _best_of_each(found)
+            if len(hits) >= self.wanted or len(found) < limit or limit >= MAX_CHUNKS:
+                return LaneHits(hits, cut=len(found) >= limit)
+            limit = min(MAX_CHUNKS, 4 * limit)
+            (found,) = graph.look_up([_nearest(self, limit)])
+
+
+def by_vector(graph: Graph, nearest: NearestPassages) -> LaneHits:
+    """Find the passages nearest to a vector."""
+    (found,) = graph.look_up([nearest.lookup])
+    return nearest.hits(graph, found)
 
 
 def vectors_of(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float32]]:
@@ -145,44 +150,63 @@ def vectors_of(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDA
     return {row["identity"]: np.asarray(row["vector"].to_numpy(), dtype=np.float32) for row in rows}
 
 
-def _exactly(
-    graph: Graph, vector: NDArray[np.float32], space: Space, filters: Filters, limit: int
-) -> list[Row]:
-    query: dict[str, Any] = {"vector": Vector.from_numpy(vector), "limit": limit, "space": space.key}
-    query["property"] = space.vector_property
-    if filters.document_ids is not None:
-        return graph.read("search/exactly_in_documents", **query, document_ids=list(filters.document_ids))
-    if filters.ontologies is not None:
-        return graph.read("search/exactly_in_ontologies", **query, ontologies=list(filters.ontologies))
-    return graph.read("search/exactly", **query)
+def _exactly(asked: NearestPassages, limit: int) -> Lookup:
+    given: Row = {**_parameters(asked, limit), "space": asked.space.key}
+    if asked.filters.document_ids is not None:
+        ids = list(asked.filters.document_ids)
+        return Lookup("search/exactly_in_documents", {**given, "document_ids": ids})
+    if asked.filters.ontologies is not None:
+        return Lookup("search/exactly_in_ontologies", {**given, "ontologies": list(asked.filters.ontologies)})
+    return Lookup("search/exactly", given)
 
 
-def _nearest(
-    graph: Graph, vector: NDArray[np.float32], space: Space, filters: Filters, limit: int
-) -> list[Row]:
-    query = {"vector": Vector.from_numpy(vector), "limit": limit, "property": space.vector_property}
-    slug = space.key
-    if filters.document_ids is not None:
-        ids = list(filters.document_ids)
-        return graph.read("search/by_vector_in_documents", slug, **query, document_ids=ids)
-    if filters.ontologies is not None:
-        names = list(filters.ontologies)
-        return graph.read("search/by_vector_in_ontologies", slug, **query, ontologies=names)
-    return graph.read("search/by_vector", slug, **query)
+def _nearest(asked: NearestPassages, limit: int) -> Lookup:
+    given, slug = _parameters(asked, limit), asked.space.key
+    if asked.filters.document_ids is not None:
+        ids = list(asked.filters.document_ids)
+        return Lookup("search/by_vector_in_documents", {**given, "document_ids": ids}, slug)
+    if asked.filters.ontologies is not None:
+        names = list(asked.filters.ontologies)
+        return Lookup("search/by_vector_in_ontologies", {**given, "ontologies": names}, slug)
+    return Lookup("search/by_vector", given, slug)
 
 
-def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[LaneHit]:
+def _parameters(asked: NearestPassages, limit: int) -> Row:
+    vector = Vector.from_numpy(asked.vector)
+    return {"vector": vector, "limit": limit, "property": asked.space.vector_property}
+
+
+@dataclass(frozen=True, slots=True)
+class WordedPassages:
     """The sources that a full-text query (in Lucene syntax, filters included) finds.
 
     Their similarity to the question's vector comes along, so that a fused list can show a measure for all.
     """
-    rows = found_by(graph.read("search/by_text", query=query, limit=limit, **asked.parameters()))
-    return [
-        replace(
-            to_lane_hit(row), score=row["score"], without_vector=row["asked"] and row["similarity"] is None
-        )
-        for row in rows
-    ]
+
+    query: str
+    asked: SpaceVectors
+    limit: int
+
+    @property
+    def lookup(self) -> Lookup:
+        """What is asked."""
+        given = {"query": self.query, "limit": self.limit, **self.asked.parameters()}
+        return Lookup("search/by_text", given)
+
+    def hits(self, found: Sequence[Row]) -> LaneHits:
+        """What it found."""
+        hits = [
+            to_lane_hit(row, row["score"], without_vector=row["asked"] and row["similarity"] is None)
+            for row in found
+        ]
+        return LaneHits(hits, cut=len(hits) >= self.limit)
+
+
+def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[LaneHit]:
+    """Find the sources with the words of a full-text query."""
+    worded = WordedPassages(query, asked, limit)
+    (found,) = graph.look_up([worded.lookup])
+    return worded.hits(found).found
 
 
 def chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkText]:
@@ -199,7 +223,7 @@ def _text(row: Row) -> ChunkText:
     return ChunkText(text, start, end, tuple(part["source_id"] for part in parts))
 
 
-def _best_of_each(rows: list[Row]) -> list[LaneHit]:
+def _best_of_each(rows: Sequence[Row]) -> list[LaneHit]:
     """The best chunk of each source, and of each parent."""
     best: dict[str, LaneHit] = {}
     parents: set[str] = set()
@@ -212,16 +236,19 @@ def _best_of_each(rows: list[Row]) -> list[LaneHit]:
     return list(best.values())
 
 
-def found_by(rows: list[Row]) -> list[Row]:
-    """What a lane's statement found: one row, for the driver takes 15 microseconds for each (ADR 40)."""
-    return rows[0]["found"]
-
-
-def to_lane_hit(row: Row) -> LaneHit:
-    """What a row of a lane says."""
+def to_lane_hit(
+    row: Row,
+    score: float | None = None,
+    *,
+    without_vector: bool = False,
+    through: tuple[CarriedConcept, ...] = (),
+) -> LaneHit:
+    """What a row of a lane says; it is measured by its similarity where there is no other score."""
     chunk = None
     if row["chunk_id"] is not None:
         places = (row["chunk_id"], row["offset"], row["end_offset"])
         chunk = FoundChunk(*places, tuple(row["covers"]), row["parent_id"])
     source = FoundSource(row["source_id"], row["ontology"], row["document_id"])
-    return LaneHit(source, row["similarity"], row["similarity"], chunk)
+    similarity = row["similarity"]
+    measure = similarity if score is None else score
+    return LaneHit(source, similarity, measure, chunk, without_vector, through)

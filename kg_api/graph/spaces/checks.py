@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kg_api.graph.database import Graph, Row
-from kg_api.graph.search.passages import Filters, by_vector
+from kg_api.graph.search.passages import Filters, NearestPassages, by_vector
 from kg_api.graph.spaces.marks import Mark
 from kg_api.graph.spaces.registry import Space
 
@@ -70,7 +70,8 @@ def find_lost_in_index(graph: Graph, ontology: str, space: Space, mark: Mark) ->
 
 def _is_found(graph: Graph, ontology: str, space: Space, sampled: Row) -> bool:
     vector = np.asarray(sampled["vector"], dtype=np.float32)
-    hits = by_vector(graph, vector, space, Filters([ontology]), NEAREST, each_chunk=True).found
+    nearest = NearestPassages(vector, space, Filters([ontology]), NEAREST, each_chunk=True)
+    hits = by_vector(graph, nearest).found
     if sampled["chunk_id"] is None:
         found = any(hit.source.source_id == sampled["source_id"] and hit.chunk is None for hit in hits)
     else:

@@ -10,8 +10,9 @@ from neo4j.vector import Vector
 from numpy.typing import NDArray
 
 from kg_api.errors import ConfigurationError, Conflict, NotFound
-from kg_api.graph.database import Graph, Row, while_schema_changes
+from kg_api.graph.database import Graph, Row
 from kg_api.graph.indexes import index_states
+from kg_api.graph.retrying import while_schema_changes
 from kg_api.graph.statements import (
     FIRST_CONCEPT_INDEX,
     FIRST_INDEX,

@@ -31,8 +31,10 @@ class ConceptEmbedding(EmbeddingJob[ConceptText, EmbeddedConcepts]):
         passages: CachedPassages,
         batch_size: int,
         merge_near: MergeNear,
+        *,
+        requests_at_once: int = 1,
     ) -> None:
-        super().__init__(graph, spaces, passages, batch_size)
+        super().__init__(graph, spaces, passages, batch_size, requests_at_once=requests_at_once)
         self._merge_near = merge_near
 
     def targets(self, run: JobRun, embedding_state: EmbeddingState) -> list[ConceptTarget]:

@@ -72,6 +72,10 @@ class ConceptTarget(EmbeddingTarget[ConceptText, EmbeddedConcepts]):
         plan, texts = self._plan, {"identity": item.concept_id, "text_hash": item.text_hash}
         reject(tx, plan.space.at(""), plan.mark, **texts, reason=reason)
 
+    def characters(self, items: Sequence[ConceptText]) -> int:
+        """How long their texts are together."""
+        return sum(len(each.text) for each in items)
+
     def committed(self) -> None:
         """Merge what was written with what is the same."""
         self._merge(self._written)

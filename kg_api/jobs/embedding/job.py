@@ -11,7 +11,8 @@ from kg_api.graph.spaces.registry import Space
 from kg_api.jobs.batches import ItemT, Steady, in_rounds
 from kg_api.jobs.embedding.model import SpaceModel
 from kg_api.jobs.embedding.passes import EmbeddingPass, left
-from kg_api.jobs.embedding.target import BatchT, EmbeddingTarget
+from kg_api.jobs.embedding.target import EmbeddingTarget
+from kg_api.jobs.flight import BatchT
 from kg_api.jobs.run import JobRun
 from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.cached import CachedPassages
@@ -20,17 +21,25 @@ from kg_api.spaces.registry import SpaceRegistry
 
 
 class EmbeddingJob(ABC, Generic[ItemT, BatchT]):
-    """Handles jobs of one kind. Memory is bounded by one batch."""
+    """Handles jobs of one kind. Memory is bounded by one batch, or by those that are in flight at once."""
 
     kind: ClassVar[str]
 
     def __init__(
-        self, graph: Graph, spaces: SpaceRegistry, passages: CachedPassages, batch_size: int
+        self,
+        graph: Graph,
+        spaces: SpaceRegistry,
+        passages: CachedPassages,
+        batch_size: int,
+        *,
+        requests_at_once: int = 1,
     ) -> None:
+        """`requests_at_once`: of models elsewhere."""
         self._graph = graph
         self._spaces = spaces
         self._passages = passages
         self._batch_size = batch_size
+        self._requests_at_once = requests_at_once
 
     @abstractmethod
     def targets(
@@ -77,4 +86,6 @@ class EmbeddingJob(ABC, Generic[ItemT, BatchT]):
 
     def _model(self, run: JobRun, space: Space) -> SpaceModel:
         fresh = run.job.forced_at is not None
-        return SpaceModel(self._spaces, space, self._passages, fresh=fresh)
+        return SpaceModel(
+            self._spaces, space, self._passages, fresh=fresh, requests_at_once=self._requests_at_once
+        )

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from kg_api.embed.known import IN_PROCESS
 from kg_api.errors import EmbeddingFailed, InvalidInput
 from kg_api.graph.spaces.chunks import check_vector
 from kg_api.graph.spaces.registry import Space
@@ -20,9 +21,26 @@ from kg_api.spaces.registry import SpaceRegistry
 class SpaceModel:
     """Embeds for one space; opened, and seen to be the same as ever, when it is first needed."""
 
-    def __init__(self, spaces: SpaceRegistry, space: Space, passages: CachedPassages, *, fresh: bool) -> None:
-        """`fresh`: what is there already is made anew, and the cache is not asked."""
+    def __init__(
+        self,
+        spaces: SpaceRegistry,
+        space: Space,
+        passages: CachedPassages,
+        *,
+        fresh: bool,
+        requests_at_once: int = 1,
+    ) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            spaces: where its model is opened.
+            space: what it is for.
+            passages: what was embedded before.
+            fresh: what is there already is made anew, and the cache is not asked.
+            requests_at_once: so many batches are embedded beside each other, where that is done elsewhere.
+        """
         self.fresh = fresh
+        self.at_once = 1 if space.identity.provider in IN_PROCESS else requests_at_once
         self._spaces = spaces
         self._space = space
         self._passages = passages
@@ -37,6 +55,14 @@ class SpaceModel:
         opened = self._spaces.of(self._space)
         opened.assure()
         return opened
+
+    def open(self) -> None:
+        """Open it now, before several threads need it.
+
+        Raises:
+            As `opened`.
+        """
+        _ = self.opened
 
     def embed(self, passages: Sequence[Passage]) -> NDArray[np.float32]:
         """Embed passages; shape (len(passages), dimensions).

@@ -1,14 +1,15 @@
-"""One pass over what is due of a kind: embedded and written batch by batch, single texts rejected."""
+"""One pass over what is due of a kind: embedded, written batch by batch in order, single texts rejected."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic
 
 import structlog
 
-from kg_api.jobs.batches import ItemT, batches, cursor_at, place_of
-from kg_api.jobs.embedding.target import BatchT, EmbeddingTarget
+from kg_api.jobs.batches import ItemT, cursor_at, place_of, read_on
+from kg_api.jobs.embedding.target import EmbeddingTarget
+from kg_api.jobs.flight import BatchT, Flight
 from kg_api.jobs.run import JobRun
 from kg_api.provider.service import RejectedText
 
@@ -43,25 +44,49 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
             EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: the model does not answer as it should.
             As `JobRun.checkpoint`.
         """
-        if place := place_of(self._run.cursor, target.name):
+        place = place_of(self._run.cursor, target.name)
+        if place:
             target.resume(place, self._batch_size)
-        for due in batches(self._run, target.name, target.due, self._batch_size, self.is_current):
-            self._embed(target, due)
+        with self._flight(target) as flight:
+            for due, embedded in flight.over(self._read(target, place), self.is_current):
+                self._take(target, due, embedded)
         if self._rejected:
             target.model.check()
         self._reject(target)
 
-    def _embed(self, target: EmbeddingTarget[ItemT, BatchT], due: Sequence[ItemT]) -> None:
-        """Embed a batch; one with a text that is rejected is halved until that one stands alone."""
+    def _flight(self, target: EmbeddingTarget[ItemT, BatchT]) -> Flight[ItemT, BatchT]:
+        """Where several batches are embedded at once, as many again may wait, so that no thread stands still.
+
+        Where it is one at a time, the next begins when the last is written: so the end of a worker costs one
+        batch of a model's work and no more.
+        """
+        at_once = target.model.at_once
+        room = at_once if at_once == 1 else 2 * at_once
+        return Flight(self._run, target.embed, at_once=at_once, room=room, characters=target.characters)
+
+    def _read(self, target: EmbeddingTarget[ItemT, BatchT], place: str) -> Iterator[Sequence[ItemT]]:
+        for due in read_on(place, target.due, self._batch_size):
+            target.model.open()  # before several threads need it
+            yield due
+
+    def _take(
+        self,
+        target: EmbeddingTarget[ItemT, BatchT],
+        due: Sequence[ItemT],
+        embedded: Callable[[], BatchT],
+    ) -> None:
+        """Write a batch; one with a text that is rejected is halved until that one stands alone."""
         try:
-            batch = target.embed(due)
+            batch = embedded()
         except RejectedText as error:
-            if half := len(due) // 2:
-                self._embed(target, due[:half])
-                self._embed(target, due[half:])
-            else:
+            if len(due) == 1:
                 self._remember(due[0], error)
-            return
+            for half in halves(due):
+                self._take(target, half, lambda half=half: target.embed(half))
+        else:
+            self._write(target, due, batch)
+
+    def _write(self, target: EmbeddingTarget[ItemT, BatchT], due: Sequence[ItemT], batch: BatchT) -> None:
         after = cursor_at(target.name, due[-1])
         done = self._run.commit(lambda tx: target.write(tx, batch), after=after, done=len(due))
         self._accepted = True
@@ -86,6 +111,12 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         self._run.commit(lambda tx: target.reject(tx, item, reason), after=after, done=1, set_aside=1)
         self.written += 1
         log.warning("set aside", **{f"{target.noun}_id": item.identity}, place=item.place, reason=reason)
+
+
+def halves(due: Sequence[ItemT]) -> Iterator[Sequence[ItemT]]:
+    """Both halves of several; none of one."""
+    if half := len(due) // 2:
+        yield from (due[:half], due[half:])
 
 
 def left(targets: Iterable[EmbeddingTarget[Any, Any]]) -> bool:

@@ -32,9 +32,10 @@ PARTS_SECONDS = 5.0
 class SourceEmbedding(EmbeddingJob[SourceText, EmbeddedBatch]):
     """Handles jobs of kind `source_embedding`.
 
-    Memory is bounded by one batch of sources, or by one document where chunks cover several sources. A job
-    of many sources is divided by document into parts, which several workers take. Texts without a vector go
-    first; what is only stale is worth less, so new text of other ontologies goes before it.
+    Memory is bounded by the batches of sources that are embedded at once, or by one document each where
+    chunks cover several sources. A job of many sources is divided by document into parts, which several
+    workers take. Texts without a vector go first; what is only stale is worth less, so new text of other
+    ontologies goes before it.
     """
 
     kind = KIND
@@ -46,8 +47,10 @@ class SourceEmbedding(EmbeddingJob[SourceText, EmbeddedBatch]):
         contexts: Contexts,
         passages: CachedPassages,
         batch_size: int,
+        *,
+        requests_at_once: int = 1,
     ) -> None:
-        super().__init__(graph, spaces, passages, batch_size)
+        super().__init__(graph, spaces, passages, batch_size, requests_at_once=requests_at_once)
         self._contexts = contexts
 
     def targets(
@@ -108,11 +111,16 @@ class SourceEmbedding(EmbeddingJob[SourceText, EmbeddedBatch]):
         return True
 
     def _divide(self, run: JobRun, embedding_state: EmbeddingState) -> bool:
-        """Whether others are to do parts of it; made once a round, when there is enough to share."""
+        """Whether others are to do parts of it; made once a round, when there is enough to share.
+
+        Where several requests are under way at once, the provider is waited for, not a worker's cores.
+        """
         if run.job.part:
             return False
         if unfinished := bool(run.unfinished_parts()):
             return unfinished
+        if self._model(run, embedding_state.target.space).at_once > 1:
+            return False
         if run.cursor or (run.job.total - run.job.done < DIVIDED_FROM and embedding_state.serving is None):
             return False
         due = [target.count() for target in self.targets(run, embedding_state)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -48,6 +49,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         self._wanted = replace(wanted, selection="missing") if new_only else wanted
         self.model = model
         self._contexts = contexts
+        self._planning = threading.Lock()
 
     def due(self, after: str, limit: int) -> list[SourceText]:
         """The next sources."""
@@ -64,7 +66,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
             EmbeddingUnavailable, LlmUnavailable, ConfigurationError: a model does not answer.
             RejectedText: one of the texts is refused.
         """
-        planned = self._planned(items)
+        planned, versions = self._planned(items)
         key = self._plan.space.key
         alone = _alone(planned)
         chunks = [each for each in planned if id(each) not in {id(one) for one in alone.values()}]
@@ -86,8 +88,12 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
             ],
             parents=parents,
             keep=frozenset(place.chunk_id for place in (*places, *(parent.place for parent in parents))),
-            versions=self._planner.versions,
+            versions=versions,
         )
+
+    def characters(self, items: Sequence[SourceText]) -> int:
+        """How long they are together."""
+        return sum(len(each.full_text) for each in items)
 
     def write(self, tx: Transaction, batch: EmbeddedBatch) -> int:
         """Write what still fits the sources as they are now; how many are done."""
@@ -102,11 +108,17 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         config, embedder = self._plan.config, self.model.opened.embedder()
         return Planner(self._graph, config, embedder, self._contexts.sentence_vectors(config))
 
-    def _planned(self, items: Sequence[SourceText]) -> list[PlannedChunk]:
-        try:
-            return self._planner.chunks(items, self._contexts.of(self._plan))
-        except LlmFailed as error:
-            raise RejectedText(str(error)) from error
+    def _planned(self, items: Sequence[SourceText]) -> tuple[list[PlannedChunk], dict[str, str | None]]:
+        """The chunks of some sources, and the versions of documents by which they were planned.
+
+        One thread at a time: the planner remembers the document that it was at.
+        """
+        with self._planning:
+            try:
+                planned = self._planner.chunks(items, self._contexts.of(self._plan))
+            except LlmFailed as error:
+                raise RejectedText(str(error)) from error
+            return planned, self._planner.versions
 
     def _there(self, chunks: Sequence[PlannedChunk]) -> set[str]:
         ids = {source.source_id for each in chunks for source in each.sources}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Generic
 
 from kg_api.graph.database import Transaction
 from kg_api.jobs.batches import ItemT
 from kg_api.jobs.embedding.model import SpaceModel
-
-BatchT = TypeVar("BatchT")
+from kg_api.jobs.flight import BatchT
 
 
 class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
@@ -33,7 +32,7 @@ class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
 
     @abstractmethod
     def embed(self, items: Sequence[ItemT]) -> BatchT:
-        """Embed some.
+        """Embed some; several threads may do so at once.
 
         Raises:
             RejectedText: the model does not take one of them.
@@ -47,6 +46,10 @@ class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
     @abstractmethod
     def reject(self, tx: Transaction, item: ItemT, reason: str) -> None:
         """Set one aside that the model does not take, unless it has changed; safe to repeat."""
+
+    def characters(self, items: Sequence[ItemT]) -> int:  # noqa: ARG002 - for those that count
+        """How long their texts are together; 0 where all are short."""
+        return 0
 
     def committed(self) -> None:
         """Do what follows a batch that was just written."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import deque
@@ -11,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kg_api.cores import cores
 from kg_api.errors import ConfigurationError, RerankUnavailable
 from kg_api.rerank.blend import relevance
 
@@ -37,7 +37,7 @@ class LocalReranker:
         """
         self._folder = folder
         self._name = f"local:{name}"
-        self._threads = threads or _cores()
+        self._threads = threads or cores()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="rerank")
         self._loading = threading.Lock()
         self._model: CrossEncoder | None = None
@@ -92,9 +92,3 @@ def _take(waiting: deque[Future[float]], found: list[float], until: float) -> bo
     waiting.popleft()
     found.append(relevance(logit))
     return True
-
-
-def _cores() -> int:
-    """The cores that this process may use; a container can give it fewer than the machine has."""
-    allowed = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
-    return len(allowed(0)) if allowed else os.cpu_count() or 1

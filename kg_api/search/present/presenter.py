@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from kg_api.graph.database import Graph
 from kg_api.graph.search.carried import concepts_of
@@ -105,7 +104,7 @@ def _present(plan: SearchPlan, hit: Hit, place: Place, texts: Texts, carried: Ca
 
 def _explain(plan: SearchPlan, hit: Hit) -> Explanation:
     indexes = _indexes(plan)
-    lanes = [LanePart(**asdict(part), index=indexes.get(part.lane, "")) for part in hit.parts]
+    lanes = [LanePart(**part._asdict(), index=indexes.get(part.lane, "")) for part in hit.parts]
     return Explanation(
         lanes=lanes,
         fusion=_fusion(plan),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -34,7 +33,7 @@ def without_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
     hits = places.there(hits)
     groups = places.alike([hit.found.source.source_id for hit in hits])
     return [
-        replace(hits[first], duplicates=tuple(hits[other].found.source.source_id for other in others))
+        hits[first]._replace(duplicates=tuple(hits[other].found.source.source_id for other in others))
         for first, *others in groups
     ]
 
@@ -47,7 +46,7 @@ def diverse(plan: SearchPlan, hits: Sequence[Hit], vectors: Mapping[str, NDArray
     spaces = [plan.scope.space_of(hit.found.source.ontology) for hit in hits]
     near = similarities([vectors.get(hit.identity) for hit in hits], spaces)
     chosen = marginal_relevance([hit.score for hit in hits], near, weight, plan.request.limit)
-    return [replace(hits[at], score=value, mmr_rank=rank) for rank, (at, value) in enumerate(chosen, start=1)]
+    return [hits[at]._replace(score=value, mmr_rank=rank) for rank, (at, value) in enumerate(chosen, start=1)]
 
 
 def limit_per_group(items: Iterable[T], group_of: Callable[[T], Hashable], most: int) -> list[T]:

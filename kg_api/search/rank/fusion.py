@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,8 +44,7 @@ class LaneScores:
     """Only of vectors: what the model's cosines mean."""
 
 
-@dataclass(frozen=True, slots=True)
-class FusedScore:
+class FusedScore(NamedTuple):
     """A fused score and what it is made of."""
 
     score: float
@@ -107,7 +107,7 @@ def _by_fixed_weight(lane: LaneScores, vector_weight: float) -> Parts:
     share = 1 - vector_weight if lane.calibration is None else vector_weight
     given = _parts(lane, weight=share, least=best[-1]).items()
     return {
-        identity: replace(part, contribution=share * _place(part.score, best[-1], span))
+        identity: part._replace(contribution=share * _place(part.score, best[-1], span))
         for identity, part in given
     }
 

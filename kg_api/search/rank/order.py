@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from kg_api.concepts.ranks import RRF_K
 from kg_api.graph.search.passages import MAX_CHUNKS, LaneHit
@@ -59,22 +58,22 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
 def with_carried(hits: Sequence[Hit], carried: Sequence[LaneHit]) -> list[Hit]:
     """Join what vectors and words found with what concepts led to, by reciprocal rank."""
     led = {found.source.source_id: (rank, found) for rank, found in enumerate(carried, start=1)}
-    joined = [_join(replace(hit, passage_rank=rank), led) for rank, hit in enumerate(hits, start=1)]
+    joined = [_join(hit._replace(passage_rank=rank), led) for rank, hit in enumerate(hits, start=1)]
     known = {hit.found.source.source_id for hit in hits}
     new = [Hit(found, identity, 0.0) for identity, (_, found) in led.items() if identity not in known]
     joined += [_join(hit, led) for hit in new]
     ordered = sorted(joined, key=lambda hit: (-hit.score, hit.identity))
-    return [replace(hit, fused_rank=rank, fused_score=hit.score) for rank, hit in enumerate(ordered, start=1)]
+    return [hit._replace(fused_rank=rank, fused_score=hit.score) for rank, hit in enumerate(ordered, start=1)]
 
 
 def _join(hit: Hit, led: Mapping[str, tuple[int, LaneHit]]) -> Hit:
     own = 0.0 if hit.passage_rank is None else 1 / (RRF_K + hit.passage_rank)
     if hit.found.source.source_id not in led:
-        return replace(hit, score=own)
+        return hit._replace(score=own)
     rank, found = led[hit.found.source.source_id]
     part = LaneContribution(CONCEPTS, rank, found.score, 1.0, 1 / (RRF_K + rank))
-    told = replace(hit.found, through=found.through)
-    return replace(hit, found=told, score=own + part.contribution, parts=(*hit.parts, part))
+    told = hit.found._replace(through=found.through)
+    return hit._replace(found=told, score=own + part.contribution, parts=(*hit.parts, part))
 
 
 Lanes = Mapping[str, Sequence[LaneHit]]
@@ -102,7 +101,7 @@ def _pointing(each: LaneHit, words: Mapping[str, LaneHit]) -> LaneHit:
     if each.chunk is None or len(each.chunk.covers) == 1:
         return each
     there = [words[identity] for identity in each.chunk.covers if identity in words]
-    return replace(each, source=max(there, key=lambda found: found.score).source) if there else each
+    return each._replace(source=max(there, key=lambda found: found.score).source) if there else each
 
 
 def _lane_scores(lanes: Lanes, plan: SearchPlan) -> Iterator[LaneScores]:

@@ -129,9 +129,9 @@ def _apply_scores(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:
     """Hits that were read, in the order of their blended scores."""
     blended = blend([hit.score for hit in hits], scores)
     given = zip(hits, scores, blended, strict=True)
-    read = [replace(hit, score=value, rerank_score=score) for hit, score, value in given]
+    read = [hit._replace(score=value, rerank_score=score) for hit, score, value in given]
     ordered = sorted(read, key=lambda hit: (-hit.score, hit.fused_rank))
-    return [replace(hit, rerank_rank=rank) for rank, hit in enumerate(ordered, start=1)]
+    return [hit._replace(rerank_rank=rank) for rank, hit in enumerate(ordered, start=1)]
 
 
 def _behind(first: Sequence[Hit], rest: Sequence[Hit]) -> list[Hit]:
@@ -139,7 +139,7 @@ def _behind(first: Sequence[Hit], rest: Sequence[Hit]) -> list[Hit]:
     if not first:
         return list(rest)
     least = min(hit.score for hit in first)
-    return [replace(hit, score=least - number * 1e-6) for number, hit in enumerate(rest, start=1)]
+    return [hit._replace(score=least - number * 1e-6) for number, hit in enumerate(rest, start=1)]
 
 
 def _not_reranked(why: str) -> Degradation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kg_api.graph.search.passages import ChunkText, LaneHit
 from kg_api.models.queries.search import MatchedChunk, Place, Ranks
@@ -17,8 +17,7 @@ Texts = Mapping[str, ChunkText]
 """What chunks say, by their ids."""
 
 
-@dataclass(frozen=True, slots=True)
-class LaneContribution:
+class LaneContribution(NamedTuple):
     """What a lane adds to a fused score."""
 
     lane: str
@@ -29,8 +28,7 @@ class LaneContribution:
     contribution: float
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """Something that was found, with all that brought it to its place."""
 
     found: LaneHit

@@ -1,4 +1,4 @@
-"""Retrieving: the lanes side by side, then what goes on from their best hits."""
+"""Retrieving: the lanes, then what goes on from their best hits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.retrieve.candidates import Candidates
 from kg_api.search.retrieve.concept_lane import ConceptLane
 from kg_api.search.retrieve.hits import TEXT, Hit
-from kg_api.search.retrieve.lanes import lanes_of, merge_slots
+from kg_api.search.retrieve.lanes import lanes_of, merge
 
 THREADS = 16
 MAX_TOLD = 10
@@ -26,21 +26,18 @@ Fuse = Callable[[SearchPlan, Candidates], Sequence[Hit]]
 
 
 class Retriever:
-    """Asks the lanes side by side: the last one in the caller's thread, the others in its own threads."""
+    """Asks the lanes, in the caller's thread; the question's own concepts beside them."""
 
     def __init__(self, graph: Graph, indexes: IndexWatch, fuse: Fuse) -> None:
         self._graph = graph
         self._fuse = fuse
         self._concepts = ConceptLane(graph, indexes)
         self._progress = EmbeddingWatch(graph)
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="lane")
-        self._seed_pool = ThreadPoolExecutor(THREADS, thread_name_prefix="seeds")
-        """Apart from the lanes: who looks for seeds may wait for a lock, and other searches must not."""
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="seeds")
 
     def close(self) -> None:
         """End the threads."""
         self._pool.shutdown()
-        self._seed_pool.shutdown()
 
     def retrieve(self, plan: SearchPlan, before: Candidates | None = None) -> Candidates:
         """Ask all lanes for as many as the plan is deep.
@@ -53,7 +50,7 @@ class Retriever:
             Unavailable: no lane that was asked for can answer.
         """
         seeds = self._seeds(plan, before) if plan.request.concepts else None
-        candidates = self._side_by_side(plan)
+        candidates = self._lanes(plan)
         if not plan.concepts_alone:
             plan.notes.record("lanes", self._degradations(plan, candidates))
         return candidates if seeds is None else self._follow(plan, candidates, seeds())
@@ -62,17 +59,20 @@ class Retriever:
         """Look for the question's own concepts beside the lanes, once a search."""
         if before is not None:
             return lambda: before.seeds
-        return self._seed_pool.submit(self._concepts.seeds, plan).result
+        return self._pool.submit(self._concepts.seeds, plan).result
 
-    def _side_by_side(self, plan: SearchPlan) -> Candidates:
-        lanes = [*lanes_of(self._graph, plan)]
-        if not lanes and not plan.concepts_alone:
+    def _lanes(self, plan: SearchPlan) -> Candidates:
+        """What the plan's lanes find, all asked at once."""
+        lanes = [*lanes_of(plan)]
+        if not lanes and not plan.concepts_alone and not plan.asks_text:
             raise Unavailable("the search indexes are still being filled; try again in a moment")
-        waiting = [self._pool.submit(lane.retrieve, plan) for lane in lanes[:-1]]
-        last = [lane.retrieve(plan) for lane in lanes[-1:]]
-        found = [*(each.result() for each in waiting), *last]
-        cut = any(each.cut for each in found)
-        return Candidates(merge_slots(zip(lanes, found, strict=True)), cut)
+        with plan.watch.stage("retrieve"):
+            rows = self._graph.look_up([lane.lookup for lane in lanes])
+            found = [lane.hits(self._graph, each) for lane, each in zip(lanes, rows, strict=True)]
+        merged = merge(zip((lane.name for lane in lanes), found, strict=True))
+        if plan.asks_text:
+            merged.setdefault(TEXT, ())  # a question without a word finds nothing by words, and has looked
+        return Candidates(merged, any(each.cut for each in found))
 
     def _follow(self, plan: SearchPlan, candidates: Candidates, seeds: Sequence[Seed]) -> Candidates:
         """With what concepts lead to from the question and from the best hits."""

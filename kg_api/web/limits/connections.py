@@ -149,19 +149,20 @@ class ConnectionLimits:
 
 
 def connections_and_backlog(settings: ApiSettings) -> tuple[int, int]:
-    """How many connections may be open and how many may wait to be, so that descriptors never run out.
+    """How many connections this process may have and how many may wait, so that descriptors never run out.
 
     As many as wait are accepted at once, before the first of them is looked at.
     """
+    own = settings.share(settings.max_connections)
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if allowed == resource.RLIM_INFINITY:
-        return settings.max_connections, MAX_BACKLOG
+        return own, MAX_BACKLOG
     backlog = min(MAX_BACKLOG, allowed // 4)
     room = max(allowed - backlog - FILES_KEPT_FREE, 1)
-    if room < settings.max_connections:
+    if room < own:
         log.warning(
             "fewer connections than KG_API__MAX_CONNECTIONS: raise the limit of open files (ulimit -n)",
-            connections=room,
+            connections=room * settings.process_count,
             open_files=allowed,
         )
-    return min(settings.max_connections, room), backlog
+    return min(own, room), backlog

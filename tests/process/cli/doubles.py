@@ -74,12 +74,12 @@ def answering(answer: Callable[[Request], Reply]) -> Generator[str]:
 
 @contextlib.contextmanager
 def flaky(service: Service, failures: int) -> Generator[str]:
-    """Give the address of a service whose database is away for the first so many documents."""
+    """Give the address of a service whose database is away for the first so many documents or batches."""
     left = [failures]
     with httpx.Client(base_url=service.url, timeout=60) as client:
 
         def answer(request: Request) -> Reply:
-            if request.path == "/documents" and left[0]:
+            if request.path in {"/documents", "/documents/batch"} and left[0]:
                 left[0] -= 1
                 return problem(DatabaseUnavailable("Neo4j is away"))
             kept = {name: value for name, value in request.headers.items() if name.lower() == "content-type"}

@@ -202,6 +202,21 @@ def test_a_service_that_is_away_for_a_moment_is_waited_for(kg: Kg, folder: Path,
         ran = kg("ingest", str(folder), "--ontology", "notes", env={"KG_API_URL": url})
     assert (ran.returncode, "1 document created" in ran.stdout) == (0, True), ran.stderr
     assert ran.stderr.count("trying again: Neo4j is away") == 1
+    (folder / "b.md").write_text("Another note.\n")
+    with flaky(service, failures=2) as url:
+        ran = kg("ingest", str(folder), "--ontology", "notes", env={"KG_API_URL": url})
+    assert (ran.returncode, "1 document created, 0 updated, 1 unchanged" in ran.stdout) == (0, True), (
+        ran.stdout
+    )
+    assert ran.stderr.count("trying again: Neo4j is away") == 1
+
+
+def test_files_that_are_too_much_together_are_taken_one_by_one(kg: Kg, folder: Path, graph: Graph) -> None:
+    """In JSON these are larger than this service takes, which takes each alone."""
+    for number in range(3):
+        (folder / f"{number}.txt").write_text(f"{number}\n" + 'quoted: """"\n' * 25_000)
+    ran = kg("ingest", str(folder), "--ontology", "notes")
+    assert (ran.returncode, documents(graph)) == (0, 3), ran.stdout
 
 
 def test_an_interrupted_ingest_ends_soon(

@@ -28,6 +28,7 @@ SMALL = {
     "KG_NEO4J__PAGECACHE_MB": "128",
     "KG_NEO4J__CONF": json.dumps(KEPT_PLANS),
     "KG_EMBEDDING__PROVIDER": "deterministic",
+    "KG_API__PROCESSES": "1",
 }
 SECONDS = 240
 

@@ -52,6 +52,7 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "import_concepts": lambda kg: kg.import_concepts([{"document": "d"}], ontology="o"),
     "ingest_text": lambda kg: kg.ingest_text("t", ontology="o", document="d"),
     "ingest_bytes": lambda kg: kg.ingest_bytes(b"t", ontology="o", document="d"),
+    "ingest_batch": lambda kg: kg.ingest_batch([{"text": "t", "ontology": "o", "document": "d"}]),
     "ingest_conversation": lambda kg: kg.ingest_conversation(TALK, ontology="o", title="t"),
     "preview_text": lambda kg: kg.preview_text("t", ontology="o", document="d"),
     "preview_bytes": lambda kg: kg.preview_bytes(b"t", ontology="o", document="d"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.concepts.merging.matching import MIN_LIKENESS, likeness, same
+from kg_api.concepts.merging.matching import MIN_LIKENESS, least_cosine, likeness, same
 from kg_api.concepts.merging.spelling import alike
 from kg_api.graph.concepts.names import Text
 from kg_api.models.embedding.spaces import SimilarityCalibration
@@ -179,3 +179,11 @@ def test_no_text_breaks_it_and_the_order_does_not_matter(one: str, other: str) -
 def test_another_number_is_another_thing(word: str, one: int, other: int) -> None:
     labels = [f"{word} {number}" for number in (one, other)]
     assert (same(Text(labels[0]), Text(labels[1], terms=(labels[0],)), 1.0) is None) or one == other
+
+
+@pytest.mark.parametrize("calibration", [BGE, None, SimilarityCalibration(related=0.3, unrelated=0.0)])
+def test_what_is_not_even_looked_at_is_one_by_no_rule(calibration: SimilarityCalibration | None) -> None:
+    """The database leaves it out; by a hair less than the least strict rule, for cosines are rounded."""
+    least = min(MIN_LIKENESS.values())
+    assert likeness(least_cosine(calibration), calibration) == pytest.approx(least, abs=1e-5)
+    assert likeness(least_cosine(calibration), calibration) < least

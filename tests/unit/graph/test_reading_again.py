@@ -8,7 +8,7 @@ import pytest
 import tenacity
 from neo4j.exceptions import ClientError, ServiceUnavailable, SessionExpired
 
-from kg_api.graph import database
+from kg_api.graph import database, retrying
 
 Clock = list[float]
 
@@ -57,7 +57,7 @@ def test_a_read_that_broke_off_late_is_tried_once_more(clock: Clock) -> None:
 
 def test_a_server_that_is_away_is_asked_a_few_times_and_not_again_and_again(clock: Clock) -> None:
     assert 3 <= tries(clock, ServiceUnavailable("away")) <= 5
-    assert database.RETRY_SECONDS <= clock[0] < 2 * database.RETRY_SECONDS
+    assert retrying.RETRY_SECONDS <= clock[0] < 2 * retrying.RETRY_SECONDS
 
 
 def test_what_is_wrong_stays_wrong(clock: Clock) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +13,7 @@ from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import Embedder
 from kg_api.errors import Conflict, InvalidInput, Unavailable
 from kg_api.graph import readiness
-from kg_api.graph.database import Graph, Row
+from kg_api.graph.database import Graph, Lookup, Row
 from kg_api.graph.readiness import IndexWatch
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.models.queries.search import SourceHits, SourceSearch
@@ -47,6 +48,9 @@ class CannedGraph(Graph):
     def read(self, name: str, space: str = "default", /, **parameters: Any) -> list[Row]:
         self.asked.append((name, {**parameters, "in": space}))
         return getattr(self, name.replace("/", "_"))()
+
+    def look_up(self, lookups: Sequence[Lookup]) -> list[list[Row]]:
+        return [self.read(each.name, each.space, **each.parameters)[0]["found"] for each in lookups]
 
     def documents_identify(self) -> list[Row]:
         return [{"document": f"d{n}"} for n in range(1000)]  # all are there

@@ -36,7 +36,7 @@ def ids(filtered: Ranking) -> list[str]:
 
 def far(each: LaneHit) -> LaneHit:
     """The same in an ontology of another space."""
-    return replace(each, source=replace(each.source, ontology="far"))
+    return each._replace(source=each.source._replace(ontology="far"))
 
 
 def test_what_is_below_or_has_no_vector_is_counted_with_the_nearest() -> None:

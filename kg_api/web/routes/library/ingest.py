@@ -12,11 +12,12 @@ from starlette.datastructures import FormData, UploadFile
 
 from kg_api.errors import InvalidInput
 from kg_api.ingest.conversation import incoming as conversation_document
-from kg_api.ingest.records import Incoming
+from kg_api.ingest.records import Incoming, incoming_of
 from kg_api.models.embedding.configuration import DocumentPreview
+from kg_api.models.library.batches import DocumentBatch, GivenBatch, IngestedBatch
 from kg_api.models.library.conversations import Conversation
 from kg_api.models.library.documents import DocumentText, DocumentUpload, Ingested, SourceChanges
-from kg_api.web.dependencies import Open
+from kg_api.web.dependencies import IdempotencyKey, Open
 from kg_api.web.limits.strict_json import parse, read_model, require_json, valid
 
 router = APIRouter(tags=["ingest"])
@@ -31,7 +32,7 @@ def _reference(model: type[BaseModel]) -> dict[str, Any]:
     return model.model_json_schema(ref_template="#/components/schemas/{model}")
 
 
-BODY = {
+BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "content": {
@@ -83,6 +84,21 @@ CONVERSATION = {
 }
 
 
+def _batch() -> dict[str, Any]:
+    schema = {name: value for name, value in _reference(DocumentBatch).items() if name != "$defs"}
+    documents = {**schema["properties"]["documents"], "items": _reference(DocumentText)}
+    example = BODY["requestBody"]["content"]["application/json"]["example"]
+    return {
+        "schema": {**schema, "properties": {"documents": documents}},
+        "example": {"documents": [example, {**example, "document": "notes/workers.md"}]},
+    }
+
+
+BATCH = {"requestBody": {"required": True, "content": {"application/json": _batch()}}}
+
+UNCHANGED_BATCH: dict[int | str, dict[str, Any]] = {
+    200: {"model": IngestedBatch, "description": "There is nothing new to embed."}
+}
 UNCHANGED: dict[int | str, dict[str, Any]] = {
     200: {"model": Ingested, "description": "There is nothing new to embed."}
 }
@@ -99,6 +115,34 @@ async def ingest_document(container: Open, request: Request, response: Response)
     """
     ingested = await _take(request, container.ingest.ingest_text, container.ingest.ingest_bytes)
     return _set_status(ingested, response)
+
+
+@router.post(
+    "/documents/batch",
+    status_code=202,
+    summary="Ingest several documents",
+    openapi_extra=BATCH,
+    responses=UNCHANGED_BATCH,
+)
+async def ingest_batch(
+    container: Open, request: Request, response: Response, key: IdempotencyKey = None
+) -> IngestedBatch:
+    """Store many documents as texts, up to 1,000; each has its own outcome, in the order of the documents.
+
+    What is wrong with one concerns no other: it is refused with the problem that `POST /documents` would have
+    answered. Of two that have one ontology and name the later one is refused. The body as a whole must be
+    proper JSON and no larger than a document may be (KG_API__MAX_DOCUMENT_BYTES).
+
+    Documents are stored in few transactions. If the service becomes unable to store in the middle (429, 503,
+    507), those that were not stored have that problem; before the first it is the answer itself. The same
+    batch again changes nothing.
+    """
+    require_json(request)
+    batch = await read_model(request, GivenBatch)
+    done = await run_in_threadpool(container.ingest.ingest_batch, batch, key)
+    if not any(each.ingested and each.ingested.job_id for each in done.outcomes):
+        response.status_code = 200
+    return done
 
 
 @router.post(
@@ -153,7 +197,7 @@ async def _take(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
         body = await read_model(request, DocumentText)
-        return await run_in_threadpool(text, _incoming(body, body.text))
+        return await run_in_threadpool(text, incoming_of(body, body.text))
     if kind == "multipart/form-data":
         return await _from_upload(request, content)
     raise HTTPException(415, "send application/json, or a file as multipart/form-data")
@@ -166,12 +210,7 @@ async def _from_upload(request: Request, taken: Callable[[bytes, Incoming], Take
             raise HTTPException(422, "file: the part with the document is missing")
         upload = valid(DocumentUpload, _fields(form, file.filename))
         content = await file.read()
-    return await run_in_threadpool(taken, content, _incoming(upload, ""))
-
-
-def _incoming(upload: DocumentUpload, text: str) -> Incoming:
-    about = upload.model_dump(include={"format", "uri", "title", "metadata"})
-    return Incoming(upload.ontology, upload.document, text, **about)
+    return await run_in_threadpool(taken, content, incoming_of(upload, ""))
 
 
 def _fields(form: FormData, filename: str | None) -> dict[str, Any]:

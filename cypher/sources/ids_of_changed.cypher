@@ -1,0 +1,7 @@
+// The ids of the sources of those documents that are there and say something else than what comes.
+UNWIND $documents AS row
+MATCH (d:Document {document_id: row.document_id})
+WHERE d.content_hash <> row.content_hash
+MATCH (s:Source {document_id: d.document_id})
+RETURN s.source_id AS source_id
+ORDER BY source_id

@@ -1,0 +1,76 @@
+"""What is tried again, and how: statements that lost a race, and what passes by itself."""
+
+from __future__ import annotations
+
+import structlog
+from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
+from tenacity import (
+    RetryCallState,
+    retry,
+    retry_if_exception,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_after_delay,
+    stop_all,
+    wait_exponential_jitter,
+    wait_random,
+)
+
+from kg_api.errors import KgError, SchemaChanging
+
+log = structlog.get_logger()
+
+RETRY_SECONDS = 5.0
+"""How long a read or a transaction is tried again; a request then gets 503, a worker waits and goes on."""
+SCHEMA_SECONDS = 120
+"""When two processes start on an empty database, one makes its schema; the other waits so long for it."""
+
+while_schema_changes = retry(
+    retry=retry_if_exception_type(SchemaChanging),
+    wait=wait_random(0.1, 1.0),
+    stop=stop_after_delay(SCHEMA_SECONDS),
+    reraise=True,
+)
+"""Decorates what makes constraints and indexes: done again when another process was at it."""
+
+_DELETED_MEANWHILE = "Neo.ClientError.Statement.EntityNotFound"
+
+
+class DeletedMeanwhile(KgError):
+    """What a transaction was about to change was deleted while its lock was waited for; it is done again."""
+
+
+def _worth_repeating(error: BaseException) -> bool:
+    """The answer to a commit was lost, or a node was deleted while its lock was waited for."""
+    return isinstance(error, IncompleteCommit | DeletedMeanwhile) or (
+        isinstance(error, Neo4jError) and error.code == _DELETED_MEANWHILE
+    )
+
+
+def _worth_reading_again(error: BaseException) -> bool:
+    """What the driver itself would repeat in a managed transaction, and what we would."""
+    passes = isinstance(error, DriverError | Neo4jError) and error.is_retryable()
+    return passes or _worth_repeating(error)
+
+
+def _log_retry(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    log.warning("a read is tried again", attempt=state.attempt_number, reason=type(error).__name__)
+
+
+read_again = retry(
+    retry=retry_if_exception(_worth_reading_again),
+    wait=wait_exponential_jitter(initial=1, max=4, jitter=0.2),  # as the driver does for its transactions
+    stop=stop_all(
+        stop_after_attempt(2), stop_after_delay(RETRY_SECONDS)
+    ),  # once more though the first was long
+    before_sleep=_log_retry,
+    reraise=True,
+)
+
+repeated = retry(
+    retry=retry_if_exception(_worth_repeating),
+    wait=wait_random(0, 0.2),
+    stop=stop_after_attempt(5),
+    reraise=True,
+)

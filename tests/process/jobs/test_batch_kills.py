@@ -1,0 +1,149 @@
+"""A batch of documents, killed in the middle and sent again: each document is stored once (G34)."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.jobs import page_of_jobs
+from kg_api.graph.migrations import migrate
+from tests.neo4j_server import Neo4jServer, managed_server
+from tests.process.jobs.crew import tell
+from tests.support.cypher import rows
+from tests.support.proxy import bolt_proxy
+from tests.support.running import serve, wait_until
+
+SIZE = 100
+PATIENCE = 90.0
+SHAPES = (
+    "MATCH (d:Document) "
+    "RETURN d.sources AS told, COUNT { (d)-[:IN_ONTOLOGY]->(:Ontology) } AS ontologies, "
+    "COUNT { (d)<-[:PART_OF]-(:Source) } AS parts, count(*) AS documents"
+)
+SOURCES = "MATCH (s:Source) RETURN count(s) AS n, count(DISTINCT s.document_id) AS documents"
+
+
+def batch_of(number: int) -> list[dict[str, str]]:
+    return [
+        {"ontology": "notes", "document": f"{number}-{at}.txt", "text": f"Note {at} of batch {number}.\n"}
+        for at in range(SIZE)
+    ]
+
+
+def send(url: str, batch: list[dict[str, str]]) -> httpx.Response | None:
+    """What is answered; None when the service went away."""
+    try:
+        return httpx.post(f"{url}/documents/batch", json={"documents": batch}, timeout=60)
+    except httpx.TransportError:
+        return None
+
+
+def send_until_stored(url: str, batch: list[dict[str, str]]) -> list[dict[str, Any]]:
+    """Send a batch again and again while something is away; give what became of each document."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        answer = send(url, batch)
+        if answer is not None and answer.is_success:
+            told = [each["ingested"] for each in answer.json()["outcomes"]]
+            if all(told):
+                return told
+        assert answer is None or answer.is_success or answer.status_code == 503, answer.text
+        assert time.monotonic() < deadline, "it was not stored"
+        time.sleep(0.2)
+
+
+def assert_stored_once(url: str, driver: neo4j.Driver, batches: list[list[dict[str, str]]]) -> None:
+    documents = len(batches) * SIZE
+    assert rows(driver, SHAPES) == [{"told": 1, "ontologies": 1, "parts": 1, "documents": documents}]
+    assert rows(driver, SOURCES) == [{"n": documents, "documents": documents}]
+    for batch in batches:
+        assert {each["change"] for each in send_until_stored(url, batch)} == {"unchanged"}
+    assert rows(driver, SOURCES) == [{"n": documents, "documents": documents}]
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(30, marks=[pytest.mark.full, pytest.mark.timeout(900)])])
+def test_the_service_is_killed_in_the_middle_of_a_batch(
+    server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path: Path, kills: int
+) -> None:
+    dice = random.Random(34)
+    batches = [batch_of(number) for number in range(kills)]
+    for batch in batches:
+        service = serve(server, tmp_path)
+        with ThreadPoolExecutor(1) as pool:
+            sent = pool.submit(send, service.url, batch)
+            time.sleep(dice.uniform(0.05, 1.0))  # storing it takes about as long
+            service.kill()
+            answer = sent.result()
+        tell(f"{answer and answer.status_code}, stored: {rows(driver, SOURCES)[0]['n']}")
+    service = serve(server, tmp_path)
+    try:
+        for batch in batches:
+            assert len({each["change"] for each in send_until_stored(service.url, batch)}) == 1, "all or none"
+        assert_stored_once(service.url, driver, batches)
+    finally:
+        service.kill()
+    (job,), total = page_of_jobs(graph, state=None, kind=None, ontology="notes", offset=0, limit=9)
+    assert (total, job.total) == (1, kills * SIZE)
+
+
+def test_the_answer_to_the_commit_of_a_batch_is_lost(
+    server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path: Path
+) -> None:
+    """The service finds its own work, and answers as if nothing had happened."""
+    with bolt_proxy(server.uri) as proxy:
+        service = serve(replace(server, uri=proxy.uri), tmp_path)
+        try:
+            proxy.cut([1])
+            told = send_until_stored(service.url, batch_of(0))
+        finally:
+            service.kill()
+    assert proxy.cuts == 1
+    assert {each["change"] for each in told} == {"created"}
+    assert rows(driver, SOURCES) == [{"n": SIZE, "documents": SIZE}]
+    (job,), _ = page_of_jobs(graph, state=None, kind=None, ontology="notes", offset=0, limit=9)
+    assert ({each["job_id"] for each in told}, job.total) == ({job.job_id}, SIZE)
+
+
+@pytest.fixture
+def own_server() -> Iterator[Neo4jServer]:
+    with managed_server() as server:
+        yield server
+
+
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=[pytest.mark.full, pytest.mark.timeout(1800)])])
+def test_neo4j_is_killed_in_the_middle_of_batches(
+    own_server: Neo4jServer, tmp_path: Path, kills: int
+) -> None:
+    auth = (own_server.user, own_server.password)
+    with (
+        Graph(own_server.uri, *auth) as graph,
+        neo4j.GraphDatabase.driver(own_server.uri, auth=auth) as driver,
+    ):
+        migrate(graph)
+        service = serve(own_server, tmp_path)
+        stored = 0
+        try:
+            for number in range(kills):
+                batches = [batch_of(number * 20 + at) for at in range(20)]
+                with ThreadPoolExecutor(2) as pool:
+                    sending = [pool.submit(send_until_stored, service.url, batch) for batch in batches]
+                    wait_until(lambda least=stored: rows(driver, SOURCES)[0]["n"] > least, 60)
+                    own_server.kill()
+                    tell(f"killed when {sum(each.done() for each in sending)} of 20 batches were stored")
+                    own_server.restart()
+                    for each in sending:
+                        assert len(each.result()) == SIZE
+                stored += 20 * SIZE
+            assert_stored_once(service.url, driver, [batch_of(at) for at in range(kills * 20)])
+        finally:
+            service.kill()

@@ -1,0 +1,153 @@
+"""Many documents in one request: each has its own outcome."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.models.library.batches import MAX_DOCUMENTS_A_BATCH
+from kg_api.models.library.documents import DocumentText
+from tests.service.asking import found, ingest, nodes, problem
+from tests.support.cypher import rows
+
+Json = dict[str, Any]
+BAD: dict[str, Any] = {
+    "a blank name": {"ontology": "notes", "document": "", "text": "text"},
+    "no text": {"ontology": "notes", "document": "bad", "text": " \n "},
+    "no text at all": {"ontology": "notes", "document": "bad"},
+    "U+0000": {"ontology": "notes", "document": "bad", "text": "one\x00two"},
+    "half a surrogate pair": {"ontology": "notes", "document": "bad", "text": "\ud800"},
+    "an unknown format": {"ontology": "notes", "document": "bad", "text": "text", "format": "pdf"},
+    "a format that is not read": {"ontology": "notes", "document": "bad.docx", "text": "text"},
+    "an unknown field": {"ontology": "notes", "document": "bad", "text": "text", "color": "red"},
+    "a wrong ontology": {"ontology": "a/b", "document": "bad", "text": "text"},
+    "metadata": {"ontology": "notes", "document": "bad", "text": "text", "metadata": {"a": [1]}},
+    "no object": {},
+}
+
+
+def document(name: str, text: str = "", ontology: str = "notes") -> Json:
+    return {"ontology": ontology, "document": name, "text": text or f"The words of {name}."}
+
+
+def send(http: httpx.Client, documents: list[Any], **headers: str) -> httpx.Response:
+    kind = {"content-type": "application/json", **headers}
+    return http.post("/documents/batch", content=json.dumps({"documents": documents}), headers=kind)
+
+
+def outcomes(response: httpx.Response) -> list[Json]:
+    assert response.is_success, response.text
+    return response.json()["outcomes"]
+
+
+def test_each_has_its_outcome_in_order_and_is_found_at_once(http: httpx.Client) -> None:
+    response = send(http, [document(f"{n}.md", f"# Title {n}\n\nPelicans, number{n}.\n") for n in range(5)])
+    told = [each["ingested"] for each in outcomes(response)]
+    assert response.status_code == 202
+    assert [each["title"] for each in told] == [f"Title {n}" for n in range(5)]
+    assert [each["document"] for each in told] == [f"{n}.md" for n in range(5)]
+    assert len({each["job_id"] for each in told}) == 1
+    assert http.get(f"/jobs/{told[0]['job_id']}").json()["total"] == 5
+    assert len(found(http, "pelicans")) == 5
+
+
+def test_the_same_again_changes_nothing(http: httpx.Client, driver: neo4j.Driver) -> None:
+    batch = [document(f"{n}.md") for n in range(20)]
+    send(http, batch)
+    before = nodes(driver)
+    again = send(http, batch)
+    assert again.status_code == 200
+    told = [each["ingested"] for each in outcomes(again)]
+    assert {(each["change"], each["job_id"]) for each in told} == {("unchanged", None)}
+    assert nodes(driver) == before
+
+
+def test_what_is_new_changed_or_the_same_is_told_of_each(http: httpx.Client) -> None:
+    ingest(http, "one\n", document="same.txt")
+    ingest(http, "one\n", document="changed.txt", uri="file:///x")
+    given = [
+        {**document("changed.txt", "two\n"), "uri": "file:///y"},
+        document("new.txt", "a\u200bb\n"),
+        document("same.txt", "one\n"),
+        document("changed.txt", "elsewhere\n", "other"),
+    ]
+    told = [each["ingested"] for each in outcomes(send(http, given))]
+    assert [each["change"] for each in told] == ["updated", "created", "unchanged", "created"]
+    assert told[0]["notes"] == ["it took the place of file:///x"]
+    assert "hidden" in told[1]["notes"][0]
+    assert told[3]["job_id"] not in {None, told[0]["job_id"]}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_one_of_a_hundred_is_refused_alone_and_in_the_same_words(
+    http: httpx.Client, driver: neo4j.Driver, name: str
+) -> None:
+    batch = [document(f"{n}.md") for n in range(100)]
+    batch[41] = BAD[name]
+    told = outcomes(send(http, batch))
+    assert [at for at, each in enumerate(told) if each["ingested"] is None] == [41]
+    kind = {"content-type": "application/json"}
+    alone = http.post("/documents", content=json.dumps(BAD[name]), headers=kind)
+    assert {**alone.json(), "errors": alone.json().get("errors", [])} == told[41]["problem"]
+    assert alone.status_code == told[41]["problem"]["status"] == 422
+    assert rows(driver, "MATCH (d:Document) RETURN count(d) AS n") == [{"n": 99}]
+
+
+def test_of_two_with_one_name_the_later_is_refused(http: httpx.Client) -> None:
+    given = [document("a", "first"), document("a", "second"), document("a", "third", "other")]
+    told = outcomes(send(http, given))
+    assert [bool(each["ingested"]) for each in told] == [True, False, True]
+    assert "an earlier one of this batch has the name 'a'" in told[1]["problem"]["detail"]
+    assert http.get(f"/documents/{told[0]['ingested']['document_id']}").json()["text"] == "first"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "told"),
+    [
+        (b"{", 400, "JSON"),
+        (b'{"documents": []}', 422, "documents"),
+        (b"{}", 422, "documents"),
+        (b'{"documents": [{"a": 1, "a": 2}]}', 400, "duplicate"),
+        (json.dumps({"documents": [{}] * (MAX_DOCUMENTS_A_BATCH + 1)}).encode(), 422, "1000"),
+    ],
+)
+def test_a_body_that_is_no_batch_is_refused_as_a_whole(
+    http: httpx.Client, driver: neo4j.Driver, body: bytes, status: int, told: str
+) -> None:
+    before = nodes(driver)
+    kind = {"content-type": "application/json"}
+    assert told in problem(http.post("/documents/batch", content=body, headers=kind), status)
+    assert nodes(driver) == before
+
+
+def test_a_batch_is_json(http: httpx.Client) -> None:
+    problem(http.post("/documents/batch", content=b"{}", headers={"content-type": "text/plain"}), 415)
+    problem(http.post("/documents/batch", files={"file": ("a.md", b"text")}), 415)
+
+
+def test_requests_with_one_key_are_one_and_have_one_answer(http: httpx.Client, driver: neo4j.Driver) -> None:
+    batch = [document(f"{n}.md") for n in range(10)]
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda _: send(http, batch, **{"Idempotency-Key": "k"}), range(6)))
+    assert {answer.status_code for answer in answers} == {202}, answers[0].text
+    assert len({answer.text for answer in answers}) == 1
+    assert {each["ingested"]["change"] for each in outcomes(answers[0])} == {"created"}
+    assert rows(driver, "MATCH (j:Job) RETURN j.wanted AS wanted") == [{"wanted": 1}]
+    problem(send(http, batch[1:], **{"Idempotency-Key": "k"}), 409)
+
+
+def test_the_client_sends_a_batch(kg: KgClient) -> None:
+    model = DocumentText(ontology="notes", document="a.txt", text="grüne Äpfel", metadata={"n": 1})
+    told = kg.ingest_batch([model, document("b.txt"), BAD["half a surrogate pair"]], idempotency_key="x")
+    assert [each.ingested and each.ingested.change for each in told.outcomes] == ["created", "created", None]
+    refused = told.outcomes[2].problem
+    assert refused
+    assert "surrogate" in refused.detail
+    assert told.outcomes[0].ingested
+    assert kg.document(told.outcomes[0].ingested.document_id).metadata == {"n": 1}

@@ -1,0 +1,142 @@
+"""Files go in batches, and whatever becomes of a batch, each file has its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import DatabaseUnavailable, KgError, TooBusy, TooLarge, UnreadableDocument
+from kg_api.models.library.batches import DocumentOutcome, IngestedBatch
+from kg_api.models.library.documents import Ingested, SourceChanges
+from kg_api.models.problems import problem_of
+from kg_api.parse.files import FileToIngest
+from kg_cli.documents import upload as uploading
+from kg_cli.documents.upload import BYTES_A_BATCH, FILES_A_BATCH, divide, upload
+
+Answer = Callable[[dict[str, Any]], DocumentOutcome]
+
+
+def ingested(document: str, *notes: str) -> Ingested:
+    return Ingested(
+        document_id="0" * 32,
+        ontology="notes",
+        document=document,
+        title=document,
+        change="created",
+        sources=SourceChanges(added=1, kept=0, removed=0),
+        notes=list(notes),
+    )
+
+
+class Service:
+    """Stands for the client: takes batches as it is told to, and single files always."""
+
+    def __init__(self, answer: Answer | KgError) -> None:
+        self.answer = answer
+        self.batches: list[Sequence[dict[str, Any]]] = []
+        self.alone: list[str] = []
+
+    def ingest_batch(self, documents: Sequence[dict[str, Any]]) -> IngestedBatch:
+        self.batches.append(documents)
+        if isinstance(self.answer, KgError):
+            raise self.answer
+        return IngestedBatch(outcomes=[self.answer(each) for each in documents])
+
+    def ingest_bytes(self, content: bytes, **about: Any) -> Ingested:
+        assert content
+        self.alone.append(about["document"])
+        return ingested(about["document"], "alone")
+
+
+def stored(given: dict[str, Any]) -> DocumentOutcome:
+    return DocumentOutcome(ingested=ingested(given["document"], "told by the service"))
+
+
+def files(folder: Path, **contents: bytes) -> list[FileToIngest]:
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return [FileToIngest(folder / name, name) for name in contents]
+
+
+def send(service: Service, given: Sequence[FileToIngest]) -> dict[str, tuple[list[str], str | None]]:
+    """By document: the notes on it, and its problem."""
+    told = upload(cast("KgClient", service), given, "notes")
+    return {each.file.document: (each.ingested.notes if each.ingested else [], each.problem) for each in told}
+
+
+def test_files_are_divided_by_count_and_by_bytes(tmp_path: Path) -> None:
+    many = files(tmp_path, **{f"f{n}": b"x" for n in range(FILES_A_BATCH + 1)})
+    assert [len(batch) for batch in divide(many)] == [FILES_A_BATCH, 1]
+    large = files(
+        tmp_path, a=b"x", b=b"x" * (BYTES_A_BATCH + 1), c=b"x", d=b"x" * (BYTES_A_BATCH - 1), e=b"x"
+    )
+    assert [[each.document for each in batch] for batch in divide(large)] == [["a"], ["b"], ["c", "d"], ["e"]]
+    assert list(divide([])) == []
+
+
+def test_files_are_read_as_the_service_would_with_the_same_notes(tmp_path: Path) -> None:
+    given = files(
+        tmp_path,
+        plain="Grüße".encode(),
+        marked=b"\xef\xbb\xbfone",
+        guessed="Viele Grüße aus Köln, schöne Straße".encode("cp1252"),
+        program=b"\x7fELF" + bytes(20),
+    )
+    (tmp_path / "gone").touch()
+    given.append(FileToIngest(tmp_path / "nowhere", "nowhere"))
+    service = Service(stored)
+    told = send(service, given)
+    assert [(each["document"], each["text"]) for each in service.batches[0]][:2] == [
+        ("plain", "Grüße"),
+        ("marked", "one"),
+    ]
+    assert service.batches[0][0]["uri"] == (tmp_path / "plain").as_uri()
+    assert told["plain"] == (["told by the service"], None)
+    assert told["guessed"][0][0].startswith("read as cp1252")
+    assert told["guessed"][0][1:] == ["told by the service"]
+    assert "this is a program" in (told["program"][1] or "")
+    assert "cannot be read: No such file" in (told["nowhere"][1] or "")
+    assert list(told) == ["plain", "marked", "guessed", "program", "nowhere"]
+
+
+def test_one_that_is_refused_has_its_problem_and_the_others_are_stored(tmp_path: Path) -> None:
+    def answer(given: dict[str, Any]) -> DocumentOutcome:
+        bad = given["document"] == "bad"
+        return DocumentOutcome(problem=problem_of(UnreadableDocument("no text"))) if bad else stored(given)
+
+    told = send(Service(answer), files(tmp_path, a=b"x", bad=b"x", b=b"x"))
+    assert {name: problem for name, (_, problem) in told.items()} == {"a": None, "bad": "no text", "b": None}
+
+
+@pytest.mark.parametrize("refusal", [TooLarge("too large"), KgError("what is /documents/batch?")])
+def test_a_batch_that_is_refused_as_a_whole_goes_file_by_file(tmp_path: Path, refusal: KgError) -> None:
+    service = Service(refusal)
+    told = send(service, files(tmp_path, a=b"x", b=b"x"))
+    assert told == {"a": (["alone"], None), "b": (["alone"], None)}
+    assert sorted(service.alone) == ["a", "b"]
+
+
+def test_what_was_not_stored_at_that_moment_is_sent_again(tmp_path: Path) -> None:
+    def answer(given: dict[str, Any]) -> DocumentOutcome:
+        busy = given["document"] == "b"
+        return DocumentOutcome(problem=problem_of(TooBusy("later"))) if busy else stored(given)
+
+    service = Service(answer)
+    told = send(service, files(tmp_path, a=b"x", b=b"x"))
+    assert (told["b"], service.alone) == ((["alone"], None), ["b"])
+
+
+def test_a_service_that_stays_away_ends_the_upload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploading, "patiently", lambda call: call())
+    with pytest.raises(DatabaseUnavailable):
+        send(Service(DatabaseUnavailable("away")), files(tmp_path, a=b"x", b=b"x"))
+
+
+def test_a_large_file_goes_alone_as_it_is(tmp_path: Path) -> None:
+    service = Service(stored)
+    told = send(service, files(tmp_path, large=b"x" * (BYTES_A_BATCH + 1)))
+    assert (told, service.batches) == ({"large": (["alone"], None)}, [])

@@ -1,0 +1,155 @@
+"""Pictures: a kind of thing to embed that the product does not have, with a model, an album and a job."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.embed.deterministic import DeterministicEmbedder
+from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
+from kg_api.graph.database import Transaction
+from kg_api.graph.jobs import ClaimedJob, Owner
+from kg_api.graph.spaces.registry import Space
+from kg_api.jobs.embedding.model import SpaceModel
+from kg_api.jobs.embedding.target import EmbeddingTarget
+from kg_api.jobs.run import JobRun
+from kg_api.spaces.cached import CachedPassages
+from kg_api.spaces.registry import SpaceRegistry
+from tests.unit.jobs.fakes import FakeGraph
+
+Vectors = list[tuple["Picture", NDArray[np.float32]]]
+
+
+@dataclass
+class Picture:
+    """A picture that is embedded by its caption."""
+
+    identity: str
+    caption: str
+    vector: NDArray[np.float32] | None = None
+    refused: str | None = None
+
+    @property
+    def place(self) -> str:
+        """Pictures are gone through in the order of their ids."""
+        return self.identity
+
+
+class PictureTarget(EmbeddingTarget[Picture, Vectors]):
+    """All that a further kind costs, but for its statements."""
+
+    noun = "picture"
+    name = "pictures"
+
+    def __init__(self, album: Sequence[Picture], model: SpaceModel) -> None:
+        self.model = model
+        self._album = album
+
+    def due(self, after: str, limit: int) -> list[Picture]:
+        """The next pictures without a vector."""
+        due = [each for each in self._album if each.vector is None and each.refused is None]
+        return [each for each in due if each.place > after][:limit]
+
+    def count(self) -> int:
+        """How many."""
+        return len(self.due("", len(self._album)))
+
+    def embed(self, items: Sequence[Picture]) -> Vectors:
+        """Embed captions."""
+        vectors = self.model.embed([each.caption for each in items])
+        return list(zip(items, vectors, strict=True))
+
+    def write(self, tx: Transaction, batch: Vectors) -> int:
+        """Write what is still wanted."""
+        kept = [(picture, vector) for picture, vector in batch if picture.caption != "changed meanwhile"]
+        for picture, vector in kept:
+            picture.vector = vector
+        return len(tx.run("pictures/write", rows=[picture.identity for picture, _ in kept]))
+
+    def reject(self, tx: Transaction, item: Picture, reason: str) -> None:
+        """Set one aside."""
+        tx.run("pictures/refuse", rows=[item.identity])
+        item.refused = reason
+
+
+@dataclass
+class Model(DeterministicEmbedder):
+    """A space whose model does not take poison."""
+
+    asked: list[int] = field(default_factory=list[int])
+    ill: bool = False
+    elsewhere: bool = False
+    """Whether it is asked over a network, so that several may ask at once."""
+    before: Callable[[Sequence[str]], object] = lambda _: None
+    """Run before each batch, in the thread that embeds it."""
+
+    def __post_init__(self) -> None:
+        super().__init__(256)
+        identity = replace(self.identity, provider="openai") if self.elsewhere else self.identity
+        self.space = Space("default", identity)
+
+    def of(self, space: Space) -> Model:
+        assert space.key == self.space.key
+        return self
+
+    def assure(self) -> None: ...
+
+    def check(self) -> None:
+        if self.ill:
+            raise EmbeddingUnavailable("it answers nonsense")
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked.append(len(texts))
+        self.before(texts)
+        if any("poison" in text for text in texts):
+            raise EmbeddingFailed("400: poison")
+        return super().embed_passages(texts)
+
+
+def answer(name: str, given: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a database says that agrees to everything."""
+    match name:
+        case "ontologies/configuration":
+            return [{"ontology": "notes"}]
+        case "spaces/all":
+            identity = {**asdict(Model().identity), "slug": "default", "created_at": None}
+            return [{"space": identity}]
+        case "jobs/finish":
+            return [{"owned": True, "finished": True}]
+        case _:
+            return [{"advanced": True}] * len(given.get("rows", "1"))
+
+
+@dataclass
+class Job:
+    """A job's run."""
+
+    cursor: str = ""
+    stopping: threading.Event = field(default_factory=threading.Event)
+    lost: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.database = FakeGraph(answer)
+        claimed = ClaimedJob("j", "picture_embedding", "running", "notes", 1, self.cursor, 0, 0, 0)
+        owner = Owner("j", "w", 1, 30.0)
+        self.run = JobRun(self.database.graph, claimed, owner, stopping=self.stopping, lost=self.lost)
+
+    def told(self, what: str) -> list[Any]:
+        """What was said of each batch."""
+        return [parameters[what] for name, parameters in self.database.ran if name == "jobs/advance"]
+
+
+def album(*captions: str) -> list[Picture]:
+    return [Picture(f"p{number:02}", caption) for number, caption in enumerate(captions)]
+
+
+def pictures(album: Sequence[Picture], model: Model, requests_at_once: int = 1) -> PictureTarget:
+    spaces = cast("SpaceRegistry", model)
+    passages = CachedPassages(FakeGraph(lambda _, __: []).graph, keeps=False)
+    opened = SpaceModel(spaces, model.space, passages, fresh=False, requests_at_once=requests_at_once)
+    return PictureTarget(album, opened)

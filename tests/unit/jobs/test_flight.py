@@ -1,0 +1,259 @@
+"""Several batches at once with a model elsewhere: written in order, and nothing of what failed is skipped."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from kg_api.errors import EmbeddingUnavailable, LeaseLost
+from kg_api.jobs import flight
+from kg_api.jobs.embedding.passes import EmbeddingPass
+from kg_api.jobs.run import JobRun, Stopped, Yielded
+from kg_api.provider import waiting
+from kg_api.provider.waiting import Abandoned
+from tests.unit.jobs.pictures import Job, Model, Picture, PictureTarget, Vectors, album, pictures
+
+AT_ONCE = 3
+SIZE = 4
+PATIENCE = 10.0
+
+
+@dataclass
+class Gates:
+    """Holds back batches, by the caption that they begin with, until they are let go."""
+
+    held: dict[str, threading.Event] = field(default_factory=dict[str, threading.Event])
+    begun: list[str] = field(default_factory=list[str])
+
+    def hold(self, *captions: str) -> None:
+        self.held |= {each: threading.Event() for each in captions}
+
+    def go(self, caption: str) -> None:
+        self.held[caption].set()
+
+    def __call__(self, texts: Sequence[str]) -> None:
+        self.begun.append(texts[0])
+        if texts[0] in self.held:
+            assert self.held[texts[0]].wait(PATIENCE)
+
+
+@dataclass
+class Flying:
+    """A pass over an album in a thread of its own."""
+
+    captions: Sequence[str]
+    before: Callable[[Sequence[str]], object]
+    job: Job = field(default_factory=Job)
+
+    def __post_init__(self) -> None:
+        self.album = album(*self.captions)
+        self.model = Model(elsewhere=True, before=self.before)
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._fly, daemon=True)
+        self._thread.start()
+
+    def _fly(self) -> None:
+        over = EmbeddingPass[Picture, Vectors](self.job.run, SIZE, lambda: True)
+        try:
+            over.through(pictures(self.album, self.model, AT_ONCE))
+        except BaseException as error:  # noqa: BLE001 - it is looked at
+            self.error = error
+
+    def end(self) -> None:
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+    @property
+    def written(self) -> str:
+        return "".join(each.caption for each in self.album if each.vector is not None)
+
+    @property
+    def cursors(self) -> list[str]:
+        return self.job.told("after")
+
+
+def until(condition: Callable[[], bool]) -> None:
+    ends = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < ends
+        time.sleep(0.005)
+
+
+def test_so_many_are_asked_at_once_and_written_in_order() -> None:
+    gates = Gates()
+    gates.hold("a", "e", "i")
+    flying = Flying("abcdefghijklmnopqr", gates)
+    until(lambda: len(gates.begun) == AT_ONCE)
+    gates.go("i")
+    gates.go("e")
+    until(lambda: "q" in gates.begun)
+    assert sorted(gates.begun) == ["a", "e", "i", "m", "q"], "others go on while the first is waited for"
+    assert flying.written == ""
+    gates.go("a")
+    flying.end()
+    assert flying.error is None
+    assert flying.cursors == ["pictures:p03", "pictures:p07", "pictures:p11", "pictures:p15", "pictures:p17"]
+    assert flying.written == "abcdefghijklmnopqr"
+
+
+def test_what_is_read_ahead_is_bounded() -> None:
+    gates = Gates()
+    gates.hold("00")
+    flying = Flying([f"{number:02}" for number in range(20 * SIZE)], gates)
+    until(lambda: len(gates.begun) == 2 * AT_ONCE)
+    time.sleep(0.1)
+    assert len(gates.begun) == 2 * AT_ONCE, "two rounds, the first of which is waited for"
+    gates.go("00")
+    flying.end()
+    assert len(flying.cursors) == 20
+
+
+def test_long_texts_go_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def characters(_: PictureTarget, items: Sequence[Picture]) -> int:
+        return sum(len(each.caption) for each in items)
+
+    monkeypatch.setattr(PictureTarget, "characters", characters)
+    monkeypatch.setattr(flight, "MAX_CHARACTERS", SIZE)
+    gates = Gates()
+    gates.hold("a")
+    flying = Flying("abcdefghijkl", gates)
+    until(lambda: gates.begun == ["a"])
+    time.sleep(0.1)
+    assert gates.begun == ["a"]
+    gates.go("a")
+    flying.end()
+    assert flying.written == "abcdefghijkl"
+
+
+def failing(caption: str, gates: Gates) -> Callable[[Sequence[str]], None]:
+    def before(texts: Sequence[str]) -> None:
+        gates(texts)
+        if texts[0] == caption:
+            raise EmbeddingUnavailable("503", retry_after_seconds=7)
+
+    return before
+
+
+def test_one_that_fails_in_the_middle_ends_it_there_and_the_next_run_skips_nothing() -> None:
+    gates = Gates()
+    gates.hold("a", "m")
+    flying = Flying("abcdefghijklmnopqrstuvwxyz", failing("i", gates))
+    until(lambda: "i" in gates.begun)
+    gates.go("a")
+    gates.go("m")
+    flying.end()
+    assert isinstance(flying.error, EmbeddingUnavailable)
+    assert flying.error.retry_after_seconds == 7
+    assert flying.written == "abcdefgh", "what stands before it is kept, nothing behind it is written"
+    assert flying.cursors[-1] == "pictures:p07"
+    again = Job(flying.cursors[-1])
+    EmbeddingPass[Picture, Vectors](again.run, SIZE, lambda: True).through(
+        pictures(flying.album, Model(elsewhere=True), AT_ONCE)
+    )
+    assert flying.written == "abcdefghijklmnopqrstuvwxyz"
+
+
+def test_those_that_wait_for_a_provider_give_up_when_another_has_failed() -> None:
+    def before(texts: Sequence[str]) -> None:
+        if texts[0] == "a":
+            waiting.wait(PATIENCE)
+        raise EmbeddingUnavailable("503")
+
+    begun = time.monotonic()
+    flying = Flying("abcdefgh", before)
+    flying.end()
+    assert isinstance(flying.error, EmbeddingUnavailable)
+    assert str(flying.error) == "503"
+    assert time.monotonic() - begun < PATIENCE / 2
+    assert flying.cursors == []
+
+
+def test_a_rejected_text_is_set_aside_and_the_others_land_in_order() -> None:
+    captions = [*"abcde", "poison", *"ghijkl"]
+    flying = Flying(captions, Gates())
+    flying.end()
+    assert flying.error is None
+    assert [each.identity for each in flying.album if each.refused] == ["p05"]
+    assert all(each.vector is not None for each in flying.album if not each.refused)
+    assert (sum(flying.job.told("done")), sum(flying.job.told("set_aside"))) == (12, 1)
+
+
+def test_a_lost_lease_ends_it_soon_and_nothing_is_written_after() -> None:
+    gates = Gates()
+    gates.hold("a", "e", "i")
+    flying = Flying("abcdefghijklmnopqrstuvwxyz", gates)
+    until(lambda: len(gates.begun) == AT_ONCE)
+    flying.job.lost.set()
+    flying.end()
+    assert isinstance(flying.error, LeaseLost)
+    for caption in "aei":
+        gates.go(caption)
+    time.sleep(0.1)
+    assert (flying.written, flying.cursors, len(gates.begun)) == ("", [], AT_ONCE)
+
+
+def test_a_stop_writes_what_was_begun_and_begins_no_other() -> None:
+    gates = Gates()
+    gates.hold("a", "e", "i")
+    flying = Flying("abcdefghijklmnopqrstuvwxyz", gates)
+    until(lambda: len(gates.begun) == AT_ONCE)
+    flying.job.stopping.set()
+    for caption in "aei":
+        gates.go(caption)
+    flying.end()
+    assert isinstance(flying.error, Stopped)
+    assert flying.written == "abcdefghijkl"
+    assert len(gates.begun) == AT_ONCE
+
+
+def test_a_stop_waits_for_no_provider_that_wants_to_be_left_alone() -> None:
+    def before(texts: Sequence[str]) -> None:
+        if texts[0] == "e":
+            waiting.wait(PATIENCE)
+
+    flying = Flying("abcdefghijkl", before)
+    until(lambda: flying.written == "abcd")
+    flying.job.stopping.set()
+    flying.end()
+    assert isinstance(flying.error, Stopped)
+    assert flying.written == "abcd", "what stands behind the one that waited is not written either"
+
+
+def test_others_go_first_after_what_was_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = iter([True, True])
+
+    def checkpoint(_: JobRun) -> None:
+        if not next(turns, False):
+            raise Yielded
+
+    monkeypatch.setattr(JobRun, "checkpoint", checkpoint)
+    gates = Gates()
+    gates.hold("a")
+    flying = Flying("abcdefghijkl", gates)
+    until(lambda: len(gates.begun) == 2)
+    gates.go("a")
+    flying.end()
+    assert isinstance(flying.error, Yielded)
+    assert flying.written == "abcdefgh"
+
+
+def test_one_at_a_time_begins_when_the_last_one_is_written() -> None:
+    """A worker that dies has embedded one batch in vain and no more."""
+    written_at: list[int] = []
+    all_of_them = album(*"abcdefgh")
+    model = Model(before=lambda _: written_at.append(sum(each.vector is not None for each in all_of_them)))
+    EmbeddingPass[Picture, Vectors](Job().run, SIZE, lambda: True).through(pictures(all_of_them, model, 8))
+    assert written_at == [0, SIZE]
+
+
+def test_waits_end_only_within() -> None:
+    given_up = threading.Event()
+    given_up.set()
+    waiting.wait(0)
+    with waiting.waiting_unless(given_up), pytest.raises(Abandoned):
+        waiting.wait(PATIENCE)
+    waiting.wait(0)

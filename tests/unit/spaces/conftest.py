@@ -1,0 +1,60 @@
+"""A space whose model is elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from kg_api.embed.metered import EmbeddingMetrics, meter
+from kg_api.embed.port import Embedder
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.embedding.spaces import ModelChoice, SimilarityCalibration
+from kg_api.spaces import model_watch
+from kg_api.spaces.open_space import OpenSpace
+from kg_api.spaces.probe import PROBE_TEXT
+from tests.process.providers.provider import Model, Provider
+from tests.support.providers import Asking
+from tests.unit.search.test_service import CannedGraph
+
+NAME = "text-embedding-3-small"
+CHOICE = ModelChoice("openai", NAME, 64)
+
+
+@dataclass
+class Opened:
+    """A space whose model a server of ours is."""
+
+    space: OpenSpace
+    model: Model
+    registry: CollectorRegistry
+
+    @property
+    def sent(self) -> list[list[str]]:
+        """The texts of each request."""
+        return [each.body["input"] for each in self.model.requests]
+
+    def counted(self, name: str, **labels: str) -> float:
+        return self.registry.get_sample_value(name, {"model": NAME, **labels}) or 0
+
+
+@pytest.fixture
+def opened() -> Iterator[Opened]:
+    registry = CollectorRegistry()
+    with Provider() as provider, Asking("openai", provider, CHOICE, query_seconds=0.3) as asking:
+        embedder: Embedder = meter(asking.embedder, EmbeddingMetrics(registry))
+        probe = asking.embedder.embed_query(PROBE_TEXT)
+        provider.requests.clear()
+        space = Space("far", embedder.identity, probe, calibration=SimilarityCalibration(0.8, 0.1))
+        found = OpenSpace(CannedGraph(), space, lambda: embedder)
+        yield Opened(found, provider.model(NAME), registry)
+        found.close()
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every question proves the model, and none waits."""
+    monkeypatch.setattr(model_watch, "PROVEN_SECONDS", -1.0)
+    monkeypatch.setattr(model_watch, "LEFT_ALONE_SECONDS", 0.0)
