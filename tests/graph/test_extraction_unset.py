@@ -10,7 +10,8 @@ from kg_api.graph.documents.writes import store_document
 from kg_api.models.concepts.extraction_config import ExtractionConfig
 from kg_api.sections import LlmSettings
 from kg_api.settings import Settings
-from tests.support.embedding_server import EmbeddingServer, Status
+from tests.support.behaviours import Status
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.extraction import PARAGRAPHS, configure_extraction, run_extraction, service_of, the_job
 from tests.support.records import record
 

@@ -26,8 +26,9 @@ from kg_api.models.vocabulary import JobState, Strategy
 from kg_api.planning.contexts import Contexts
 from kg_api.spaces.plans import read_embedding_state
 from tests.graph.test_embedding_jobs import CountingEmbedder
+from tests.support.behaviours import Status
 from tests.support.embedding import configure_in_place, open_spaces, run_jobs, status
-from tests.support.embedding_server import EmbeddingServer, Status
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import asked, context_of, llm_settings, write_contexts
 from tests.support.records import record
 

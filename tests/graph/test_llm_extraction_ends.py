@@ -21,9 +21,10 @@ from kg_api.llm.prompts import Prompt
 from kg_api.models.concepts.extraction_config import ExtractionConfig
 from kg_api.models.vocabulary import JobState
 from kg_api.settings import Settings
+from tests.support.behaviours import Status
 from tests.support.cypher import rows
 from tests.support.embedding import open_spaces
-from tests.support.embedding_server import EmbeddingServer, Status
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.extraction import (
     NAMES,
     PARAGRAPHS,

@@ -22,10 +22,11 @@ from kg_api.models.vocabulary import JobState
 from kg_api.planning.contexts import Contexts
 from kg_api.settings import WorkerSettings
 from kg_api.spaces.cached import CachedPassages
+from tests.support.behaviours import Behaviour, Status
 from tests.support.cypher import rows
 from tests.support.embedders import small_embedder
 from tests.support.embedding import open_spaces, run_jobs, status
-from tests.support.embedding_server import Behaviour, EmbeddingServer, Status
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import Asking
 from tests.support.records import record
 from tests.support.running import wait_until

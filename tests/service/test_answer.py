@@ -21,8 +21,9 @@ from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import ensure_space
 from kg_api.models.queries.answering import Answered, Statement
 from tests.service.asking import Json, embedded, ingest, problem
+from tests.support.behaviours import Status
 from tests.support.embedders import small_embedder
-from tests.support.embedding_server import EmbeddingServer, Status
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import asked, quoting
 from tests.support.running import Service
 

@@ -11,8 +11,9 @@ import pytest
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import ensure_space
 from tests.service.asking import Json, embedded, problem, search
+from tests.support.behaviours import Status
 from tests.support.embedders import small_embedder
-from tests.support.embedding_server import EmbeddingServer, Status
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import asked, quoting
 from tests.support.running import Service
 

@@ -28,54 +28,12 @@ from typing import Any, Self
 import numpy as np
 
 from kg_api.embed.deterministic import DeterministicEmbedder
+from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
 from tests.support.chat_stream import stream
 from tests.support.embedders import calibrates
 
 NATIVE = {"text-embedding-3-large": 3072, "nomic-embed-text-v1.5": 768, "nomic-embed-text-v1": 768}
 USUAL = 1536
-
-
-@dataclass(frozen=True)
-class Status:
-    """Answer this status."""
-
-    status: int
-    retry_after: str | None = None
-    message: str = "told to"
-    code: str | None = None
-    param: str | None = None
-
-
-@dataclass(frozen=True)
-class Hang:
-    """Say nothing for so long, or until the server is closed."""
-
-    seconds: float = 60
-
-
-@dataclass(frozen=True)
-class Drop:
-    """Break the connection off: before the answer, or in the middle of its body."""
-
-    mid_body: bool = True
-
-
-@dataclass(frozen=True)
-class Raw:
-    """Answer 200 and this."""
-
-    body: bytes
-    content_type: str = "application/json"
-
-
-@dataclass(frozen=True)
-class Spoil:
-    """Change the right answer before it is sent: a function of the JSON object."""
-
-    how: Callable[[dict[str, Any]], None]
-
-
-Behaviour = Status | Hang | Drop | Raw | Spoil
 
 
 @dataclass

@@ -15,7 +15,8 @@ from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.sections import NomicSettings, OpenAISettings
 from kg_api.settings import EmbeddingSettings, Settings, load_settings
-from tests.support.embedding_server import Behaviour, EmbeddingServer, Hang
+from tests.support.behaviours import Behaviour, Hang
+from tests.support.embedding_server import EmbeddingServer
 
 CANARY = "sk-canary-5d41402abc4b2a76"
 QUICK = 0.02

@@ -14,7 +14,8 @@ from kg_api.provider.classify import ErrorReply, classify
 from kg_api.provider.retrying import RetryableError
 from kg_api.provider.service import Provider, RejectedText, Service, Variables
 from kg_api.rerank.remote.reranker import RERANKING
-from tests.support.embedding_server import EmbeddingServer, Status
+from tests.support.behaviours import Status
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import Asking
 
 SERVICES = pytest.mark.parametrize("service", [EMBEDDING, CHAT, RERANKING], ids=lambda each: each.name)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from kg_api.spaces.probe import PROBE_TEXT
-from tests.support.embedding_server import Behaviour, EmbeddingServer, Request
+from tests.support.behaviours import Behaviour
+from tests.support.embedding_server import EmbeddingServer, Request
 
 
 @dataclass

@@ -12,8 +12,8 @@ from tests.process.providers.conftest import OpenWorld
 from tests.process.providers.provider import Model
 from tests.process.providers.starting import REFUSED, refusals
 from tests.process.providers.world import World, effects, quick
+from tests.support.behaviours import Status
 from tests.support.cypher import rows
-from tests.support.embedding_server import Status
 from tests.support.running import environment, serve, started, wait_until
 
 SETTINGS = {

@@ -27,8 +27,8 @@ from tests.process.providers.world import (
     parts,
     texts,
 )
+from tests.support.behaviours import Drop, Hang, Raw, Spoil, Status
 from tests.support.cypher import rows
-from tests.support.embedding_server import Drop, Hang, Raw, Spoil, Status
 from tests.support.providers import CANARY
 from tests.support.running import wait_until
 

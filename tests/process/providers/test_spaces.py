@@ -11,8 +11,8 @@ from kg_api.managed.ports import free_port
 from kg_api.spaces.probe import PROBE_TEXT
 from tests.process.providers.conftest import OpenWorld
 from tests.process.providers.world import World, effects, parts
+from tests.support.behaviours import Status
 from tests.support.cypher import rows
-from tests.support.embedding_server import Status
 
 METRICS_PORT = free_port()
 SMALL = {"slug": "small", "provider": "openai", "model": "text-embedding-3-small", "dimensions": 64}

@@ -13,7 +13,8 @@ from kg_api.embed.local.embedder import LocalEmbedder
 from kg_api.embed.metered import EmbeddingMetrics, MeteredEmbedder, meter
 from kg_api.embed.port import Embedder, TextPart, gives_tokens
 from kg_api.errors import EmbeddingUnavailable, InvalidInput, KgError
-from tests.support.embedding_server import EmbeddingServer, Status
+from tests.support.behaviours import Status
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import CANARY, Asking
 from tests.support.unavailable import UnavailableEmbedder
 

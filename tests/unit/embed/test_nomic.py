@@ -12,7 +12,8 @@ from kg_api.embed.open import open_embedder
 from kg_api.errors import ConfigurationError
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.settings import EmbeddingSettings, load_settings
-from tests.support.embedding_server import EmbeddingServer, Status
+from tests.support.behaviours import Status
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import CANARY, Asking
 
 TEXTS = ["The cat sleeps.", "Rates rose."]

@@ -14,7 +14,8 @@ from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.sections import OpenAISettings
 from kg_api.settings import EmbeddingSettings, load_settings
-from tests.support.embedding_server import EmbeddingServer, Raw, Spoil, Status
+from tests.support.behaviours import Raw, Spoil, Status
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import Asking, provider_settings
 
 TEXTS = [f"text number {n}" for n in range(7)]

@@ -19,7 +19,8 @@ from kg_api.embed.text.tokens import QUERY_PIECES
 from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput, KgError
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.provider.retrying import RetryPolicy
-from tests.support.embedding_server import Behaviour, Drop, EmbeddingServer, Hang, Raw, Spoil, Status
+from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.providers import CANARY, QUICK, Asking, patience
 
 Provider = Literal["openai", "nomic"]

@@ -15,7 +15,8 @@ from kg_api.llm.parts import DocumentPart
 from kg_api.llm.prompts import INSTRUCTION, Chunk, Prompt, question
 from kg_api.sections import LlmSettings, OpenAISettings
 from kg_api.settings import load_settings
-from tests.support.embedding_server import Behaviour, Drop, EmbeddingServer, Hang, Raw, Spoil, Status
+from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import context_of, llm_settings, open_quick
 from tests.support.providers import CANARY, QUICK, patience
 

@@ -11,7 +11,8 @@ from kg_api.llm.lazy import LanguageModel
 from kg_api.llm.prompts import Prompt
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.settings import load_settings
-from tests.support.embedding_server import EmbeddingServer, Status
+from tests.support.behaviours import Status
+from tests.support.embedding_server import EmbeddingServer
 from tests.support.llm import llm_settings
 
 QUESTION = Prompt("instruction", "data", "name", {})

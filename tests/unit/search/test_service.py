@@ -2,107 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import Embedder
 from kg_api.errors import Conflict, InvalidInput, Unavailable
 from kg_api.graph import readiness
-from kg_api.graph.database import Graph, Lookup, Row
+from kg_api.graph.database import Graph
 from kg_api.graph.readiness import IndexWatch
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.search.plan.scope import MAX_SCOPES
 from kg_api.search.service import SearchService
-from kg_api.spaces.probe import PROBE_TEXT
 from kg_api.spaces.registry import SpaceRegistry
-from tests.support.embedders import small_embedder
 from tests.support.unavailable import UnavailableEmbedder
-from tests.unit.search.found import place
-
-SMALL, LARGE = small_embedder(), DeterministicEmbedder(dimensions=512)
-SPACES = {"default": SMALL, "large": LARGE}
-NO_CHUNK = dict.fromkeys(("chunk_id", "offset", "end_offset", "parent_id", "covers"))
-
-
-class CannedGraph(Graph):
-    """Answers statements by name; one it does not know fails loudly."""
-
-    def __init__(self, **states: tuple[str, float]) -> None:
-        self.states: dict[str, tuple[str, float]] = {
-            "source_words": ("ONLINE", 100.0),
-            "passage_embedding": ("ONLINE", 100.0),
-            "passage_embedding_large": ("ONLINE", 100.0),
-            **states,
-        }
-        self.further: str | None = None
-        self.gone: set[str] = set()
-        self.unfinished: list[Row] = []
-        self.asked: list[tuple[str, Row]] = []
-
-    def read(self, name: str, space: str = "default", /, **parameters: Any) -> list[Row]:
-        self.asked.append((name, {**parameters, "in": space}))
-        return getattr(self, name.replace("/", "_"))()
-
-    def look_up(self, lookups: Sequence[Lookup]) -> list[list[Row]]:
-        return [self.read(each.name, each.space, **each.parameters)[0]["found"] for each in lookups]
-
-    def documents_identify(self) -> list[Row]:
-        return [{"document": f"d{n}"} for n in range(1000)]  # all are there
-
-    def indexes_states(self) -> list[Row]:
-        rows = ((name, *state) for name, state in self.states.items())
-        return [{"name": n, "type": "x", "state": s, "percent": p, "options": {}} for n, s, p in rows]
-
-    def search_by_vector(self) -> list[Row]:
-        row = {**place("by vector").model_dump(), "similarity": 0.9, "score": 0.95}
-        return [{"found": [{**row, **NO_CHUNK, "covers": []}]}]
-
-    search_by_vector_in_ontologies = search_by_vector
-    search_by_vector_in_documents = search_by_vector
-
-    def search_by_text(self) -> list[Row]:
-        row: Row = {**place("by text").model_dump(), "similarity": 0.4, "score": 3.0, "asked": True}
-        return [{"found": [{**row, **NO_CHUNK}]}]
-
-    def similar_by_ids(self) -> list[Row]:
-        return [place(n).model_dump() for n in self.asked[-1][1]["source_ids"] if n not in self.gone]
-
-    def ontologies_configuration(self) -> list[Row]:
-        unset = {"chunking": None, "embed_on_ingest": None}
-        spaces = [self.further if n == 5 else None for n in range(6)]
-        return [{"ontology": f"o{n}", "space": space, **unset} for n, space in enumerate(spaces)]
-
-    def spaces_list(self) -> list[Row]:
-        rows = [{**asdict(model.identity), "slug": slug} for slug, model in SPACES.items()]
-        about = {"state": "active", "created_at": None, "related": 0.65, "unrelated": 0.38}
-        return [
-            {
-                "space": {**row, **about, "probe": SPACES[row["slug"]].embed_query(PROBE_TEXT)},
-                "ontologies": [],
-            }
-            for row in rows
-        ]
-
-    def spaces_all(self) -> list[Row]:
-        return self.spaces_list()
-
-    def jobs_unfinished(self) -> list[Row]:
-        return self.unfinished
-
-    def spaces_find(self) -> list[Row]:
-        return self.spaces_list()[:1]
-
-    def times(self, name: str) -> int:
-        return [each for each, _ in self.asked].count(name)
-
-
-POPULATING = ("POPULATING", 40.0)
+from tests.unit.search.canned import LARGE, POPULATING, SMALL, CannedGraph
 
 
 def searched(graph: Graph, embedder: Embedder | None = None, **asked: Any) -> SourceHits:

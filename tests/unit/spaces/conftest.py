@@ -17,7 +17,7 @@ from kg_api.spaces.open_space import OpenSpace
 from kg_api.spaces.probe import PROBE_TEXT
 from tests.process.providers.provider import Model, Provider
 from tests.support.providers import Asking
-from tests.unit.search.test_service import CannedGraph
+from tests.unit.search.canned import CannedGraph
 
 NAME = "text-embedding-3-small"
 CHOICE = ModelChoice("openai", NAME, 64)

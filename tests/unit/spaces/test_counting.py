@@ -11,7 +11,7 @@ from kg_api.models.embedding.spaces import SpaceIdentity
 from kg_api.spaces.counting import ModelTokenCounter, token_counter
 from kg_api.spaces.open_space import OpenSpace
 from tests.support.embedders import small_embedder
-from tests.unit.search.test_service import CannedGraph
+from tests.unit.search.canned import CannedGraph
 
 
 class Prefixed:

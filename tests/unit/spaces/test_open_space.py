@@ -15,9 +15,9 @@ from kg_api.graph.spaces.registry import Space
 from kg_api.spaces import model_watch, open_space
 from kg_api.spaces.open_space import LABELS_ASKED, LABELS_NEEDED, LABELS_REST_SECONDS, OpenSpace
 from kg_api.spaces.probe import PROBE_TEXT
+from tests.support.behaviours import Hang, Status
 from tests.support.embedders import small_embedder
-from tests.support.embedding_server import Hang, Status
-from tests.unit.search.test_service import CannedGraph
+from tests.unit.search.canned import CannedGraph
 from tests.unit.spaces.conftest import Opened
 
 

@@ -1,0 +1,50 @@
+"""What a server for tests does instead of its work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Status:
+    """Answer this status."""
+
+    status: int
+    retry_after: str | None = None
+    message: str = "told to"
+    code: str | None = None
+    param: str | None = None
+
+
+@dataclass(frozen=True)
+class Hang:
+    """Say nothing for so long, or until the server is closed."""
+
+    seconds: float = 60
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Break the connection off: before the answer, or in the middle of its body."""
+
+    mid_body: bool = True
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Answer 200 and this."""
+
+    body: bytes
+    content_type: str = "application/json"
+
+
+@dataclass(frozen=True)
+class Spoil:
+    """Change the right answer before it is sent: a function of the JSON object."""
+
+    how: Callable[[dict[str, Any]], None]
+
+
+Behaviour = Status | Hang | Drop | Raw | Spoil
