@@ -81,11 +81,11 @@ def test_several_requests_at_once_and_each_source_gets_its_own_vector(
     graph: Graph, driver: neo4j.Driver, asking: Asking
 ) -> None:
     dice = random.Random(7)
-    asking.server.takes = lambda _: dice.uniform(0.01, 0.08)
+    asking.server.load.takes = lambda _: dice.uniform(0.01, 0.08)
     job = jobs.find_job(graph, seed(graph))
     assert embed(graph, asking) == 1
     assert_right_vectors(driver, SOURCES)
-    assert max(asking.server.at_once) == AT_ONCE
+    assert max(asking.server.load.at_once) == AT_ONCE
     done = jobs.find_job(graph, job.job_id)
     assert (done.state, done.done, done.total) == (JobState.COMPLETED, SOURCES, SOURCES)
 
@@ -129,7 +129,7 @@ def test_a_provider_that_wants_a_rest_is_left_alone_by_all(
         return None
 
     asking.server.next_behaviour = told
-    asking.server.takes = lambda _: 0.05
+    asking.server.load.takes = lambda _: 0.05
     embed(graph, asking)
     assert_right_vectors(driver, SOURCES)
     assert refusing.locked()
@@ -142,7 +142,7 @@ def test_a_cancelled_job_ends_soon_and_writes_nothing_after(graph: Graph, asking
     job_id, released = seed(graph), threading.Event()
     spaces = open_spaces(graph, asking.embedder)
     spaces.get().assure()
-    asking.server.takes = lambda body: float(any("number" in each for each in body["input"])) * 5
+    asking.server.load.takes = lambda body: float(any("number" in each for each in body["input"])) * 5
     settings = WorkerSettings(lease_seconds=2, heartbeat_seconds=0.2)
     job = SourceEmbedding(
         graph, spaces, Contexts(graph), CachedPassages(graph, keeps=False), SIZE, requests_at_once=AT_ONCE

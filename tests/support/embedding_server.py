@@ -18,8 +18,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
@@ -31,6 +30,7 @@ from kg_api.embed.deterministic import DeterministicEmbedder
 from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
 from tests.support.chat_stream import stream
 from tests.support.embedders import calibrates
+from tests.support.load import Load
 
 NATIVE = {"text-embedding-3-large": 3072, "nomic-embed-text-v1.5": 768, "nomic-embed-text-v1": 768}
 USUAL = 1536
@@ -64,12 +64,7 @@ class EmbeddingServer:
         """Whether a chat that asks for it is answered piece by piece."""
         self.pause = 0.0
         """Seconds before each piece."""
-        self.takes: Callable[[dict[str, Any]], float] = lambda _: 0.0
-        """Seconds that the answer to a request takes."""
-        self.at_once: list[int] = []
-        """For each request, how many were under way with it."""
-        self._under_way = 0
-        self._counting = threading.Lock()
+        self.load = Load(self.hang)
         self._next: deque[Behaviour | None] = deque()
         self._closing = threading.Event()
         self._http = _Http(("127.0.0.1", port), _Handler)
@@ -109,19 +104,6 @@ class EmbeddingServer:
     def next_behaviour(self, body: dict[str, Any]) -> Behaviour | None:  # noqa: ARG002 - for those who look at it
         """What to do with a request now."""
         return self._next.popleft() if self._next else self.always
-
-    @contextmanager
-    def under_way(self, body: dict[str, Any]) -> Generator[None]:
-        """Count a request among those under way, and take as long as one does."""
-        with self._counting:
-            self._under_way += 1
-            self.at_once.append(self._under_way)
-        try:
-            self.hang(self.takes(body))
-            yield
-        finally:
-            with self._counting:
-                self._under_way -= 1
 
     def hang(self, seconds: float) -> None:
         """Wait."""
@@ -197,14 +179,12 @@ class _Handler(BaseHTTPRequestHandler):
         if calibrates(body.get("texts") or body.get("input") or ()):
             self._json(200, kg.answer(self.path, body) or {})
             return
-        kg.requests.append(
-            Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
-        )
-        with kg.under_way(body):
-            self._answer(body)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        kg.requests.append(Request(self.path, headers, body))
+        with kg.load.of(body):
+            self._answer(kg, body)
 
-    def _answer(self, body: dict[str, Any]) -> None:
-        kg = self.server.kg
+    def _answer(self, kg: EmbeddingServer, body: dict[str, Any]) -> None:
         right = kg.answer(self.path, body)
         match kg.next_behaviour(body) if right is not None else Status(404):
             case Status() as told:

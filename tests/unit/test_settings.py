@@ -56,7 +56,7 @@ WRONG = [
     ("KG_API__MIN_BYTES_PER_SECOND", "-1"),
     *(("KG_WORKER__NICENESS", value) for value in ("20", "-1")),
     ("KG_EMBEDDING__PROVIDER", "magic"),
-    ("KG_EMBEDDING__THREADS", "0"),
+    *((f"KG_EMBEDDING__{name}", "0") for name in ("THREADS", "REQUESTS_AT_ONCE")),
     *(("KG_EMBEDDING__QUERY_SECONDS", value) for value in ("0", "nan", "soon")),
     *(("KG_EMBEDDING__CACHE_ENTRIES", value) for value in ("-1", "many")),
     ("KG_EMBEDDING__MAX_TOKENS", "63"),

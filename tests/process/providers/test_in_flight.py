@@ -43,7 +43,7 @@ def test_a_worker_killed_in_flight_leaves_each_source_with_its_right_vector(
     world: World, migrated_graph: Graph, driver: neo4j.Driver, tmp_path: Path
 ) -> None:
     world.configure("notes", space=SPACE)
-    world.provider.takes = lambda body: 0.3 if len(body["input"]) > 1 else 0.0
+    world.provider.load.takes = lambda body: 0.3 if len(body["input"]) > 1 else 0.0
     paragraphs = [f"Paragraph number {number} of the killed ones." for number in range(SOURCES)]
     job_id, done = store_document(migrated_graph, record("a.md", paragraphs)).job_id or "", 0
     for life in range(2):
@@ -55,7 +55,7 @@ def test_a_worker_killed_in_flight_leaves_each_source_with_its_right_vector(
     job = world.until_job(job_id)
     wait_until(lambda: "worker starts" in world.worker.output(), PATIENCE)
     assert (job["done"], job["total"]) == (SOURCES, SOURCES)
-    assert max(world.provider.at_once) >= AT_ONCE
+    assert max(world.provider.load.at_once) >= AT_ONCE
     assert_right(world, migrated_graph, driver)
 
 
