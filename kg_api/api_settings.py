@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from kg_api.cores import cores
 from kg_api.sections import Seconds, Section
 
-MOST_BY_ITSELF = 4
+MAX_BY_DEFAULT = 4
 """So many processes serve where nobody has chosen: each holds the embedding model, some 330 MB in all."""
 MIB = 1024 * 1024
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
@@ -113,7 +113,7 @@ class ApiSettings(Section):
     @property
     def process_count(self) -> int:
         """How many processes serve requests."""
-        return self.processes or min(cores(), MOST_BY_ITSELF)
+        return self.processes or min(cores(), MAX_BY_DEFAULT)
 
     def share(self, most: int) -> int:
         """Of something that all processes may have so much of: what is one's; none where there is none."""
