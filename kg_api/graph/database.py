@@ -158,7 +158,7 @@ class Graph:
             for name, value in each.parameters.items()
         }
         with _translate_errors(self._uri):
-            return self._read(neo4j.Query(text, timeout=SEARCH_SECONDS), numbered)[0]["found"]
+            return self._read(neo4j.Query(text, timeout=SEARCH_SECONDS * len(lookups)), numbered)[0]["found"]
 
     def write(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run one writing statement; it must be safe to repeat.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kg_api.errors import KgError
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import AskForExtraction, preview_document, store_document
 from kg_api.graph.idempotency import once
@@ -78,6 +79,10 @@ class IngestService:
             answer, _ = self._graph.transaction(lambda tx: once(tx, key, sent, ingest))
         except _NotAll:
             return done[0]
+        except KgError:  # it took longer than a transaction may: all the same it is done
+            if done:
+                return done[0]
+            raise
         return IngestedBatch.model_validate(answer)
 
     def _ingest_each(self, batch: GivenBatch) -> IngestedBatch:

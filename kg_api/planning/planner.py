@@ -106,14 +106,15 @@ class Planner:
         self._sentence_vectors = sentence_vectors
         self._document: tuple[str, str | None, list[PlannedChunk]] | None = None
         self.versions: dict[str, str | None] = {}
-        """Of the documents that the last chunks were planned for, where they cover several sources."""
+        """Of the documents that the last chunks were planned for, where more counts than the sources."""
 
     def chunks(self, due: Sequence[SourceText], before: Before) -> list[PlannedChunk]:
         """The chunks that touch the sources given, which are in reading order."""
+        if self._chunking.crosses_sources or self._chunking.context != "none":
+            self.versions = versions_of(self._graph, (source.document_id for source in due))
         if not self._chunking.crosses_sources:
             return self.of_passages(self.passages(due), before)
         wanted = {source.source_id for source in due}
-        self.versions = versions_of(self._graph, (source.document_id for source in due))
         found: list[PlannedChunk] = []
         for document_id in self.versions:
             planned = self._of_document(document_id, before)

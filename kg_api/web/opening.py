@@ -34,8 +34,12 @@ class Opening:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait until it is open, or can never be."""
+        """Wait until it is open, or can never be, or is given up."""
         self._thread.join()
+
+    def give_up(self) -> None:
+        """Stop opening, if it is not open yet; does not wait."""
+        self._closing.set()
 
     def close(self) -> None:
         """Stop opening; close what was opened."""

@@ -67,7 +67,9 @@ def serve_beside(settings: Settings, listening: socket) -> None:
         del error  # the first process says it
         server.should_exit = True
 
-    server = _server(settings, create_app(settings, give_up, opened=True))
+    app = create_app(settings, give_up, opened=True)
+    server = _server(settings, app)
+    server.end_others = app.state.opening.give_up  # it may wait for the database at this moment
     server.run(sockets=[listening])
 
 
@@ -78,8 +80,8 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to end (signal handler)."""
-        self.end_others()
         super().handle_exit(sig, frame)
+        self.end_others()
 
 
 def _server(settings: Settings, app: FastAPI) -> _Server:

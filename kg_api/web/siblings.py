@@ -22,6 +22,8 @@ METRICS = "PROMETHEUS_MULTIPROC_DIR"
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds until one that died is started again; twice as long each time, unless it has lived for a while."""
 LIVED_SECONDS = 60.0
+ORPHAN_SECONDS = 15.0
+"""So long one whose first process has gone may take for its end; after that it would keep the port."""
 
 Serve = Callable[[socket.socket], None]
 """What a sibling does: a function of a module, for it is called in a new interpreter."""
@@ -95,9 +97,18 @@ class _Place:
         if self.process is not None and not self.process.is_alive():
             self._mourn(self.process)
         if self.process is None and time.monotonic() >= self._due_at:
-            self._started_at = time.monotonic()
-            self.process = self._make()
-            self.process.start()
+            self._start()
+
+    def _start(self) -> None:
+        self._started_at = time.monotonic()
+        process = self._make()
+        try:
+            process.start()
+        except OSError as error:  # no memory or no descriptor left at the moment
+            log.warning("a process of the service cannot be started", reason=str(error))
+            self._due_at = time.monotonic() + LONGEST_PAUSE
+        else:
+            self.process = process  # only now: who ends it may come at any moment
 
     def _mourn(self, process: SpawnProcess) -> None:
         now = time.monotonic()
@@ -108,17 +119,17 @@ class _Place:
         self.process = None
 
     def terminate(self) -> None:
-        if self.process is not None:
-            self.process.terminate()
+        if (process := self.process) is not None:
+            process.terminate()
 
     def join(self, until: float) -> None:
-        if self.process is None:
+        if (process := self.process) is None:
             return
-        self.process.terminate()  # one that was started at the last moment
-        self.process.join(max(0.0, until - time.monotonic()))
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
+        process.terminate()  # one that was started at the last moment
+        process.join(max(0.0, until - time.monotonic()))
+        if process.is_alive():
+            process.kill()
+            process.join()
 
 
 _spawn = multiprocessing.get_context("spawn")
@@ -134,3 +145,5 @@ def _end_with_parent() -> None:
     if (parent := multiprocessing.parent_process()) is not None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(ORPHAN_SECONDS)
+        os._exit(1)

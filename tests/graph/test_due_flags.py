@@ -13,6 +13,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import Counted, list_ontologies
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import enqueue_slot
+from kg_api.graph.spaces import flags
 from kg_api.graph.spaces.chunks import reject_source
 from kg_api.graph.spaces.configuration import hold_configurations
 from kg_api.graph.spaces.due import BEGINNING, Wanted, count_due, due_sources
@@ -156,3 +157,31 @@ def test_what_is_rejected_when_all_is_made_anew_is_counted_and_tried_again(embed
     assert (status(embedded).refused, status(embedded).embedded) == (1, MANY - 1)
     assert embedded.transaction(lambda tx: retry_refused(tx, "notes", mark)) == 1
     assert due(embedded) == {source.full_text.strip()}
+
+
+def test_a_batch_of_another_mark_that_lands_late_leaves_the_flag(
+    embedded: Graph, driver: neo4j.Driver
+) -> None:
+    store_document(embedded, record("new.md", ["one"]))
+    plan = read_embedding_state(embedded, "notes").target
+    given = {**plan.mark.parameters(), "property": plan.space.vector_property}
+    (source,) = rows(driver, "MATCH (s:Source) WHERE s.unembedded RETURN s.source_id AS id")
+    late = {**given, "mark": "older", "rows": [{"source_id": source["id"], "has_chunks": False}]}
+    text = FILES["sources/mark"].read_text()
+    rows(driver, text, **{name: late.get(name) for name in late.keys() | {"time_property"}})
+    assert due(embedded) == {"one"}
+
+
+def test_a_note_goes_while_more_is_to_be_flagged_than_is_at_once(
+    embedded: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = wanted(embedded).mark
+    rows(driver, "MATCH (s:Source) SET s.embedded_with = null")
+    monkeypatch.setattr(flags, "MAX_FLAGGED", MANY // 2)
+    assert not flag(embedded, "notes", mark, lambda _: True)
+    assert not is_noted(embedded, "notes", mark)
+    assert count_due(embedded, wanted(embedded)) == MANY, "without the note all are looked at"
+    assert not flag(embedded, "notes", mark, lambda _: True)
+    assert flag(embedded, "notes", mark, lambda _: True)
+    assert is_noted(embedded, "notes", mark)
+    assert count_due(embedded, wanted(embedded)) == MANY

@@ -16,8 +16,10 @@ from kg_api.graph.spaces.marks import EXTRACTION_MARK, Mark
 
 WHOLE_SECONDS = 3600.0
 """How often all sources of an ontology are looked at, and not only those that are flagged."""
-MAX_FLAGGED = 5000
-"""So many are flagged afterwards at a time; where more have another mark, nearly all is to be made anew."""
+SETTLED_SECONDS = 150.0
+"""After that all are looked at once more: what was being written when it was noted has been written then."""
+MAX_FLAGGED = 2000
+"""So many are flagged at a time; where more have another mark, nearly all is to be made anew."""
 
 
 class Flags:
@@ -25,7 +27,7 @@ class Flags:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._looked_at: dict[tuple[str, str], float] = {}
+        self._look_at: dict[tuple[str, str], float] = {}
 
     def keep(self, ontology: str, mark: Mark, is_current: Callable[[Transaction], bool]) -> None:
         """Look at every source where it is not known that all are flagged, and at times all the same.
@@ -36,11 +38,12 @@ class Flags:
             is_current: whether they still shall, with the ontology locked; else nothing is noted.
         """
         place = (ontology, mark.key)
-        age = time.monotonic() - self._looked_at.get(place, float("-inf"))
-        if age < WHOLE_SECONDS and is_noted(self._graph, ontology, mark):
+        noted = is_noted(self._graph, ontology, mark)
+        if noted and time.monotonic() < self._look_at.get(place, float("-inf")):
             return
-        flag(self._graph, ontology, mark, is_current)
-        self._looked_at[place] = time.monotonic()
+        if flag(self._graph, ontology, mark, is_current):
+            pause = WHOLE_SECONDS if noted else SETTLED_SECONDS
+            self._look_at[place] = time.monotonic() + pause
 
 
 def is_noted(graph: Graph, ontology: str, mark: Mark) -> bool:
@@ -50,8 +53,14 @@ def is_noted(graph: Graph, ontology: str, mark: Mark) -> bool:
     return bool(rows) and rows[0]["flagged"]
 
 
-def flag(graph: Graph, ontology: str, mark: Mark, is_current: Callable[[Transaction], bool]) -> None:
-    """Look at every source, flag those without this mark, and note it when none is left; see `keep`."""
+def flag(graph: Graph, ontology: str, mark: Mark, is_current: Callable[[Transaction], bool]) -> bool:
+    """Look at every source, flag those without this mark, and note it when none is left; see `keep`.
+
+    Until then nothing is noted: whoever looks for what is due looks at all.
+
+    Returns:
+        Whether none is left.
+    """
     name, note = _names(mark)
     wanted = {"ontology": ontology, "mark_property": mark.key, "mark": mark.value}
 
@@ -59,8 +68,11 @@ def flag(graph: Graph, ontology: str, mark: Mark, is_current: Callable[[Transact
         if is_current(tx):
             tx.run("ontologies/note_flagged", **wanted, note=note)
 
-    if graph.write("embedding/flag", **wanted, flag=name, limit=MAX_FLAGGED)[0]["flagged"] < MAX_FLAGGED:
-        graph.transaction(noted)
+    graph.write("ontologies/note_flagged", **wanted | {"mark": None}, note=note)
+    if graph.write("embedding/flag", **wanted, flag=name, limit=MAX_FLAGGED)[0]["flagged"] >= MAX_FLAGGED:
+        return False
+    graph.transaction(noted)
+    return True
 
 
 def _names(mark: Mark) -> tuple[str, str]:

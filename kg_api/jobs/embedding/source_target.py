@@ -24,6 +24,7 @@ from kg_api.jobs.embedding.target import EmbeddingTarget
 from kg_api.planning.contexts import Contexts
 from kg_api.planning.planner import PlannedChunk, Planner
 from kg_api.provider.service import RejectedText
+from kg_api.provider.waiting import wait
 from kg_api.spaces.plans import Plan
 
 
@@ -114,6 +115,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         One thread at a time: the planner remembers the document that it was at.
         """
         with self._planning:
+            wait(0)  # a language model may be paid for contexts: not when nobody waits any more
             try:
                 planned = self._planner.chunks(items, self._contexts.of(self._plan))
             except LlmFailed as error:
