@@ -37,13 +37,13 @@ class Opening:
         """Wait until it is open, or can never be, or is given up."""
         self._thread.join()
 
-    def give_up(self) -> None:
+    def stop(self) -> None:
         """Stop opening, if it is not open yet; does not wait."""
         self._closing.set()
 
     def close(self) -> None:
         """Stop opening; close what was opened."""
-        self._closing.set()
+        self.stop()
         self._thread.join()
         if self._container is not None:
             self._container.close()

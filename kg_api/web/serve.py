@@ -69,7 +69,7 @@ def serve_beside(settings: Settings, listening: socket) -> None:
 
     app = create_app(settings, give_up, opened=True)
     server = _server(settings, app)
-    server.end_others = app.state.opening.give_up  # it may wait for the database at this moment
+    server.end_others = app.state.opening.stop  # it may wait for the database at this moment
     server.run(sockets=[listening])
 
 

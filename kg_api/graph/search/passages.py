@@ -193,8 +193,9 @@ class WordedPassages:
         given = {"query": self.query, "limit": self.limit, **self.asked.parameters()}
         return Lookup("search/by_text", given)
 
-    def hits(self, found: Sequence[Row]) -> LaneHits:
+    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
         """What it found."""
+        del graph  # one look is all
         hits = [
             to_lane_hit(row, row["score"], without_vector=row["asked"] and row["similarity"] is None)
             for row in found
@@ -206,7 +207,7 @@ def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[L
     """Find the sources with the words of a full-text query."""
     worded = WordedPassages(query, asked, limit)
     (found,) = graph.look_up([worded.lookup])
-    return worded.hits(found).found
+    return worded.hits(graph, found).found
 
 
 def chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkText]:

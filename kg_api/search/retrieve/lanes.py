@@ -1,4 +1,4 @@
-"""The lanes of a search, all in one round trip. A further lane is one class in `lanes_of`."""
+"""The lanes of a search, all in one round trip. A further lane is one line in `lanes_of`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,8 @@ from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.retrieve.hits import TEXT, VECTOR
 
 
-class Lane(Protocol):
+class Passages(Protocol):
     """One way to find sources."""
-
-    @property
-    def name(self) -> str:
-        """What its hits are ranked as; lanes of one name have one measure, and are one list."""
-        ...
 
     @property
     def lookup(self) -> Lookup:
@@ -30,22 +25,34 @@ class Lane(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """What is found in one way, and what its hits are ranked as.
+
+    Lanes of one name have one measure, and are one list: both slots of a space, and the words of several
+    queries where the filters name very many documents.
+    """
+
+    name: str
+    passages: Passages
+
+
 def lanes_of(plan: SearchPlan) -> Iterator[Lane]:
     """Those that a plan asks; what the first ones say of a hit is preferred."""
     if not plan.concepts_alone:
-        yield from _vector_lanes(plan)
+        yield from (Lane(f"{VECTOR}{each.space.slug}", each) for each in _nearest(plan))
     if plan.asks_text:
         asked = plan.space_vectors
-        yield from (TextLane(WordedPassages(query, asked, plan.depth)) for query in plan.full_text)
+        yield from (Lane(TEXT, WordedPassages(query, asked, plan.depth)) for query in plan.full_text)
 
 
-def _vector_lanes(plan: SearchPlan) -> Iterator[Lane]:
+def _nearest(plan: SearchPlan) -> Iterator[NearestPassages]:
     request, usable = plan.request, plan.usable
     for each in plan.scope.spaces:
         known = usable.get(each.space.slug)
         if known is None or known.vector is None:
             continue
-        nearest = NearestPassages(
+        yield NearestPassages(
             known.vector,
             each.space,
             each.filters,
@@ -54,46 +61,6 @@ def _vector_lanes(plan: SearchPlan) -> Iterator[Lane]:
             exact=request.exact,
             each_chunk=request.group_by == "chunk",
         )
-        yield VectorLane(nearest)
-
-
-@dataclass(frozen=True, slots=True)
-class VectorLane:
-    """Finds by meaning, in one slot of a space."""
-
-    nearest: NearestPassages
-
-    @property
-    def name(self) -> str:
-        """Both slots of a space have one model."""
-        return f"{VECTOR}{self.nearest.space.slug}"
-
-    @property
-    def lookup(self) -> Lookup:
-        """The passages nearest to the question's vector."""
-        return self.nearest.lookup
-
-    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
-        """What it found; more, where many chunks are of few sources."""
-        return self.nearest.hits(graph, found)
-
-
-@dataclass(frozen=True, slots=True)
-class TextLane:
-    """Finds by words; where the filters name very many documents there are several."""
-
-    worded: WordedPassages
-    name: str = TEXT
-
-    @property
-    def lookup(self) -> Lookup:
-        """The sources with the question's words."""
-        return self.worded.lookup
-
-    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
-        """What it found."""
-        del graph
-        return self.worded.hits(found)
 
 
 def merge(found: Iterable[tuple[str, LaneHits]]) -> dict[str, Sequence[LaneHit]]:

@@ -67,8 +67,8 @@ class Retriever:
         if not lanes and not plan.concepts_alone and not plan.asks_text:
             raise Unavailable("the search indexes are still being filled; try again in a moment")
         with plan.watch.stage("retrieve"):
-            rows = self._graph.look_up([lane.lookup for lane in lanes])
-            found = [lane.hits(self._graph, each) for lane, each in zip(lanes, rows, strict=True)]
+            rows = self._graph.look_up([lane.passages.lookup for lane in lanes])
+            found = [lane.passages.hits(self._graph, each) for lane, each in zip(lanes, rows, strict=True)]
         merged = merge(zip((lane.name for lane in lanes), found, strict=True))
         if plan.asks_text:
             merged.setdefault(TEXT, ())  # a question without a word finds nothing by words, and has looked
