@@ -9,16 +9,13 @@ import argparse
 import json
 import random
 import statistics
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.processes import Watched
-from benchmarks.stack import Stack, machine, stack, stored_vectors
-from kg_api.errors import KgError
+from benchmarks.crowd import crowd
+from benchmarks.stack import machine, stack, stored_vectors
 
 ALONE = 200
 QUESTIONS = 300
@@ -50,7 +47,8 @@ def main() -> None:
         questions = _questions([row["text"] for row in rows])
         with running.client() as client:
             alone = {name: _alone(client, questions, way) for name, way in WAYS.items()}
-        together = _together(running, questions, chosen.clients, chosen.seconds)
+        searches = [{"query_text": each} for each in questions]
+        together = crowd(running, searches, chosen.clients, chosen.seconds)
     result = {"machine": machine(), "sources": len(rows), "one at a time": alone, "together": together}
     print(json.dumps(result, indent=2))
 
@@ -62,48 +60,16 @@ def _questions(texts: list[str]) -> list[str]:
 
 
 def _alone(client: Any, questions: list[str], way: dict[str, Any]) -> dict[str, Any]:
-    """Median of each stage, and the whole as a multiple of embedding and the slowest round trip."""
+    """Median of each stage, and the whole as a multiple of embedding and asking the lanes."""
     for question in questions[:20]:
         client.search_sources(question, **way)
     asked = questions[: 30 if "rerank" in way else ALONE]
     answers: list[dict[str, float]] = [client.search_sources(each, **way).timings_ms for each in asked]
     stages = {name: round(statistics.median(each.get(name, 0) for each in answers), 2) for name in answers[0]}
-    needed = [each["embed"] + max(each.get("vector", 0), each.get("text", 0)) for each in answers]
+    needed = [each["embed"] + each["retrieve"] for each in answers]
     multiple = statistics.median(each["total"] / least for each, least in zip(answers, needed, strict=True))
     p95 = round(float(np.percentile([each["total"] for each in answers], 95)), 1)
     return {**stages, "p95": p95, "multiple": round(multiple, 2)}
-
-
-def _together(running: Stack, questions: list[str], clients: int, seconds: float) -> dict[str, Any]:
-    ends = time.monotonic() + seconds
-
-    def one(number: int) -> tuple[list[float], int]:
-        dice, taken, errors = random.Random(number), list[float](), 0
-        with running.client() as client:
-            while time.monotonic() < ends:
-                begun = time.perf_counter()
-                try:
-                    client.search_sources(dice.choice(questions))
-                except KgError:
-                    errors += 1
-                taken.append((time.perf_counter() - begun) * 1000)
-        return taken, errors
-
-    pids = running.pids()
-    watched = Watched({role: pids[role] for role in ("api", "neo4j")})
-    before = watched.cpu_seconds()
-    with ThreadPoolExecutor(clients) as pool:
-        done = list(pool.map(one, range(clients)))
-    used = {role: after - before[role] for role, after in watched.cpu_seconds().items()}
-    taken = [each for part, _ in done for each in part]
-    return {
-        "clients": clients,
-        "searches a second": round(len(taken) / seconds, 1),
-        "p50": round(float(np.percentile(taken, 50)), 1),
-        "p95": round(float(np.percentile(taken, 95)), 1),
-        "errors": sum(errors for _, errors in done),
-        "CPU ms a search": {role: round(1000 * each / len(taken), 1) for role, each in used.items()},
-    }
 
 
 if __name__ == "__main__":

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import statistics
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from benchmarks.processes import Watched
+from benchmarks.crowd import crowd
 from benchmarks.scale.exact import TOP, Scope
 from benchmarks.scale.seeds import Seeds, Vectors
 from benchmarks.stack import Stack
 from kg_api.client import KgClient
-from kg_api.errors import KgError
 
 WARMING, ALONE = 100, 200
 SPACE = "default"
@@ -50,7 +47,7 @@ def together(
     running: Stack, asked: Mapping[str, Sequence[dict[str, Any]]], clients: int, seconds: float
 ) -> dict[str, Any]:
     """Several clients at once, for so many seconds a way."""
-    return {name: _crowd(running, asked[name], clients, seconds) for name in TOGETHER}
+    return {name: crowd(running, asked[name], clients, seconds) for name in TOGETHER}
 
 
 def recall(
@@ -88,37 +85,6 @@ def _timed(client: KgClient, searches: Sequence[dict[str, Any]]) -> dict[str, fl
         whole.append((time.perf_counter() - begun) * 1000)
         inside.append(answer.timings_ms["total"])
     return {**_percentiles(whole), "p50 in the service": round(float(np.percentile(inside, 50)), 1)}
-
-
-def _crowd(
-    running: Stack, searches: Sequence[dict[str, Any]], clients: int, seconds: float
-) -> dict[str, Any]:
-    ends = time.monotonic() + seconds
-
-    def one(number: int) -> tuple[list[float], int]:
-        dice, taken, errors = random.Random(number), list[float](), 0
-        with running.client() as client:
-            while time.monotonic() < ends:
-                begun = time.perf_counter()
-                try:
-                    client.search_sources(**dice.choice(searches))
-                except KgError:
-                    errors += 1
-                taken.append((time.perf_counter() - begun) * 1000)
-        return taken, errors
-
-    pids = running.pids()
-    watched = Watched({role: pids[role] for role in ("api", "neo4j")})
-    before = watched.cpu_seconds()
-    with ThreadPoolExecutor(clients) as pool:
-        done = list(pool.map(one, range(clients)))
-    taken = [each for part, _ in done for each in part]
-    used = {
-        role: round(1000 * (after - before[role]) / len(taken), 1)
-        for role, after in watched.cpu_seconds().items()
-    }
-    told = {"searches a second": round(len(taken) / seconds, 1), **_percentiles(taken)}
-    return {**told, "errors": sum(errors for _, errors in done), "CPU ms a search": used}
 
 
 def _percentiles(taken: Sequence[float]) -> dict[str, float]:
