@@ -127,7 +127,7 @@ def test_a_provider_that_is_away_leaves_searches_with_words_and_comes_back_by_it
         world.ask("POST", "/embedding/spaces", 201, json={"slug": "away", "provider": "nomic"})
         world.configure("away", space="away")
         world.embedded("away", TEXT)
-        assert parts(world.search(QUESTION, ontology="away")) == []
+        wait_until(lambda: parts(world.search(QUESTION, ontology="away")) == [], 30)  # opened within its second
     assert parts(world.search(QUESTION, ontology="away")) == [], "its vector is remembered"
     answer = world.search(ANOTHER, ontology="away")
     assert answer["seconds"] < QUERY_SECONDS + SLACK
@@ -194,7 +194,7 @@ def test_a_passage_without_a_vector_is_found_by_words_and_that_is_said(world: Wo
     world.ingest("half", "The lighthouse has a vector.", "with.md")
     started = world.ask("POST", "/ontologies/half/embeddings", 202)
     world.until_job(started["job_id"])
-    assert parts(world.search("lighthouse", ontology="half")) == []
+    wait_until(lambda: parts(world.search("lighthouse", ontology="half")) == [], 30)
     assert world.ingest("half", "The lighthouse has none.", "without.md")["job_id"] is None
     answer = world.search("lighthouse", ontology="half")
     assert {hit["document"]: hit["similarity"] is None for hit in answer["sources"]} == {
