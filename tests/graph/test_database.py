@@ -20,7 +20,14 @@ from kg_api.graph import database
 from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
 from kg_api.graph.migrations import list_known, migrate
-from kg_api.graph.spaces.registry import FIRST_INDEX, QUANTIZATION, ensure_space, find_space
+from kg_api.graph.spaces.registry import (
+    EF_CONSTRUCTION,
+    FIRST_INDEX,
+    QUANTIZATION,
+    ensure_space,
+    find_space,
+    index_config,
+)
 from kg_api.managed.ports import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import rows
@@ -145,6 +152,25 @@ def test_a_space_is_registered_with_an_index_as_ordered(graph: Graph) -> None:
     config = index_states(graph)[FIRST_INDEX].options["indexConfig"]
     assert config["vector.dimensions"] == IDENTITY.dimensions
     assert config["vector.quantization.type"] == QUANTIZATION
+    assert config["vector.hnsw.ef_construction"] == EF_CONSTRUCTION
+
+
+def test_an_index_with_the_graph_of_an_earlier_version_is_left_as_it_is(graph: Graph) -> None:
+    space = ensure_space(graph, IDENTITY)
+    earlier = {**index_config(IDENTITY), "vector.hnsw.ef_construction": 100}
+    graph.write("spaces/drop_index", name=space.index_name)
+    graph.write("spaces/create_index", space.key, name=space.index_name, options={"indexConfig": earlier})
+    ensure_space(graph, IDENTITY)
+    assert index_states(graph)[FIRST_INDEX].options["indexConfig"]["vector.hnsw.ef_construction"] == 100
+
+
+def test_an_index_that_is_quantised_otherwise_is_refused(graph: Graph) -> None:
+    space = ensure_space(graph, IDENTITY)
+    other = {**index_config(IDENTITY), "vector.quantization.type": "NONE"}
+    graph.write("spaces/drop_index", name=space.index_name)
+    graph.write("spaces/create_index", space.key, name=space.index_name, options={"indexConfig": other})
+    with pytest.raises(ConfigurationError, match="other settings than kg gives it"):
+        ensure_space(graph, IDENTITY)
 
 
 def test_another_model_under_the_same_space_is_refused(graph: Graph) -> None:
