@@ -1,7 +1,9 @@
 // Chunks over several sources that do not stand side by side, in their order, any more; their sources are looked at
 // again.
 UNWIND $document_ids AS id
-MATCH (c:Chunk)-[:CHUNK_OF]->(:Source {document_id: id})
+MATCH (part:Source {document_id: id})
+WHERE part.paragraph >= 0
+MATCH (c:Chunk)-[:CHUNK_OF]->(part)
 WHERE c.sources > 1
 WITH DISTINCT c
 MATCH (c)-[:CHUNK_OF]->(s:Source)

@@ -5,7 +5,7 @@ CALL () {
   RETURN name AS wanted, d.document_id AS document_id, true AS by_name
   UNION
   MATCH (d:Document {ontology: $ontology})
-  WHERE d.title IN $names
+  WHERE d.document >= '' AND d.title IN $names
   RETURN d.title AS wanted, d.document_id AS document_id, false AS by_name
 }
 RETURN wanted, document_id, by_name

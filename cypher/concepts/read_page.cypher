@@ -1,5 +1,6 @@
 // An ontology's concepts, those that most sources carry first.
 MATCH (c:Concept {ontology: $ontology})
+WHERE c.concept_id >= ''
 WITH c, COUNT { (c)-[:APPEARS_IN]->() } AS sources
 ORDER BY sources DESC, c.label, c.concept_id
 SKIP $offset LIMIT $limit

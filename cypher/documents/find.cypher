@@ -4,6 +4,6 @@ RETURN d.document_id AS document_id, d.ontology AS ontology, d.document AS docum
        d.format AS format, d.characters AS characters, d.sources AS sources, d.updated_at AS updated_at,
        d.metadata AS metadata,
        COLLECT {
-         MATCH (s:Source) WHERE s.document_id = d.document_id
+         MATCH (s:Source) WHERE s.document_id = d.document_id AND s.paragraph >= 0
          RETURN s.full_text ORDER BY s.paragraph
        } AS parts

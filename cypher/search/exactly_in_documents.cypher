@@ -1,10 +1,10 @@
 // The passages of some documents nearest to a vector, each compared: no index of vectors, nothing approximate.
 CYPHER 25
 CALL () {
-  MATCH (s:Source) WHERE s.document_id IN $document_ids AND s[$property] IS NOT NULL
+  MATCH (s:Source) WHERE s.document_id IN $document_ids AND s.paragraph >= 0 AND s[$property] IS NOT NULL
   RETURN s AS n
   UNION ALL
-  MATCH (s:Source)<-[:CHUNK_OF]-(c:Chunk) WHERE s.document_id IN $document_ids AND c.space = $space AND c[$property] IS NOT NULL
+  MATCH (s:Source)<-[:CHUNK_OF]-(c:Chunk) WHERE s.document_id IN $document_ids AND s.paragraph >= 0 AND c.space = $space AND c[$property] IS NOT NULL
   RETURN DISTINCT c AS n
 }
 WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity

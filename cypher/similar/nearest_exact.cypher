@@ -4,7 +4,8 @@ UNWIND $asked AS ask
 CALL (ask) {
   CALL (ask) {
     MATCH (n:Source)
-    WHERE n.ontology IN $ontologies AND n.document_id > ask.after AND n.document_id < ask.before AND n[$property] IS NOT NULL
+    WHERE n.ontology IN $ontologies AND n.document_id > ask.after AND n.document_id < ask.before AND n.paragraph >= 0
+      AND n[$property] IS NOT NULL
     RETURN n
     UNION ALL
     MATCH (n:Chunk)

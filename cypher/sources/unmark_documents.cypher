@@ -2,6 +2,7 @@
 // they are. Counts those of the space in use, by document.
 UNWIND $document_ids AS id
 MATCH (s:Source {document_id: id})
+WHERE s.paragraph >= 0
 WITH s, s[$mark_property] IS NOT NULL AS counts
 SET s.unembedded = true
 WITH s, counts

@@ -6,9 +6,11 @@ import re
 import socket
 import threading
 import time
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlsplit
 
 import neo4j
@@ -24,6 +26,8 @@ from kg_api.graph.spaces.registry import (
     EF_CONSTRUCTION,
     FIRST_INDEX,
     QUANTIZATION,
+    Space,
+    ensure_index,
     ensure_space,
     find_space,
     index_config,
@@ -155,21 +159,31 @@ def test_a_space_is_registered_with_an_index_as_ordered(graph: Graph) -> None:
     assert config["vector.hnsw.ef_construction"] == EF_CONSTRUCTION
 
 
-def test_an_index_with_the_graph_of_an_earlier_version_is_left_as_it_is(graph: Graph) -> None:
+@contextmanager
+def index_with(graph: Graph, **settings: Any) -> Generator[Space]:
+    """The first space, whose index has other settings for a while: a database outlives its tests."""
     space = ensure_space(graph, IDENTITY)
-    earlier = {**index_config(IDENTITY), "vector.hnsw.ef_construction": 100}
+    options = {"indexConfig": index_config(IDENTITY) | settings}
     graph.write("spaces/drop_index", name=space.index_name)
-    graph.write("spaces/create_index", space.key, name=space.index_name, options={"indexConfig": earlier})
-    ensure_space(graph, IDENTITY)
-    assert index_states(graph)[FIRST_INDEX].options["indexConfig"]["vector.hnsw.ef_construction"] == 100
+    try:
+        graph.write("spaces/create_index", space.key, name=space.index_name, options=options)
+        yield space
+    finally:
+        graph.write("spaces/drop_index", name=space.index_name)
+        ensure_index(graph, space)
+
+
+def test_an_index_with_the_graph_of_an_earlier_version_is_left_as_it_is(graph: Graph) -> None:
+    with index_with(graph, **{"vector.hnsw.ef_construction": 100}):
+        ensure_space(graph, IDENTITY)
+        assert index_states(graph)[FIRST_INDEX].options["indexConfig"]["vector.hnsw.ef_construction"] == 100
 
 
 def test_an_index_that_is_quantised_otherwise_is_refused(graph: Graph) -> None:
-    space = ensure_space(graph, IDENTITY)
-    other = {**index_config(IDENTITY), "vector.quantization.type": "NONE"}
-    graph.write("spaces/drop_index", name=space.index_name)
-    graph.write("spaces/create_index", space.key, name=space.index_name, options={"indexConfig": other})
-    with pytest.raises(ConfigurationError, match="other settings than kg gives it"):
+    with (
+        index_with(graph, **{"vector.quantization.type": "NONE"}),
+        pytest.raises(ConfigurationError, match="other settings than kg gives it"),
+    ):
         ensure_space(graph, IDENTITY)
 
 

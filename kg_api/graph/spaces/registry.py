@@ -27,7 +27,7 @@ from kg_api.models.embedding.spaces import FIRST_SLUG, SECOND_SLOT, SimilarityCa
 QUANTIZATION: Final = "SCALAR"
 EXPANSION_FACTOR: Final = 3.0
 EF_CONSTRUCTION: Final = 200
-"""Candidates for the neighbours of a vector that comes in; twice Neo4j's own, for large ontologies (ADR 47)."""
+"""Candidates for the neighbours of a new vector; twice Neo4j's own, for large ontologies (ADR 47)."""
 
 
 @dataclass(frozen=True, slots=True)
