@@ -15,6 +15,7 @@ from kg_api.graph.concepts.vectors import ConceptPlan
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import Counted
 from kg_api.graph.naming import unknown_ontology
+from kg_api.graph.search.passages import count_passages
 from kg_api.graph.spaces.configuration import Layout, StoredConfiguration, read_configurations
 from kg_api.graph.spaces.due import Wanted
 from kg_api.graph.spaces.marks import Mark, mark_of
@@ -179,6 +180,8 @@ class OntologySnapshot:
     embedding_states: dict[str, EmbeddingState]
     new: Space
     """The space of ontologies that nobody has configured."""
+    passages: int = 0
+    """Of all ontologies together."""
 
     @property
     def answering(self) -> dict[str, Space]:
@@ -218,4 +221,5 @@ class PlanWatch:
     def _read(self) -> OntologySnapshot:
         configurations = read_configurations(self._graph)
         spaces = all_spaces(self._graph)
-        return OntologySnapshot(_embedding_states(configurations, spaces), space_of_new(spaces))
+        passages = count_passages(self._graph)
+        return OntologySnapshot(_embedding_states(configurations, spaces), space_of_new(spaces), passages)

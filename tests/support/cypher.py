@@ -40,4 +40,4 @@ def parameters_of(text: str) -> frozenset[str]:
 
 def explained_with(text: str) -> dict[str, Any]:
     """Values for a statement that is only planned."""
-    return dict.fromkeys(parameters_of(text)) | {"limit": 1, "offset": 0}
+    return dict.fromkeys(parameters_of(text)) | {"limit": 1, "candidates": 1, "offset": 0}

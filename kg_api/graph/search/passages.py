@@ -116,6 +116,8 @@ class NearestPassages:
     """Compare every vector, instead of asking the index."""
     each_chunk: bool = False
     """Give each chunk, not only the best one of each source and parent."""
+    candidates: int = 0
+    """Chunks that the index is asked for, of which the nearest are fetched, if that is more."""
 
     @property
     def lookup(self) -> Lookup:
@@ -137,6 +139,11 @@ def by_vector(graph: Graph, nearest: NearestPassages) -> LaneHits:
     """Find the passages nearest to a vector."""
     (found,) = graph.look_up([nearest.lookup])
     return nearest.hits(graph, found)
+
+
+def count_passages(graph: Graph) -> int:
+    """How many there are, of all ontologies and spaces."""
+    return graph.read("search/count_passages")[0]["passages"]
 
 
 def vectors_of(graph: Graph, hits: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float32]]:
@@ -165,6 +172,7 @@ def _nearest(asked: NearestPassages, limit: int) -> Lookup:
     if asked.filters.document_ids is not None:
         ids = list(asked.filters.document_ids)
         return Lookup("search/by_vector_in_documents", {**given, "document_ids": ids}, slug)
+    given["candidates"] = max(limit, asked.candidates)
     if asked.filters.ontologies is not None:
         names = list(asked.filters.ontologies)
         return Lookup("search/by_vector_in_ontologies", {**given, "ontologies": names}, slug)

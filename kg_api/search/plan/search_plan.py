@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +18,8 @@ from kg_api.spaces.plans import OntologySnapshot
 
 LANE_DEPTH = 50
 """How many of each lane are fused, at least; the field uses 30 to 50 and more."""
+CROWDED = 62_500
+"""Passages from which on an index is asked for more than is fused, to find what is nearest (ADR 47)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,12 @@ class SearchPlan:
         if self.concepts_alone or TEXT_INDEX in self.populating:
             return False
         return self.request.mode != "vector" or (len(self.usable) < len(self.vectors) and bool(self.text))
+
+    @property
+    def candidates(self) -> int:
+        """Passages to ask a vector index for; the nearest of them, by exact cosine, are the lane."""
+        crowd = max(1.0, self.known.passages / CROWDED)
+        return min(MAX_CHUNKS, int(LANE_DEPTH * math.sqrt(crowd)))
 
     @property
     def models(self) -> int:

@@ -31,6 +31,7 @@ class CannedGraph(Graph):
         self.gone: set[str] = set()
         self.unfinished: list[Row] = []
         self.asked: list[tuple[str, Row]] = []
+        self.passages = 0
 
     def read(self, name: str, space: str = "default", /, **parameters: Any) -> list[Row]:
         self.asked.append((name, {**parameters, "in": space}))
@@ -45,6 +46,9 @@ class CannedGraph(Graph):
     def indexes_states(self) -> list[Row]:
         rows = ((name, *state) for name, state in self.states.items())
         return [{"name": n, "type": "x", "state": s, "percent": p, "options": {}} for n, s, p in rows]
+
+    def search_count_passages(self) -> list[Row]:
+        return [{"passages": self.passages}]
 
     def search_by_vector(self) -> list[Row]:
         row = {**place("by vector").model_dump(), "similarity": 0.9, "score": 0.95}

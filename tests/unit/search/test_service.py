@@ -147,6 +147,17 @@ def test_a_vector_of_any_scale_is_a_direction(values: list[float]) -> None:
     np.testing.assert_allclose(parameters["vector"].to_native(), [1 / 16] * 256, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("passages", "candidates"), [(0, 50), (62_500, 50), (1_000_000, 200), (10**9, 1000)])
+def test_the_more_passages_there_are_the_more_candidates_the_index_is_asked_for(
+    passages: int, candidates: int
+) -> None:
+    graph = CannedGraph()
+    graph.passages = passages
+    searched(graph, mode="vector")
+    (asked,) = [given for name, given in graph.asked if name == "search/by_vector"]
+    assert (asked["candidates"], asked["limit"]) == (candidates, 50)
+
+
 def test_a_vector_that_does_not_fit_is_refused() -> None:
     with pytest.raises(InvalidInput, match="has 3 dimensions; the space 'default' has 256"):
         searched(CannedGraph(), query_vector=[1.0] * 3, space="default")
