@@ -41,6 +41,7 @@ class SpaceModel:
         """
         self.fresh = fresh
         self.at_once = 1 if space.identity.provider in IN_PROCESS else requests_at_once
+        self.remembers = passages.keeps and not fresh
         self._spaces = spaces
         self._space = space
         self._passages = passages

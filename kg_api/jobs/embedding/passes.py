@@ -55,13 +55,14 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         self._reject(target)
 
     def _flight(self, target: EmbeddingTarget[ItemT, BatchT]) -> Flight[ItemT, BatchT]:
-        """Where several batches are embedded at once, as many again may wait, so that no thread stands still.
+        """As many batches as are embedded at once may wait to be written, so that no thread stands still.
 
-        Where it is one at a time, the next begins when the last is written: so the end of a worker costs one
-        batch of a model's work and no more.
+        The end of a worker costs the work on those that are being embedded and no more: vectors are
+        remembered as they are made. Of a model in this process that is one batch; where its vectors are not
+        remembered, the next begins when the last is written.
         """
         at_once = target.model.at_once
-        room = at_once if at_once == 1 else 2 * at_once
+        room = 1 if at_once == 1 and not target.model.remembers else 2 * at_once
         return Flight(self._run, target.embed, at_once=at_once, room=room, characters=target.characters)
 
     def _read(self, target: EmbeddingTarget[ItemT, BatchT], place: str) -> Iterator[Sequence[ItemT]]:

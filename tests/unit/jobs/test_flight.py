@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from kg_api.errors import EmbeddingUnavailable, LeaseLost
+from kg_api.graph.database import Transaction
 from kg_api.jobs import flight
 from kg_api.jobs.embedding.passes import EmbeddingPass
 from kg_api.jobs.run import JobRun, Stopped, Yielded
@@ -241,13 +242,31 @@ def test_others_go_first_after_what_was_begun(monkeypatch: pytest.MonkeyPatch) -
     assert flying.written == "abcdefgh"
 
 
-def test_one_at_a_time_begins_when_the_last_one_is_written() -> None:
+def test_where_nothing_is_remembered_one_begins_when_the_last_one_is_written() -> None:
     """A worker that dies has embedded one batch in vain and no more."""
     written_at: list[int] = []
     all_of_them = album(*"abcdefgh")
     model = Model(before=lambda _: written_at.append(sum(each.vector is not None for each in all_of_them)))
     EmbeddingPass[Picture, Vectors](Job().run, SIZE, lambda: True).through(pictures(all_of_them, model, 8))
     assert written_at == [0, SIZE]
+
+
+def test_where_vectors_are_remembered_one_is_embedded_while_the_last_one_is_written() -> None:
+    gates = Gates()
+    all_of_them = album(*"abcdefgh")
+    model = Model(before=gates)
+    target = pictures(all_of_them, model, 8)
+    target.model.remembers = True
+    write = target.write
+
+    def write_late(tx: Transaction, batch: Vectors) -> int:
+        until(lambda: "e" in gates.begun)  # fails if that waits for this
+        return write(tx, batch)
+
+    target.write = write_late
+    EmbeddingPass[Picture, Vectors](Job().run, SIZE, lambda: True).through(target)
+    assert gates.begun == ["a", "e"]
+    assert all(each.vector is not None for each in all_of_them)
 
 
 def test_waits_end_only_within() -> None:
