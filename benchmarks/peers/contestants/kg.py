@@ -6,14 +6,13 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.peers.contestants import Search
 from benchmarks.peers.embedder import SameEmbedder
 from benchmarks.peers.job import Corpus, Passage, Place
-from benchmarks.stack import POLL_SECONDS, Stack
+from benchmarks.stack import Stack
 from kg_api.client import KgClient
 from kg_api.managed.home import Home
 from kg_api.models.queries.search import SourceHits
@@ -43,14 +42,14 @@ class Kg:
             (self._files / f"{passage.id}.txt").write_text(passage.text, encoding="utf-8")
 
     def take_in(self, passages: Sequence[Passage]) -> None:
-        """See `Contestant`: the command that people use, until the service says that all is embedded."""
-        command = [sys.executable, "-m", "kg_cli.main", "ingest", str(self._files), "--json"]
+        """See `Contestant`: the command that people use, which ends when all is embedded."""
+        command = [sys.executable, "-m", "kg_cli.main", "ingest", str(self._files), "--wait", "--json"]
         env = {**os.environ, "KG_HOME": str(self._place.home)}
         subprocess.run(
             [*command, "--ontology", self._ontology], env=env, check=True, stdout=subprocess.DEVNULL
         )
-        while not self._embedded():
-            time.sleep(POLL_SECONDS)
+        if not self._embedded():
+            raise SystemExit("kg says that it has embedded all, and has not")
         stored = self._client.documents(self._ontology, limit=1).total
         if stored != len(passages):
             raise SystemExit(f"kg stored {stored} of {len(passages)} documents")
