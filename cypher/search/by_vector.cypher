@@ -5,6 +5,7 @@ CYPHER 25
 MATCH (n:Source|Chunk)
 SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector LIMIT $candidates) SCORE AS approximate
 WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
+WHERE similarity IS NOT NULL // one that loses its vector just now
 ORDER BY similarity DESC LIMIT $limit
 OPTIONAL MATCH (n)-[:CHUNK_OF]->(part:Source)
 WITH n, similarity, part ORDER BY part.paragraph

@@ -104,9 +104,10 @@ class LlmContexts:
         for document_id in dict.fromkeys(source.document_id for source in sources):
             mine = [source for source in sources if source.document_id == document_id]
             known = about.get(document_id, DocumentAbout("", {}))
-            if self._last is None or not self._last.says(known, mine):
-                self._last = _divide(known, sources_of_document(self._graph, document_id))
-            found[document_id] = self._last
+            last = self._last  # a batch that nobody waits for any more may be at work beside this
+            if last is None or not last.says(known, mine):
+                self._last = last = _divide(known, sources_of_document(self._graph, document_id))
+            found[document_id] = last
         return found
 
     def _contexts(self, wanted: Mapping[str, _Wanted]) -> dict[str, str]:

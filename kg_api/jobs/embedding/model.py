@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cached_property
 
 import numpy as np
@@ -42,6 +44,8 @@ class SpaceModel:
         self.fresh = fresh
         self.at_once = 1 if space.identity.provider in IN_PROCESS else requests_at_once
         self.remembers = passages.keeps and not fresh
+        """Whether what was embedded and not written is not embedded again."""
+        self._alone = threading.Lock() if self.at_once == 1 else nullcontext()
         self._spaces = spaces
         self._space = space
         self._passages = passages
@@ -74,7 +78,8 @@ class SpaceModel:
         """
         opened = self.opened
         try:
-            vectors = self._passages.embed(opened, passages, fresh=self.fresh)
+            with self._alone:
+                vectors = self._passages.embed(opened, passages, fresh=self.fresh)
             for vector in vectors:
                 check_vector(vector, self._space.dimensions)
         except (EmbeddingFailed, InvalidInput) as error:

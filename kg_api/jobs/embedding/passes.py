@@ -57,9 +57,9 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
     def _flight(self, target: EmbeddingTarget[ItemT, BatchT]) -> Flight[ItemT, BatchT]:
         """As many batches as are embedded at once may wait to be written, so that no thread stands still.
 
-        The end of a worker costs the work on those that are being embedded and no more: vectors are
-        remembered as they are made. Of a model in this process that is one batch; where its vectors are not
-        remembered, the next begins when the last is written.
+        Where vectors are remembered as they are made, the end of a worker costs the work on those that are
+        being embedded and no more: one batch of a model in this process. Where they are not, the next of that
+        begins when the last is written.
         """
         at_once = target.model.at_once
         room = 1 if at_once == 1 and not target.model.remembers else 2 * at_once

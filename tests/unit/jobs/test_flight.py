@@ -6,17 +6,23 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from kg_api.errors import EmbeddingUnavailable, LeaseLost
 from kg_api.graph.database import Transaction
 from kg_api.jobs import flight
+from kg_api.jobs.embedding.model import SpaceModel
 from kg_api.jobs.embedding.passes import EmbeddingPass
 from kg_api.jobs.run import JobRun, Stopped, Yielded
 from kg_api.provider import waiting
 from kg_api.provider.waiting import Abandoned
+from kg_api.spaces.cached import CachedPassages
 from tests.unit.jobs.pictures import Job, Model, Picture, PictureTarget, Vectors, album, pictures
+
+if TYPE_CHECKING:
+    from kg_api.spaces.registry import SpaceRegistry
 
 AT_ONCE = 3
 SIZE = 4
@@ -249,6 +255,14 @@ def test_where_nothing_is_remembered_one_begins_when_the_last_one_is_written() -
     model = Model(before=lambda _: written_at.append(sum(each.vector is not None for each in all_of_them)))
     EmbeddingPass[Picture, Vectors](Job().run, SIZE, lambda: True).through(pictures(all_of_them, model, 8))
     assert written_at == [0, SIZE]
+
+
+@pytest.mark.parametrize(("keeps", "fresh", "remembers"), [(1, 0, 1), (1, 1, 0), (0, 0, 0), (0, 1, 0)])
+def test_what_is_made_anew_is_not_asked_of_memory(keeps: int, fresh: int, remembers: int) -> None:
+    model, job = Model(), Job()
+    cached = CachedPassages(job.database.graph, keeps=bool(keeps))
+    registry = cast("SpaceRegistry", model)
+    assert SpaceModel(registry, model.space, cached, fresh=bool(fresh)).remembers == bool(remembers)
 
 
 def test_where_vectors_are_remembered_one_is_embedded_while_the_last_one_is_written() -> None:
