@@ -206,6 +206,8 @@ class PlanWatch:
         self._graph = graph
         self._read_at = float("-inf")
         self._known: OntologySnapshot | None = None
+        self._passages = 0
+        self._counted_at = float("-inf")
         self._reading = threading.Lock()
 
     def known(self, wanted: Iterable[str] = (), *, fresh: bool = False) -> OntologySnapshot:
@@ -221,5 +223,12 @@ class PlanWatch:
     def _read(self) -> OntologySnapshot:
         configurations = read_configurations(self._graph)
         spaces = all_spaces(self._graph)
-        passages = count_passages(self._graph)
-        return OntologySnapshot(_embedding_states(configurations, spaces), space_of_new(spaces), passages)
+        states = _embedding_states(configurations, spaces)
+        return OntologySnapshot(states, space_of_new(spaces), self._count())
+
+    def _count(self) -> int:
+        """Passages, at most a second old, though searches that name documents have all else read anew."""
+        if time.monotonic() - self._counted_at > REMEMBERED_SECONDS:
+            self._passages = count_passages(self._graph)
+            self._counted_at = time.monotonic()
+        return self._passages

@@ -16,6 +16,7 @@ from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.search.plan.scope import MAX_SCOPES
 from kg_api.search.service import SearchService
+from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.unavailable import UnavailableEmbedder
 from tests.unit.search.canned import LARGE, POPULATING, SMALL, CannedGraph
@@ -156,6 +157,14 @@ def test_the_more_passages_there_are_the_more_candidates_the_index_is_asked_for(
     searched(graph, mode="vector")
     (asked,) = [given for name, given in graph.asked if name == "search/by_vector"]
     assert (asked["candidates"], asked["limit"]) == (candidates, 50)
+
+
+def test_passages_are_not_counted_for_each_search_that_reads_the_ontologies_anew() -> None:
+    graph = CannedGraph()
+    watch = PlanWatch(graph)
+    for _ in range(3):
+        watch.known(fresh=True)
+    assert (graph.times("spaces/all"), graph.times("search/count_passages")) == (3, 1)
 
 
 def test_a_vector_that_does_not_fit_is_refused() -> None:
