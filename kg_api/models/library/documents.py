@@ -11,7 +11,8 @@ from pydantic import AfterValidator, Field, StringConstraints
 from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Page, Text, storable
 from kg_api.models.library.parsing import Format, SourceBlock
 
-MetadataValue = str | int | float | bool | None
+Scalar = str | int | float | bool
+MetadataValue = Scalar | list[str] | list[int] | list[float] | list[bool] | None
 Change = Literal["created", "updated", "unchanged"]
 
 MAX_METADATA_KEYS = 64
