@@ -28,6 +28,7 @@ from kg_api.neo4j_settings import Neo4jSettings
 from kg_api.sections import (
     CohereSettings,
     ConceptsSettings,
+    ConversionSettings,
     LlmSettings,
     NomicSettings,
     OpenAISettings,
@@ -189,6 +190,7 @@ class Settings(BaseSettings):
     api: ApiSettings = ApiSettings()
     worker: WorkerSettings = WorkerSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
+    conversion: ConversionSettings = ConversionSettings()
     sync: SyncSettings = SyncSettings()
     llm: LlmSettings = LlmSettings()
     concepts: ConceptsSettings = ConceptsSettings()

@@ -55,6 +55,7 @@ WRONG = [
     *((f"KG_API__{name}_SECONDS", "0") for name in ("HEADER", "IDLE", "STALL")),
     ("KG_API__MIN_BYTES_PER_SECOND", "-1"),
     *(("KG_WORKER__NICENESS", value) for value in ("20", "-1")),
+    *((f"KG_CONVERSION__{name}", "0") for name in ("PROCESSES", "MAX_SECONDS", "MAX_MEMORY_MB")),
     ("KG_EMBEDDING__PROVIDER", "magic"),
     *((f"KG_EMBEDDING__{name}", "0") for name in ("THREADS", "REQUESTS_AT_ONCE")),
     *(("KG_EMBEDDING__QUERY_SECONDS", value) for value in ("0", "nan", "soon")),

@@ -1,0 +1,51 @@
+"""A process that converts one file after the other, and can do little else.
+
+python -m kg_api.convert.isolated.child MAX_BYTES IDLE_SECONDS PARENT
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import select
+import sys
+
+from kg_api.convert.isolated import sandbox
+from kg_api.convert.isolated.messages import ANSWERS, receive, send
+from kg_api.convert.kinds import convert
+from kg_api.errors import UnreadableDocument
+from kg_api.models.library.conversion import Converted
+
+MAX_INPUT = 1 << 30
+OUT_OF_MEMORY = 3
+"""Exit code: nothing in this process can be trusted after that."""
+
+
+def main() -> None:
+    """Answer until nobody asks, or for too long."""
+    max_bytes, idle_seconds, parent = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+    requests, answers = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    faulthandler.disable()
+    sandbox.end_with(parent)
+    sandbox.enter(max_bytes)
+    while select.select([requests], [], [], idle_seconds)[0]:
+        form, content = receive(requests, 100), receive(requests, MAX_INPUT)
+        if form is None or content is None:
+            return
+        send(answers, ANSWERS.dump_json(_convert(content, form.decode())))
+
+
+def _convert(content: bytes, form: str) -> Converted | str:
+    try:
+        return convert(content, form)  # pyright: ignore[reportArgumentType] - as the pool sent it
+    except UnreadableDocument as error:
+        return str(error)
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
+    except Exception as error:  # noqa: BLE001 - the border of a file: its parser's bug is that file's alone
+        return f"its parser failed on it ({type(error).__name__}): save it again, or in another format"
+
+
+if __name__ == "__main__":
+    main()

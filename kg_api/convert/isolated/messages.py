@@ -1,0 +1,48 @@
+"""What goes between kg and a process that converts files: a length of four bytes, then so many bytes.
+
+Answers are JSON, never pickled: who has taken over such a process can say nothing but what a file says.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import BinaryIO
+
+from pydantic import TypeAdapter
+
+from kg_api.models.library.conversion import Converted
+
+_LENGTH = struct.Struct("!I")
+ANSWERS = TypeAdapter(Converted | str)
+"""What a file became, or why it did not."""
+
+
+def send(pipe: BinaryIO, content: bytes) -> None:
+    """Write one message.
+
+    Raises:
+        OSError: nobody reads.
+    """
+    pipe.write(_LENGTH.pack(len(content)))
+    pipe.write(content)
+    pipe.flush()
+
+
+def receive(pipe: BinaryIO, most: int) -> bytes | None:
+    """Read one message; None at the end.
+
+    Args:
+        pipe: from where.
+        most: bytes that it may have.
+
+    Raises:
+        ValueError: it is longer.
+    """
+    head = pipe.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    if length > most:
+        raise ValueError(f"a message of {length} bytes is longer than {most}")
+    content = pipe.read(length)
+    return content if len(content) == length else None

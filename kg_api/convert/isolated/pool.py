@@ -1,0 +1,108 @@
+"""Files are converted in a few processes apart, which are used again and ended when they are idle."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import partial
+
+import structlog
+
+from kg_api.convert.isolated.process import ConverterDied, ConverterProcess
+from kg_api.errors import UnreadableDocument
+from kg_api.models.library.conversion import Converted
+from kg_api.models.library.formats import ConvertedFormat
+from kg_api.sections import ConversionSettings
+
+log = structlog.get_logger()
+
+
+class ConverterPool:
+    """Converts files. Thread-safe; processes are started when the first file comes."""
+
+    def __init__(
+        self,
+        settings: ConversionSettings,
+        start: Callable[[ConversionSettings], ConverterProcess] | None = None,
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            settings: how many processes, and their bounds.
+            start: starts one; None: as usual.
+        """
+        self._start = partial(start or ConverterProcess, settings)
+        self._room = threading.BoundedSemaphore(settings.processes)
+        self._lock = threading.Lock()
+        self._idle: list[ConverterProcess] = []
+        self._closed = False
+
+    def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
+        """Make Markdown of a file; waits while as many as may are at work.
+
+        Raises:
+            UnreadableDocument: it is broken, protected, takes too much or holds no text; the message says
+                what to do.
+        """
+        with self._room:
+            answer = self._ask(data, form)
+        if isinstance(answer, str):
+            raise UnreadableDocument(answer)
+        return answer
+
+    def close(self) -> None:
+        """End the processes; one at work ends after its file."""
+        with self._lock:
+            self._closed, idle = True, self._idle
+            self._idle = []
+        for process in idle:
+            process.end()
+
+    def _ask(self, data: bytes, form: ConvertedFormat) -> Converted | str:
+        """A process that has read other files may die of those: then a new one is asked once more."""
+        try:
+            return self._once(data, form)
+        except ConverterDied as died:
+            if not died.again:
+                return _reason(died, form)
+        try:
+            return self._once(data, form, fresh=True)
+        except ConverterDied as died:
+            return _reason(died, form)
+
+    def _once(self, data: bytes, form: ConvertedFormat, *, fresh: bool = False) -> Converted | str:
+        with self._process(fresh=fresh) as process:
+            return process.convert(data, form)
+
+    @contextmanager
+    def _process(self, *, fresh: bool) -> Generator[ConverterProcess]:
+        process = self._start() if fresh else self._take()
+        try:
+            yield process
+        except BaseException:
+            process.end()
+            raise
+        self._give_back(process)
+
+    def _take(self) -> ConverterProcess:
+        while True:
+            with self._lock:
+                process = self._idle.pop() if self._idle else None
+            if process is None:
+                return self._start()
+            if process.is_usable:
+                return process
+            process.end()
+
+    def _give_back(self, process: ConverterProcess) -> None:
+        with self._lock:
+            if process.is_usable and not self._closed:
+                self._idle.append(process)
+                return
+        process.end()
+
+
+def _reason(died: ConverterDied, form: ConvertedFormat) -> str:
+    log.warning("a converter died", format=form, reason=str(died))
+    return str(died)

@@ -1,0 +1,129 @@
+"""One process that converts files, seen from outside: it is asked, waited for, and ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from pydantic import ValidationError
+
+from kg_api.convert.isolated.child import OUT_OF_MEMORY
+from kg_api.convert.isolated.messages import ANSWERS, receive, send
+from kg_api.models.library.conversion import Converted
+from kg_api.models.library.formats import ConvertedFormat
+from kg_api.sections import ConversionSettings
+
+IDLE_SECONDS = 60.0
+MAX_FILES = 200
+"""Then it is replaced: a library that leaks does so in a process that ends."""
+OUTPUT_PER_INPUT = 50
+MIN_OUTPUT = 16 * 1024 * 1024
+"""Bytes that an answer may have: so many, or so many times the file."""
+_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
+"""Of the environment: keys and passwords are none of its business."""
+
+
+class ConverterDied(Exception):
+    """It ended without an answer, or was ended; the reason is meant for people."""
+
+    def __init__(self, reason: str, *, again: bool) -> None:
+        """Args: why, and whether another process may do better, as this one had read other files before."""
+        super().__init__(reason)
+        self.again = again
+
+
+class ConverterProcess:
+    """A process of its own session, with little memory and no network. Not thread-safe."""
+
+    def __init__(self, settings: ConversionSettings, module: str = "kg_api.convert.isolated.child") -> None:
+        """Start it.
+
+        Args:
+            settings: its bounds.
+            module: what it runs.
+        """
+        self._seconds = settings.max_seconds
+        self._megabytes = settings.max_memory_mb
+        self.files = 0
+        """How many it was given."""
+        given = [str(settings.max_memory_mb * 1024 * 1024), str(IDLE_SECONDS), str(os.getpid())]
+        self._process = subprocess.Popen(
+            [sys.executable, "-B", "-m", module, *given],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+            start_new_session=True,  # Ctrl-C is for the service
+        )
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it can be given another file."""
+        return self._process.poll() is None and self.files < MAX_FILES
+
+    def convert(self, data: bytes, form: ConvertedFormat) -> Converted | str:
+        """What a file became, or why it did not.
+
+        Raises:
+            ConverterDied: saying why.
+        """
+        self.files += 1
+        late = threading.Event()
+        timer = threading.Timer(self._seconds, self._end_late, [late])
+        timer.start()
+        try:
+            return self._ask(data, form)
+        except (OSError, ValueError) as error:
+            self.end()
+            again = self.files > 1 and not late.is_set()
+            raise ConverterDied(self._reason(late, error), again=again) from error
+        finally:
+            timer.cancel()
+
+    def end(self) -> None:
+        """End it now."""
+        with contextlib.suppress(OSError):
+            self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):
+                cast("BinaryIO", pipe).close()
+        self._process.wait()
+
+    def _ask(self, data: bytes, form: ConvertedFormat) -> Converted | str:
+        requests, answers = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
+        send(requests, form.encode())
+        send(requests, data)
+        answer = receive(answers, max(MIN_OUTPUT, OUTPUT_PER_INPUT * len(data)))
+        if answer is None:
+            raise OSError("it has ended")
+        try:
+            return ANSWERS.validate_json(answer)
+        except ValidationError as error:
+            raise ValueError("no answer of a converter") from error
+
+    def _end_late(self, late: threading.Event) -> None:
+        late.set()
+        with contextlib.suppress(OSError):
+            self._process.kill()
+
+    def _reason(self, late: threading.Event, error: Exception) -> str:
+        if late.is_set():
+            return f"reading it took more than {self._seconds:.0f} s (KG_CONVERSION__MAX_SECONDS); divide it"
+        if self._process.returncode == OUT_OF_MEMORY:
+            told = f"reading it took more than {self._megabytes} MB (KG_CONVERSION__MAX_MEMORY_MB)"
+            return f"{told}; divide it"
+        if isinstance(error, ValueError):
+            return "it becomes far more text than it has bytes; it may be made to fill a disk"
+        return "its parser crashed on it; save it again, or in another format"
+
+
+def _environment() -> dict[str, str]:
+    """Where Python finds kg, and nothing else."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    package = str(Path(__file__).parents[3])
+    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, [package, kept.get("PYTHONPATH")]))}

@@ -1,0 +1,35 @@
+"""Which module converts which kind of file; it is imported when the first such file comes."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol, cast
+
+from kg_api.models.library.conversion import Converted
+from kg_api.models.library.formats import ConvertedFormat
+
+_MODULES: dict[ConvertedFormat, str] = {
+    "html": "html",
+    "pdf": "pdf.converter",
+    "epub": "epub",
+    "docx": "docx",
+    "pptx": "pptx",
+    "spreadsheet": "spreadsheet",
+    "csv": "delimited",
+    "email": "mail",
+    "notebook": "notebook",
+}
+
+
+class _Converter(Protocol):
+    def convert(self, data: bytes) -> Converted: ...
+
+
+def convert(data: bytes, form: ConvertedFormat) -> Converted:
+    """Make Markdown of a file, in this process.
+
+    Raises:
+        UnreadableDocument: it is broken, protected or holds no text; the message says what to do.
+    """
+    module = cast("_Converter", import_module(f"kg_api.convert.{_MODULES[form]}"))
+    return module.convert(data)

@@ -1,0 +1,125 @@
+"""Converting processes: what a parser that is broken or taken over can do, and what it cannot."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pytest
+
+from kg_api.convert.isolated.pool import ConverterPool
+from kg_api.convert.isolated.process import ConverterProcess
+from kg_api.errors import UnreadableDocument
+from kg_api.sections import ConversionSettings
+
+SETTINGS = ConversionSettings(processes=1, max_seconds=2, max_memory_mb=1024)
+HOSTILE = partial(ConverterProcess, module="tests.support.hostile_child")
+
+
+@pytest.fixture
+def pool() -> Iterator[ConverterPool]:
+    made = ConverterPool(SETTINGS, HOSTILE)
+    yield made
+    made.close()
+
+
+def pid_of(pool: ConverterPool) -> int:
+    return int(pool.convert(b"fine", "html").text.partition(":")[2])
+
+
+def test_a_process_converts_one_file_after_the_other(pool: ConverterPool) -> None:
+    made = pool.convert(b"fine", "html")
+    assert made.text.startswith("html:")
+    assert (made.pages, made.metadata) == ((0,), {"tags": ["a", "b"]})
+    assert pid_of(pool) == pid_of(pool)
+    pid = pid_of(pool)
+    pool.close()
+    assert not psutil.pid_exists(pid)
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("crash", "crashed"),
+        ("memory", "KG_CONVERSION__MAX_MEMORY_MB"),
+        ("loop", "KG_CONVERSION__MAX_SECONDS"),
+        ("flood", "far more text"),
+        ("bug", "RecursionError"),
+        ("run", "PermissionError"),
+    ],
+)
+def test_what_a_parser_does_is_one_line_for_one_file(pool: ConverterPool, file: str, told: str) -> None:
+    pid = pid_of(pool)
+    with pytest.raises(UnreadableDocument, match=told):
+        pool.convert(file.encode(), "pdf")
+    assert pool.convert(b"fine", "pdf").text
+    if file not in {"bug", "run"}:
+        assert not psutil.pid_exists(pid)
+
+
+def test_a_parser_reaches_no_network(pool: ConverterPool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with pytest.raises(UnreadableDocument, match=r"PermissionError|OSError"):
+            pool.convert(f"connect:{server.getsockname()[1]}".encode(), "html")
+        server.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_a_parser_writes_no_file(pool: ConverterPool, tmp_path: Path) -> None:
+    with pytest.raises(UnreadableDocument, match="PermissionError"):
+        pool.convert(f"write:{tmp_path / 'taken'}".encode(), "html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_parser_sees_no_secret(pool: ConverterPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
+    monkeypatch.setenv("KG_NEO4J__PASSWORD", "canary")
+    names = pool.convert(b"environment", "html").text
+    assert "PATH" in names
+    assert "OPENAI" not in names
+    assert "KG_" not in names
+
+
+def test_what_a_library_prints_is_no_answer(pool: ConverterPool) -> None:
+    assert pool.convert(b"print", "csv").text.startswith("csv:")
+
+
+def test_a_process_that_dies_of_earlier_files_costs_the_present_one_nothing(pool: ConverterPool) -> None:
+    pool.convert(b"crash if used:1", "html")
+    assert pool.convert(b"crash if used:1", "html").text.startswith("html:")
+
+
+def test_no_more_files_at_once_than_there_are_processes() -> None:
+    pool = ConverterPool(SETTINGS.model_copy(update={"processes": 2}), HOSTILE)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            pids = {made.text for made in threads.map(lambda _: pool.convert(b"fine", "html"), range(40))}
+        assert len(pids) <= 2
+    finally:
+        pool.close()
+
+
+def test_a_process_ends_with_the_one_that_started_it() -> None:
+    """In the middle of a file: nobody is left who would end it."""
+    pool_pid = os.fork()
+    if pool_pid == 0:  # pragma: no cover - another process
+        process = HOSTILE(SETTINGS.model_copy(update={"max_seconds": 600}))
+        process.convert(b"loop", "html")
+        os._exit(0)
+    children: list[psutil.Process] = []
+    until = time.monotonic() + 10
+    while not children and time.monotonic() < until:
+        time.sleep(0.05)
+        children = psutil.Process(pool_pid).children()
+    os.kill(pool_pid, 9)
+    os.waitpid(pool_pid, 0)
+    _, left = psutil.wait_procs(children, timeout=10)
+    assert children
+    assert not left

@@ -1,0 +1,72 @@
+"""A converting process whose converter does what its file says, right or wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from unittest import mock
+
+from kg_api.convert.isolated import child
+from kg_api.models.library.conversion import Converted
+
+
+def _crash() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def _crash_if_used(before: str) -> None:
+    _FILES[0] += 1
+    if _FILES[0] > int(before):
+        _crash()
+
+
+def _loop() -> None:
+    while True:
+        time.sleep(0.01)
+
+
+def _bug() -> None:
+    raise RecursionError
+
+
+def _print() -> None:
+    os.write(1, b"what a library prints is no answer")
+
+
+def _run() -> None:
+    subprocess.run([sys.executable, "-V"], check=True)
+
+
+_DEEDS: dict[str, Callable[..., object]] = {
+    "crash": _crash,
+    "crash if used": _crash_if_used,
+    "memory": lambda: "x" * (1 << 40),
+    "loop": _loop,
+    "flood": lambda: "x" * (20 << 20),
+    "bug": _bug,
+    "print": _print,
+    "connect": lambda port: socket.create_connection(("127.0.0.1", int(port))),
+    "run": _run,
+    "write": lambda path: Path(path).write_text("taken over", encoding="utf-8"),
+    "environment": lambda: ",".join(sorted(os.environ)),
+    "fine": lambda: None,
+}
+_FILES = [0]
+
+
+def _convert(data: bytes, form: str) -> Converted:
+    deed, _, given = data.decode().partition(":")
+    done = _DEEDS[deed](*([given] if given else []))
+    text = done if isinstance(done, str) else f"{form}:{os.getpid()}"
+    return Converted(text, pages=(0,), metadata={"tags": ["a", "b"]})
+
+
+if __name__ == "__main__":
+    with mock.patch.object(child, "convert", _convert):
+        child.main()
