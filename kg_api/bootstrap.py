@@ -21,6 +21,7 @@ from kg_api.configure.extraction import ExtractionService
 from kg_api.configure.models import ModelService
 from kg_api.configure.service import ConfigurationService
 from kg_api.configure.switch import SwitchService
+from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.embed.known import price_of
 from kg_api.embed.metered import EmbeddingMetrics, meter
 from kg_api.embed.open import open_embedder
@@ -37,6 +38,7 @@ from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
 from kg_api.graph.spaces.registry import Space
+from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.service import IngestService
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.concept_extraction import ConceptExtraction
@@ -76,6 +78,7 @@ class Container:
     graph: Graph
     spaces: SpaceRegistry
     contexts: Contexts
+    converters: ConverterPool
     ingest: IngestService
     folders: FolderService
     search: SearchService
@@ -110,8 +113,8 @@ class Container:
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes
-            ask = self.extraction_requests.ask
-            handlers.append(FolderSync(self.graph, _folder_access(self.settings), largest, ask))
+            reader, ask = DocumentReader(self.converters.convert), self.extraction_requests.ask
+            handlers.append(FolderSync(self.graph, _folder_access(self.settings), largest, reader, ask))
         return handlers
 
     def close(self) -> None:
@@ -123,6 +126,7 @@ class Container:
         for llm in self.llms:
             llm.close()
         self.extractors.close()
+        self.converters.close()
         self.contexts.close()
         self.spaces.close()
         self.graph.close()
@@ -180,7 +184,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         spaces.close()
         graph.close()
         raise
-    contexts = Contexts(graph, settings)
+    contexts, converters = Contexts(graph, settings), ConverterPool(settings.conversion)
     estimator = Estimator(graph, spaces, contexts, lambda plan: _price(settings, plan.space))
     embeddings = EmbeddingRequests(graph, estimator)
     extractors = Extractors(graph, settings)
@@ -195,7 +199,8 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         graph=graph,
         spaces=spaces,
         contexts=contexts,
-        ingest=IngestService(graph, extraction.ask),
+        converters=converters,
+        ingest=IngestService(graph, DocumentReader(converters.convert), extraction.ask),
         folders=FolderService(graph, _folder_access(settings)),
         search=search,
         hybrid=HybridService(graph, search),

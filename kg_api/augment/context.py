@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from kg_api.augment.merge import MergedPassage
 from kg_api.ingest.conversation import heading, quote_block
 from kg_api.models.queries.augment import AugmentRecord
-from kg_api.models.queries.search import Place, SourceHit
+from kg_api.models.queries.places import DescribedPlace
+from kg_api.models.queries.search import SourceHit
 
 Block = tuple[AugmentRecord, str]
 
@@ -54,7 +55,8 @@ def _block(passage: MergedPassage, number: int, count: Callable[[str], int]) -> 
     hit = passage.nearest.hit
     text, start, end = _to_read(hit)
     cited = citation(hit.source_id, start, end)
-    near = "" if hit.similarity is None else f", similarity {hit.similarity:.2f}"
+    page = "" if hit.page is None else f", page {hit.page}"
+    near = page if hit.similarity is None else f"{page}, similarity {hit.similarity:.2f}"
     place = heading(f"{number}. {' > '.join([hit.ontology + ' / ' + hit.document, *hit.heading])}", 3)
     block = f"{place}[{cited}]{near}\n\n{quote_block(text)}\n\n"
     return _record(passage, text, cited, count(block)), block
@@ -71,7 +73,7 @@ def _to_read(hit: SourceHit) -> tuple[str, int, int]:
 def _record(passage: MergedPassage, text: str, cited: str, tokens: int) -> AugmentRecord:
     hit = passage.nearest.hit
     return AugmentRecord(
-        **hit.model_dump(include=set(Place.model_fields)),
+        **hit.model_dump(include=set(DescribedPlace.model_fields)),
         citation=cited,
         text=text,
         similarity=hit.similarity,

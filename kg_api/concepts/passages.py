@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kg_api.graph.concepts.reads import Appearance
 from kg_api.models.concepts.queries import ConceptPassage, UnverifiedQuote
-from kg_api.models.queries.search import Place
+from kg_api.models.queries.places import Place
 
 
 @dataclass(slots=True)

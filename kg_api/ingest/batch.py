@@ -18,6 +18,7 @@ from kg_api.graph.documents.writes import (
     store_documents,
 )
 from kg_api.ingest.present import present
+from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.records import incoming_of, to_record
 from kg_api.models.library.batches import DocumentOutcome
 from kg_api.models.library.documents import DocumentRecord, DocumentText
@@ -34,14 +35,14 @@ Stored = dict[str, StoreResult | KgError]
 
 
 def ingest_each(
-    graph: Graph, given: Sequence[Any], extract: AskForExtraction | None
+    graph: Graph, given: Sequence[Any], reader: DocumentReader, extract: AskForExtraction | None
 ) -> list[DocumentOutcome]:
     """Check, parse and store documents; what is wrong with one is told of that one.
 
     Raises:
         Unavailable: nothing can be stored now, and nothing was.
     """
-    prepared = _prepare(given)
+    prepared = _prepare(given, reader)
     records = [each[0] for each in prepared if not isinstance(each, Problem)]
     stored = store_each(graph, records, extract)
     return [_outcome(each, stored) for each in prepared]
@@ -95,12 +96,12 @@ def _parts(records: Sequence[DocumentRecord]) -> Iterator[Part]:
         yield from split_to_transactions(some)
 
 
-def _prepare(given: Sequence[Any]) -> list[Prepared | Problem]:
+def _prepare(given: Sequence[Any], reader: DocumentReader) -> list[Prepared | Problem]:
     named: set[tuple[str, str]] = set()
-    return [_read(each, named) for each in given]
+    return [_read(each, reader, named) for each in given]
 
 
-def _read(given: Any, named: set[tuple[str, str]]) -> Prepared | Problem:
+def _read(given: Any, reader: DocumentReader, named: set[tuple[str, str]]) -> Prepared | Problem:
     """Check and parse one document; of two with one name in one ontology, the later one is refused."""
     try:
         body = DocumentText.model_validate(given)
@@ -110,12 +111,18 @@ def _read(given: Any, named: set[tuple[str, str]]) -> Prepared | Problem:
         return problem_of(_named_twice(body.document))
     named.add((body.ontology, body.document))
     try:
-        return to_record(incoming_of(body, body.text))
+        return _parse(body, reader)
     except KgError as error:
         return problem_of(error)
     except Exception:  # the border of a document, as above
         log.exception("a document cannot be parsed", document=body.document)
         return problem_of(KgError(SOMETHING_WRONG))
+
+
+def _parse(body: DocumentText, reader: DocumentReader) -> Prepared:
+    incoming, notes = reader.from_text(incoming_of(body, body.text))
+    record, more = to_record(incoming)
+    return record, (*notes, *more)
 
 
 def _named_twice(document: str) -> InvalidInput:

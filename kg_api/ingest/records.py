@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kg_api.errors import UnreadableDocument
@@ -13,7 +15,8 @@ from kg_api.models.library.documents import (
     MetadataValue,
     SourceRecord,
 )
-from kg_api.models.library.parsing import Format, ParsedDocument
+from kg_api.models.library.formats import CONVERTED, Format
+from kg_api.models.library.parsing import ParsedDocument
 from kg_api.parse.documents import parse
 from kg_api.parse.split import SPLITTER_VERSION, blocks_of, split
 
@@ -29,6 +32,10 @@ class Incoming:
     uri: str | None = None
     title: str | None = None
     metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
+    own_title: str = ""
+    """What the file says; the text may say nothing of it."""
+    pages: tuple[int, ...] = ()
+    """Where each page begins in the text; none: it has no pages."""
 
 
 def incoming_of(upload: DocumentUpload, text: str) -> Incoming:
@@ -52,7 +59,7 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
 
 def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
     identity = document_id(incoming.ontology, incoming.document)
-    sources = _sources(identity, parsed)
+    sources = _sources(identity, parsed, incoming.pages)
     if not sources:
         raise UnreadableDocument("it holds no text; nothing was stored")
     metadata = json.dumps(incoming.metadata, ensure_ascii=False, sort_keys=True)
@@ -60,7 +67,7 @@ def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
         document_id=identity,
         ontology=incoming.ontology,
         document=incoming.document,
-        title=incoming.title or parsed.title[:1000],
+        title=incoming.title or (incoming.own_title or parsed.title)[:1000],
         uri=incoming.uri,
         format=parsed.format,
         content_hash=_content_hash(incoming, parsed.format, metadata),
@@ -73,15 +80,27 @@ def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
 def _content_hash(incoming: Incoming, form: Format, metadata: str) -> str:
     """Of all that is stored; a title counts where it was given, not where it is read out of the text."""
     given = (SPLITTER_VERSION, form, incoming.text, incoming.uri or "", metadata)
-    return digest(*given) if incoming.title is None else digest(*given, incoming.title)
+    of_file = (incoming.own_title, str(incoming.pages)) if form in CONVERTED else ()
+    told = () if incoming.title is None else (incoming.title,)
+    return digest(*given, *of_file, *told)
 
 
-def _sources(identity: str, parsed: ParsedDocument) -> tuple[SourceRecord, ...]:
+def _sources(identity: str, parsed: ParsedDocument, pages: Sequence[int]) -> tuple[SourceRecord, ...]:
     spans = split(parsed)
     texts = [parsed.text[span.start : span.end] for span in spans]
     hashes = [content_hash(text) for text in texts]
     return tuple(
-        SourceRecord(source_id, paragraph, span.heading, text, content, span.start, span.end, blocks)
+        SourceRecord(
+            source_id,
+            paragraph,
+            span.heading,
+            text,
+            content,
+            span.start,
+            span.end,
+            blocks,
+            bisect_right(pages, span.start) or None,
+        )
         for paragraph, (source_id, span, text, content, blocks) in enumerate(
             zip(source_ids(identity, hashes), spans, texts, hashes, blocks_of(parsed, spans), strict=True)
         )

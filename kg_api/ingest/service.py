@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from kg_api.errors import KgError
@@ -13,12 +13,12 @@ from kg_api.graph.documents.writes import AskForExtraction, preview_document, st
 from kg_api.graph.idempotency import once
 from kg_api.ingest.batch import ingest_each
 from kg_api.ingest.present import present
+from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.models.identity import digest
 from kg_api.models.library.batches import GivenBatch, IngestedBatch
 from kg_api.models.library.documents import DocumentRecord, Ingested, SourceRecord, StoredChange
 from kg_api.models.problems import PASSING
-from kg_api.parse.decode import decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,9 @@ class _NotAll(Exception):
 class IngestService:
     """Takes documents in."""
 
-    def __init__(self, graph: Graph, extract: AskForExtraction) -> None:
+    def __init__(self, graph: Graph, reader: DocumentReader, extract: AskForExtraction) -> None:
         self._graph = graph
+        self._reader = reader
         self._extract = extract
 
     def ingest_text(self, incoming: Incoming, notes: Sequence[str] = ()) -> Ingested:
@@ -49,8 +50,15 @@ class IngestService:
             UnreadableDocument: it holds no text, or its format is not read.
             DatabaseUnavailable: Neo4j does not answer; nothing was stored.
         """
-        record, more = to_record(incoming)
-        return present(record, store_document(self._graph, record, self._extract), [*notes, *more])
+        return self._store(*self._reader.from_text(incoming), notes)
+
+    def ingest_bytes(self, content: bytes, incoming: Incoming) -> Ingested:
+        """Store a file's content; `incoming.text` is replaced by it.
+
+        Raises:
+            UnreadableDocument: it is not text in any known encoding, nor of another kind that is read.
+        """
+        return self._store(*self._reader.from_bytes(content, incoming))
 
     def ingest_batch(self, batch: GivenBatch, key: str | None = None) -> IngestedBatch:
         """Store documents, each with its own outcome; the first of one name.
@@ -86,28 +94,26 @@ class IngestService:
         return IngestedBatch.model_validate(answer)
 
     def _ingest_each(self, batch: GivenBatch) -> IngestedBatch:
-        return IngestedBatch(outcomes=ingest_each(self._graph, batch.documents, self._extract))
+        return IngestedBatch(outcomes=ingest_each(self._graph, batch.documents, self._reader, self._extract))
 
-    def preview_text(self, incoming: Incoming, notes: Sequence[str] = ()) -> Preview:
+    def preview_text(self, incoming: Incoming) -> Preview:
         """Say what `ingest_text` would do; nothing is stored.
 
         Raises:
             UnreadableDocument: it holds no text, or its format is not read.
         """
-        record, more = to_record(incoming)
-        change, new = preview_document(self._graph, record)
-        return Preview(record, change, new, [*notes, *more])
+        return self._preview(*self._reader.from_text(incoming))
 
     def preview_bytes(self, content: bytes, incoming: Incoming) -> Preview:
         """Say what `ingest_bytes` would do; nothing is stored."""
-        text, notes = decode(content)
-        return self.preview_text(replace(incoming, text=text), notes)
+        return self._preview(*self._reader.from_bytes(content, incoming))
 
-    def ingest_bytes(self, content: bytes, incoming: Incoming) -> Ingested:
-        """Store a file's content; `incoming.text` is replaced by it.
+    def _store(self, incoming: Incoming, read: Sequence[str], notes: Sequence[str] = ()) -> Ingested:
+        record, more = to_record(incoming)
+        stored = store_document(self._graph, record, self._extract)
+        return present(record, stored, [*notes, *read, *more])
 
-        Raises:
-            UnreadableDocument: it is not text in any known encoding.
-        """
-        text, notes = decode(content)
-        return self.ingest_text(replace(incoming, text=text), notes)
+    def _preview(self, incoming: Incoming, read: Sequence[str]) -> Preview:
+        record, more = to_record(incoming)
+        change, new = preview_document(self._graph, record)
+        return Preview(record, change, new, [*read, *more])

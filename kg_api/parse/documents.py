@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.parsing import Block, Format, ParsedDocument
-from kg_api.parse.decode import READS, check_text, decode
+from kg_api.models.library.formats import CONVERTED, NOT_READ, Format
+from kg_api.models.library.parsing import Block, ParsedDocument
+from kg_api.parse.decode import READS, check_text
 from kg_api.parse.formats import markdown, rst
 from kg_api.parse.formats import text as plain
 from kg_api.parse.formats.titles import plain_title
@@ -40,32 +41,32 @@ _READERS = (
         _suffixes("py js ts java c h cpp hpp cs go rs rb sh sql cypher r jl toml yaml yml ini cfg conf log"),
         partial(plain.blocks, kind="program"),
     ),
+    *(_Reader(form, suffixes, markdown.blocks) for form, suffixes in CONVERTED.items()),
 )
 
 SUFFIXES = frozenset(suffix for reader in _READERS for suffix in reader.suffixes)
 """Suffixes, in lower case with their dot, of the files that are taken from a folder."""
 
-NOT_YET = _suffixes(
-    "html htm xhtml pdf docx doc odt rtf epub pptx ppt xlsx xls ods odp mobi zip gz tar "
-    "png jpg jpeg gif webp tif tiff bmp svg mp3 mp4 ipynb"
-)
-"""Suffixes of files that are no text, or none that is meant to be read as it stands."""
+_PDF = b"%PDF-"
 _HIDDEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
 
-def read(data: bytes, name: str, format: Format | None = None) -> ParsedDocument:  # noqa: A002 - its own word
-    """Decode and parse a file; see `decode` and `parse`."""
-    _reader(name, format)  # a PDF is refused as a PDF before anything is decoded
-    text, notes = decode(data)
-    document = parse(text, name, format)
-    return replace(document, notes=notes + document.notes)
+def format_of(name: str, format: Format | None = None, data: bytes = b"") -> Format:  # noqa: A002 - its own word
+    """The kind of a file: what is said, else what it plainly is, else what its name says.
+
+    Raises:
+        UnreadableDocument: files of this kind are not read.
+    """
+    if format is None and data.startswith(_PDF):
+        return "pdf"
+    return _reader(name, format).format
 
 
 def parse(text: str, name: str, format: Format | None = None) -> ParsedDocument:  # noqa: A002 - its own word
     """Find the structure of a text.
 
     Args:
-        text: the text, which is kept as it is.
+        text: the text, which is kept as it is; of a file that is converted, what it became.
         name: the file's name or path; its suffix tells the format; its stem is the title if nothing else is.
         format: the format, when the name does not tell it.
 
@@ -84,7 +85,7 @@ def _reader(name: str, format: Format | None) -> _Reader:  # noqa: A002 - its ow
     for reader in _READERS:
         if suffix in reader.suffixes and format in {None, reader.format}:
             return reader
-    if format is None and suffix in NOT_YET:
+    if format is None and suffix in NOT_READ:
         raise UnreadableDocument(f"{suffix} files are not read in this version. {READS}")
     return next(reader for reader in _READERS if reader.format == (format or "text"))
 

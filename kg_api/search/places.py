@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kg_api.graph.database import Graph
 from kg_api.graph.search.similar import places_of
-from kg_api.models.queries.search import Place
+from kg_api.models.queries.places import DescribedPlace
 from kg_api.search.rank.duplicates import Phrase, group_alike, phrases_of
 from kg_api.search.retrieve.hits import Hit
 
@@ -16,18 +16,18 @@ class PlaceReader:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._known: dict[str, Place] = {}
+        self._known: dict[str, DescribedPlace] = {}
         self._phrases: dict[str, frozenset[Phrase]] = {}
         self._alike: dict[tuple[str, ...], list[list[int]]] = {}
 
-    def read(self, source_ids: Iterable[str]) -> Mapping[str, Place]:
+    def read(self, source_ids: Iterable[str]) -> Mapping[str, DescribedPlace]:
         """Give all that were read, by id; one that was deleted since it was found is missing."""
         unknown = [each for each in dict.fromkeys(source_ids) if each not in self._known]
         if unknown:
             self._known.update((place.source_id, place) for place in places_of(self._graph, unknown))
         return self._known
 
-    def __getitem__(self, source_id: str) -> Place:
+    def __getitem__(self, source_id: str) -> DescribedPlace:
         """One that was read."""
         return self._known[source_id]
 

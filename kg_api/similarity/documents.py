@@ -10,7 +10,8 @@ from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_document
 from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.search.similar import NearSource, SimilarityQuery, nearest, places_in, vectors_of
-from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import Degradation
 from kg_api.models.queries.similarity import (
     AlikePair,
     SimilarDocument,

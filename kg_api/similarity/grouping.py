@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kg_api.graph.search.similar import NearSource
-from kg_api.models.queries.search import Place
+from kg_api.models.queries.places import Place
 from kg_api.models.queries.similarity import Duplicate
 from kg_api.search.rank.duplicates import near_duplicates
 

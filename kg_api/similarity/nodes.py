@@ -17,7 +17,8 @@ from kg_api.graph.search.similar import (
     places_of,
     vectors_of,
 )
-from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import Degradation
 from kg_api.models.queries.similarity import GraphRequest
 from kg_api.search.plan.scope import document_ids
 from kg_api.similarity.grouping import each_once
@@ -100,10 +101,12 @@ def _neighbours(
 
 
 def _with_room(
-    seeds: list[Place], found: list[NearSource], most: int, degraded: list[Degradation]
+    seeds: Sequence[Place], found: list[NearSource], most: int, degraded: list[Degradation]
 ) -> ChosenSources:
     nearest_first = sorted(found, key=lambda near: (-near.similarity, near.place.source_id))
-    every = {place.source_id: place for place in (*seeds, *(near.place for near in nearest_first))}
+    every: dict[str, Place] = {
+        place.source_id: place for place in (*seeds, *(near.place for near in nearest_first))
+    }
     kept = sorted(
         [*every.values()][:most], key=lambda p: (p.ontology, p.document, p.document_id, p.paragraph)
     )

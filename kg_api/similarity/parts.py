@@ -9,7 +9,8 @@ import numpy as np
 from kg_api.graph.database import Graph
 from kg_api.graph.search.passages import ChunkText, chunk_texts
 from kg_api.graph.search.similar import VectorPart
-from kg_api.models.queries.search import MatchedChunk, Place
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import MatchedChunk
 from kg_api.models.queries.similarity import SimilarSource
 from kg_api.search.retrieve.hits import strip_chunk
 from kg_api.similarity.grouping import Group

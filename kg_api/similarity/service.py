@@ -15,7 +15,8 @@ from kg_api.graph.search.similar import (
     nearest,
     vectors_of,
 )
-from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import Degradation
 from kg_api.models.queries.similarity import (
     GraphRequest,
     SimilarDocuments,

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from kg_api.graph.database import Graph
 from kg_api.graph.readiness import EmbeddingWatch
 from kg_api.graph.search.similar import VectorPart, vectors_of
-from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import Degradation
 from kg_api.models.queries.similarity import GraphRequest, SourceEdge, SourceGraph, SourceNode
 from kg_api.search.rank.duplicates import near_duplicates
 from kg_api.search.timing import Stopwatch

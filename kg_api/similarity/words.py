@@ -9,7 +9,8 @@ from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.queries import MAX_TERMS, lucene_queries, terms
 from kg_api.graph.search.passages import SpaceVectors, by_text
 from kg_api.models.identity import scope_of_document
-from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import Degradation
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSource
 from kg_api.search.places import PlaceReader
 from kg_api.similarity.grouping import duplicate_of, together_by_words

@@ -7,6 +7,7 @@ import contextlib
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.folder_scans import FolderGone, folder_of_job
 from kg_api.graph.documents.writes import AskForExtraction
+from kg_api.ingest.reading import DocumentReader
 from kg_api.jobs.run import JobRun
 from kg_api.models.library.folders import SCAN_KIND
 from kg_api.sync.access import FolderAccess
@@ -24,6 +25,7 @@ class FolderSync:
         graph: Graph,
         access: FolderAccess,
         max_bytes: int,
+        reader: DocumentReader,
         extract: AskForExtraction | None = None,
     ) -> None:
         """Take what a worker may read.
@@ -32,11 +34,13 @@ class FolderSync:
             graph: where documents go.
             access: what may be read.
             max_bytes: the largest file that is taken.
+            reader: reads files of every kind.
             extract: asks for the reading of new text.
         """
         self._graph = graph
         self._access = access
         self._max_bytes = max_bytes
+        self._reader = reader
         self._extract = extract
 
     def run(self, run: JobRun) -> None:
@@ -58,5 +62,7 @@ class FolderSync:
             raise FolderGone
         granted = self._access.is_granted(folder.path, folder.ontology, folder.grant)
         listing = list_folder(folder.path, folder.prefix, self._access, granted=granted)
-        scan = Scan(self._graph, run, folder, listing, self._max_bytes, extract=self._extract)
+        scan = Scan(
+            self._graph, run, folder, listing, self._max_bytes, reader=self._reader, extract=self._extract
+        )
         return scan.run(done)

@@ -12,12 +12,12 @@ from pydantic import TypeAdapter, ValidationError
 from kg_api.errors import InvalidInput, UnreadableDocument
 from kg_api.graph.documents.folder_scans import FileMark
 from kg_api.graph.documents.folders import KnownFile
+from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.models.base import DocumentName
 from kg_api.models.identity import document_id
 from kg_api.models.library.documents import DocumentRecord
 from kg_api.models.library.folders import RefusedFile
-from kg_api.parse.decode import decode
 from kg_api.parse.files import FileToIngest
 from kg_api.sync.listing import FolderListing
 from kg_api.sync.outcome import FileOutcome, refuse
@@ -36,6 +36,7 @@ class FileInspection:
     ontology: str
     listing: FolderListing
     max_bytes: int
+    reader: DocumentReader
     refused_before: Mapping[str, RefusedFile]
 
     def at(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
@@ -78,8 +79,8 @@ class FileInspection:
 
     def _record(self, document: str, content: Content, uri: str) -> DocumentRecord:
         _check_name(document, uri)
-        text, _ = decode(content.data)
-        return to_record(Incoming(self.ontology, document, text, uri=uri))[0]
+        incoming, _ = self.reader.from_bytes(content.data, Incoming(self.ontology, document, "", uri=uri))
+        return to_record(incoming)[0]
 
 
 def name_taken(document: str, other: str) -> str:

@@ -17,6 +17,7 @@ from kg_api.graph.documents.writes import (
     forget_evidence_of_gone,
     storing,
 )
+from kg_api.ingest.reading import DocumentReader
 from kg_api.jobs.run import JobRun
 from kg_api.models.identity import document_id
 from kg_api.models.library.folders import RefusedFile, ScanTally
@@ -42,6 +43,7 @@ class Scan:
         listing: FolderListing,
         max_bytes: int,
         *,
+        reader: DocumentReader,
         extract: AskForExtraction | None,
     ) -> None:
         self._graph = graph
@@ -55,7 +57,7 @@ class Scan:
         before = folder.last_scan.refusals if folder.last_scan else ()
         refused_before = {each.document: each for each in before if each.stamp}
         self._extract = extract
-        self._looking = FileInspection(folder.ontology, listing, max_bytes, refused_before)
+        self._looking = FileInspection(folder.ontology, listing, max_bytes, reader, refused_before)
 
     def run(self, done: int) -> int:
         """Do what is left of the scan.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from kg_api.parse.documents import NOT_YET, SUFFIXES
+from kg_api.models.library.formats import NOT_READ
+from kg_api.parse.documents import SUFFIXES
 from kg_api.parse.files import FileSelection
 
-READS = (
-    f"kg reads {' '.join(sorted(SUFFIXES))}; save the others as Markdown or plain text (.md, .txt), in UTF-8"
-)
+READS = f"kg reads {' '.join(sorted(SUFFIXES))}; save the others as one of these"
 _CONVERTERS = (
-    ("pandoc", frozenset([".html", ".htm", ".xhtml", ".docx", ".odt", ".rtf", ".epub", ".ipynb"])),
-    ("pdftotext", frozenset({".pdf"})),
-    ("LibreOffice", frozenset([".doc", ".pptx", ".ppt", ".xlsx", ".xls", ".ods", ".odp"])),
+    ("pandoc", frozenset([".odt", ".rtf"])),
+    ("LibreOffice", frozenset([".doc", ".ppt", ".odp"])),
 )
 
 
@@ -22,6 +20,6 @@ def describe_left_out(selection: FileSelection) -> list[str]:
     for tool, suffixes in _CONVERTERS:
         if found := sorted(suffixes & kinds.keys()):
             lines.append(f"{tool} converts {', '.join(found)}: ingest the text that it makes")
-    if any(kind == "no ending" or (kind.startswith(".") and kind not in NOT_YET) for kind in kinds):
+    if any(kind == "no ending" or (kind.startswith(".") and kind not in NOT_READ) for kind in kinds):
         lines.append("a file of another ending that is text is read when it is named itself: kg ingest FILE")
     return lines

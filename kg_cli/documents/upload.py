@@ -12,6 +12,7 @@ from kg_api.client import KgClient
 from kg_api.errors import KgError, Unavailable
 from kg_api.models.library.batches import DocumentOutcome
 from kg_api.models.library.documents import Ingested
+from kg_api.models.library.formats import CONVERTED_SUFFIXES
 from kg_api.models.problems import PASSING
 from kg_api.parse.files import FileToIngest
 from kg_cli.jobs.waiting import patiently
@@ -55,9 +56,12 @@ def upload(client: KgClient, files: Sequence[FileToIngest], ontology: str) -> It
 
 
 def divide(files: Sequence[FileToIngest]) -> Iterator[list[FileToIngest]]:
-    """Files in batches, in their order; a large one is a batch of its own."""
+    """Files in batches, in their order; one that is large, or that the service converts, goes alone."""
     batch, size = list[FileToIngest](), 0
     for file in files:
+        if file.path.suffix.lower() in CONVERTED_SUFFIXES:
+            yield [file]
+            continue
         length = _length(file)
         if batch and (len(batch) == FILES_A_BATCH or size + length > BYTES_A_BATCH):
             yield batch

@@ -24,7 +24,7 @@ from kg_api.sync.handler import FolderSync
 from tests.support.extraction import configure_extraction
 from tests.support.jobs import finish, owned
 from tests.support.records import record
-from tests.support.sync import EVERYWHERE, LARGEST, follow, put, work
+from tests.support.sync import EVERYWHERE, LARGEST, READER, follow, put, work
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ def names(graph: Graph) -> list[str]:
 
 
 def ingest(graph: Graph, text: str = "One.\n") -> None:
-    IngestService(graph, asking_by(graph).ask).ingest_text(Incoming("notes", "a.txt", text))
+    IngestService(graph, READER, asking_by(graph).ask).ingest_text(Incoming("notes", "a.txt", text))
 
 
 @pytest.mark.usefixtures("asking")
@@ -97,7 +97,7 @@ def test_after_a_kill_both_are_there_or_neither(graph: Graph) -> None:
 def test_a_scan_asks_file_by_file(graph: Graph, asking: ExtractionRequests, tmp_path: Path) -> None:
     put(tmp_path / "notes", one="# One\n\nFirst.\n", two="Second.\n")
     request_scan(graph, follow(graph, tmp_path / "notes"))
-    work(graph, handler=FolderSync(graph, EVERYWHERE, LARGEST, asking.ask))
+    work(graph, handler=FolderSync(graph, EVERYWHERE, LARGEST, READER, asking.ask))
     assert [job.total for job in extractions(graph)] == [2]
 
 

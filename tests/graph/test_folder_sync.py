@@ -20,7 +20,7 @@ from kg_api.models.vocabulary import JobState
 from kg_api.sync import look
 from kg_api.sync.handler import FolderSync
 from tests.support.records import record
-from tests.support.sync import EVERYWHERE, LARGEST, counts, documents, follow, put, scan, settle, work
+from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, follow, put, scan, settle, work
 
 T = TypeVar("T")
 
@@ -203,7 +203,7 @@ def test_lost_answers_count_nothing_twice(graph: Graph, folder: Path, followed: 
     request_scan(graph, followed)
     twice = Twice.__new__(Twice)
     twice.__dict__.update(graph.__dict__)
-    work(twice, handler=FolderSync(twice, EVERYWHERE, LARGEST))
+    work(twice, handler=FolderSync(twice, EVERYWHERE, LARGEST, READER))
     after = find_folder(graph, followed)
     assert counts(after) == {"added": 1, "changed": 1, "removed": 1, "refused": 1}
     assert (after.done, after.total) == (4, 4)

@@ -24,6 +24,7 @@ from tests.support.records import record
 from tests.support.sync import (
     EVERYWHERE,
     LARGEST,
+    READER,
     counts,
     documents,
     follow,
@@ -218,7 +219,7 @@ def test_a_file_that_the_database_cannot_take_is_set_aside_too(graph: Graph, fol
     followed = follow(graph, folder)
     narrow = Narrow.__new__(Narrow)
     narrow.__dict__.update(graph.__dict__)
-    work(narrow, handler=FolderSync(narrow, EVERYWHERE, LARGEST))
+    work(narrow, handler=FolderSync(narrow, EVERYWHERE, LARGEST, READER))
     after = find_folder(graph, followed)
     assert after.last_scan is not None
     assert (counts(after), after.last_scan.refusals[0].document) == ({"added": 2, "refused": 1}, "long.md")

@@ -20,7 +20,7 @@ from kg_api.models.library.folders import NewFolder
 from kg_api.models.vocabulary import JobState
 from kg_api.sync.handler import FolderSync
 from kg_api.sync.service import FolderService
-from tests.support.sync import EVERYWHERE, LARGEST, counts, documents, follow, put, scan, work
+from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, follow, put, scan, work
 
 FILES = 12
 
@@ -148,7 +148,7 @@ def test_a_scan_that_is_asked_for_while_one_runs_follows_it(graph: Graph, folder
                 asked.append(request_scan(graph, followed))
             return after
 
-    assert work(graph, handler=Asking(graph, EVERYWHERE, LARGEST)) == 1
+    assert work(graph, handler=Asking(graph, EVERYWHERE, LARGEST, READER)) == 1
     after = find_folder(graph, followed)
     assert asked == [after.job_id]
     assert counts(after) == {"added": 1, "unchanged": FILES}
@@ -180,7 +180,7 @@ def interrupting(graph: Graph, at: int, meanwhile: Callable[[], object] = interr
             run.commit = commit  # pyright: ignore[reportAttributeAccessIssue]
             super().run(run)
 
-    return Interrupting(graph, EVERYWHERE, LARGEST)
+    return Interrupting(graph, EVERYWHERE, LARGEST, READER)
 
 
 @pytest.mark.parametrize("at", [1, 2, 7, FILES, FILES + 1, FILES + 2])
@@ -233,7 +233,7 @@ def test_a_running_scan_writes_nothing_for_a_folder_that_is_being_removed(graph:
             graph.write("folders/begin_removal", folder_id=followed)
             return super()._scan(run, done)
 
-    assert work(graph, handler=Removing(graph, EVERYWHERE, LARGEST)) == 1
+    assert work(graph, handler=Removing(graph, EVERYWHERE, LARGEST, READER)) == 1
     assert documents(graph) == {}
 
 

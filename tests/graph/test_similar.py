@@ -9,7 +9,7 @@ import pytest
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
-from kg_api.models.queries.search import Place
+from kg_api.models.queries.places import Place
 from kg_api.models.queries.similarity import GraphRequest, SimilarSearch, SimilarSources, SourceGraph
 from kg_api.similarity import service as similarity_service
 from kg_api.similarity.service import SimilarityService

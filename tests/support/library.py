@@ -24,11 +24,11 @@ from kg_api.models.library.documents import (
     OntologySummary,
 )
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
+from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import (
     CarriedConcept,
     Degradation,
     MatchedChunk,
-    Place,
     Ranks,
     SourceContext,
     SourceHit,

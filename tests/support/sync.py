@@ -7,11 +7,14 @@ import threading
 import time
 from pathlib import Path
 
+from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.folders import find_folder, register, request_scan
+from kg_api.ingest.reading import DocumentReader
 from kg_api.jobs.run import Handler
 from kg_api.jobs.runner import Runner
 from kg_api.models.library.folders import Folder, FolderScan, NewFolder
+from kg_api.sections import ConversionSettings
 from kg_api.settings import WorkerSettings
 from kg_api.sync.access import FolderAccess
 from kg_api.sync.handler import FolderSync
@@ -40,6 +43,10 @@ def follow(graph: Graph, path: Path, ontology: str = "notes", prefix: str = "") 
     return register(graph, NewFolder(path=str(path), ontology=ontology, prefix=prefix))
 
 
+READER = DocumentReader(ConverterPool(ConversionSettings()).convert)
+"""Its processes end by themselves when they are idle."""
+
+
 def scan(
     graph: Graph, folder_id: str, *, allow_empty: bool = False, access: FolderAccess = EVERYWHERE
 ) -> Folder:
@@ -51,7 +58,7 @@ def scan(
 
 def work(graph: Graph, *, access: FolderAccess = EVERYWHERE, handler: Handler | None = None) -> int:
     """Run the scans that wait; give how many."""
-    handlers = [handler or FolderSync(graph, access, LARGEST)]
+    handlers = [handler or FolderSync(graph, access, LARGEST, READER)]
     runner = Runner(graph, handlers, WorkerSettings(), worker="test", stopping=threading.Event())
     ran = 0
     while runner.run_one():

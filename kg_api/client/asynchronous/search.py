@@ -8,7 +8,8 @@ from typing import Literal
 from kg_api.client.asynchronous.sending import AsyncSending
 from kg_api.client.call import body_of, get, post
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
-from kg_api.models.queries.search import Place, SourceHits, SourceSearch
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.models.queries.similarity import (
     GraphRequest,
     SimilarDocuments,

@@ -9,7 +9,8 @@ from typing import Literal
 from kg_api.client.call import body_of, get, post
 from kg_api.client.sync.sending import Sending
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
-from kg_api.models.queries.search import Place, SourceHits, SourceSearch
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.models.queries.similarity import (
     GraphRequest,
     SimilarDocuments,

@@ -14,7 +14,7 @@ from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Row
 from kg_api.graph.naming import identify_concept
 from kg_api.models.concepts.queries import Concept, Evidence, UnverifiedQuote
-from kg_api.models.queries.search import Place
+from kg_api.models.queries.places import Place
 
 SCANNED = 10_000
 """Relationships of one concept that are looked at in one step."""

@@ -83,7 +83,7 @@ def unchanged(before: Row) -> StoredChange:
 
 
 def _place(row: Row) -> tuple[Any, ...]:
-    return (row["paragraph"], row["start"], row["end"], tuple(row["heading"]), row["full_text"])
+    return (row["paragraph"], row["start"], row["end"], tuple(row["heading"]), row["full_text"], row["page"])
 
 
 def block_row(row: Row) -> Row:
@@ -101,6 +101,7 @@ def source_row(source: SourceRecord) -> Row:
         "content_hash": source.content_hash,
         "start": source.start,
         "end": source.end,
+        "page": source.page,
         "block_kinds": [block.kind for block in source.blocks],
         "block_starts": [block.start for block in source.blocks],
     }

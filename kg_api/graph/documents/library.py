@@ -20,7 +20,7 @@ from kg_api.models.library.documents import (
     EmbeddingStatus,
     OntologySummary,
 )
-from kg_api.models.queries.search import Place
+from kg_api.models.queries.places import Place
 
 DOCUMENTS_A_PORTION = 100
 

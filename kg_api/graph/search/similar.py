@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, Row, portions
 from kg_api.graph.spaces.registry import Space
-from kg_api.models.queries.search import Place
+from kg_api.models.queries.places import DescribedPlace, Place
 
 PORTION = 1000
 """Sources whose vectors are read at once."""
@@ -134,10 +135,11 @@ def vectors_of(
     return found
 
 
-def places_of(graph: Graph, source_ids: Iterable[str]) -> list[Place]:
+def places_of(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPlace]:
     """Sources by their ids, as a reader would come to them; what is not there is missing."""
     rows = graph.read("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))
-    return [Place.model_validate(row) for row in rows]
+    told = ({**row, "metadata": json.loads(row["metadata"] or "{}")} for row in rows)
+    return [DescribedPlace.model_validate(row) for row in told]
 
 
 def places_in(

@@ -23,7 +23,8 @@ from kg_api.models.concepts.queries import (
 )
 from kg_api.models.identity import ID_DIGITS
 from kg_api.models.queries.fields import Window
-from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import Degradation
 from kg_api.models.vocabulary import MAX_ONTOLOGIES, MAX_PASSAGES, MAX_PHRASE
 
 NAME = "get_concept_context"

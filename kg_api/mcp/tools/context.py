@@ -13,7 +13,7 @@ from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
 from kg_api.models.queries.fields import Window
-from kg_api.models.queries.search import Place
+from kg_api.models.queries.places import Place
 
 NAME = "get_source_context"
 DESCRIPTION = """\

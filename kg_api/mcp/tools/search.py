@@ -49,6 +49,11 @@ class PassageHit(Passage):
     document: str
     heading: list[str] = Field(default_factory=list[str])
     """The headings above it, from the top."""
+    title: str | None = None
+    """Of the document, where no heading says it."""
+    date: str | None = None
+    """When the document was written."""
+    page: int | None = None
     similarity: float | None = None
     """Cosine of question and passage, -1 to 1; unset without a vector."""
     matched: str | None = None
@@ -87,6 +92,9 @@ def hit_of(found: SourceHit) -> PassageHit:
         ontology=found.ontology,
         document=found.document,
         heading=found.heading,
+        title=None if found.title in found.heading else found.title,
+        date=str(found.metadata["date"]) if found.metadata.get("date") else None,
+        page=found.page,
         similarity=None if found.similarity is None else round(found.similarity, 4),
         matched=_cite_part(found, found.chunk),
         parent=_cite_part(found, found.parent),

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from kg_api.models.base import VISIBLE, Answer, Page, Text
-from kg_api.models.queries.search import Degradation, Place
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import Degradation
 from kg_api.models.vocabulary import MAX_HOPS, MAX_PHRASE
 
 APPEARS_WITH = "appears with"

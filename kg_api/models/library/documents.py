@@ -32,6 +32,8 @@ class SourceRecord:
     start: int
     end: int
     blocks: tuple[SourceBlock, ...] = ()
+    page: int | None = None
+    """On which it begins, from 1; a slide or a sheet, too. None: its document has no pages."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from kg_api.models.library.formats import Format
+
 BlockKind = Literal["heading", "paragraph", "list_item", "code", "program", "table", "markup", "other"]
 """`program` is of files of program text, settings or logs: split as code, and its comments may be prose.
 `markup` may have text between the marks of its format: HTML, a directive, a footnote, a head's fields.
 `other` is not for reading: rules, comments, HTML that holds code or a script."""
-Format = Literal["text", "markdown", "rst"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from pydantic import Field, StringConstraints, model_validator
 from kg_api.models.base import Answer, Body, Flag, Text
 from kg_api.models.queries.augment import Threshold
 from kg_api.models.queries.fields import DocumentNames, Hypothetical, Ontologies, Similarity, Window
-from kg_api.models.queries.search import Degradation, SourcePlace
+from kg_api.models.queries.places import SourcePlace
+from kg_api.models.queries.search import Degradation
 from kg_api.models.vocabulary import (
     MAX_ANSWER_PASSAGES,
     MAX_TOKEN_BUDGET,

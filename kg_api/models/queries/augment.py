@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from kg_api.models.base import Answer, Body, Flag, Text
 from kg_api.models.library.conversations import Messages
 from kg_api.models.queries.fields import DocumentNames, Limit, Ontologies, Share, Similarity, TokenBudget
-from kg_api.models.queries.search import Place
+from kg_api.models.queries.places import DescribedPlace
 from kg_api.models.vocabulary import (
     MAX_PER_PIECE,
     MAX_PIECE,
@@ -95,7 +95,7 @@ class AugmentPiece(Answer):
     """Passages that its search gave, similar enough ones only."""
 
 
-class AugmentRecord(Place):
+class AugmentRecord(DescribedPlace):
     """A passage for the context, and how it was found."""
 
     citation: str

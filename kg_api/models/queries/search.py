@@ -18,6 +18,7 @@ from kg_api.models.queries.fields import (
     TokenBudget,
     Window,
 )
+from kg_api.models.queries.places import DescribedPlace, Place
 from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_QUERY_CHARACTERS, Fusion, GroupBy, SearchMode
 
 MAX_FIRST_STAGE = 100
@@ -106,29 +107,6 @@ class SourceSearch(Body):
         return self
 
 
-class SourcePlace(Answer):
-    """Where a source is."""
-
-    source_id: str
-    ontology: str
-    document: str
-    document_id: str
-    paragraph: int
-    """Its number in reading order, from 0."""
-    heading: list[str]
-    """The path of headings above it."""
-    start: int
-    """Its first code point in the document's text."""
-    end: int
-    """Behind its last code point."""
-
-
-class Place(SourcePlace):
-    """A source and its exact place."""
-
-    full_text: str
-
-
 class MatchedChunk(Answer):
     """A part of a document; offsets are code points of the document's text."""
 
@@ -191,7 +169,7 @@ class Explanation(Answer):
     mmr_rank: int | None = None
 
 
-class SourceHit(Place):
+class SourceHit(DescribedPlace):
     """A source that was found."""
 
     similarity: float | None

@@ -8,7 +8,8 @@ from pydantic import Field, model_validator
 
 from kg_api.models.base import Answer, Body, Flag, NodeId
 from kg_api.models.queries.fields import DocumentNames, Ontologies, Similarity
-from kg_api.models.queries.search import Degradation, Limit, MatchedChunk, Place, SourcePlace
+from kg_api.models.queries.places import DescribedPlace, Place, SourcePlace
+from kg_api.models.queries.search import Degradation, Limit, MatchedChunk
 from kg_api.models.vocabulary import MAX_NEIGHBOURS, MAX_NODES, MAX_PAIRS
 
 MAX_SEEDS = 200
@@ -50,7 +51,7 @@ class Duplicate(Answer):
     similarity: float | None
 
 
-class SimilarSource(Place):
+class SimilarSource(DescribedPlace):
     """A source that is like the one asked for."""
 
     similarity: float | None

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from kg_api.graph.database import Graph
 from kg_api.graph.search.carried import concepts_of
 from kg_api.graph.search.passages import TEXT_INDEX, chunk_texts
-from kg_api.models.queries.search import CarriedConcept, Explanation, LanePart, Place, SourceHit, SourceHits
+from kg_api.models.queries.places import DescribedPlace
+from kg_api.models.queries.search import CarriedConcept, Explanation, LanePart, SourceHit, SourceHits
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.present.reading import Reader
@@ -68,7 +69,7 @@ class Presenter:
 def present_hits(
     plan: SearchPlan,
     hits: Sequence[Hit],
-    places: Mapping[str, Place],
+    places: Mapping[str, DescribedPlace],
     texts: Texts,
     carried: CarriedSources = NO_CONCEPTS,
 ) -> list[SourceHit]:
@@ -85,7 +86,9 @@ def present_hits(
     return [_present(plan, hit, place, texts, carried) for hit, place in there if place is not None]
 
 
-def _present(plan: SearchPlan, hit: Hit, place: Place, texts: Texts, carried: CarriedSources) -> SourceHit:
+def _present(
+    plan: SearchPlan, hit: Hit, place: DescribedPlace, texts: Texts, carried: CarriedSources
+) -> SourceHit:
     found = hit.found
     return SourceHit(
         **place.model_dump(),

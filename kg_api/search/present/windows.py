@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
-from kg_api.models.queries.search import ContextWindow, Degradation, Place, SourceContext, SourceHit
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import ContextWindow, Degradation, SourceContext, SourceHit
 from kg_api.models.queries.windows import SourceWindow
 
 TokensOf = Callable[[Sequence[str]], Sequence[int]]

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kg_api.graph.search.passages import ChunkText, LaneHit
-from kg_api.models.queries.search import MatchedChunk, Place, Ranks
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import MatchedChunk, Ranks
 from kg_api.models.vocabulary import GroupBy
 
 TEXT = "text"

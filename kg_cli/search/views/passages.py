@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from kg_api.models.queries.hybrid import HybridHits
-from kg_api.models.queries.search import ContextWindow, LeftOut, SourceHit, SourceHits, SourcePlace
+from kg_api.models.queries.places import DescribedPlace, SourcePlace
+from kg_api.models.queries.search import ContextWindow, LeftOut, SourceHit, SourceHits
 from kg_api.models.queries.windows import SourceWindow
 from kg_api.wording.plural import pluralize
 from kg_cli.terminal import console
@@ -173,8 +174,11 @@ def _explain(hit: SourceHit) -> str:
 def title_of(place: SourcePlace) -> Text:
     """A line that says where a source is."""
     name = f"{place.ontology} / {place.document}"
-    return Text.assemble((name, "bold"), "  ", (_where(place), "cyan"), "\n")
+    date = place.metadata.get("date") if isinstance(place, DescribedPlace) else None
+    dated = f"  {date}" if date else ""
+    return Text.assemble((name, "bold"), "  ", (_where(place), "cyan"), (dated, "dim"), "\n")
 
 
 def _where(place: SourcePlace) -> str:
-    return " > ".join([*place.heading, f"¶{place.paragraph}"])
+    page = [] if place.page is None else [f"page {place.page}"]
+    return " > ".join([*place.heading, *page, f"¶{place.paragraph}"])

@@ -13,7 +13,7 @@ from kg_api.answer.passages import PromptPassage
 from kg_api.answer.prompt import INSTRUCTION, build_prompt
 from kg_api.answer.statements import Proving, as_text
 from kg_api.models.queries.answering import Statement
-from kg_api.models.queries.search import Place
+from kg_api.models.queries.places import Place
 
 LEASE = "A worker renews its lease every ten seconds.\n“Lost” leases go to another worker.\n"
 BREAD = "Bread needs flour, water, salt and time.\n"

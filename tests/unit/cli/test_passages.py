@@ -9,15 +9,8 @@ from rich.console import Console
 
 from kg_api.models.concepts.queries import ConceptHit
 from kg_api.models.queries.hybrid import HybridHits
-from kg_api.models.queries.search import (
-    Degradation,
-    LeftOut,
-    MatchedChunk,
-    Place,
-    Ranks,
-    SourceHit,
-    SourceHits,
-)
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import Degradation, LeftOut, MatchedChunk, Ranks, SourceHit, SourceHits
 from kg_api.models.queries.windows import SourceWindow
 from kg_cli.search.views.passages import (
     SHOWN_CHARACTERS,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kg_api.concepts.passages import merge_passages
 from kg_api.graph.concepts.reads import Appearance
 from kg_api.models.concepts.queries import Evidence
-from kg_api.models.queries.search import Place
+from kg_api.models.queries.places import Place
 
 LENGTH = 12
 """Paragraphs of each document."""

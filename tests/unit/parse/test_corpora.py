@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kg_api.models.library.parsing import ParsedDocument, SourceSpan
-from kg_api.parse.documents import parse, read
+from kg_api.parse.documents import parse
 from kg_api.parse.lines import is_blank
 from kg_api.parse.size import SplitLimits, words
 from kg_api.parse.split import split
@@ -45,7 +45,7 @@ def sizes(found: Iterable[tuple[ParsedDocument, SourceSpan]]) -> list[int]:
 
 def test_the_python_enhancement_proposals() -> None:
     paths = sorted(folder("python_peps").glob("rst/*.rst"))
-    documents = [read(path.read_bytes(), path.name) for path in paths]
+    documents = [parse(path.read_text(encoding="utf-8"), path.name) for path in paths]
     assert len(documents) > 600
     assert not [document.title for document in documents if document.title.startswith("pep-")]
     found = list(checked(documents))

@@ -4,7 +4,7 @@ import pytest
 
 from kg_api.errors import InvalidInput, UnreadableDocument
 from kg_api.models.library.parsing import Format
-from kg_api.parse.documents import SUFFIXES, parse, read
+from kg_api.parse.documents import SUFFIXES, format_of, parse
 
 
 @pytest.mark.parametrize(
@@ -29,10 +29,26 @@ def test_the_format_is_the_one_given_or_that_of_the_name(
     assert parse("text", name, format_).format == expected
 
 
-@pytest.mark.parametrize("name", ["a.html", "a.PDF", "a.docx", "x/y.epub", "a.png"])
+@pytest.mark.parametrize("name", ["a.doc", "a.PNG", "x/y.zip", "a.mp3"])
 def test_formats_of_later_versions_are_refused_with_those_that_are_read(name: str) -> None:
-    with pytest.raises(UnreadableDocument, match=r"not read in this version.*\.md.*\.rst.*\.txt"):
+    with pytest.raises(UnreadableDocument, match=r"not read in this version.*Markdown.*DOCX.*EPUB"):
         parse("text", name)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "data", "expected"),
+    [
+        ("a.PDF", None, b"", "pdf"),
+        ("a.htm", None, b"", "html"),
+        ("a.tsv", None, b"", "csv"),
+        ("a.txt", None, b"%PDF-1.7", "pdf"),
+        ("a.html", "text", b"", "text"),
+        ("a.md", "text", b"%PDF-1.7", "text"),
+        ("README", None, b"words", "text"),
+    ],
+)
+def test_the_kind_of_a_file(name: str, given: Format | None, data: bytes, expected: str) -> None:
+    assert format_of(name, given, data) == expected
 
 
 @pytest.mark.parametrize(
@@ -83,21 +99,14 @@ def test_hidden_characters_are_noted() -> None:
     assert parse("nothing hidden", "a.txt").notes == ()
 
 
-def test_a_file_is_decoded_and_its_notes_kept() -> None:
-    document = read(
-        "# Größe\n\nÜbermäßig große Äpfel fielen später vom Baum der Müllers.\n".encode("cp1252"), "a.md"
-    )
-    assert document.title == "Größe"
-    assert "cp1252" in document.notes[0]
-
-
 def test_a_file_of_a_later_format_is_named_before_it_is_decoded() -> None:
-    with pytest.raises(UnreadableDocument, match=r"\.docx files"):
-        read(b"PK\x03\x04", "a.docx")
+    with pytest.raises(UnreadableDocument, match=r"\.odt files"):
+        format_of("a.odt", None, b"PK\x03\x04")
 
 
 def test_folders_are_walked_for_what_can_be_read() -> None:
     assert {".md", ".rst", ".txt", ".text", ".log", ".py"} <= SUFFIXES
-    assert not {".pdf", ".html", ".png"} & SUFFIXES
+    assert {".pdf", ".html", ".docx", ".eml"} <= SUFFIXES
+    assert not {".zip", ".doc", ".png"} & SUFFIXES
     for suffix in SUFFIXES:
         assert parse("text", f"a{suffix}").blocks

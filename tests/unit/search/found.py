@@ -8,7 +8,8 @@ from typing import Any
 from kg_api.graph.search.passages import ChunkText, FoundChunk, FoundSource, LaneHit
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.embedding.spaces import SpaceIdentity
-from kg_api.models.queries.search import CarriedConcept, Place, SourceHit, SourceSearch
+from kg_api.models.queries.places import DescribedPlace
+from kg_api.models.queries.search import CarriedConcept, SourceHit, SourceSearch
 from kg_api.search.plan.scope import Scope
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.plan.similarity import SimilarityFilter
@@ -34,9 +35,9 @@ SPACE = Space(
 )
 
 
-def place(identity: str, text: str = SAID) -> Place:
+def place(identity: str, text: str = SAID) -> DescribedPlace:
     """A source that begins at the 100th character of its document."""
-    return Place(
+    return DescribedPlace(
         source_id=identity,
         ontology="notes",
         document="a.md",

@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from kg_api.graph.search.similar import NearSource, SimilarityQuery, VectorPart
-from kg_api.models.queries.search import Place
+from kg_api.models.queries.places import Place
 from kg_api.models.queries.similarity import GraphRequest, SimilarSearch
 from kg_api.similarity.grouping import each_once, group_duplicates
 from kg_api.similarity.parts import to_matched_chunk

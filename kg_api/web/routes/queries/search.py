@@ -9,7 +9,8 @@ from fastapi.openapi.models import Example
 
 from kg_api.graph.documents.library import find_source
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
-from kg_api.models.queries.search import Place, SourceHits, SourceSearch
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.models.queries.similarity import (
     GraphRequest,
     SimilarDocuments,

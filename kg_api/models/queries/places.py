@@ -1,0 +1,46 @@
+"""Sources, with their exact place and what is known of their document."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from kg_api.models.base import Answer
+from kg_api.models.library.documents import MetadataValue
+
+
+class SourcePlace(Answer):
+    """Where a source is."""
+
+    source_id: str
+    ontology: str
+    document: str
+    document_id: str
+    paragraph: int
+    """Its number in reading order, from 0."""
+    heading: list[str]
+    """The path of headings above it."""
+    start: int
+    """Its first code point in the document's text."""
+    end: int
+    """Behind its last code point."""
+    page: int | None = None
+    """On which it begins, from 1; a slide or a sheet, too. None: its document has no pages."""
+
+
+class Place(SourcePlace):
+    """A source and its exact place."""
+
+    full_text: str
+
+
+class DescribedPlace(Place):
+    """A source with what is known of its document."""
+
+    title: str | None = None
+    """Of the document."""
+    uri: str | None = None
+    """Where the document came from."""
+    format: str | None = None
+    """What kind of file the document is."""
+    metadata: dict[str, MetadataValue] = Field(default_factory=dict[str, MetadataValue])
+    """The document's: `author`, `date` and whatever else it or its sender says."""
