@@ -59,7 +59,8 @@ def test_what_is_left_out_of_it_later_goes(graph: Graph, driver: neo4j.Driver) -
 def test_what_was_stored_before_is_projected(graph: Graph, driver: neo4j.Driver) -> None:
     stored(graph, "a", DOCUMENTS["a"])
     wanted = properties(driver, "a")
-    rows(driver, "MATCH (d:Document) SET d = {document_id: d.document_id, document: 'a', metadata: d.metadata}")
+    bare = "{document_id: d.document_id, document: 'a', metadata: d.metadata}"
+    rows(driver, f"MATCH (d:Document) SET d = {bare}")
     rows(driver, "MATCH (m:Migration {name: 'schema/060_document_metadata'}) DELETE m")
     assert migrate(graph) == ["schema/060_document_metadata"]
     assert properties(driver, "a") == wanted

@@ -1,7 +1,7 @@
 """Metadata as properties that Cypher can compare, beside the JSON that is told.
 
-`meta.KEY` holds a value as it is, a list as a list, a text to its first 1,000 characters; `when.KEY` holds the
-points in time at which the dates among them begin (kg_api.models.library.moments).
+`meta.KEY` holds a value as it is, a list as a list, a text to its first 1,000 characters; `when.KEY` holds
+the points in time at which the dates among them begin (kg_api.models.library.moments).
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s*(Z|[+-]\d{2}:?\d{2})?", re.IGNORECASE
 )
+LAST_YEAR = 9999
 LONGEST = 40
 """Characters of a date that is looked at."""
 
@@ -36,7 +37,7 @@ def moment(text: str) -> Moment | None:
 
 def year(number: int) -> Moment | None:
     """A year as a span of time."""
-    if not 1 <= number < datetime.max.year:
+    if not 1 <= number < LAST_YEAR:
         return None
     return Moment(datetime(number, 1, 1, tzinfo=UTC), datetime(number + 1, 1, 1, tzinfo=UTC))
 

@@ -1,4 +1,4 @@
-"""Filters: what documents have to be for their sources to be searched, and how that is written on one line."""
+"""Filters: what documents have to be for their sources to be searched, and how a line says so."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Condition(Body):
     """`document`, `ontology`, `title`, `format`, `uri`, `updated_at`, or a key of the metadata;
     `metadata.KEY` for one that is called like these."""
     op: Operator = "="
-    """`=`, and `in` with several values: the field is one of them, or a list that has one. `!=`: it is not, or is
-    missing. `contains`: a list has the value, or a text has these characters. `exists`: with value true or
-    false. Values of another type never fit."""
+    """`=`, and `in` with several values: the field is one of them, or a list that has one. `!=`: it is not,
+    or is missing. `contains`: a list has the value, or a text has these characters. `exists`: with value
+    true or false. Values of another type never fit."""
     value: Compared | Annotated[list[Compared], Field(min_length=1, max_length=MAX_CHOICES)] = True
 
     @property
@@ -65,7 +65,7 @@ class Condition(Body):
 
 
 def parse_condition(text: str) -> dict[str, Any]:
-    """A condition from one line: `date>=2025-01-01`, `tags=oncall`, `format in markdown,rst`, `author exists`.
+    """A condition from one line: `date>=2025-01-01`, `tags=oncall`, `format in rst,text`, `author exists`.
 
     What reads as true, false or a number is one; quotes make it a text.
 
@@ -109,3 +109,10 @@ Where = Annotated[
     Field(max_length=MAX_CONDITIONS),
 ]
 """Conditions that all hold; each as an object, or on one line (`date>=2025-01-01`)."""
+
+
+class DocumentFilter(Body):
+    """Which documents are meant."""
+
+    where: Where = Field(default_factory=list[Condition])
+    """All of these hold."""

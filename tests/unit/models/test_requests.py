@@ -70,7 +70,9 @@ def test_searches_that_cannot_be_and_what_is_said(body: dict[str, Any], told: st
     assert told in "; ".join(map(str, field_problems(raised.value.errors())))
 
 
-@pytest.mark.parametrize("value", ["a", 1, 0, -(2**63) + 1, 2**63 - 1, 0.5, True, False, None, ["a"], [1], [True], []])
+@pytest.mark.parametrize(
+    "value", ["a", 1, 0, -(2**63) + 1, 2**63 - 1, 0.5, True, False, None, ["a"], [1], [True], []]
+)
 def test_metadata_keeps_its_types(value: object) -> None:
     document = document_with({"key": value})
     assert document.metadata == {"key": value}
