@@ -1,11 +1,12 @@
 // The passages of a space nearest to a vector, of some documents; the filter runs inside the index.
-// The index answers with quantised vectors; the exact cosine puts its answers in their right order. A chunk stands
+// The index answers with quantised vectors; the exact cosine finds the nearest among its candidates. A chunk stands
 // for the sources it covers, the first one first.
 CYPHER 25
 MATCH (n:Source|Chunk)
-SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector WHERE n.document_id IN $document_ids LIMIT $limit) SCORE AS approximate
+SEARCH n IN (VECTOR INDEX passage_embedding FOR $vector WHERE n.document_id IN $document_ids LIMIT $candidates) SCORE AS approximate
 WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
 WHERE similarity IS NOT NULL // one that loses its vector just now
+ORDER BY similarity DESC LIMIT $limit
 OPTIONAL MATCH (n)-[:CHUNK_OF]->(part:Source)
 WITH n, similarity, part ORDER BY part.paragraph
 WITH n, similarity, collect(part) AS parts

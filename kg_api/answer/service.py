@@ -240,6 +240,7 @@ def _search(request: AnswerRequest) -> SourceSearch:
         query_text=request.question,
         ontology=request.ontology,
         documents=request.documents,
+        where=request.where,
         mode=request.mode,
         limit=request.limit,
         rerank=request.rerank,

@@ -80,6 +80,7 @@ class Asking:
         search = SourceSearch(
             query_text=piece.text[:MAX_QUERY_CHARACTERS],
             documents=request.documents,
+            where=request.where,
             mode=request.mode,
             limit=min(MAX_LIMIT, request.per_piece * SPARE),
             per_document=request.per_document or None,

@@ -15,7 +15,8 @@ import structlog
 from kg_api import __version__
 from kg_api.errors import SchemaTooNew
 from kg_api.graph.database import Graph
-from kg_api.graph.fulltext.scopes import FILL, fill
+from kg_api.graph.documents.metadata import PROJECT
+from kg_api.graph.fulltext.scopes import FILL
 from kg_api.graph.indexes import index_states
 from kg_api.graph.retrying import while_schema_changes
 from kg_api.graph.statements import names, statement
@@ -23,6 +24,8 @@ from kg_api.graph.statements import names, statement
 log = structlog.get_logger()
 
 WAIT_SECONDS = 1.0
+COMPUTED = {**FILL, **PROJECT}
+"""Migrations that are computed here: each takes the next portion and gives the id that it came to."""
 
 
 def list_known() -> list[LiteralString]:
@@ -55,8 +58,8 @@ def migrate(graph: Graph) -> list[str]:
 
 def _apply(graph: Graph, name: LiteralString) -> None:
     """Run a statement; one that walks from `$after` on is run until it comes to its end."""
-    if name in FILL:
-        fill(graph, name)
+    if name in COMPUTED:
+        _compute(graph, name)
         return
     text = statement(name)
     if "DROP INDEX" in text:
@@ -67,6 +70,13 @@ def _apply(graph: Graph, name: LiteralString) -> None:
     after: str | None = ""
     while after is not None:
         after = graph.write(name, after=after)[0]["after"]
+
+
+def _compute(graph: Graph, name: str) -> None:
+    """A portion at a time, while others search and write."""
+    after: str | None = ""
+    while after is not None:
+        after = graph.transaction(lambda tx, begin=after: COMPUTED[name](tx, begin))
 
 
 def _wait_for_indexes(graph: Graph) -> None:

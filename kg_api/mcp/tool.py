@@ -47,7 +47,7 @@ class Tool(Generic[ArgumentsT]):
         return self.run(library, valid(self.arguments, arguments))
 
     def described(self) -> Described:
-        """As the protocol lists it; answers say what they are, and their schemas were three fifths of the list."""
+        """As the protocol lists it, without the schema of its answers: they were three fifths of the list."""
         return Described(
             name=self.name,
             title=self.title,

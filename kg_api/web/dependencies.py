@@ -6,10 +6,12 @@ from typing import Annotated, get_args, get_origin
 
 from fastapi import Depends, Header, Path, Query, Request
 from fastapi.routing import APIRoute
+from pydantic import StringConstraints
 
 from kg_api.bootstrap import Container
 from kg_api.errors import InvalidInput
 from kg_api.models.base import Called, NodeId, OntologyName
+from kg_api.models.queries.filters import MAX_CONDITIONS
 from kg_api.models.vocabulary import MAX_OFFSET, MAX_PAGE
 from kg_api.web.opening import Opening
 
@@ -75,6 +77,13 @@ ConceptId = Annotated[NodeId, Path(description="Id of a concept, or at least 8 d
 JobId = Annotated[NodeId, Path(description="Id of a job, or at least 8 digits it begins with.")]
 Ontology = Annotated[OntologyName, Path(description="Name of an ontology.")]
 OntologyFilter = Annotated[OntologyName | None, Query(description="Only this ontology; unset: all.")]
+WhereFilter = Annotated[
+    list[Annotated[str, StringConstraints(max_length=2000)]] | None,
+    Query(
+        max_length=MAX_CONDITIONS,
+        description="Only documents for which this holds, such as `date>=2025-01-01`; all, if several.",
+    ),
+]
 IdempotencyKey = Annotated[
     str | None,
     Header(

@@ -11,7 +11,14 @@ from kg_api.wording.plural import pluralize
 from kg_cli.terminal.answers import emit, report
 from kg_cli.terminal.confirm import confirm
 from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import JsonOption, OffsetOption, OnlyOntologyOption, PageOption, YesOption
+from kg_cli.terminal.options import (
+    JsonOption,
+    OffsetOption,
+    OnlyOntologyOption,
+    PageOption,
+    WhereOption,
+    YesOption,
+)
 
 delete = typer.Typer(help="Delete a document or an ontology.", no_args_is_help=True)
 
@@ -29,18 +36,20 @@ def ontologies(*, as_json: JsonOption = False) -> None:
 def documents(
     *,
     ontology: OnlyOntologyOption = None,
+    where: WhereOption = None,
     offset: OffsetOption = 0,
     limit: PageOption = 100,
     as_json: JsonOption = False,
 ) -> None:
     """List documents by ontology and name.
 
-    Example: kg documents --ontology notes --limit 20
+    Examples: kg documents --ontology notes --limit 20
+        kg documents --where 'date>=2025-01-01' --where tags=oncall
     """
     from kg_cli.documents.library_views import print_documents
 
     with open_client() as client:
-        page = client.documents(ontology, offset=offset, limit=limit)
+        page = client.documents(ontology, where=where, offset=offset, limit=limit)
     emit(page, partial(print_documents, offset=offset), as_json=as_json)
 
 

@@ -30,7 +30,7 @@ from kg_cli.search.options import (
 )
 from kg_cli.terminal.answers import emit
 from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import JsonOption, OnlyDocumentsOption, OnlyOntologiesOption, given
+from kg_cli.terminal.options import JsonOption, OnlyDocumentsOption, OnlyOntologiesOption, WhereOption, given
 
 
 def answer(
@@ -38,6 +38,7 @@ def answer(
     *,
     ontology: OnlyOntologiesOption = None,
     document: OnlyDocumentsOption = None,
+    where: WhereOption = None,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=MAX_ANSWER_PASSAGES, help="Passages to answer from.")
     ] = 8,
@@ -74,6 +75,7 @@ def answer(
             question,
             ontology=ontology,
             documents=document,
+            where=where,
             limit=limit,
             mode=mode,
             min_similarity=min_similarity,
@@ -96,6 +98,7 @@ def augment(
     *,
     ontology: OnlyOntologiesOption = None,
     document: OnlyDocumentsOption = None,
+    where: WhereOption = None,
     messages: Annotated[
         bool, typer.Option("--messages", help="The file is a conversation, as for `kg conversation`.")
     ] = False,
@@ -149,6 +152,7 @@ def augment(
             messages=conversation,
             ontology=ontology,
             documents=document,
+            where=where,
             limit=limit,
             per_piece=per_piece,
             per_document=per_document or None,

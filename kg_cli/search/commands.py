@@ -31,6 +31,7 @@ from kg_cli.terminal.options import (
     OnlyDocumentsOption,
     OnlyOntologiesOption,
     QueryArgument,
+    WhereOption,
 )
 
 
@@ -39,6 +40,7 @@ def search(
     *,
     ontology: OnlyOntologiesOption = None,
     document: OnlyDocumentsOption = None,
+    where: WhereOption = None,
     limit: LimitOption = 10,
     mode: ModeOption = "hybrid",
     min_similarity: SimilarityOption = None,
@@ -77,6 +79,7 @@ def search(
             query,
             ontology=ontology,
             documents=document,
+            where=where,
             limit=limit,
             mode=mode,
             min_similarity=min_similarity,
@@ -100,6 +103,7 @@ def hybrid(
     query: QueryArgument,
     *,
     ontology: OnlyOntologiesOption = None,
+    where: WhereOption = None,
     concepts: Annotated[
         int, typer.Option("--concepts", "-c", min=0, max=MAX_LIMIT, help="How many concepts.")
     ] = 5,
@@ -125,6 +129,7 @@ def hybrid(
         answer = client.hybrid_search(
             query,
             ontology=ontology,
+            where=where,
             concept_limit=concepts,
             source_limit=limit,
             mode=mode,

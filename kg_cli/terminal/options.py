@@ -15,6 +15,14 @@ OnlyOntologyOption = Annotated[str | None, typer.Option("--ontology", "-o", help
 OnlyOntologiesOption = Annotated[
     list[str] | None, typer.Option("--ontology", "-o", help="Only this ontology; repeat for several.")
 ]
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        help="Only documents for which this holds, such as 'date>=2025-01-01', tags=oncall, "
+        "'format in rst,text', 'author exists'; repeat: all must hold.",
+    ),
+]
 OnlyDocumentsOption = Annotated[
     list[str] | None, typer.Option("--document", "-d", help="Only this document; repeat for several.")
 ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from kg_api.client.asynchronous.sending import AsyncSending
 from kg_api.client.call import body_of, get, post
+from kg_api.models.queries.filters import Condition
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import SourceHits, SourceSearch
@@ -33,6 +34,7 @@ class AsyncSearchMethods(AsyncSending):
         space: str | None = None,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
+        where: Sequence[Condition | str | dict[str, Any]] | None = None,
         mode: SearchMode = "hybrid",
         limit: int = 10,
         min_similarity: float | None = None,
@@ -64,6 +66,7 @@ class AsyncSearchMethods(AsyncSending):
         *,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
+        where: Sequence[Condition | str | dict[str, Any]] | None = None,
         mode: HybridMode = "hybrid",
         concept_limit: int = 5,
         source_limit: int = 10,

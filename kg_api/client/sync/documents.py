@@ -118,9 +118,17 @@ class DocumentMethods(Sending):
         files = {"file": ("file", content)}
         return self._send(post(DocumentPreview, "documents", "preview", data=form, files=files))
 
-    def documents(self, ontology: str | None = None, *, offset: int = 0, limit: int = 100) -> DocumentPage:
-        """List documents, one page at a time."""
-        return self._send(get(DocumentPage, "documents", ontology=ontology, offset=offset, limit=limit))
+    def documents(
+        self,
+        ontology: str | None = None,
+        *,
+        where: Sequence[str] | None = None,
+        offset: int = 0,
+        limit: int = 100,
+    ) -> DocumentPage:
+        """List documents, one page at a time; those for which conditions hold, such as `date>=2025-01-01`."""
+        filtered = {"ontology": ontology, "where": list(where) if where else None}
+        return self._send(get(DocumentPage, "documents", **filtered, offset=offset, limit=limit))
 
     def document(self, document_id: str, *, ontology: str | None = None) -> DocumentContent:
         """Read a document with its text, by its id, at least 8 digits of it, or its name."""

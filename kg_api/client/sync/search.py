@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from kg_api.client.call import body_of, get, post
 from kg_api.client.sync.sending import Sending
+from kg_api.models.queries.filters import Condition
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import SourceHits, SourceSearch
@@ -34,6 +35,7 @@ class SearchMethods(Sending):
         space: str | None = None,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
+        where: Sequence[Condition | str | dict[str, Any]] | None = None,
         mode: SearchMode = "hybrid",
         limit: int = 10,
         min_similarity: float | None = None,
@@ -65,6 +67,7 @@ class SearchMethods(Sending):
         *,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
+        where: Sequence[Condition | str | dict[str, Any]] | None = None,
         mode: HybridMode = "hybrid",
         concept_limit: int = 5,
         source_limit: int = 10,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kg_api.graph.database import Row
+from kg_api.graph.documents.metadata import metadata_properties
 from kg_api.graph.fulltext.scopes import scope_of_source
 from kg_api.models.library.documents import DocumentRecord, SourceRecord, StoredChange
 
@@ -129,7 +130,7 @@ def scope_of(record: DocumentRecord, source: SourceRecord) -> list[str]:
     return scope_of_source(record.ontology, record.document_id, texts)
 
 
-def document_row(record: DocumentRecord, mark: str) -> Row:
+def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
     """What is stored of a document besides its sources."""
     properties = {
         "written_by": mark,
@@ -140,5 +141,6 @@ def document_row(record: DocumentRecord, mark: str) -> Row:
         "characters": record.characters,
         "metadata": record.metadata,
         "sources": len(record.sources),
+        **metadata_properties(record.metadata, before["metadata"]),
     }
     return {"document_id": record.document_id, "properties": properties}

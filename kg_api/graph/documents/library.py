@@ -10,6 +10,7 @@ from typing import Any
 from kg_api.errors import NotFound
 from kg_api.graph.concepts.removal import forget_apart, forget_evidence
 from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.documents.matching import asks_for_absence, describe_unknown_fields, matching_documents
 from kg_api.graph.naming import identify_document, identify_source, is_whole_id, note_on_ontology
 from kg_api.graph.spaces.marks import Mark
 from kg_api.models.library.documents import (
@@ -20,6 +21,7 @@ from kg_api.models.library.documents import (
     EmbeddingStatus,
     OntologySummary,
 )
+from kg_api.models.queries.filters import Condition
 from kg_api.models.queries.places import Place
 
 DOCUMENTS_A_PORTION = 100
@@ -76,11 +78,33 @@ def page_of_documents(
     return [DocumentSummary.model_validate(_to_fields(row)) for row in rows], total
 
 
-def list_documents(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> DocumentPage:
-    """One page of documents as it is answered, with a note where the ontology is not there."""
+def list_documents(
+    graph: Graph, *, ontology: str | None, offset: int, limit: int, where: Sequence[Condition] = ()
+) -> DocumentPage:
+    """One page of documents as it is answered, with a note where the ontology is not there.
+
+    Raises:
+        InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
+    """
+    if where:
+        return _list_matching(graph, ontology, where, offset, limit)
     found, total = page_of_documents(graph, ontology=ontology, offset=offset, limit=limit)
     notes = [] if total else note_on_ontology(graph, ontology)
     return DocumentPage(documents=found, total=total, offset=offset, limit=limit, notes=notes)
+
+
+def _list_matching(
+    graph: Graph, ontology: str | None, where: Sequence[Condition], offset: int, limit: int
+) -> DocumentPage:
+    within = None if ontology is None else [ontology]
+    matching = matching_documents(graph, where, within)
+    ids = [each for of_ontology in matching.values() for each in of_ontology]
+    notes = [] if ids else note_on_ontology(graph, ontology)
+    if not notes and (not ids or asks_for_absence(where)):
+        notes = [each.effect for each in describe_unknown_fields(graph, where, within)]
+    rows = graph.read("documents/of_ids", document_ids=ids[offset : offset + limit])
+    found = [DocumentSummary.model_validate(_to_fields(row)) for row in rows]
+    return DocumentPage(documents=found, total=len(ids), offset=offset, limit=limit, notes=notes)
 
 
 def find_document(graph: Graph, called: str, ontology: str | None = None) -> DocumentContent:

@@ -142,7 +142,7 @@ class _Call:
         unread.update(new)
         due.update(new)
         due.update(look_again(tx, differences, stored))
-        rows = [document_row(each.record, self._mark) for each in differences]
+        rows = [document_row(each.record, each.before, self._mark) for each in differences]
         space = differences[0].before["space"]
         tx.run("documents/describe", ontology=ontology, space=space, documents=rows)
         wanted = due.total() and stored.embed_on_ingest and not stored.paused

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.database import Row, Transaction
 from kg_api.graph.fulltext.tokens import find_hidden_parts
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
@@ -59,10 +59,3 @@ FILL: Final[Mapping[str, Callable[[Transaction, str], str | None]]] = MappingPro
     {"schema/041_source_scope": _fill_sources, "schema/042_concept_scope": _fill_concepts}
 )
 """Migrations that this module computes: each takes the next portion and gives the id that it came to."""
-
-
-def fill(graph: Graph, name: str) -> None:
-    """Give what is stored already its scope, a portion at a time, while others search and write."""
-    after: str | None = ""
-    while after is not None:
-        after = graph.transaction(lambda tx, begin=after: FILL[name](tx, begin))

@@ -16,6 +16,10 @@ from kg_api.models.queries.search import CarriedConcept
 
 MAX_CHUNKS = 1000
 TEXT_INDEX = "source_words"
+FIRST_LOOK = 20
+"""Sources that words find are looked at for each that is wanted, where a filter stands behind them..."""
+FURTHER_LOOK = 8
+"""... and so many times more where they are not enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +173,10 @@ def _exactly(asked: NearestPassages, limit: int) -> Lookup:
 
 def _nearest(asked: NearestPassages, limit: int) -> Lookup:
     given, slug = _parameters(asked, limit), asked.space.key
+    given["candidates"] = max(limit, asked.candidates)
     if asked.filters.document_ids is not None:
         ids = list(asked.filters.document_ids)
         return Lookup("search/by_vector_in_documents", {**given, "document_ids": ids}, slug)
-    given["candidates"] = max(limit, asked.candidates)
     if asked.filters.ontologies is not None:
         names = list(asked.filters.ontologies)
         return Lookup("search/by_vector_in_ontologies", {**given, "ontologies": names}, slug)
@@ -209,6 +213,37 @@ class WordedPassages:
             for row in found
         ]
         return LaneHits(hits, cut=len(hits) >= self.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class WordedAmong:
+    """The sources that a full-text query finds in some documents, which are too many for the query itself.
+
+    What is found is filtered, and more is asked for until it is enough or all has been looked at.
+    """
+
+    query: str
+    asked: SpaceVectors
+    limit: int
+    document_ids: Sequence[str]
+
+    @property
+    def lookup(self) -> Lookup:
+        """What is asked first."""
+        return self._lookup(FIRST_LOOK * self.limit)
+
+    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
+        """What it found, and more where that is too few."""
+        candidates = FIRST_LOOK * self.limit
+        while len(found) - 1 < self.limit and found[0]["looked"] >= candidates:
+            candidates *= FURTHER_LOOK
+            (found,) = graph.look_up([self._lookup(candidates)])
+        return WordedPassages(self.query, self.asked, self.limit).hits(graph, found[1:])
+
+    def _lookup(self, candidates: int) -> Lookup:
+        given: Row = {"query": self.query, "limit": self.limit, "candidates": candidates}
+        given |= {"document_ids": list(self.document_ids), **self.asked.parameters()}
+        return Lookup("search/by_text_in_documents", given)
 
 
 def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[LaneHit]:

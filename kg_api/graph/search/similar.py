@@ -105,9 +105,12 @@ def nearest(
     return [_near(row) for row in rows], any(row["more"] for row in rows)
 
 
-def count_sources(graph: Graph, ontologies: Sequence[str]) -> int:
-    """How many sources some ontologies have."""
-    where = {"ontologies": list(ontologies), "document_ids": None}
+def count_sources(graph: Graph, ontologies: Sequence[str], document_ids: Sequence[str] | None = None) -> int:
+    """How many sources some ontologies have, or some documents of them."""
+    where = {
+        "ontologies": list(ontologies),
+        "document_ids": None if document_ids is None else list(document_ids),
+    }
     return graph.read("similar/count_in_scope", **where)[0]["sources"]
 
 

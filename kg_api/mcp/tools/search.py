@@ -21,8 +21,8 @@ Find passages of the user's documents that answer a question. Start here.
 
 Ask in plain words: a whole question finds by meaning, names and terms find by words, and `hybrid` does \
 both. Each hit is one paragraph, the best first, with the citation to quote it by. To read around a hit use \
-get_source_context. Few or poor hits: ask in other words, or for one thing at a time. Look at \
-list_ontologies first only when the search shall be narrowed."""
+get_source_context. Few or poor hits: ask in other words, or for one thing at a time. list_ontologies \
+first only to narrow the search."""
 
 
 class SearchArguments(Paged):
@@ -31,13 +31,15 @@ class SearchArguments(Paged):
     query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
     """A question or words to look for; no query language."""
     ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
-    """Only in these collections, as list_ontologies names them; unset: all."""
+    """Only in these collections; unset: all."""
     documents: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
-    """Only in documents of these names, as hits and list_documents name them."""
+    """Only in documents of these names."""
+    where: list[str] | None = None
+    """Conditions on documents: `date>=2025-01-01`, `tags=oncall`."""
     limit: Limit = 10
     """How many hits."""
     per_document: Limit | None = None
-    """At most so many hits of one document, to see more documents."""
+    """At most so many hits of one document."""
     mode: SearchMode = "hybrid"
     """`vector`: by meaning; `text`: by words; `hybrid`: both."""
 
@@ -55,7 +57,7 @@ class PassageHit(Passage):
     """When the document was written."""
     page: int | None = None
     similarity: float | None = None
-    """Cosine of question and passage, -1 to 1; unset without a vector."""
+    """Cosine of question and passage; unset without a vector."""
     matched: str | None = None
     """Citation of what matched, where that is not the whole paragraph or goes beyond it."""
     parent: str | None = None
@@ -74,8 +76,13 @@ class SearchAnswer(ToolAnswer):
 def search(library: Library, arguments: SearchArguments) -> SearchAnswer:
     """Find passages."""
     walk = Pager(NAME, arguments)
-    same = arguments.model_dump(include={"documents", "limit", "per_document", "mode"})
-    asked = {"query_text": arguments.query, "ontology": arguments.ontologies, **same}
+    same = arguments.model_dump(include={"documents", "where", "limit", "per_document", "mode"})
+    asked = {
+        "query_text": arguments.query,
+        "ontology": arguments.ontologies,
+        "where": arguments.where or [],
+        **same,
+    }
     found = library.search(valid(SourceSearch, asked))
     hits = [hit_of(each) for each in found.sources]
     frame = SearchAnswer(hits=[], degraded=found.degraded)

@@ -17,6 +17,7 @@ Change = Literal["created", "updated", "unchanged"]
 
 MAX_METADATA_KEYS = 64
 MAX_METADATA_CHARACTERS = 65_536
+MAX_METADATA_LIST = 100
 INT64 = 2**63
 
 
@@ -67,15 +68,24 @@ class StoredChange:
 
 def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
     for key, value in metadata.items():
-        if isinstance(value, float) and not abs(value) < float("inf"):
-            raise ValueError(f"{key!r} is not a finite number")
-        if isinstance(value, int) and abs(value) >= INT64:
-            raise ValueError(f"{key!r} does not fit 64 bits")
-        if isinstance(value, str):
-            storable(value)
+        if not key.isprintable():
+            raise ValueError(f"{key!r} is no name of printable characters")
+        if isinstance(value, list) and len(value) > MAX_METADATA_LIST:
+            raise ValueError(f"{key!r} is a list of more than {MAX_METADATA_LIST} values")
+        for each in value if isinstance(value, list) else [value]:
+            _check_value(key, each)
     if sum(len(key) + len(str(value)) for key, value in metadata.items()) > MAX_METADATA_CHARACTERS:
         raise ValueError(f"is longer than {MAX_METADATA_CHARACTERS:,} characters in all")
     return metadata
+
+
+def _check_value(key: str, value: Scalar | None) -> None:
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        raise ValueError(f"{key!r} is not a finite number")
+    if isinstance(value, int) and abs(value) >= INT64:
+        raise ValueError(f"{key!r} does not fit 64 bits")
+    if isinstance(value, str):
+        storable(value)
 
 
 Metadata = Annotated[

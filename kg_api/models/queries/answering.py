@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from kg_api.models.base import Answer, Body, Flag, Text
 from kg_api.models.queries.augment import Threshold
 from kg_api.models.queries.fields import DocumentNames, Hypothetical, Ontologies, Similarity, Window
+from kg_api.models.queries.filters import Where
 from kg_api.models.queries.places import SourcePlace
 from kg_api.models.queries.search import Degradation
 from kg_api.models.vocabulary import (
@@ -32,6 +33,8 @@ class AnswerRequest(Body):
     """Answer only from these; unset or null: all."""
     documents: DocumentNames | None = None
     """Answer only from documents of these names; unset or null: all."""
+    where: Where | None = None
+    """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
     mode: SearchMode = "hybrid"
     """How passages are searched for; as of a search. By `text` there is no threshold."""
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_ANSWER_PASSAGES)] = 8

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from kg_api.models.base import Answer, Body, Flag, Text
 from kg_api.models.library.conversations import Messages
 from kg_api.models.queries.fields import DocumentNames, Limit, Ontologies, Share, Similarity, TokenBudget
+from kg_api.models.queries.filters import Where
 from kg_api.models.queries.places import DescribedPlace
 from kg_api.models.vocabulary import (
     MAX_PER_PIECE,
@@ -34,6 +35,8 @@ class AugmentRequest(Body):
     """Search only these; unset or null: all."""
     documents: DocumentNames | None = None
     """Search only documents of these names; unset or null: all."""
+    where: Where | None = None
+    """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
     mode: SearchMode = "hybrid"
     """How each piece is searched; as of a search."""
     chunk_tokens: Annotated[int, Field(strict=True, ge=MIN_PIECE, le=MAX_PIECE)] = 1800

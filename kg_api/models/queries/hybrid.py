@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints
 from kg_api.models.base import Answer, Body, Flag, Text
 from kg_api.models.concepts.queries import ConceptHit
 from kg_api.models.queries.fields import DocumentNames, Limit, Ontologies, Similarity, TokenBudget, Window
+from kg_api.models.queries.filters import Where
 from kg_api.models.queries.search import ContextWindow, Degradation, SourceHit
 from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_LIMIT, MAX_QUERY_CHARACTERS, HybridMode
 
@@ -22,6 +23,8 @@ class HybridSearch(Body):
     """Search only these; unset or null: all."""
     documents: DocumentNames | None = None
     """Find sources only in documents of these names; unset or null: in all."""
+    where: Where | None = None
+    """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
     mode: HybridMode = "hybrid"
     """How sources are found. `hybrid`: by meaning, by words and through concepts; `concept`: only through the
     concepts of the question; `source`: by meaning and words; `text`: by words."""

@@ -18,6 +18,7 @@ from kg_api.models.queries.fields import (
     TokenBudget,
     Window,
 )
+from kg_api.models.queries.filters import Where
 from kg_api.models.queries.places import DescribedPlace, Place
 from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_QUERY_CHARACTERS, Fusion, GroupBy, SearchMode
 
@@ -38,6 +39,8 @@ class SourceSearch(Body):
     """Search only these; unset or null: all."""
     documents: DocumentNames | None = None
     """Search only documents of these names; unset or null: all."""
+    where: Where | None = None
+    """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
     mode: SearchMode = "hybrid"
     """`vector`: by meaning; `text`: by words; `hybrid`: both, fused."""
     limit: Limit = 10

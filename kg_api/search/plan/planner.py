@@ -14,6 +14,7 @@ from kg_api.graph.search.passages import TEXT_INDEX, Filters
 from kg_api.graph.search.similar import count_sources
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.search import Degradation, SourceSearch
+from kg_api.search.plan.chosen import Chosen, choose
 from kg_api.search.plan.degradations import describe_degradations
 from kg_api.search.plan.hyde import Hyde
 from kg_api.search.plan.query_vector import QueryVector, query_vector, require_space
@@ -64,9 +65,13 @@ class SearchPlanner:
         """
         known, watch = self._known(request), Stopwatch()
         filters, words = _filters(request, known), terms(request.query_text or "")
-        scope = scope_of(request, filters, known, self._unknown(request, filters, known))
+        unknown = self._unknown(request, filters, known)
+        with watch.stage("filter") if request.where else nullcontext():
+            chosen = choose(self._graph, request, filters)
+        filters = chosen.filters
+        scope = scope_of(request, filters, known, [*unknown, *chosen.notes], chosen.matching)
         require_space(request, scope.slugs)
-        self._require_few(request, known)
+        self._require_few(request, known, chosen)
         populating = self._populating(request, scope)
         with watch.stage("hyde") if request.hyde else nullcontext():
             hypothetical, hyde_fault = self._hyde.generate(request)
@@ -77,7 +82,8 @@ class SearchPlanner:
             known=known,
             scope=scope,
             filters=filters,
-            full_text=lucene_queries(words, filters.ontologies, filters.document_ids),
+            full_text=lucene_queries(words, filters.ontologies, chosen.in_queries),
+            words_among=chosen.behind_queries,
             words=len(words),
             depth=max(LANE_DEPTH, 3 * request.limit),
             vectors=vectors,
@@ -91,8 +97,9 @@ class SearchPlanner:
         return plan
 
     def _known(self, request: SourceSearch) -> OntologySnapshot:
-        by_name = request.documents is not None or request.concepts  # of ontologies, so of a new one too
-        fresh = by_name and (request.ontologies is None or request.documents is not None)
+        named = request.documents is not None or bool(request.where)
+        by_name = named or request.concepts  # of ontologies, so of a new one too
+        fresh = by_name and (request.ontologies is None or named)
         return self._plans.known(request.ontologies or (), fresh=fresh)
 
     def _unknown(self, request: SourceSearch, filters: Filters, known: OntologySnapshot) -> list[Degradation]:
@@ -103,11 +110,12 @@ class SearchPlanner:
             self._graph, request.documents, filters.document_ids, request.ontologies
         )
 
-    def _require_few(self, request: SourceSearch, known: OntologySnapshot) -> None:
+    def _require_few(self, request: SourceSearch, known: OntologySnapshot, chosen: Chosen) -> None:
         """Raise InvalidInput where comparing every vector would take too long."""
-        if not request.exact or request.documents is not None:
+        if not request.exact or (request.documents is not None and not request.where):
             return
-        sources = count_sources(self._graph, request.ontologies or list(known.embedding_states))
+        ids = chosen.filters.document_ids
+        sources = count_sources(self._graph, request.ontologies or list(known.embedding_states), ids)
         if sources > MAX_EXACT:
             raise InvalidInput(
                 f"exact compares every vector, and {sources:,} sources are more than {MAX_EXACT:,}: name "

@@ -77,9 +77,21 @@ class Scope:
 
 
 def scope_of(
-    request: SourceSearch, filters: Filters, known: OntologySnapshot, unknown: Sequence[Degradation] = ()
+    request: SourceSearch,
+    filters: Filters,
+    known: OntologySnapshot,
+    unknown: Sequence[Degradation] = (),
+    matching: Mapping[str, Sequence[str]] | None = None,
 ) -> Scope:
-    """Group what is asked for by what answers; with a client's vector only its own space is searched."""
+    """Group what is asked for by what answers; with a client's vector only its own space is searched.
+
+    Args:
+        request: what is asked for.
+        filters: where to look.
+        known: all ontologies.
+        unknown: what of the filters is not there.
+        matching: the documents that fit the request's conditions, by ontology; None: it has none.
+    """
     answering = known.answering
     spaces = {space.key: space for space in (known.new, *answering.values())}
     groups: dict[str, list[str]] = {}
@@ -98,7 +110,7 @@ def scope_of(
         searched.setdefault(spaces[key].slug, []).extend(names)
     return Scope(
         spaces=[
-            SpaceScope(spaces[key], _within(names, filters, request, everything=everything))
+            SpaceScope(spaces[key], _within(names, filters, request, matching, everything=everything))
             for key, names in (own or groups).items()
         ],
         elsewhere={name: space.key for name, space in answering.items() if space.key != FIRST_SLUG},
@@ -110,7 +122,16 @@ def scope_of(
     )
 
 
-def _within(names: list[str], filters: Filters, request: SourceSearch, *, everything: bool) -> Filters:
+def _within(
+    names: list[str],
+    filters: Filters,
+    request: SourceSearch,
+    matching: Mapping[str, Sequence[str]] | None,
+    *,
+    everything: bool,
+) -> Filters:
+    if matching is not None:
+        return Filters(names, [each for name in names for each in matching.get(name, ())])
     if request.documents is not None:
         return Filters(names, document_ids(names, request.documents))
     return filters if everything else Filters(names, None)

@@ -33,6 +33,8 @@ class SearchPlan:
     filters: Filters = field(default_factory=Filters)
     full_text: Sequence[str] = ()
     """In Lucene syntax; several when the filters name very many documents."""
+    words_among: Sequence[str] | None = None
+    """Documents that what words find is filtered by, where they are too many for the queries themselves."""
     words: int = 0
     """How many different words the question has."""
     depth: int = LANE_DEPTH

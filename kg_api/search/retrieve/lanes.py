@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kg_api.graph.database import Graph, Lookup, Row
-from kg_api.graph.search.passages import LaneHit, LaneHits, NearestPassages, WordedPassages
+from kg_api.graph.search.passages import (
+    LaneHit,
+    LaneHits,
+    NearestPassages,
+    SpaceVectors,
+    WordedAmong,
+    WordedPassages,
+)
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.retrieve.hits import TEXT, VECTOR
 
@@ -43,7 +50,13 @@ def lanes_of(plan: SearchPlan) -> Iterator[Lane]:
         yield from (Lane(f"{VECTOR}{each.space.slug}", each) for each in _nearest(plan))
     if plan.asks_text:
         asked = plan.space_vectors
-        yield from (Lane(TEXT, WordedPassages(query, asked, plan.depth)) for query in plan.full_text)
+        yield from (Lane(TEXT, _worded(plan, query, asked)) for query in plan.full_text)
+
+
+def _worded(plan: SearchPlan, query: str, asked: SpaceVectors) -> Passages:
+    if plan.words_among is None:
+        return WordedPassages(query, asked, plan.depth)
+    return WordedAmong(query, asked, plan.depth, plan.words_among)
 
 
 def _nearest(plan: SearchPlan) -> Iterator[NearestPassages]:

@@ -56,7 +56,7 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "ingest_conversation": lambda kg: kg.ingest_conversation(TALK, ontology="o", title="t"),
     "preview_text": lambda kg: kg.preview_text("t", ontology="o", document="d"),
     "preview_bytes": lambda kg: kg.preview_bytes(b"t", ontology="o", document="d"),
-    "documents": lambda kg: kg.documents("o"),
+    "documents": lambda kg: kg.documents("o", where=["a=1"]),
     "document": lambda kg: kg.document("d"),
     "delete_document": lambda kg: kg.delete_document("d"),
     "ontologies": lambda kg: kg.ontologies(),
@@ -211,7 +211,7 @@ def test_a_search_that_cannot_be_is_refused_before_it_is_sent(options: dict[str,
 
 
 @pytest.mark.parametrize(
-    "about", [{"document": "\ud800"}, {"ontology": "a/b"}, {"metadata": {"a": [1]}}, {"uri": "x" * 4001}]
+    "about", [{"document": "\ud800"}, {"ontology": "a/b"}, {"metadata": {"a": [[1]]}}, {"uri": "x" * 4001}]
 )
 def test_a_document_that_cannot_be_is_refused_before_it_is_sent(about: dict[str, Any]) -> None:
     about = {"ontology": "o", "document": "d", **about}

@@ -25,6 +25,7 @@ from kg_api.models.library.documents import DocumentText, DocumentUpload
 from kg_api.models.library.folders import NewFolder, ScanRequest
 from kg_api.models.queries.answering import AnswerRequest
 from kg_api.models.queries.augment import AugmentRequest
+from kg_api.models.queries.filters import Condition
 from kg_api.models.queries.hybrid import HybridSearch
 from kg_api.models.queries.search import SourceSearch
 from kg_api.models.queries.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
@@ -135,13 +136,16 @@ def test_an_option_has_the_type_of_its_field(name: str) -> None:
 
 
 def kinds(hint: Any) -> set[Any]:
-    """The members of a union, each as it may be given: any sequence for a list, JSON for a model."""
+    """The members of a union, each as it may be given: any sequence for a list, JSON for a model.
+
+    A condition may be a line, too.
+    """
     if get_origin(hint) in {Union, UnionType}:
         return set().union(*map(kinds, get_args(hint)))
     if get_origin(hint) in {list, Sequence}:
         return {("several", frozenset(kinds(get_args(hint)[0])))}
     if isinstance(hint, type) and issubclass(hint, BaseModel):
-        return {hint, dict[str, Any]}
+        return {hint, dict[str, Any], *([str] if hint is Condition else [])}
     return {hint}
 
 

@@ -70,7 +70,9 @@ def test_searches_that_cannot_be_and_what_is_said(body: dict[str, Any], told: st
     assert told in "; ".join(map(str, field_problems(raised.value.errors())))
 
 
-@pytest.mark.parametrize("value", ["a", 1, 0, -(2**63) + 1, 2**63 - 1, 0.5, True, False, None])
+@pytest.mark.parametrize(
+    "value", ["a", 1, 0, -(2**63) + 1, 2**63 - 1, 0.5, True, False, None, ["a"], [1], [True], []]
+)
 def test_metadata_keeps_its_types(value: object) -> None:
     document = document_with({"key": value})
     assert document.metadata == {"key": value}
@@ -82,9 +84,10 @@ def test_metadata_keeps_its_types(value: object) -> None:
     [
         *(
             {"a": value}
-            for value in (2**63, -(2**63), float("inf"), float("nan"), [1], {"b": 1}, "\x00", "\ud800")
+            for value in (2**63, -(2**63), float("inf"), float("nan"), {"b": 1}, "\x00", "\ud800")
         ),
-        *({key: 1} for key in ("\x00", "\ud800", "k" * 201)),
+        *({"a": value} for value in ([1, "b"], [[1]], [2**63], [float("nan")], ["\x00"], [1] * 101)),
+        *({key: 1} for key in ("\x00", "\ud800", "k" * 201, "a\nb")),
         {f"k{n}": n for n in range(65)},
         {f"k{n}": "x" * 9000 for n in range(8)},
         [],

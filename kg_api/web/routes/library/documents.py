@@ -11,8 +11,18 @@ from kg_api.models.library.documents import (
     DocumentPage,
     OntologyList,
 )
+from kg_api.models.queries.filters import DocumentFilter
 from kg_api.spaces.plans import read_embedding_states
-from kg_api.web.dependencies import CalledDocument, Offset, Ontology, OntologyFilter, Open, PageSize
+from kg_api.web.dependencies import (
+    CalledDocument,
+    Offset,
+    Ontology,
+    OntologyFilter,
+    Open,
+    PageSize,
+    WhereFilter,
+)
+from kg_api.web.limits.strict_json import valid
 
 router = APIRouter(tags=["library"])
 
@@ -32,10 +42,17 @@ def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
 
 @router.get("/documents", summary="List documents")
 def list_documents(
-    container: Open, ontology: OntologyFilter = None, offset: Offset = 0, limit: PageSize = 100
+    container: Open,
+    ontology: OntologyFilter = None,
+    where: WhereFilter = None,
+    offset: Offset = 0,
+    limit: PageSize = 100,
 ) -> DocumentPage:
     """Give documents ordered by ontology and name, without their text."""
-    return library.list_documents(container.graph, ontology=ontology, offset=offset, limit=limit)
+    conditions = valid(DocumentFilter, {"where": where or []}).where
+    return library.list_documents(
+        container.graph, ontology=ontology, where=conditions, offset=offset, limit=limit
+    )
 
 
 @router.get("/documents/{document_id:path}", summary="Get a document with its text")

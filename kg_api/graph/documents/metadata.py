@@ -1,0 +1,69 @@
+"""Metadata as properties that Cypher can compare, beside the JSON that is told.
+
+`meta.KEY` holds a value as it is, a list as a list, a text to its first 1,000 characters; `when.KEY` holds
+the points in time at which the dates among them begin (kg_api.models.library.moments).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final
+
+from kg_api.graph.database import Transaction
+from kg_api.models.library.documents import MetadataValue
+from kg_api.models.library.moments import moment
+
+MAX_COMPARED = 1000
+"""Characters of a text that are compared."""
+VALUES: Final = "meta."
+TIMES: Final = "when."
+
+
+def metadata_properties(metadata: str, before: str | None = None) -> dict[str, Any]:
+    """The properties of a document's metadata; null for keys of what it was before.
+
+    Args:
+        metadata: a JSON object.
+        before: the one that is stored.
+    """
+    known: dict[str, MetadataValue] = json.loads(metadata)
+    gone = json.loads(before or "{}").keys()
+    properties: dict[str, Any] = {f"{kind}{key}": None for key in gone for kind in (VALUES, TIMES)}
+    return {**properties, **_values(known)}
+
+
+def _values(known: Mapping[str, MetadataValue]) -> dict[str, Any]:
+    values = {f"{VALUES}{key}": _compared(value) for key, value in known.items()}
+    times = {f"{TIMES}{key}": _times(value) for key, value in known.items()}
+    return {**values, **{key: found for key, found in times.items() if found}}
+
+
+def _compared(value: MetadataValue) -> Any:
+    if isinstance(value, list):
+        return [_compared(each) for each in value]
+    return value[:MAX_COMPARED] if isinstance(value, str) else value
+
+
+def _times(value: MetadataValue) -> list[datetime]:
+    texts: Iterable[object] = value if isinstance(value, list) else [value]
+    found = (moment(each) for each in texts if isinstance(each, str))
+    return [each.start for each in found if each is not None]
+
+
+def _project(tx: Transaction, after: str) -> str | None:
+    found = tx.run("schema/060_document_metadata", after=after)
+    rows = [
+        {"document_id": row["document_id"], "properties": metadata_properties(row["metadata"])}
+        for row in found
+    ]
+    tx.run("documents/write_properties", rows=[row for row in rows if row["properties"]])
+    return found[-1]["document_id"] if found else None
+
+
+PROJECT: Final[Mapping[str, Callable[[Transaction, str], str | None]]] = MappingProxyType(
+    {"schema/060_document_metadata": _project}
+)
+"""The migration that this module computes: it takes the next portion and gives the id that it came to."""

@@ -1,0 +1,118 @@
+"""Filters: what documents have to be for their sources to be searched, and how a line says so."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+
+from kg_api.models.base import Body, Text
+from kg_api.models.library.documents import INT64
+
+Operator = Literal["=", "!=", "<", "<=", ">", ">=", "in", "contains", "exists"]
+Compared = Annotated[Text, StringConstraints(max_length=1000)] | int | float | bool
+
+MAX_CONDITIONS = 20
+MAX_CHOICES = 100
+KNOWN_FIELDS: Final = ("document", "ontology", "title", "format", "uri", "updated_at")
+"""Fields of every document; all others are keys of its metadata."""
+METADATA: Final = "metadata."
+"""In front of a key that is called like one of them."""
+
+_WRITTEN = re.compile(
+    r"\s*(?P<field>'[^']+'|[^\s=!<>]+)\s*(?P<op>!=|<=|>=|=|<|>|(?<=\s)(?:in|contains)(?=\s))\s*(?P<value>.*?)\s*",
+    re.DOTALL,
+)
+_EXISTS = re.compile(r"\s*(?P<field>'[^']+'|[^\s=!<>]+)\s+(?P<no>does\s+not\s+exist|exists)\s*")
+_QUOTED = re.compile(r"'(.*)'|\"(.*)\"", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+
+
+class Condition(Body):
+    """What a field of a document has to be. A date is compared as a time: `2025-03` is all of that month."""
+
+    field: Annotated[Text, StringConstraints(min_length=1, max_length=210)]
+    """`document`, `ontology`, `title`, `format`, `uri`, `updated_at`, or a key of the metadata;
+    `metadata.KEY` for one that is called like these."""
+    op: Operator = "="
+    """`=`, and `in` with several values: the field is one of them, or a list that has one. `!=`: it is not,
+    or is missing. `contains`: a list has the value, or a text has these characters. `exists`: with value
+    true or false. Values of another type never fit."""
+    value: Compared | Annotated[list[Compared], Field(min_length=1, max_length=MAX_CHOICES)] = True
+
+    @property
+    def values(self) -> list[str | int | float | bool]:
+        """What it is compared with."""
+        return self.value if isinstance(self.value, list) else [self.value]
+
+    @property
+    def key(self) -> str | None:
+        """The metadata's key; None: it is a field of every document."""
+        if self.field in KNOWN_FIELDS:
+            return None
+        return self.field.removeprefix(METADATA) or self.field
+
+    @model_validator(mode="after")
+    def _fits(self) -> Condition:
+        if isinstance(self.value, list) and self.op != "in":
+            raise ValueError(f"{self.op} takes one value; several go with op 'in'")
+        if self.op == "exists" and not isinstance(self.value, bool):
+            raise ValueError("exists takes true or false")
+        if any(not abs(each) < INT64 for each in self.values if not isinstance(each, str)):
+            raise ValueError("a number does not fit 64 bits")
+        return self
+
+
+def parse_condition(text: str) -> dict[str, Any]:
+    """A condition from one line: `date>=2025-01-01`, `tags=oncall`, `format in rst,text`, `author exists`.
+
+    What reads as true, false or a number is one; quotes make it a text.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if found := _EXISTS.fullmatch(text):
+        return {"field": _unquote(found["field"]), "op": "exists", "value": found["no"] == "exists"}
+    found = _WRITTEN.fullmatch(text)
+    if found is None or not found["value"]:
+        raise ValueError(
+            f"{text[:100]!r} is no condition; write FIELD=VALUE, or !=, <, <=, >, >=, in, contains, exists, "
+            "such as 'date>=2025-01-01' or 'tags contains oncall'"
+        )
+    parts = found["value"].split(",") if found["op"] == "in" else [found["value"]]
+    values = [read_value(part.strip()) for part in parts]
+    value = values if found["op"] == "in" else values[0]
+    return {"field": _unquote(found["field"]), "op": found["op"], "value": value}
+
+
+def read_value(text: str) -> str | int | float | bool:
+    """A value as a person writes it: true, false, a number, else a text; quotes make it a text."""
+    if text in {"true", "false"}:
+        return text == "true"
+    if _NUMBER.fullmatch(text):
+        return float(text) if re.search("[.eE]", text) else int(text)
+    return _unquote(text)
+
+
+def _unquote(text: str) -> str:
+    found = _QUOTED.fullmatch(text)
+    return (found[1] or found[2] or "") if found else text
+
+
+def _read(given: Any) -> Any:
+    return parse_condition(given) if isinstance(given, str) else given
+
+
+Where = Annotated[
+    list[Annotated[Condition, BeforeValidator(_read, json_schema_input_type=Condition | str)]],
+    Field(max_length=MAX_CONDITIONS),
+]
+"""Conditions that all hold; each as an object, or on one line (`date>=2025-01-01`)."""
+
+
+class DocumentFilter(Body):
+    """Which documents are meant."""
+
+    where: Where = Field(default_factory=list[Condition])
+    """All of these hold."""

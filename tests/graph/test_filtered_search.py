@@ -1,0 +1,72 @@
+"""Searches among the documents of a filter, at any selectivity: nothing that is there is missed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kg_api.errors import InvalidInput
+from kg_api.graph.documents.writes import store_documents
+from kg_api.models.identity import digest
+from kg_api.models.library.documents import DocumentRecord
+from kg_api.models.queries.search import SourceHits, SourceSearch
+from kg_api.search.service import SearchService
+from tests.support.kg import Kg
+from tests.support.records import record
+
+DOCUMENTS = 600
+"""More than one full-text query names."""
+
+
+def numbered(number: int) -> DocumentRecord:
+    text = f"the keeper counts ships word{number % 7} number{number}"
+    told = json.dumps({"number": number, "kind": "even" if number % 2 == 0 else "odd"})
+    return replace(
+        record(f"{number:03}.md", [text], ontology="harbour"), metadata=told, content_hash=digest(text, told)
+    )
+
+
+@pytest.fixture
+def harbour(kg: Kg) -> Kg:
+    store_documents(kg.graph, [numbered(n) for n in range(DOCUMENTS)])
+    kg.work()
+    return kg
+
+
+def search(kg: Kg, text: str, **more: Any) -> SourceHits:
+    service = SearchService(kg.graph, kg.spaces)
+    try:
+        return service.search(SourceSearch(query_text=text, **more))
+    finally:
+        service.close()
+
+
+@pytest.mark.parametrize("mode", ["vector", "text", "hybrid"])
+def test_no_fewer_hits_than_there_are(harbour: Kg, mode: str) -> None:
+    for least, there in ((0, 600), (100, 500), (570, 30), (597, 3), (600, 0)):
+        found = search(harbour, "keeper ships word3", mode=mode, limit=40, where=[f"number>={least}"])
+        assert len(found.sources) == min(40, there), (mode, least)
+        assert all(int(hit.document[:3]) >= least for hit in found.sources)
+        assert [each.effect for each in found.degraded if "filter" in each.effect] == (
+            [] if there else ["no document fits the conditions of the filter"]
+        )
+
+
+def test_words_find_what_stands_far_behind(harbour: Kg) -> None:
+    found = search(harbour, "number1 ships", mode="text", limit=1, where=["number>100", "kind=even"])
+    assert len(found.sources) == 1
+    exact = search(harbour, "keeper ships word3", mode="vector", limit=20, where=["kind=odd"], exact=True)
+    near = search(harbour, "keeper ships word3", mode="vector", limit=20, where=["kind=odd"])
+    assert [hit.similarity for hit in near.sources] == pytest.approx(
+        [hit.similarity for hit in exact.sources]
+    )
+
+
+def test_a_misspelt_field_is_an_error(harbour: Kg) -> None:
+    with pytest.raises(InvalidInput, match="nearest: 'kind'"):
+        search(harbour, "keeper", where=["kinds=odd"])
+    told = search(harbour, "keeper", where=["zzzz=1"])
+    assert "no document has the field 'zzzz'" in [each.effect for each in told.degraded]

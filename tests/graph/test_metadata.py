@@ -1,0 +1,118 @@
+"""Metadata as typed properties, and the documents that conditions find by it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import neo4j
+import pytest
+from pydantic import TypeAdapter
+
+from kg_api.errors import InvalidInput
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.matching import describe_unknown_fields, matching_documents
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.migrations import migrate
+from kg_api.models.identity import digest
+from kg_api.models.queries.filters import Condition, Where
+from tests.support.cypher import rows
+from tests.support.records import record
+
+WHERE: TypeAdapter[list[Condition]] = TypeAdapter(Where)
+DOCUMENTS: dict[str, dict[str, Any]] = {
+    "a": {"author": "Ada", "date": "2025-01-31", "tags": ["oncall", "ops"], "version": 3, "draft": False},
+    "b": {"author": "Bob", "date": "2025-03-01T10:00:00+02:00", "tags": ["web"], "version": 4.5},
+    "c": {"date": "2024-12-31T23:30:00-05:00", "version": "3", "title": "Not the title"},
+    "d": {},
+}
+
+
+def stored(graph: Graph, name: str, metadata: dict[str, Any]) -> None:
+    told = json.dumps(metadata, sort_keys=True)
+    new = replace(record(name, [f"says {name}"]), metadata=told)
+    store_document(graph, replace(new, content_hash=digest(new.content_hash, told)))
+
+
+def properties(driver: neo4j.Driver, name: str) -> dict[str, Any]:
+    found = rows(driver, f"MATCH (d:Document {{document: '{name}'}}) RETURN properties(d) AS p")[0]["p"]
+    return {key: value for key, value in found.items() if key.startswith(("meta.", "when."))}
+
+
+def test_each_key_is_a_property_of_its_type(graph: Graph, driver: neo4j.Driver) -> None:
+    stored(graph, "a", {**DOCUMENTS["a"], "long": "x" * 3000, "nothing": None})
+    found = properties(driver, "a")
+    assert found["meta.tags"] == ["oncall", "ops"]
+    assert (found["meta.version"], found["meta.draft"], found["meta.date"]) == (3, False, "2025-01-31")
+    assert found["when.date"][0].iso_format().startswith("2025-01-31T00:00:00")
+    assert len(found["meta.long"]) == 1000
+    assert "meta.nothing" not in found
+
+
+def test_what_is_left_out_of_it_later_goes(graph: Graph, driver: neo4j.Driver) -> None:
+    stored(graph, "a", DOCUMENTS["a"])
+    stored(graph, "a", {"date": "some day"})
+    assert properties(driver, "a") == {"meta.date": "some day"}
+
+
+def test_what_was_stored_before_is_projected(graph: Graph, driver: neo4j.Driver) -> None:
+    stored(graph, "a", DOCUMENTS["a"])
+    wanted = properties(driver, "a")
+    bare = "{document_id: d.document_id, document: 'a', metadata: d.metadata}"
+    rows(driver, f"MATCH (d:Document) SET d = {bare}")
+    rows(driver, "MATCH (m:Migration {name: 'schema/060_document_metadata'}) DELETE m")
+    assert migrate(graph) == ["schema/060_document_metadata"]
+    assert properties(driver, "a") == wanted
+
+
+def names(graph: Graph, *where: object) -> str:
+    found = matching_documents(graph, WHERE.validate_python(list(where)), None)
+    known = {record(name, ["x"]).document_id: name for name in DOCUMENTS}
+    return "".join(known[each] for ids in found.values() for each in ids)
+
+
+def test_conditions(graph: Graph) -> None:
+    for name, metadata in DOCUMENTS.items():
+        stored(graph, name, metadata)
+    cases: dict[str, str] = {
+        "author=Ada": "a",
+        "author!=Ada": "bcd",
+        "author in Ada, Bob": "ab",
+        "author exists": "ab",
+        "author does not exist": "cd",
+        "author contains D": "a",
+        "tags=oncall": "a",
+        "tags!=oncall": "bcd",
+        "tags contains web": "b",
+        "tags contains we": "",
+        "version=3": "a",
+        "version='3'": "c",
+        "version>3": "b",
+        "version<=4.5": "ab",
+        "draft=false": "a",
+        "date>=2025-01-01": "abc",  # 23:30 in New York is the next year in UTC
+        "date<2025-02": "ac",
+        "date=2025-01": "ac",
+        "date>2025-01": "b",
+        "date=2025": "abc",
+        "date<=2025-03-01T08:00:00Z": "abc",
+        "date>2025-03-01T08:00:00Z": "",
+        "date!=2025-03": "acd",
+        "title=a": "a",
+        "metadata.title contains not": "c",
+        "document in a,b": "ab",
+        "format=text": "abcd",
+        "updated_at>=2020": "abcd",
+        "updated_at<2020": "",
+    }
+    assert {text: names(graph, text) for text in cases} == cases
+    assert names(graph, "date>=2025", {"field": "version", "op": "<", "value": 4}) == "a"
+
+
+def test_a_field_that_no_document_has(graph: Graph) -> None:
+    stored(graph, "a", DOCUMENTS["a"])
+    with pytest.raises(InvalidInput, match="'auhtor'; the nearest: 'author'"):
+        describe_unknown_fields(graph, WHERE.validate_python(["auhtor=Ada"]), None)
+    told = describe_unknown_fields(graph, WHERE.validate_python(["zzz=1", "author=Bob"]), ["notes"])
+    assert [each.effect for each in told] == ["no document has the field 'zzz'"]

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from kg_api.models.library.moments import moment
+from kg_api.models.queries.filters import Condition, Where, parse_condition
+
+WHERE: TypeAdapter[list[Condition]] = TypeAdapter(Where)
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "op", "value"),
+    [
+        ("date>=2025-01-01", "date", ">=", "2025-01-01"),
+        (" tags = oncall ", "tags", "=", "oncall"),
+        ("a!=b=c", "a", "!=", "b=c"),
+        ("version<3", "version", "<", 3),
+        ("version<=3.5", "version", "<=", 3.5),
+        ("version='3'", "version", "=", "3"),
+        ("draft=false", "draft", "=", False),
+        ("format in rst, text", "format", "in", ["rst", "text"]),
+        ("title contains two words", "title", "contains", "two words"),
+        ("'two words'=x", "two words", "=", "x"),
+        ("author exists", "author", "exists", True),
+        ("author does not exist", "author", "exists", False),
+        ("in=1", "in", "=", 1),
+        ("metadata.title=x", "metadata.title", "=", "x"),
+    ],
+)
+def test_what_a_line_says(line: str, field: str, op: str, value: object) -> None:
+    (found,) = WHERE.validate_python([line])
+    assert (found.field, found.op, found.value) == (field, op, value)
+    assert type(found.value) is type(value)
+
+
+@pytest.mark.parametrize("line", ["", "author", "=x", "author=", "author ~ x", "author in ", "two words=x"])
+def test_lines_that_are_no_condition(line: str) -> None:
+    with pytest.raises(ValidationError, match="is no condition"):
+        WHERE.validate_python([line])
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"field": "a", "op": "<", "value": [1, 2]},
+        {"field": "a", "op": "exists", "value": "yes"},
+        {"field": "a", "value": 2**63},
+        {"field": "a", "value": float("nan")},
+        {"field": "a", "value": "x" * 1001},
+        {"field": "", "value": 1},
+        {"field": "a", "op": "like", "value": 1},
+        {"field": "a", "op": "in", "value": []},
+    ],
+)
+def test_conditions_that_cannot_be(condition: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        WHERE.validate_python([condition])
+
+
+@given(st.text(max_size=60))
+def test_any_line_is_a_condition_or_told_to_be_none(line: str) -> None:
+    with contextlib.suppress(ValueError):
+        assert parse_condition(line)["field"]
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "until"),
+    [
+        ("2025-02", datetime(2025, 2, 1, tzinfo=UTC), datetime(2025, 3, 1, tzinfo=UTC)),
+        ("2024-02-29", datetime(2024, 2, 29, tzinfo=UTC), datetime(2024, 3, 1, tzinfo=UTC)),
+        (
+            "2025-01-31T23:30:00-05:00",
+            datetime(2025, 2, 1, 4, 30, tzinfo=UTC),
+            datetime(2025, 2, 1, 4, 30, 0, 1, tzinfo=UTC),
+        ),
+    ],
+)
+def test_a_date_is_a_span_of_time(text: str, start: datetime, until: datetime) -> None:
+    assert moment(text) == (start, until)
+
+
+@pytest.mark.parametrize("text", ["2025", "2025-13", "2025-02-30", "9999-12-31", "yesterday", "", "1" * 50])
+def test_texts_that_are_no_date(text: str) -> None:
+    assert moment(text) is None
+
+
+@given(st.datetimes(timezones=st.timezones()), st.datetimes(timezones=st.timezones()))
+def test_the_order_of_dates_is_that_of_time(one: datetime, other: datetime) -> None:
+    before, behind = moment(one.isoformat()), moment(other.isoformat())
+    if before and behind:
+        assert (before.start < behind.start) == (one < other)
