@@ -23,8 +23,9 @@ def convert(data: bytes) -> Converted:
     """Read a PDF's text in reading order, with its headings, lists and code."""
     with opened(data) as document:
         pages = [_page(document, number) for number in range(len(document))]
-        empty = [number for number, page in enumerate(pages, 1) if not (page.pieces or page.across)]
-        if len(empty) == len(pages):
+        without = [number for number, page in enumerate(pages, 1) if not (page.pieces or page.across)]
+        empty = [number for number in without if not pages[number - 1].is_blank]
+        if len(without) == len(pages):
             raise UnreadableDocument(
                 "the PDF has no text, it seems to be scanned: run OCR over it (ocrmypdf, for example), and add that file"
             )

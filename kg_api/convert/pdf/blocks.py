@@ -104,7 +104,7 @@ class _Builder:
             return False
         if self._is_apart(last, line) or abs(last.size - line.size) > 0.12 * max(last.size, line.size):
             return False
-        if _LEADERS.search(last.text) or (last.bold != line.bold and _is_short(last, 0.3)):
+        if _LEADERS.search(last.text) or last.ends_in_page_number or (last.bold != line.bold and _is_short(last, 0.3)):
             return False
         return not (_is_indented(block, line) or _stops_early(last, line))
 
@@ -148,6 +148,8 @@ def _stops_early(last: Line, line: Line) -> bool:
     word = line.text.split(maxsplit=1)[0] if line.text else ""
     letter = (line.right - line.left) / max(1, len(line.text))
     room = last.column.right - last.right - letter * (len(word) + 1)
+    if last.column.is_ragged and room > 2 * line.size:
+        return True
     if room > 0.3 * last.column.width and not line.text[:1].islower():
         return True
     return room > 2 * line.size and _ends(last.text) and not line.text[:1].islower()

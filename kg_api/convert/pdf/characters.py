@@ -26,7 +26,7 @@ _SUBSET = re.compile(r"^[A-Z]{6}\+")
 _ACCENTS = {"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "¸": "\u0327",
             "˚": "\u030a", "¯": "\u0304", "˙": "\u0307", "˘": "\u0306", "˝": "\u030b"}  # fmt: skip
 _LETTERS = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)} | {
-    0x02: "-", 0xFFFE: "-", 0x2010: "-", 0x2011: "-", 0xF0B7: "•", 0xF0A7: "▪", 0xF076: "•", 0xF0D8: "▪", 0x200B: "",
+    0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl", 0x02: "-", 0xFFFE: "-", 0x2010: "-", 0x2011: "-", 0xF0B7: "•", 0xF0A7: "▪", 0xF076: "•", 0xF0D8: "▪", 0x200B: "",
     0xFEFF: "", 0xFFFF: "",
 }  # fmt: skip
 
@@ -46,6 +46,8 @@ class PageText:
     height: float
     pieces: list[Piece] = field(default_factory=list[Piece])
     across: list[Piece] = field(default_factory=list[Piece])
+    is_blank: bool = False
+    """There is nothing on it at all, no picture either."""
 
 
 class _Open:
@@ -87,8 +89,9 @@ class _Open:
 
     def closed(self) -> Piece:
         style = self.sizes.most_common(1)[0][0]
-        count, text = len(self.letters) * 0.9, "".join(self.letters)
-        piece = Piece(text, self.left, self.right, style.baseline, style.size, self.bold >= count, self.mono >= count)
+        count, text = len(self.letters), "".join(self.letters)
+        piece = Piece(text, self.left, self.right, style.baseline, style.size, self.bold / count)
+        piece.mono = self.mono >= 0.9 * count
         piece.from_right = self.from_right > len(self.letters) / 2
         return piece
 
@@ -108,7 +111,7 @@ class _Reader:
         for i in range(raw.FPDFText_CountChars(page)):
             letter = raw.FPDFText_GetUnicode(page, i)
             written = raw.FPDFText_GetTextObject(page, i)
-            if not written or letter in {0x20, 0xA0, 0x09, 0x0A, 0x0D, 0x3000}:
+            if not written or (letter in {0x20, 0xA0, 0x09, 0x0A, 0x0D, 0x3000} and not self._is_ligature(letter, i)):
                 if last and letter in {0x0A, 0x0D} and not written:
                     yield last.style.turn, last.closed()
                     last = None
@@ -141,6 +144,13 @@ class _Reader:
             space = False
         if last:
             yield last.style.turn, last.closed()
+
+    def _is_ligature(self, letter: int, i: int) -> bool:
+        """Fonts of TeX without names for their letters have ligatures where others have line ends."""
+        if letter != 0x0D:  # noqa: PLR2004
+            return False
+        raw.FPDFText_GetLooseCharBox(self.page, i, self.box)
+        return self.box.right - self.box.left > 0.2 * raw.FPDFText_GetFontSize(self.page, i)
 
     def _style(self, written: Any, i: int) -> _Style:
         matrix, page = self.matrix, self.page
@@ -178,7 +188,8 @@ def read(page: pdfium.PdfPage) -> PageText:
     most = turns.most_common(1)[0][0] if turns else 0
     height = page.get_width() if most in {1, 3} else page.get_height()
     along = [piece for turn, piece in found if turn == most]
-    return PageText(height, along, [piece for turn, piece in found if turn != most])
+    across = [piece for turn, piece in found if turn != most]
+    return PageText(height, along, across, is_blank=not raw.FPDFPage_CountObjects(page.raw))
 
 
 def _turn(a: float, b: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ _MAX_LETTERS = 250
 _MAX_BOLD_LETTERS = 120
 _MAX_LINES = 4
 _LARGER = 1.08
+_WORD = re.compile(r"[^\W\d_]{3}|[\u2e80-\uffff]")
+_PAGE_NUMBER = re.compile(r"\W*\d+$")
 _MAX_PREFIX = 12
 """Letters that a heading may have in front of its title in the outline: its number, or "Chapter 1"."""
 
@@ -48,6 +51,7 @@ def headings(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> dict[int
     found = list(_of_outline(lines, outline))
     taken = {id(line) for heading in found for line in heading.lines}
     by_size = [group for group in _groups(lines, body) if not any(id(line) in taken for line in group)]
+    by_size = list(_without_contents(by_size, outline))
     found += _by_size(by_size, found, body)
     return {id(line): heading for heading in found for line in heading.lines}
 
@@ -100,10 +104,24 @@ def _groups(lines: Sequence[Line], body: float) -> Iterator[list[Line]]:
         if group and not _goes_on(group[-1], line):
             yield from _checked(group, lines[i - len(group) - 1 : i - len(group)], line, body)
             group = []
-        if line.size > body * _LARGER or (line.bold and line.size > body * 0.95):
+        if line.size > body * _LARGER or (line.all_bold and line.size > body * 0.95):
             group.append(line)
     if group:
         yield from _checked(group, lines[-len(group) - 1 : -len(group)], None, body)
+
+
+def _without_contents(groups: list[list[Line]], outline: Sequence[OutlineEntry]) -> Iterator[list[Line]]:
+    """Leave out the lines of a table of contents: what a heading says elsewhere, and its page's number."""
+    titles = {_letters(entry.title) for entry in outline} | {_letters(_words(group)) for group in groups}
+    for group in groups:
+        text = _words(group)
+        title = _letters(_PAGE_NUMBER.sub("", text))
+        if not (group[-1].ends_in_page_number or (_PAGE_NUMBER.search(text) and title in titles)):
+            yield group
+
+
+def _words(group: Sequence[Line]) -> str:
+    return " ".join(line.text for line in group)
 
 
 def _goes_on(last: Line, line: Line) -> bool:
@@ -116,7 +134,7 @@ def _checked(group: list[Line], before: Sequence[Line], after: Line | None, body
     text = " ".join(line.text for line in group)
     larger = group[0].size > body * _LARGER
     short = len(text) <= (_MAX_LETTERS if larger else _MAX_BOLD_LETTERS)
-    if not short or len(group) > (_MAX_LINES if larger else 2) or not any(map(str.isalpha, text)):
+    if not short or len(group) > (_MAX_LINES if larger else 2) or not _WORD.search(text):
         return
     if larger or (not text.endswith((".", ",", ";")) and _alone(group, before, after)):
         yield group

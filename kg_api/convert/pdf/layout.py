@@ -19,7 +19,8 @@ class Piece:
     right: float
     baseline: float
     size: float
-    bold: bool = False
+    bold: float = 0
+    """How much of it is bold."""
     mono: bool = False
     from_right: bool = False
     """It is written from right to left."""
@@ -47,6 +48,12 @@ class Column:
     def width(self) -> float:
         """How wide its text is."""
         return self.right - self.left
+
+    @cached_property
+    def is_ragged(self) -> bool:
+        """Few of its lines are full: they are no running text, each stands for itself, as in an index."""
+        full = sum(line.right > self.right - 0.2 * self.width for line in self.lines)
+        return len(self.lines) > 8 and full < 0.3 * len(self.lines)  # noqa: PLR2004
 
 
 @dataclass
@@ -84,13 +91,26 @@ class Line:
 
     @cached_property
     def bold(self) -> bool:
-        """All of it is bold."""
-        return all(piece.bold for piece in self.pieces)
+        """Most of it is bold."""
+        letters = sum(len(piece.text) for piece in self.pieces)
+        return sum(len(piece.text) * piece.bold for piece in self.pieces) > 0.6 * letters  # noqa: PLR2004
+
+    @cached_property
+    def all_bold(self) -> bool:
+        """Every letter of it is bold."""
+        return all(piece.bold > 0.95 for piece in self.pieces)  # noqa: PLR2004  # but for a mark
 
     @cached_property
     def mono(self) -> bool:
         """All of it has one width for every letter."""
         return all(piece.mono for piece in self.pieces)
+
+    @cached_property
+    def ends_in_page_number(self) -> bool:
+        """It is a line of a table of contents: at its end stands a number by itself."""
+        last = self.pieces[-1]
+        apart = len(self.pieces) > 1 and last.left - self.pieces[-2].right > 1.5 * last.size  # noqa: PLR2004
+        return apart and last.text.isdecimal()
 
     @cached_property
     def text(self) -> str:

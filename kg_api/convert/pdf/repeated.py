@@ -11,9 +11,9 @@ from kg_api.convert.pdf.characters import PageText
 from kg_api.convert.pdf.layout import Piece, rows
 
 _MIN_PAGES = 3
-_ZONE = 0.13
+_ZONE = 0.25
 """Of the page's height, at both ends."""
-_MAX_ROWS = 3
+_MAX_ROWS = 2
 _NUMBER = re.compile(r"\d+")
 _ROMAN = re.compile(r"[ivxlc]+|[IVXLC]+")
 
