@@ -43,7 +43,8 @@ def leading(lines: Sequence[Line]) -> float:
     for above, line in pairwise(lines):
         if above.column is line.column and above.size == line.size:
             ratio = round((above.baseline - line.baseline) / line.size, 1)
-            ratios[ratio] += 0.9 <= ratio <= 3  # noqa: PLR2004  # further apart are paragraphs
+            if 0.9 <= ratio <= 3:  # noqa: PLR2004  # further apart are paragraphs
+                ratios[ratio] += 1
     return ratios.most_common(1)[0][0] if ratios else 1.2
 
 
@@ -104,7 +105,11 @@ class _Builder:
             return False
         if self._is_apart(last, line) or abs(last.size - line.size) > 0.12 * max(last.size, line.size):
             return False
-        if _LEADERS.search(last.text) or last.ends_in_page_number or (last.bold != line.bold and _is_short(last, 0.3)):
+        if (
+            _LEADERS.search(last.text)
+            or last.ends_in_page_number
+            or (last.bold != line.bold and _is_short(last, 0.3))
+        ):
             return False
         return not (_is_indented(block, line) or _stops_early(last, line))
 

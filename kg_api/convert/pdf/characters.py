@@ -18,15 +18,18 @@ from kg_api.convert.pdf.layout import Piece
 _WIDE_GAP = 0.9
 """Of the font size: what stands further apart is in another column or cell."""
 _SPACE = 0.25
-_OTHER_BASELINE = 0.45
+_OTHER_BASELINE = 0.6
 _FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
 _BOLD = re.compile(r"bold|black|heavy|demi|[-,]bd\b|^(cm|sf|ec)(bx|b|ssbx|sx)\d", re.IGNORECASE)
-_MONO = re.compile(r"mono|courier|consol|menlo|typewriter|^(cm|sf|ec)(sl|it|v)?tt\d|nimbusmon|txtt", re.IGNORECASE)
+_MONO = re.compile(
+    r"mono|courier|consol|menlo|typewriter|^(cm|sf|ec)(sl|it|v)?tt\d|nimbusmon|txtt", re.IGNORECASE
+)
 _SUBSET = re.compile(r"^[A-Z]{6}\+")
 _ACCENTS = {"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "¸": "\u0327",
             "˚": "\u030a", "¯": "\u0304", "˙": "\u0307", "˘": "\u0306", "˝": "\u030b"}  # fmt: skip
 _LETTERS = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)} | {
-    0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl", 0x02: "-", 0xFFFE: "-", 0x2010: "-", 0x2011: "-", 0xF0B7: "•", 0xF0A7: "▪", 0xF076: "•", 0xF0D8: "▪", 0x200B: "",
+    0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl", 0x10: "“", 0x11: "”", 0x15: "–", 0x16: "—",
+    0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl", 0x02: "-", 0xFFFE: "-", 0x2010: "-", 0x2011: "-", 0xF0B7: "•", 0xF0A7: "▪", 0xF076: "•", 0xF0D8: "▪", 0x200B: "",
     0xFEFF: "", 0xFFFF: "",
 }  # fmt: skip
 
@@ -68,7 +71,10 @@ class _Open:
         return same and near and (self._gap(left, right, size) is not None)
 
     def _gap(self, left: float, right: float, size: float) -> float | None:
-        if -0.6 * size < (gap := left - self.last_right) < _WIDE_GAP * size or left > self.last_left >= left - size:
+        if (
+            -0.6 * size < (gap := left - self.last_right) < _WIDE_GAP * size
+            or left > self.last_left >= left - size
+        ):
             return gap
         return None
 
@@ -111,7 +117,9 @@ class _Reader:
         for i in range(raw.FPDFText_CountChars(page)):
             letter = raw.FPDFText_GetUnicode(page, i)
             written = raw.FPDFText_GetTextObject(page, i)
-            if not written or (letter in {0x20, 0xA0, 0x09, 0x0A, 0x0D, 0x3000} and not self._is_ligature(letter, i)):
+            if not written or (
+                letter in {0x20, 0xA0, 0x09, 0x0A, 0x0D, 0x3000} and not self._is_ligature(letter, i)
+            ):
                 if last and letter in {0x0A, 0x0D} and not written:
                     yield last.style.turn, last.closed()
                     last = None

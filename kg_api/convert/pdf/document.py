@@ -95,7 +95,13 @@ def _date(value: str) -> str:
     day = "-".join(part for part in match.groups()[:3] if part)
     if not (match[3] and match[4] and match[5]):
         return day
-    zone = "" if not match[7] else "Z" if match[7] in "Zz" else f"{match[7]}{match[8] or '00'}:{match[9] or '00'}"
+    zone = (
+        ""
+        if not match[7]
+        else "Z"
+        if match[7] in "Zz"
+        else f"{match[7]}{match[8] or '00'}:{match[9] or '00'}"
+    )
     return f"{day}T{match[4]}:{match[5]}:{match[6] or '00'}{zone}"
 
 

@@ -80,7 +80,11 @@ def _place(lines: list[Line], title: str, begin: int) -> tuple[int, int] | None:
             prefix = len(letters) - len(title)
             if prefix > _MAX_PREFIX:
                 break
-            if letters and (_says(letters, title) or _says(title, letters)) and len(letters) > 0.5 * len(title):
+            if (
+                letters
+                and (_says(letters, title) or _says(title, letters))
+                and len(letters) > 0.5 * len(title)
+            ):
                 found.append((lines[start].size + lines[start].bold - abs(prefix) / 50, -start, stop + 1))
     if not found:
         return None
@@ -130,7 +134,9 @@ def _goes_on(last: Line, line: Line) -> bool:
     return same and near and abs(last.size - line.size) < 0.5
 
 
-def _checked(group: list[Line], before: Sequence[Line], after: Line | None, body: float) -> Iterator[list[Line]]:
+def _checked(
+    group: list[Line], before: Sequence[Line], after: Line | None, body: float
+) -> Iterator[list[Line]]:
     text = " ".join(line.text for line in group)
     larger = group[0].size > body * _LARGER
     short = len(text) <= (_MAX_LETTERS if larger else _MAX_BOLD_LETTERS)

@@ -117,7 +117,9 @@ class Line:
         """Its words."""
         found, last = "", None
         for piece in self.pieces:
-            near = last and piece.left - last.right < 0.15 * max(piece.size, last.size) and not piece.from_right
+            near = (
+                last and piece.left - last.right < 0.15 * max(piece.size, last.size) and not piece.from_right
+            )
             found += piece.text if near or not found else f" {piece.text}"
             last = piece
         return found
@@ -128,7 +130,9 @@ def rows(pieces: Iterable[Piece]) -> list[list[Piece]]:
     found: list[list[Piece]] = []
     mains: list[Piece] = []
     for piece in sorted(pieces, key=lambda piece: -piece.baseline):
-        at = next((i for i in range(len(mains) - 1, max(-1, len(mains) - 3), -1) if _beside(piece, mains[i])), -1)
+        at = next(
+            (i for i in range(len(mains) - 1, max(-1, len(mains) - 3), -1) if _beside(piece, mains[i])), -1
+        )
         if at < 0:
             found.append([piece])
             mains.append(piece)
@@ -140,7 +144,8 @@ def rows(pieces: Iterable[Piece]) -> list[list[Piece]]:
 
 def _beside(one: Piece, other: Piece) -> bool:
     overlap = min(one.top, other.top) - max(one.bottom, other.bottom)
-    return overlap >= 0.5 * min(one.top - one.bottom, other.top - other.bottom)
+    small = min(one.size, other.size) < 0.9 * max(one.size, other.size)  # raised or lowered, perhaps
+    return overlap >= (0.25 if small else 0.5) * min(one.top - one.bottom, other.top - other.bottom)
 
 
 def _in_order(row: list[Piece]) -> list[Piece]:

@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 
 _TORN = re.compile(r"([^\W\d_]+)[-\xad]$")
+_RANGE = re.compile(r"\d[-–]$|\w-$")
 _BEGINNING = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _WORDS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LEADERS = re.compile(r"(?:\s?[.·…_]){5,}")
 _CJK = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
-_MARK = re.compile(r"(?=#{1,6}(?:\s|$)|[-+*](?:\s|$)|>|<[A-Za-z!/?]|`{3}|~{3}|\||[-*_=](?:\s*[-*_=]){2,}\s*$)")
+_MARK = re.compile(
+    r"(?=#{1,6}(?:\s|$)|[-+*](?:\s|$)|>|<[A-Za-z!/?]|`{3}|~{3}|\||[-*_=](?:\s*[-*_=]){2,}\s*$)"
+)
 _NUMBER_MARK = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 
 
@@ -32,11 +35,13 @@ class Vocabulary:
     def _join(self, text: str, line: str) -> str:
         if not line:
             return text
+        if _RANGE.search(text) and line[0].isdigit():
+            return text + line
         if torn := _TORN.search(text):
             following = _BEGINNING.match(line)
             if following and line[0].islower() and not self._is_compound(text, torn[1], following[0]):
                 return text[:-1] + line
-            return text + line if following or line[0].isdigit() else f"{text} {line}"
+            return text + line if following else f"{text} {line}"
         between = "" if _CJK.match(text[-1]) and _CJK.match(line[0]) else " "
         if text[-1] == "\xad":
             return text[:-1] + line
