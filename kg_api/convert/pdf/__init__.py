@@ -27,7 +27,8 @@ def convert(data: bytes) -> Converted:
         empty = [number for number in without if not pages[number - 1].is_blank]
         if len(without) == len(pages):
             raise UnreadableDocument(
-                "the PDF has no text, it seems to be scanned: run OCR over it (ocrmypdf, for example), and add that file"
+                "the PDF has no text, it seems to be scanned: "
+                "run OCR over it (ocrmypdf, for example), and add that file"
             )
         notes = _notes(empty, leave_out(pages))
         lines = [line for number, page in enumerate(pages) for line in _lines(page, number)]

@@ -17,6 +17,7 @@ _ORDINAL = re.compile(r"(\d{1,3})([.)])\s+(?=\S)")
 _LETTERED = re.compile(r"(?:\([a-zA-Z\d]{1,4}\)|\[\w{1,9}\]|[a-zA-Z]\))\s+\S")
 _SENTENCE_END = re.compile(r"[.!?:;。！？…][\"'”’)\]»]*$")
 _LEADERS = re.compile(r"(?:\.\s?){4,}\s*\w*$|…\s*\d+$")
+_SAME_SIZE = 0.5
 _MONO_SHARE = 0.6
 """Of all letters: above it a document is a typescript, and its lines are no code."""
 
@@ -74,10 +75,7 @@ class _Builder:
         heading = self.found.get(id(line))
         open_block = self.blocks[-1] if self.blocks else None
         if heading:
-            if line is heading.lines[0] or open_block is None or open_block.kind != "heading":
-                self.blocks.append(Block("heading", [line], heading.level))
-            else:
-                open_block.lines.append(line)
+            self._add_heading(line, heading, open_block)
         elif self.code and line.mono:
             self._add_code(line, open_block)
         elif open_block and self._goes_on(open_block, line):
@@ -85,16 +83,21 @@ class _Builder:
         else:
             self.blocks.append(_begun(line))
 
-    def _add_code(self, line: Line, block: Block | None) -> None:
-        if block and block.kind == "code" and block.last.column is line.column:
+    def _add_heading(self, line: Line, heading: Heading, block: Block | None) -> None:
+        if line is heading.lines[0] or block is None or block.kind != "heading":
+            self.blocks.append(Block("heading", [line], heading.level))
+        else:
             block.lines.append(line)
-        elif block and block.kind in {"paragraph", "item"} and self._is_within(block, line):
+
+    def _add_code(self, line: Line, block: Block | None) -> None:
+        listing = block and block.kind == "code" and block.last.column is line.column
+        if block and (listing or (block.kind in {"paragraph", "item"} and self._is_within(block, line))):
             block.lines.append(line)
         else:
             self.blocks.append(Block("code", [line]))
 
     def _is_within(self, block: Block, line: Line) -> bool:
-        """A paragraph's line may be one long name in code's letters: no room above it, its sentence is not over."""
+        """A paragraph's line may be one long name in code's letters: its sentence goes on."""
         last = block.last
         full = last.right > last.column.right - 0.2 * last.column.width
         return last.column is line.column and full and not self._is_apart(last, line) and not _ends(last.text)
@@ -120,15 +123,15 @@ class _Builder:
 
 
 def _begun(line: Line) -> Block:
-    if match := _BULLET.match(line.text):
-        return Block("item", [line], mark="-" if len(line.text) > match.end() else "-")
+    if _BULLET.match(line.text):
+        return Block("item", [line], mark="-")
     if match := _ORDINAL.match(line.text):
         return Block("item", [line], mark=f"{match[1]}{match[2]}")
     return Block("paragraph", [line])
 
 
 def _is_begun(line: Line) -> bool:
-    """It has the mark of an item; a dash or number may stand at a line's beginning by chance: not at its margin."""
+    """It has the mark of an item; a dash may stand at a line's beginning by chance: at the margin."""
     if match := _BULLET.match(line.text):
         return match[1] not in "–-*·" or line.left > line.column.left + 3 or len(line.pieces) > 1
     if _LETTERED.match(line.text):
@@ -186,6 +189,6 @@ def _is_rest(held: Block, block: Block) -> bool:
     first, last = block.lines[0], held.last
     if held.kind not in {"paragraph", "item"} or block.kind != "paragraph" or first.column is last.column:
         return False
-    size = abs(first.size - last.size) <= 0.5
+    size = abs(first.size - last.size) <= _SAME_SIZE
     goes_on = first.text[:1].islower() and not _ends(last.text) and not _LEADERS.search(last.text)
     return size and goes_on and 0 <= first.page - last.page <= 1

@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 import ctypes
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import pypdfium2 as pdfium
-import pypdfium2.raw as raw
+from pypdfium2 import raw
 
+from kg_api.convert.pdf.fonts import Style, Styles, along
 from kg_api.convert.pdf.layout import Piece
+from kg_api.convert.pdf.letters import BLANKS, LINE_ENDS, accented, is_from_right, letters, written
 
 _WIDE_GAP = 0.9
 """Of the font size: what stands further apart is in another column or cell."""
 _SPACE = 0.25
+_OVERLAP = 0.6
 _OTHER_BASELINE = 0.6
-_FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
-_BOLD = re.compile(r"bold|black|heavy|demi|[-,]bd\b|^(cm|sf|ec)(bx|b|ssbx|sx)\d", re.IGNORECASE)
-_MONO = re.compile(
-    r"mono|courier|consol|menlo|typewriter|^(cm|sf|ec)(sl|it|v)?tt\d|nimbusmon|txtt", re.IGNORECASE
-)
-_SUBSET = re.compile(r"^[A-Z]{6}\+")
-_ACCENTS = {"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "¸": "\u0327",
-            "˚": "\u030a", "¯": "\u0304", "˙": "\u0307", "˘": "\u0306", "˝": "\u030b"}  # fmt: skip
-_LETTERS = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)} | {
-    0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl", 0x10: "“", 0x11: "”", 0x15: "–", 0x16: "—",
-    0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl", 0x02: "-", 0xFFFE: "-", 0x2010: "-", 0x2011: "-", 0xF0B7: "•", 0xF0A7: "▪", 0xF076: "•", 0xF0D8: "▪", 0x200B: "",
-    0xFEFF: "", 0xFFFF: "",
-}  # fmt: skip
-
-
-class _Style(NamedTuple):
-    turn: int
-    baseline: float
-    size: float
-    bold: bool
-    mono: bool
+_MONO_SHARE = 0.9
 
 
 @dataclass
@@ -56,50 +37,48 @@ class PageText:
 class _Open:
     """A piece that is being written."""
 
-    def __init__(self, style: _Style, letters: str, left: float, right: float) -> None:
-        self.style, self.letters = style, [letters]
+    def __init__(self, style: Style, text: str, left: float, right: float) -> None:
+        self.style, self.letters = style, [text]
         self.left, self.right = left, right
         self.last_left, self.last_right = left, right
-        self.bold, self.mono = int(style.bold), int(style.mono)
-        self.sizes = Counter({style: 1})
+        self.styles = Counter({style: 1})
         self.from_right = 0
 
-    def takes(self, style: _Style, left: float, right: float) -> bool:
+    def takes(self, style: Style, left: float) -> bool:
         size = max(self.style.size, style.size)
-        same = style.turn == self.style.turn
+        if style is not self.style and not self._is_beside(style, size):
+            return False
+        return (
+            -_OVERLAP * size < left - self.last_right < _WIDE_GAP * size or 0 < left - self.last_left <= size
+        )
+
+    def takes_from_right(self, style: Style, right: float) -> bool:
+        size = max(self.style.size, style.size)
+        return self._is_beside(style, size) and -_OVERLAP * size < self.last_left - right < _WIDE_GAP * size
+
+    def _is_beside(self, style: Style, size: float) -> bool:
         near = abs(style.baseline - self.style.baseline) < _OTHER_BASELINE * size
-        return same and near and (self._gap(left, right, size) is not None)
+        return near and style.turn == self.style.turn
 
-    def _gap(self, left: float, right: float, size: float) -> float | None:
-        if (
-            -0.6 * size < (gap := left - self.last_right) < _WIDE_GAP * size
-            or left > self.last_left >= left - size
-        ):
-            return gap
-        return None
-
-    def takes_from_right(self, left: float, right: float, size: float) -> bool:
-        return -0.6 * size < self.last_left - right < _WIDE_GAP * size
-
-    def add(self, style: _Style, letters: str, left: float, right: float, *, space: bool) -> None:
-        accent = _ACCENTS.get(self.letters[-1])
-        if accent and left < (self.last_left + self.last_right) / 2 and letters.isalpha():
-            self.letters[-1] = unicodedata.normalize("NFC", letters[0] + accent + letters[1:])
+    def add(self, style: Style, text: str, left: float, right: float, *, space: bool) -> None:
+        over = left < (self.last_left + self.last_right) / 2
+        if over and (letter := accented(self.letters[-1], text)):
+            self.letters[-1] = letter
         else:
-            self.letters.append(f" {letters}" if space else letters)
+            self.letters.append(f" {text}" if space else text)
         self.left, self.right = min(self.left, left), max(self.right, right)
         self.last_left, self.last_right = left, right
-        self.bold += style.bold
-        self.mono += style.mono
-        self.sizes[style] += 1
+        self.styles[style] += 1
 
     def closed(self) -> Piece:
-        style = self.sizes.most_common(1)[0][0]
-        count, text = len(self.letters), "".join(self.letters)
-        piece = Piece(text, self.left, self.right, style.baseline, style.size, self.bold / count)
-        piece.mono = self.mono >= 0.9 * count
-        piece.from_right = self.from_right > len(self.letters) / 2
-        return piece
+        most = self.styles.most_common(1)[0][0]
+        count = self.styles.total()
+        bold = sum(number for style, number in self.styles.items() if style.bold) / count
+        mono = sum(number for style, number in self.styles.items() if style.mono) / count
+        text, from_right = written(self.letters), self.from_right * 2 > count
+        return Piece(
+            text, self.left, self.right, most.baseline, most.size, bold, mono >= _MONO_SHARE, from_right
+        )
 
 
 class _Reader:
@@ -107,80 +86,51 @@ class _Reader:
 
     def __init__(self, text_page: pdfium.PdfTextPage) -> None:
         self.page: Any = text_page.raw
-        self.fonts: dict[int, tuple[bool, bool]] = {}
-        self.box, self.matrix = raw.FS_RECTF(), raw.FS_MATRIX()
+        self.box = raw.FS_RECTF()
+        self.open: _Open | None = None
+        self.space = False
 
     def pieces(self) -> Iterator[tuple[int, Piece]]:
-        box, reference, page = self.box, ctypes.byref(self.box), self.page
-        address, style, last, space = 0, _Style(0, 0, 0, False, False), None, False
-        letter = high = 0
+        page, styles, address, style = self.page, Styles(self.page), 0, Style()
         for i in range(raw.FPDFText_CountChars(page)):
-            letter = raw.FPDFText_GetUnicode(page, i)
-            written = raw.FPDFText_GetTextObject(page, i)
-            if not written or (
-                letter in {0x20, 0xA0, 0x09, 0x0A, 0x0D, 0x3000} and not self._is_ligature(letter, i)
-            ):
-                if last and letter in {0x0A, 0x0D} and not written:
-                    yield last.style.turn, last.closed()
-                    last = None
-                space = True
-                continue
-            if 0xD800 <= letter < 0xDC00:
-                high = letter
-                continue
-            if high and 0xDC00 <= letter < 0xE000:
-                letter = 0x10000 + ((high - 0xD800) << 10) + (letter - 0xDC00)
-            high = 0
-            letters = _LETTERS.get(letter) if letter in _LETTERS else chr(letter) if letter >= 0x20 else ""
-            if not letters or 0xD800 <= letter < 0xE000:
-                continue
-            if (here := ctypes.addressof(written.contents)) != address:
-                address, style = here, self._style(written, i)
-            raw.FPDFText_GetLooseCharBox(page, i, reference)
-            left, right = _along(style.turn, box)
-            rtl = letter > 0x58F and unicodedata.bidirectional(letters[0]) in {"R", "AL"}
-            if last and last.takes(style, left, right):
-                gap = left - last.last_right
-                last.add(style, letters, left, right, space=space or gap > _SPACE * style.size)
-            elif last and rtl and last.takes_from_right(left, right, style.size):
-                last.add(style, letters, left, right, space=space)
-                last.from_right += 1
-            else:
-                if last:
-                    yield last.style.turn, last.closed()
-                last = _Open(style, letters, left, right)
-            space = False
-        if last:
-            yield last.style.turn, last.closed()
+            code = raw.FPDFText_GetUnicode(page, i)
+            text_object = raw.FPDFText_GetTextObject(page, i)
+            if not text_object or (code in BLANKS and not self._is_ligature(code, i)):
+                if code in LINE_ENDS and not text_object:  # PDFium puts them in, as it does with some blanks
+                    yield from self._close()
+                self.space = True
+            elif text := letters(code):
+                if (here := ctypes.addressof(text_object.contents)) != address:
+                    address, style = here, styles.style(text_object, i)
+                yield from self._add(i, code, text, style)
+        yield from self._close()
 
-    def _is_ligature(self, letter: int, i: int) -> bool:
-        """Fonts of TeX without names for their letters have ligatures where others have line ends."""
-        if letter != 0x0D:  # noqa: PLR2004
+    def _add(self, i: int, code: int, text: str, style: Style) -> Iterator[tuple[int, Piece]]:
+        raw.FPDFText_GetLooseCharBox(self.page, i, self.box)
+        left, right = along(style.turn, self.box)
+        last = self.open
+        if last and last.takes(style, left):
+            space = self.space or left - last.last_right > _SPACE * style.size
+            last.add(style, text, left, right, space=space)
+        elif last and is_from_right(code) and last.takes_from_right(style, right):
+            last.add(style, text, left, right, space=self.space)
+            last.from_right += 1
+        else:
+            yield from self._close()
+            self.open = _Open(style, text, left, right)
+        self.space = False
+
+    def _close(self) -> Iterator[tuple[int, Piece]]:
+        if self.open:
+            yield self.open.style.turn, self.open.closed()
+            self.open = None
+
+    def _is_ligature(self, code: int, i: int) -> bool:
+        """Fonts of TeX without names for their letters have a ligature where others have a line's end."""
+        if code != 0x0D:  # noqa: PLR2004
             return False
         raw.FPDFText_GetLooseCharBox(self.page, i, self.box)
         return self.box.right - self.box.left > 0.2 * raw.FPDFText_GetFontSize(self.page, i)
-
-    def _style(self, written: Any, i: int) -> _Style:
-        matrix, page = self.matrix, self.page
-        raw.FPDFText_GetMatrix(page, i, matrix)
-        turn = _turn(matrix.a, matrix.b)
-        size = raw.FPDFText_GetFontSize(page, i) * (matrix.c**2 + matrix.d**2) ** 0.5
-        if not 2 < size < 300:  # fonts that are programs have sizes of their own
-            raw.FPDFText_GetLooseCharBox(page, i, self.box)
-            size = max(1.0, abs(self.box.top - self.box.bottom))
-        baseline = (matrix.f, -matrix.e, -matrix.f, matrix.e)[turn]
-        return _Style(turn, baseline, round(size, 1), *self._font(written))
-
-    def _font(self, written: Any) -> tuple[bool, bool]:
-        font = raw.FPDFTextObj_GetFont(written)
-        if not font:
-            return False, False
-        address = ctypes.addressof(font.contents)
-        if address not in self.fonts:
-            name, flags = _name(font), raw.FPDFFont_GetFlags(font)
-            bold = bool(_BOLD.search(name)) or bool(flags > 0 and flags & _FORCE_BOLD)
-            self.fonts[address] = bold, bool(_MONO.search(name)) or bool(flags > 0 and flags & _FIXED_PITCH)
-        return self.fonts[address]
 
 
 def read(page: pdfium.PdfPage) -> PageText:
@@ -195,26 +145,6 @@ def read(page: pdfium.PdfPage) -> PageText:
         turns[turn] += len(piece.text)
     most = turns.most_common(1)[0][0] if turns else 0
     height = page.get_width() if most in {1, 3} else page.get_height()
-    along = [piece for turn, piece in found if turn == most]
+    pieces = [piece for turn, piece in found if turn == most]
     across = [piece for turn, piece in found if turn != most]
-    return PageText(height, along, across, is_blank=not raw.FPDFPage_CountObjects(page.raw))
-
-
-def _turn(a: float, b: float) -> int:
-    """Quarter turns against the clock."""
-    if abs(a) >= abs(b):
-        return 0 if a >= 0 else 2
-    return 1 if b > 0 else 3
-
-
-def _along(turn: int, box: Any) -> tuple[float, float]:
-    if turn == 0:
-        return box.left, box.right
-    low, high = (box.bottom, box.top) if turn in {1, 3} else (box.left, box.right)
-    return (low, high) if turn == 1 else (-high, -low)
-
-
-def _name(font: Any) -> str:
-    buffer = ctypes.create_string_buffer(200)
-    raw.FPDFFont_GetBaseFontName(font, buffer, 200)
-    return _SUBSET.sub("", buffer.value.decode("latin-1"))
+    return PageText(height, pieces, across, is_blank=not raw.FPDFPage_CountObjects(page.raw))

@@ -12,6 +12,10 @@ from kg_api.convert.pdf.layout import Column, Line, Piece, rows
 _MIN_LINES = 3
 _MIN_LETTERS = 9
 """Widths of a letter (about half the font size) that a column of text has at least."""
+_FULL, _NEARLY_FULL = 0.5, 0.3
+"""Of its lines: as wide as the column."""
+_MIN_ENTRIES, _MIN_ENTRY = 15, 8
+"""Lines of a column of short ones, such as an index, and their letters."""
 _MAX_EDGES = 24
 _MAX_DEPTH = 4
 
@@ -105,8 +109,10 @@ def _is_split(pieces: list[Piece], edge: float) -> bool:
 
 
 def _is_running(side: list[Piece], other: list[Piece]) -> bool:
-    """Most lines are as wide as the column, and the other side's are not much narrower: prose beside prose."""
-    return _share_full(side) >= 0.5 and (_share_full(other) >= 0.3 or not _share_baselines(side, other))
+    """Most lines are as wide as the column, and the other side's are not much narrower: prose by prose."""
+    if _share_full(side) < _FULL:
+        return False
+    return _share_full(other) >= _NEARLY_FULL or not _share_baselines(side, other)
 
 
 def _share_full(side: list[Piece]) -> float:
@@ -118,11 +124,11 @@ def _share_full(side: list[Piece]) -> float:
 
 def _are_lists(left: list[Piece], right: list[Piece]) -> bool:
     """Long columns of one width, as in an index."""
-    if min(len(rows(left)), len(rows(right))) < 15:
+    if min(len(rows(left)), len(rows(right))) < _MIN_ENTRIES:
         return False
     one, other = _width(left), _width(right)
     mean = median(len(piece.text) for piece in left + right)
-    return min(one, other) > 0.6 * max(one, other) and mean >= 8
+    return min(one, other) > 0.6 * max(one, other) and mean >= _MIN_ENTRY
 
 
 def _share_baselines(left: list[Piece], right: list[Piece]) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import pypdfium2 as pdfium
-import pypdfium2.raw as raw
+from pypdfium2 import raw
 
 from kg_api.convert.pdf.headings import OutlineEntry
 from kg_api.errors import UnreadableDocument
@@ -18,15 +19,16 @@ _MAX_OUTLINE = 20_000
 _MAX_DEPTH = 8
 _DATE = re.compile(r"D?:?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([-+Zz])(?:(\d\d)'?(\d\d)?)?)?")
 _NO_TITLE = re.compile(
-    r"^(?:microsoft (?:word|powerpoint|excel)\b.*|untitled.*|\(?(?:anonymous|unspecified)\)?|document\s?\d*|"
-    r"[^\s]+\.[a-z]{2,5}|.*\.(?:docx?|pptx?|xlsx?|odt|tex|dvi|indd|pdf|rtf|qxd|fm))$",
+    r"^(?:microsoft (?:word|powerpoint|excel)\b.*|untitled.*|\(?(?:anonymous|unspecified)\)?|document\s?\d*"
+    r"|\S+\.[a-z]{2,5}|.*\.(?:docx?|pptx?|xlsx?|odt|tex|dvi|indd|pdf|rtf|qxd|fm))$",
     re.IGNORECASE,
 )
+_MONTHS, _DAYS = range(1, 13), range(1, 32)
 _NOBODY = {"anonymous", "unspecified", "unknown", "user", "(anonymous)", "(unspecified)"}
 
 
 @contextmanager
-def opened(data: bytes) -> Iterator[pdfium.PdfDocument]:
+def opened(data: bytes) -> Generator[pdfium.PdfDocument]:
     """Open a PDF, or say why it cannot be."""
     try:
         document = pdfium.PdfDocument(data)
@@ -46,7 +48,7 @@ def _reason(data: bytes, error: pdfium.PdfiumError) -> str:
     if error.err_code == raw.FPDF_ERR_PASSWORD:
         return "the PDF is encrypted: open it with its password, save it without one, and add that file"
     if error.err_code == raw.FPDF_ERR_SECURITY:
-        return "the PDF is encrypted in a way that cannot be read here: save it without protection, and add that file"
+        return "the PDF is encrypted in a way that cannot be read: save it without protection, and add that"
     if b"%PDF-" not in data[:1024]:
         return "the file is no PDF, though it is named or sent as one"
     return "the PDF is broken or cut off: get or save it anew"
@@ -90,7 +92,7 @@ def _language(document: pdfium.PdfDocument) -> str:
 def _date(value: str) -> str:
     """ISO 8601 of `D:20240131120000+01'00'`; as much as the file says."""
     match = _DATE.match(value)
-    if not match or not 1 <= int(match[2] or 1) <= 12 or not 1 <= int(match[3] or 1) <= 31:
+    if not match or int(match[2] or 1) not in _MONTHS or int(match[3] or 1) not in _DAYS:
         return ""
     day = "-".join(part for part in match.groups()[:3] if part)
     if not (match[3] and match[4] and match[5]):
@@ -109,9 +111,10 @@ def outline(document: pdfium.PdfDocument) -> list[OutlineEntry]:
     """Give the bookmarks that lead to pages; a broken outline is none."""
     found: list[OutlineEntry] = []
     with suppress(pdfium.PdfiumError, UnicodeError, RecursionError):
-        for bookmark in document.get_toc(max_depth=_MAX_DEPTH):
+        bookmarks: Iterable[Any] = document.get_toc(max_depth=_MAX_DEPTH)
+        for bookmark in bookmarks:
             destination = bookmark.get_dest()
-            page = destination.get_index() if destination else None
+            page: int | None = destination.get_index() if destination else None
             if page is not None:
                 found.append(OutlineEntry(" ".join(bookmark.get_title().split()), bookmark.level + 1, page))
             if len(found) >= _MAX_OUTLINE:

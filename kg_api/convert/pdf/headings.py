@@ -14,6 +14,8 @@ _MAX_LETTERS = 250
 _MAX_BOLD_LETTERS = 120
 _MAX_LINES = 4
 _LARGER = 1.08
+_SAME_SIZE = 0.5
+_MAX_PIECES = 2
 _WORD = re.compile(r"[^\W\d_]{3}|[\u2e80-\uffff]")
 _PAGE_NUMBER = re.compile(r"\W*\d+$")
 _MAX_PREFIX = 12
@@ -52,7 +54,7 @@ def headings(lines: Sequence[Line], outline: Sequence[OutlineEntry]) -> dict[int
     taken = {id(line) for heading in found for line in heading.lines}
     by_size = [group for group in _groups(lines, body) if not any(id(line) in taken for line in group)]
     by_size = list(_without_contents(by_size, outline))
-    found += _by_size(by_size, found, body)
+    found += _by_size(by_size, found)
     return {id(line): heading for heading in found for line in heading.lines}
 
 
@@ -131,7 +133,7 @@ def _words(group: Sequence[Line]) -> str:
 def _goes_on(last: Line, line: Line) -> bool:
     same = last.page == line.page and last.column is line.column and last.bold == line.bold
     near = 0 < last.baseline - line.baseline < 1.6 * max(last.size, line.size)
-    return same and near and abs(last.size - line.size) < 0.5
+    return same and near and abs(last.size - line.size) < _SAME_SIZE
 
 
 def _checked(
@@ -149,7 +151,11 @@ def _checked(
 def _alone(group: list[Line], before: Sequence[Line], after: Line | None) -> bool:
     """A bold line is a heading when there is room above it, and text below that begins where it begins."""
     first, last = group[0], group[-1]
-    if first.mono or len(first.pieces) > 2 or not (first.text[0].isupper() or first.text[0].isdigit()):
+    if (
+        first.mono
+        or len(first.pieces) > _MAX_PIECES
+        or not (first.text[0].isupper() or first.text[0].isdigit())
+    ):
         return False
     above = before[0] if before and before[0].column is first.column else None
     room = above is None or above.baseline - first.baseline > 1.35 * first.size
@@ -157,22 +163,16 @@ def _alone(group: list[Line], before: Sequence[Line], after: Line | None) -> boo
     return room and follows
 
 
-def _by_size(groups: Sequence[list[Line]], known: Sequence[Heading], body: float) -> Iterator[Heading]:
-    """Larger letters are higher levels; beside an outline, its levels count for letters of its headings' sizes."""
+def _by_size(groups: Sequence[list[Line]], known: Sequence[Heading]) -> Iterator[Heading]:
+    """Larger letters are higher levels; beside an outline, its levels count for its headings' letters."""
     levels = _known_levels(known)
-    kinds = sorted({_kind(group[0]) for group in groups} - set(levels), reverse=True)
     lowest = max(levels.values(), default=0)
+    kinds = sorted({_kind(group[0]) for group in groups} - set(levels), reverse=True)
     for rank, kind in enumerate(kinds, 1):
-        if levels:
-            above = [level for other, level in levels.items() if other > kind]
-            levels[kind] = min(max(above, default=0) + 1, lowest + 1, MAX_LEVEL)
-        else:
-            levels[kind] = 0
-        if not known:
-            levels[kind] = min(rank, MAX_LEVEL)
+        above = max((level for other, level in levels.items() if other > kind), default=0)
+        levels[kind] = min(above + 1, lowest + 1, MAX_LEVEL) if known else min(rank, MAX_LEVEL)
     for group in groups:
-        if group[0].size > body * _LARGER or levels[_kind(group[0])]:
-            yield Heading(levels[_kind(group[0])] or 1, group)
+        yield Heading(levels[_kind(group[0])], group)
 
 
 def _known_levels(known: Sequence[Heading]) -> dict[tuple[float, bool], int]:

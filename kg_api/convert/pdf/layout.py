@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+_SPACE, _OVERLAP = 0.15, 0.5
+"""Of the font size: what is between two pieces of one word at most."""
 ASCENT, DESCENT = 0.75, 0.22
 """Of the font size: every line is taken to be so high, whatever its font claims."""
 
@@ -93,7 +95,7 @@ class Line:
     def bold(self) -> bool:
         """Most of it is bold."""
         letters = sum(len(piece.text) for piece in self.pieces)
-        return sum(len(piece.text) * piece.bold for piece in self.pieces) > 0.6 * letters  # noqa: PLR2004
+        return sum(len(piece.text) * piece.bold for piece in self.pieces) > 0.6 * letters
 
     @cached_property
     def all_bold(self) -> bool:
@@ -109,7 +111,7 @@ class Line:
     def ends_in_page_number(self) -> bool:
         """It is a line of a table of contents: at its end stands a number by itself."""
         last = self.pieces[-1]
-        apart = len(self.pieces) > 1 and last.left - self.pieces[-2].right > 1.5 * last.size  # noqa: PLR2004
+        apart = len(self.pieces) > 1 and last.left - self.pieces[-2].right > 1.5 * last.size
         return apart and last.text.isdecimal()
 
     @cached_property
@@ -117,16 +119,14 @@ class Line:
         """Its words."""
         found, last = "", None
         for piece in self.pieces:
-            near = (
-                last and piece.left - last.right < 0.15 * max(piece.size, last.size) and not piece.from_right
-            )
+            near = last is not None and not piece.from_right and _is_one_word(last, piece)
             found += piece.text if near or not found else f" {piece.text}"
             last = piece
         return found
 
 
 def rows(pieces: Iterable[Piece]) -> list[list[Piece]]:
-    """Put together what stands on one baseline (raised and lowered too), from the top, each row from its left."""
+    """Put together what stands on one baseline (raised and lowered too), from the top and the left."""
     found: list[list[Piece]] = []
     mains: list[Piece] = []
     for piece in sorted(pieces, key=lambda piece: -piece.baseline):
@@ -146,6 +146,11 @@ def _beside(one: Piece, other: Piece) -> bool:
     overlap = min(one.top, other.top) - max(one.bottom, other.bottom)
     small = min(one.size, other.size) < 0.9 * max(one.size, other.size)  # raised or lowered, perhaps
     return overlap >= (0.25 if small else 0.5) * min(one.top - one.bottom, other.top - other.bottom)
+
+
+def _is_one_word(last: Piece, piece: Piece) -> bool:
+    size = max(piece.size, last.size)
+    return -_OVERLAP * size < piece.left - last.right < _SPACE * size
 
 
 def _in_order(row: list[Piece]) -> list[Piece]:

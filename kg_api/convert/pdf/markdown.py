@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from kg_api.convert.pdf.blocks import Block
 from kg_api.convert.pdf.layout import Line
@@ -62,11 +63,11 @@ def _block(block: Block, words: Vocabulary) -> str:
 def _code(lines: Sequence[Line]) -> str:
     left = min(line.left for line in lines)
     width = _letter_width(lines)
-    usual = min((a.baseline - b.baseline for a, b in zip(lines, lines[1:], strict=False)
-                 if a.baseline - b.baseline > 0.5 * b.size), default=0)  # fmt: skip
+    steps = [above.baseline - line.baseline for above, line in pairwise(lines)]
+    usual = min((step for step in steps if step > 0.5 * lines[0].size), default=0)
     rows: list[str] = []
     for i, line in enumerate(lines):
-        if i and lines[i - 1].baseline - line.baseline > _EMPTY_LINE * usual:
+        if i and steps[i - 1] > _EMPTY_LINE * usual:
             rows.append("")
         rows.append(_spaced(line, left, width))
     fence = "`" * max(3, *(len(run) + 1 for row in rows for run in _FENCE.findall(row)), 3)

@@ -1,4 +1,4 @@
-"""Headers and footers: what stands at the same place with the same words (but for digits) on several pages."""
+"""Headers and footers: at the same place, with the same words but for digits, on several pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Row(NamedTuple):
 
 
 def leave_out(pages: Sequence[PageText]) -> tuple[int, int]:
-    """Take repeated headers, footers and page numbers out of the pages; say how many lines, of how many pages."""
+    """Take headers, footers and page numbers out of the pages; say how many lines, of how many pages."""
     if len(pages) < _MIN_PAGES:
         return 0, 0
     ends = [row for number, page in enumerate(pages) for row in _ends(number, page)]

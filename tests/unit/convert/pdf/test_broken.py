@@ -38,7 +38,7 @@ def test_a_file_without_text_seems_to_be_scanned() -> None:
     def picture(canvas: Canvas) -> None:
         canvas.rect(100, 100, 300, 300, fill=1)
 
-    with pytest.raises(UnreadableDocument, match="scanned.*OCR"):
+    with pytest.raises(UnreadableDocument, match=r"scanned.*OCR"):
         convert(drawn(picture, picture))
 
 

@@ -13,8 +13,12 @@ CODE = 'def hello(name):\n    if name:\n        print("Hello", name)\n\n    retu
 
 
 def test_lists_keep_their_marks() -> None:
-    long = "Bring the rope to the boat and make it fast to both of the rings, as the book of the harbour says, twice"
-    items = [ListItem(Paragraph(text, BODY)) for text in (long, "Count the lamps", "Close the door")]
+    long = (
+        "Bring the rope to the boat and make it fast to both of the rings, as the book of the harbour says it"
+    )
+    items: list[Any] = [
+        ListItem(Paragraph(text, BODY)) for text in (long, "Count the lamps", "Close the door")
+    ]
     bullets, numbers = ListFlowable(items, bulletType="bullet"), ListFlowable(items, bulletFormat="%s.")
     found = convert(story(*paragraphs(STORY[:1]), bullets, *paragraphs(STORY[1:2]), numbers)).text
     assert found.split("\n\n") == [
@@ -130,7 +134,9 @@ def test_a_file_says_its_title_author_date_subject_tags_and_language() -> None:
 
 def test_titles_that_programs_make_up_are_none() -> None:
     for title in ("untitled", "Microsoft Word - report.doc", "report_final.docx", "(anonymous)", "12"):
-        assert (
-            convert(drawn(lambda canvas, title=title: (canvas.setTitle(title), lines("Text.")(canvas)))).title
-            == ""
-        )
+
+        def draw(canvas: Canvas, title: str = title) -> None:
+            canvas.setTitle(title)
+            lines("Text.")(canvas)
+
+        assert convert(drawn(draw)).title == ""
