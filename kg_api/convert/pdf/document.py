@@ -1,0 +1,122 @@
+"""The file itself: opening it, what it says of itself, its outline."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pypdfium2 as pdfium
+from pypdfium2 import raw
+
+from kg_api.convert.pdf.headings import OutlineEntry
+from kg_api.errors import UnreadableDocument
+from kg_api.models.library.documents import MetadataValue
+
+_MAX_OUTLINE = 20_000
+_MAX_DEPTH = 8
+_DATE = re.compile(r"D?:?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([-+Zz])(?:(\d\d)'?(\d\d)?)?)?")
+_NO_TITLE = re.compile(
+    r"^(?:microsoft (?:word|powerpoint|excel)\b.*|untitled.*|\(?(?:anonymous|unspecified)\)?|document\s?\d*"
+    r"|\S+\.[a-z]{2,5}|.*\.(?:docx?|pptx?|xlsx?|odt|tex|dvi|indd|pdf|rtf|qxd|fm))$",
+    re.IGNORECASE,
+)
+_MONTHS, _DAYS = range(1, 13), range(1, 32)
+_NOBODY = {"anonymous", "unspecified", "unknown", "user", "(anonymous)", "(unspecified)"}
+
+
+@contextmanager
+def opened(data: bytes) -> Generator[pdfium.PdfDocument]:
+    """Open a PDF, or say why it cannot be."""
+    try:
+        document = pdfium.PdfDocument(data)
+    except pdfium.PdfiumError as error:
+        raise UnreadableDocument(_reason(data, error)) from None
+    try:
+        if not len(document):
+            raise UnreadableDocument("the PDF has no pages: it may be broken or cut off; get or save it anew")
+        yield document
+    finally:
+        document.close()
+
+
+def _reason(data: bytes, error: pdfium.PdfiumError) -> str:
+    if not data.strip():
+        return "the file is empty"
+    if error.err_code == raw.FPDF_ERR_PASSWORD:
+        return "the PDF is encrypted: open it with its password, save it without one, and add that file"
+    if error.err_code == raw.FPDF_ERR_SECURITY:
+        return "the PDF is encrypted in a way that cannot be read: save it without protection, and add that"
+    if b"%PDF-" not in data[:1024]:
+        return "the file is no PDF, though it is named or sent as one"
+    return "the PDF is broken or cut off: get or save it anew"
+
+
+def title(document: pdfium.PdfDocument) -> str:
+    """Give the title that the file says, unless a program has made it up."""
+    found = _value(document, "Title")
+    return "" if _NO_TITLE.match(found) or not any(map(str.isalpha, found)) else found
+
+
+def metadata(document: pdfium.PdfDocument) -> dict[str, MetadataValue]:
+    """Give author, date, subject, tags and language, where the file says them."""
+    author = _value(document, "Author")
+    found: dict[str, MetadataValue] = {
+        "author": "" if author.casefold() in _NOBODY else author,
+        "date": _date(_value(document, "CreationDate")) or _date(_value(document, "ModDate")),
+        "subject": _value(document, "Subject"),
+        "tags": [tag.strip() for tag in re.split(r"[,;]", _value(document, "Keywords")) if tag.strip()],
+        "language": _language(document),
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def _value(document: pdfium.PdfDocument, key: str) -> str:
+    with suppress(pdfium.PdfiumError, UnicodeError):
+        value = document.get_metadata_value(key)
+        return " ".join("".join(c for c in value if c.isprintable() or c.isspace()).split())
+    return ""
+
+
+def _language(document: pdfium.PdfDocument) -> str:
+    length = raw.FPDFCatalog_GetLanguage(document.raw, None, 0)
+    if not 2 < length < 200:  # noqa: PLR2004  # bytes of UTF-16, with the final zero
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDFCatalog_GetLanguage(document.raw, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    return buffer.raw[: length - 2].decode("utf-16-le", "ignore").strip("\0 ")
+
+
+def _date(value: str) -> str:
+    """ISO 8601 of `D:20240131120000+01'00'`; as much as the file says."""
+    match = _DATE.match(value)
+    if not match or int(match[2] or 1) not in _MONTHS or int(match[3] or 1) not in _DAYS:
+        return ""
+    day = "-".join(part for part in match.groups()[:3] if part)
+    if not (match[3] and match[4] and match[5]):
+        return day
+    zone = (
+        ""
+        if not match[7]
+        else "Z"
+        if match[7] in "Zz"
+        else f"{match[7]}{match[8] or '00'}:{match[9] or '00'}"
+    )
+    return f"{day}T{match[4]}:{match[5]}:{match[6] or '00'}{zone}"
+
+
+def outline(document: pdfium.PdfDocument) -> list[OutlineEntry]:
+    """Give the bookmarks that lead to pages; a broken outline is none."""
+    found: list[OutlineEntry] = []
+    with suppress(pdfium.PdfiumError, UnicodeError, RecursionError):
+        bookmarks: Iterable[Any] = document.get_toc(max_depth=_MAX_DEPTH)
+        for bookmark in bookmarks:
+            destination = bookmark.get_dest()
+            page: int | None = destination.get_index() if destination else None
+            if page is not None:
+                found.append(OutlineEntry(" ".join(bookmark.get_title().split()), bookmark.level + 1, page))
+            if len(found) >= _MAX_OUTLINE:
+                break
+    return found

@@ -1,0 +1,88 @@
+"""Headers and footers: at the same place, with the same words but for digits, on several pages."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from kg_api.convert.pdf.characters import PageText
+from kg_api.convert.pdf.layout import Piece, rows
+
+_MIN_PAGES = 3
+_ZONE = 0.25
+"""Of the page's height, at both ends."""
+_MAX_ROWS = 2
+_NUMBER = re.compile(r"\d+")
+_ROMAN = re.compile(r"[ivxlc]+|[IVXLC]+")
+
+
+class _Row(NamedTuple):
+    page: int
+    place: int
+    words: str
+    pieces: list[Piece]
+
+
+def leave_out(pages: Sequence[PageText]) -> tuple[int, int]:
+    """Take headers, footers and page numbers out of the pages; say how many lines, of how many pages."""
+    if len(pages) < _MIN_PAGES:
+        return 0, 0
+    ends = [row for number, page in enumerate(pages) for row in _ends(number, page)]
+    repeated = [*_same_words(ends), *_with_page_numbers(ends, len(pages))]
+    gone: dict[int, set[int]] = defaultdict(set)
+    lines: set[tuple[int, int]] = set()
+    for row in repeated:
+        gone[row.page].update(id(piece) for piece in row.pieces)
+        lines.add((row.page, row.place))
+    for number, ids in gone.items():
+        pages[number].pieces = [piece for piece in pages[number].pieces if id(piece) not in ids]
+    return len(lines), len(gone)
+
+
+def _ends(number: int, page: PageText) -> Iterable[_Row]:
+    top, bottom = page.height * (1 - _ZONE), page.height * _ZONE
+    above = rows(piece for piece in page.pieces if piece.baseline > top)[:_MAX_ROWS]
+    below = rows(piece for piece in page.pieces if piece.baseline < bottom)[-_MAX_ROWS:]
+    for row in above + below:
+        words = " ".join(piece.text for piece in row)
+        yield _Row(number, round(row[0].baseline / 4), " ".join(words.split()), row)
+
+
+def _pattern(words: str) -> str:
+    return "#" if _ROMAN.fullmatch(words) else _NUMBER.sub("#", words)
+
+
+def _same_words(ends: list[_Row]) -> Iterable[_Row]:
+    """Rows that come again on near pages: on each other page at least, as left and right pages differ."""
+    groups: dict[tuple[int, str], list[_Row]] = defaultdict(list)
+    for row in ends:
+        groups[row.place, _pattern(row.words)].append(row)
+    for (place, words), group in list(groups.items()):
+        near = group + [row for by in (-1, 1) for row in groups.get((place + by, words), [])]
+        numbers = sorted({row.page for row in near})
+        if len(numbers) >= _MIN_PAGES and len(numbers) * 2.5 >= numbers[-1] - numbers[0]:
+            yield from group
+
+
+def _with_page_numbers(ends: list[_Row], count: int) -> Iterable[_Row]:
+    """Rows of any words that begin or end with the page's number, at a place where most pages have one."""
+    groups: dict[tuple[int, int], list[_Row]] = defaultdict(list)
+    for row in ends:
+        for number in {match for match in (_first(row.words), _last(row.words)) if match is not None}:
+            groups[row.place, number - row.page].append(row)
+    pages = Counter({key: len({row.page for row in group}) for key, group in groups.items()})
+    for key, found in pages.items():
+        if found >= max(_MIN_PAGES, count * 0.3):
+            yield from groups[key]
+
+
+def _first(words: str) -> int | None:
+    match = re.match(r"\d{1,5}(?=\s|$)", words)
+    return int(match[0]) if match else None
+
+
+def _last(words: str) -> int | None:
+    match = re.search(r"(?:^|\s)(\d{1,5})$", words)
+    return int(match[1]) if match else None

@@ -1,0 +1,68 @@
+"""Bytes that are no readable PDF: each says what to do, none says anything else."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reportlab.lib.pdfencrypt import StandardEncryption
+from reportlab.pdfgen.canvas import Canvas
+
+from kg_api.convert.pdf import convert
+from kg_api.errors import UnreadableDocument
+from tests.unit.convert.pdf.files import STORY, drawn, lines, paragraphs, story
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "is empty"),
+        (b"  \n", "is empty"),
+        (b"GIF89a and more", "is no PDF"),
+        (random.Random(1).randbytes(5000), "is no PDF"),
+        (b"%PDF-1.7\n" + random.Random(2).randbytes(5000), "broken or cut off"),
+    ],
+)
+def test_bytes_that_are_no_pdf(data: bytes, says: str) -> None:
+    with pytest.raises(UnreadableDocument, match=says):
+        convert(data)
+
+
+def test_an_encrypted_file() -> None:
+    data = drawn(lines("Secret."), encrypt=StandardEncryption("word"))
+    with pytest.raises(UnreadableDocument, match="save it without one"):
+        convert(data)
+
+
+def test_a_file_without_text_seems_to_be_scanned() -> None:
+    def picture(canvas: Canvas) -> None:
+        canvas.rect(100, 100, 300, 300, fill=1)
+
+    with pytest.raises(UnreadableDocument, match=r"scanned.*OCR"):
+        convert(drawn(picture, picture))
+
+
+WHOLE = story(*paragraphs(STORY * 4))
+
+
+@given(st.integers(0, len(WHOLE)))
+def test_a_cut_off_file_is_read_or_refused(length: int) -> None:
+    _read_or_refuse(WHOLE[:length])
+
+
+@given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=60))
+def test_a_damaged_file_is_read_or_refused(changes: list[tuple[int, int]]) -> None:
+    data = bytearray(WHOLE)
+    for place, byte in changes:
+        data[place] = byte
+    _read_or_refuse(bytes(data))
+
+
+def _read_or_refuse(data: bytes) -> None:
+    try:
+        found = convert(data)
+    except UnreadableDocument:
+        return
+    assert found.pages[0] == 0
+    assert list(found.pages) == sorted(found.pages)
+    assert found.pages[-1] <= len(found.text)

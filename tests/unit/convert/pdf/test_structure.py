@@ -1,0 +1,142 @@
+"""Headings, lists, code, repeated lines, pages, and what the file says of itself."""
+
+from typing import Any
+
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import ListFlowable, ListItem, PageBreak, Paragraph
+
+from kg_api.convert.pdf import convert
+from kg_api.parse.formats.markdown import blocks
+from tests.unit.convert.pdf.files import BODY, STORY, drawn, heading, lines, listing, paragraphs, story
+
+CODE = 'def hello(name):\n    if name:\n        print("Hello", name)\n\n    return  1   # two blanks'
+
+
+def test_lists_keep_their_marks() -> None:
+    long = (
+        "Bring the rope to the boat and make it fast to both of the rings, as the book of the harbour says it"
+    )
+    items: list[Any] = [
+        ListItem(Paragraph(text, BODY)) for text in (long, "Count the lamps", "Close the door")
+    ]
+    bullets, numbers = ListFlowable(items, bulletType="bullet"), ListFlowable(items, bulletFormat="%s.")
+    found = convert(story(*paragraphs(STORY[:1]), bullets, *paragraphs(STORY[1:2]), numbers)).text
+    assert found.split("\n\n") == [
+        STORY[0],
+        f"- {long}\n- Count the lamps\n- Close the door",
+        STORY[1],
+        f"1. {long}\n2. Count the lamps\n3. Close the door",
+    ]
+    assert [block.kind for block in blocks(found)].count("list_item") == 6
+
+
+def test_code_keeps_its_lines_and_indentation() -> None:
+    found = convert(story(*paragraphs(STORY[:2]), listing(CODE), *paragraphs(STORY[2:])))
+    assert f"\n\n```\n{CODE}\n```\n\n" in found.text
+
+
+def _framed(canvas: Canvas, _document: Any) -> None:
+    canvas.setFont("Helvetica", 8)
+    canvas.drawString(72, 810, "The Harbour of Klippan")
+    canvas.drawRightString(523, 810, f"Section {canvas.getPageNumber()}")
+    canvas.drawCentredString(300, 30, f"Page {canvas.getPageNumber()} of 4")
+
+
+def test_repeated_headers_and_footers_are_left_out_and_counted() -> None:
+    texts = [text for text in STORY for _ in range(2)]
+    flow = [part for i, text in enumerate(texts) for part in (*paragraphs([f"{i}: {text}"]), PageBreak())]
+    found = convert(story(*flow[:-1], on_page=_framed))
+    assert "Harbour of Klippan" not in found.text
+    assert "Page 1" not in found.text
+    assert found.notes == ("16 repeated headers, footers and page numbers on 8 pages are left out",)
+    assert [found.text[begin:].split(":")[0] for begin in found.pages] == [str(i) for i in range(8)]
+
+
+def test_two_pages_are_too_few_to_tell_what_repeats() -> None:
+    found = convert(story(*paragraphs(STORY[:1]), PageBreak(), *paragraphs(STORY[1:2]), on_page=_framed))
+    assert found.text.count("The Harbour of Klippan") == 2
+    assert found.notes == ()
+
+
+def test_pages_begin_where_their_text_does_and_empty_ones_where_the_next_does() -> None:
+    def picture(canvas: Canvas) -> None:
+        canvas.rect(100, 100, 300, 300, fill=1)
+
+    found = convert(drawn(lines("One."), picture, picture, lines("Four."), picture))
+    assert found.text == "One.\n\nFour."
+    assert found.pages == (0, 6, 6, 6, 11)
+    assert found.notes == ("pages 2-3, 5 have no text (scanned pictures?): they are not found",)
+
+
+def test_blank_pages_are_no_pictures() -> None:
+    assert convert(drawn(lines("One."), lambda _: None, lines("Three."))).notes == ()
+
+
+def test_the_outline_tells_levels_and_headings_of_body_size() -> None:
+    def draw(canvas: Canvas) -> None:
+        lines("Part One", y=760, size=10)(canvas)
+        lines(*STORY[0][:160].split(". "), y=740)(canvas)
+        lines("1.1 Of ships", y=600, size=10)(canvas)
+        lines(STORY[1][:80], y=580)(canvas)
+        canvas.bookmarkPage("a")
+        canvas.bookmarkPage("b")
+        canvas.addOutlineEntry("Part One", "a", 0)
+        canvas.addOutlineEntry("Of ships", "b", 1)
+
+    found = convert(drawn(draw)).text
+    assert found.startswith("# Part One\n\n")
+    assert "\n\n## 1.1 Of ships\n\n" in found
+
+
+def test_bold_lines_by_themselves_are_headings_below_larger_ones() -> None:
+    flow = [heading("Large", 1), *paragraphs(STORY[:1])]
+    for text in STORY[1:]:
+        flow += [Paragraph("<b>Small</b>", BODY), *paragraphs([text])]
+    found = convert(story(*flow)).text
+    assert found.startswith("# Large\n\n")
+    assert found.count("\n\n## Small\n\n") in {
+        0,
+        3,
+    }  # all or none: the room above them is that of a paragraph
+
+
+def test_what_looks_like_a_mark_at_a_paragraphs_beginning_is_escaped() -> None:
+    texts = ["# is no heading here.", "> is no quotation.", "| is a bar.", "<b> is a tag."]
+    page = [lines(text, y=740 - 60 * i) for i, text in enumerate(texts)]
+
+    def draw(canvas: Canvas) -> None:
+        for part in page:
+            part(canvas)
+
+    found = convert(drawn(draw)).text
+    assert found.split("\n\n") == [f"\\{text}" for text in texts]
+    assert {block.kind for block in blocks(found)} == {"paragraph"}
+
+
+def test_a_file_says_its_title_author_date_subject_tags_and_language() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setTitle("The Harbour")
+        canvas.setAuthor("Ann Écrivain")
+        canvas.setSubject("Ships")
+        canvas.setKeywords("sea, ships; books,")
+        lines("Text.")(canvas)
+
+    found = convert(drawn(draw, lang="en-GB", invariant=1))
+    assert found.title == "The Harbour"
+    assert found.metadata == {
+        "author": "Ann Écrivain",
+        "date": "2000-01-01T00:00:00+00:00",
+        "subject": "Ships",
+        "tags": ["sea", "ships", "books"],
+        "language": "en-GB",
+    }
+
+
+def test_titles_that_programs_make_up_are_none() -> None:
+    for title in ("untitled", "Microsoft Word - report.doc", "report_final.docx", "(anonymous)", "12"):
+
+        def draw(canvas: Canvas, title: str = title) -> None:
+            canvas.setTitle(title)
+            lines("Text.")(canvas)
+
+        assert convert(drawn(draw)).title == ""

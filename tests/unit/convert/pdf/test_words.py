@@ -1,0 +1,119 @@
+"""The gate: the words of the source text, each once, in their order, none joined or torn."""
+
+import pytest
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+from reportlab.pdfgen.canvas import Canvas
+
+from kg_api.convert.pdf import convert
+from tests.unit.convert.pdf.files import BODY, STORY, drawn, heading, lines, paragraphs, story, words
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+@pytest.mark.parametrize("repeated", [1, 7])
+def test_words_come_in_the_order_of_the_source_whatever_the_columns(columns: int, repeated: int) -> None:
+    texts = [f"{text} This was part {i}." for i, text in enumerate(STORY * repeated)]
+    found = convert(story(*paragraphs(texts), columns=columns))
+    assert words(found.text) == " ".join(texts).split()
+
+
+def test_each_paragraph_is_one_line_of_its_own() -> None:
+    assert convert(story(*paragraphs(STORY))).text.split("\n\n") == list(STORY)
+
+
+def test_a_paragraph_that_goes_on_over_a_column_or_page_is_one() -> None:
+    texts = [f"{text} This was part {i}." for i, text in enumerate(STORY * 8)]
+    for columns in (1, 2):
+        found = convert(story(*paragraphs(texts), columns=columns)).text.split("\n\n")
+        whole = sum(text in found for text in texts)
+        assert whole >= len(texts) - 1, columns  # a sentence that ends with its page is no sign of a going on
+
+
+def test_hyphens_of_line_ends_are_undone_and_those_of_compounds_kept() -> None:
+    page = lines(
+        "A fire brigade keeps its ladders in the mar-",
+        "ket hall, near a well-known and well-",
+        "known baker, a co-operative of left-",
+        "Handed people and the years 1990-",
+        "1995 of the crews.",
+    )
+    assert convert(drawn(page)).text == (
+        "A fire brigade keeps its ladders in the market hall, near a well-known and well-known baker, "
+        "a co-operative of left-Handed people and the years 1990-1995 of the crews."
+    )
+
+
+def test_letters_set_one_by_one_are_words() -> None:
+    def draw(canvas: Canvas) -> None:
+        x = 72.0
+        for letter in "Letters by themselves make words.":
+            canvas.setFont("Helvetica", 11)
+            canvas.drawString(x, 700, letter)
+            x += pdfmetrics.stringWidth(letter, "Helvetica", 11)
+
+    assert convert(drawn(draw)).text == "Letters by themselves make words."
+
+
+def test_words_placed_without_blanks_are_apart() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica", 11)
+        x = 72.0
+        for word in ["Every", "word", "stands", "at", "a", "place", "of", "its", "own"]:
+            canvas.drawString(x, 700, word)
+            x += pdfmetrics.stringWidth(word, "Helvetica", 11) + 3.5
+
+    assert convert(drawn(draw)).text == "Every word stands at a place of its own"
+
+
+def test_spans_of_other_fonts_are_neither_joined_nor_torn() -> None:
+    code, numbers = "<font name='Courier'>code()</font>", "H<sub>2</sub>O of 10<super>6</super> l."
+    text = f"A <b>bold</b>ly set <i>phrase</i>, {code}: and {numbers}"
+    assert convert(story(*paragraphs([text]))).text == "A boldly set phrase, code(): and H2O of 106 l."
+
+
+def test_accents_and_letters_of_the_far_east() -> None:
+    pdfmetrics.registerFont(UnicodeCIDFont("STSong-Light"))
+    chinese = ParagraphStyle("chinese", parent=BODY, fontName="STSong-Light", wordWrap="CJK")
+    latin = "Größe, naïveté, cœur, Øresund, señor, “quoted” – and so on…"
+    far = "图书馆里有两本书第一本记载来过的船第二本记载没有来的船" * 4
+    found = convert(story(*paragraphs([latin]), *paragraphs([far], chinese)))
+    assert found.text.split("\n\n") == [latin, far]
+
+
+def test_a_turned_page_reads_as_one_that_is_not() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setPageRotation(90)
+        canvas.rotate(90)
+        canvas.translate(0, -595)
+        canvas.drawString(72, 500, "Turned by a quarter,")
+        canvas.drawString(72, 486, "read as ever.")
+
+    assert convert(drawn(draw)).text == "Turned by a quarter, read as ever."
+
+
+def test_a_heading_across_the_page_splits_the_columns() -> None:
+    left = [f"Left column, line {i}, runs to its end" for i in range(12)]
+    right = [f"Right column, line {i}, runs to its end" for i in range(12)]
+
+    def draw(canvas: Canvas) -> None:
+        for part in (0, 1):
+            lines("A title as wide as the whole page, in letters", y=760 - 340 * part, size=20)(canvas)
+            lines(*left[part * 6 : part * 6 + 6], y=720 - 340 * part, size=11)(canvas)
+            lines(*right[part * 6 : part * 6 + 6], x=310, y=720 - 340 * part, size=11)(canvas)
+
+    found = words(convert(drawn(draw)).text)
+    title = ["A", "title", "as", "wide", "as", "the", "whole", "page,", "in", "letters"]
+    halves = [title + " ".join(left[at : at + 6] + right[at : at + 6]).split() for at in (0, 6)]
+    assert found == halves[0] + halves[1]
+
+
+def test_headings_are_told_from_text() -> None:
+    parts = [
+        heading("The harbour", 1),
+        *paragraphs(STORY[:2]),
+        heading("Its books", 2),
+        *paragraphs(STORY[2:]),
+    ]
+    found = convert(story(*parts)).text.split("\n\n")
+    assert found == ["# The harbour", *STORY[:2], "## Its books", *STORY[2:]]
