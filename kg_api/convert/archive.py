@@ -1,0 +1,94 @@
+"""ZIP archives, checked by their directory before anything is unpacked."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+
+from kg_api.errors import UnreadableDocument
+
+MAX_ENTRIES = 10_000
+MAX_BYTES = 512 * 1024 * 1024
+"""Unpacked, all entries together."""
+MAX_ENTRY_BYTES = 128 * 1024 * 1024
+MAX_RATIO = 200
+"""Unpacked bytes for one packed byte; XML packs to a twentieth, a bomb to a thousandth."""
+_SMALL = 4 * 1024 * 1024
+"""A ratio says nothing about what is small unpacked."""
+_SAVE = "open it in the program that made it and save it again"
+
+
+def open_archive(data: bytes, kind: str, *, needs: str = "") -> zipfile.ZipFile:
+    """Open a ZIP archive whose entries can be read one by one without harm.
+
+    Raises:
+        UnreadableDocument: it is none, it is damaged or encrypted, it lacks the entry `needs`, or it would
+            unpack to more than is read.
+    """
+    if not data:
+        raise UnreadableDocument(f"it is empty, not {kind}")
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        raise UnreadableDocument(
+            f"it is not {kind}: an old or an encrypted Office file; save it anew, without a password"
+        )
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError) as error:
+        raise UnreadableDocument(f"it is not {kind}, or a damaged one ({error}); {_SAVE}") from error
+    _check(archive, kind)
+    if needs and needs not in archive.namelist():
+        raise UnreadableDocument(f"it is a ZIP archive but not {kind}: it has no {needs}")
+    return archive
+
+
+def _check(archive: zipfile.ZipFile, kind: str) -> None:
+    entries = archive.infolist()
+    unpacked, packed = sum(each.file_size for each in entries), sum(each.compress_size for each in entries)
+    if len(entries) > MAX_ENTRIES:
+        raise UnreadableDocument(f"it has {len(entries):,} entries; {MAX_ENTRIES:,} are read at most")
+    largest = max(entries, key=lambda each: each.file_size, default=None)
+    if largest and largest.file_size > MAX_ENTRY_BYTES:
+        raise UnreadableDocument(
+            f"{largest.filename[:200]!r} in it unpacks to {largest.file_size:,} bytes; "
+            f"{MAX_ENTRY_BYTES:,} are read at most"
+        )
+    if unpacked > MAX_BYTES:
+        raise UnreadableDocument(f"it unpacks to {unpacked:,} bytes; {MAX_BYTES:,} are read at most")
+    if unpacked > _SMALL and unpacked > MAX_RATIO * max(packed, 1):
+        raise UnreadableDocument(
+            f"it unpacks to more than {MAX_RATIO} times its size, as only a ZIP bomb does; {_SAVE}"
+        )
+    if any(each.flag_bits & 1 for each in entries):
+        raise UnreadableDocument(f"it is encrypted; save {kind} without a password")
+
+
+def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Read one entry, as many bytes as the directory says and no more.
+
+    Raises:
+        UnreadableDocument: it is missing or damaged, or longer than it says.
+    """
+    try:
+        with archive.open(name) as entry:
+            return entry.read(MAX_ENTRY_BYTES)
+    except (
+        KeyError,
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        RuntimeError,
+        NotImplementedError,
+    ) as error:
+        raise UnreadableDocument(f"{name[:200]!r} in it is missing or damaged ({error}); {_SAVE}") from error
+
+
+def check_entries(archive: zipfile.ZipFile) -> None:
+    """Read every entry once, for a library that would fall over a damaged one.
+
+    Raises:
+        UnreadableDocument: an entry is damaged, or longer than it says.
+    """
+    for name in archive.namelist():
+        read_entry(archive, name)

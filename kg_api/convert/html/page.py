@@ -1,0 +1,94 @@
+"""A page as Markdown, and what its head says of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kg_api.convert.about import iso_date, keywords, metadata, one_or_list
+from kg_api.convert.decoding import decode
+from kg_api.convert.elements import Element
+from kg_api.convert.html.tree import content, declared_encoding, parse, words_by_reason
+from kg_api.convert.html.walk import PageWalk
+from kg_api.convert.markdown_text import MarkdownWriter, one_line
+from kg_api.errors import UnreadableDocument
+from kg_api.models.library.conversion import Converted
+from kg_api.models.library.documents import MetadataValue
+
+_AUTHORS = ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author")
+_DATES = (
+    "article:published_time",
+    "dc.date",
+    "dcterms.date",
+    "dcterms.created",
+    "dc.date.issued",
+    "citation_date",
+    "date",
+)
+_KINDS = (b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x1f\x8b")
+
+
+def convert(data: bytes) -> Converted:
+    """Make Markdown of an HTML page.
+
+    Raises:
+        UnreadableDocument: it is not a page, or holds no text.
+    """
+    if data.startswith(_KINDS):
+        raise UnreadableDocument("it is not an HTML page but another kind of file; name it for what it is")
+    text, notes = decode(data, declared_encoding(data))
+    return convert_text(text, notes)
+
+
+def convert_text(text: str, notes: tuple[str, ...] = ()) -> Converted:
+    """Make Markdown of a page whose encoding is known.
+
+    Raises:
+        UnreadableDocument: it holds no text.
+    """
+    tree = parse(text)
+    writer = MarkdownWriter()
+    left_out = write_page(tree, writer)
+    if not writer.text():
+        raise UnreadableDocument("it holds no text; nothing was stored")
+    title, about = _head(tree)
+    return Converted(writer.text(), title, about, notes=notes + describe(left_out))
+
+
+def write_page(tree: Element, writer: MarkdownWriter) -> Counter[str]:
+    """Write a page's content; gives how many words were left out, by the reason."""
+    part = content(tree)
+    walk = PageWalk(writer)
+    walk.write(part)
+    body = tree.find("body")
+    if body is None or part is body:
+        return walk.left_out
+    beside = words_by_reason(body, without=part)
+    beside["what stands beside the main part"] = beside.pop("", 0)
+    return walk.left_out + beside
+
+
+def describe(left_out: Counter[str]) -> tuple[str, ...]:
+    """Say what was left out, if it had words."""
+    return tuple(
+        f"left out: {what} ({count:,} word{'' if count == 1 else 's'})"
+        for what, count in sorted(left_out.items())
+        if count
+    )
+
+
+def _head(tree: Element) -> tuple[str, dict[str, MetadataValue]]:
+    said: dict[str, list[str]] = {}
+    for meta in tree.iter("meta"):
+        name = (meta.get("name") or meta.get("property") or "").strip().lower()
+        said.setdefault(name, []).append(meta.get("content") or "")
+    title = next((one_line("".join(each.itertext())) for each in tree.iter("title")), "")
+    return title or one_line(said.get("og:title", [""])[0]), metadata(
+        author=one_or_list(author for name in _AUTHORS for author in said.get(name, [])),
+        date=next(filter(None, (iso_date(each) for name in _DATES for each in said.get(name, []))), ""),
+        description=next(iter(said.get("description", []) + said.get("og:description", [])), ""),
+        tags=[word for each in said.get("keywords", []) for word in keywords(each)],
+        language=tree.get("lang")
+        or tree.get("{http://www.w3.org/XML/1998/namespace}lang")
+        or tree.get("xml:lang")
+        or "",
+    )

@@ -1,0 +1,206 @@
+"""One walk through a page's tree, without recursion: each block is written when it ends."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+
+from kg_api.convert.elements import Element, walk
+from kg_api.convert.html.ignored import MACHINERY, ignored, words
+from kg_api.convert.html.tables import BLOCKS, inline_text, layout, rows
+from kg_api.convert.markdown_text import MarkdownWriter, fence, heading, one_line, paragraph, table
+
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
+_ITEMS = frozenset({"li", "dt", "dd"})
+_MAX_LEVELS = 6
+"""Lists in lists: Markdown's parser ends at ten, and an indent of a whole line helps nobody."""
+_LANGUAGE = re.compile(r"(?:language|lang|highlight|sourceCode|brush:)[- ]?([\w+#.]+)")
+_NO_LANGUAGE = frozenset({"default", "none", "text", "notranslate", "plain", "source"})
+_NUMBER = re.compile("[0-9]{1,8}")
+_BREAK = "\n"
+
+
+@dataclass(slots=True)
+class _Level:
+    """A list that is open."""
+
+    ordered: bool
+    indent: str
+    number: int = 1
+    marker: str = ""
+    """Of the item that has begun and has no text yet."""
+    inside: str = ""
+    """The indent of what follows in the same item."""
+
+
+class PageWalk:
+    """Writes the content below an element; `left_out` counts words by the reason."""
+
+    def __init__(self, writer: MarkdownWriter) -> None:
+        self.left_out: Counter[str] = Counter()
+        self._writer = writer
+        self._words: list[str] = []
+        self._level = 0
+        self._lists: list[_Level | None] = []
+        self._layout: set[Element] = set()
+
+    def write(self, root: Element) -> None:
+        """Write all blocks below `root`, in reading order."""
+        self._layout = layout(root)
+        walker = walk(root)
+        passed: Element | None = None
+        for event, each in walker:
+            if event == "end":
+                if each is not passed:
+                    self._end(str(each.tag))
+                self._words.append((each.tail or "") if each is not root else "")
+            elif self._is_whole(each, str(each.tag)):
+                passed = each
+                walker.skip_subtree()
+            else:
+                self._start(each, str(each.tag))
+                self._words.append(each.text or "")
+        self._flush()
+
+    def _is_whole(self, element: Element, tag: str) -> bool:
+        """Whether an element is done with: left out, or written at once."""
+        if reason := ignored(element):
+            self._leave_out(element, tag, reason)
+        elif tag == "pre" and not self._level:
+            self._flush()
+            self._add(fence(_code(element), _language(element)))
+        elif tag == "table" and element not in self._layout and not self._level:
+            self._flush()
+            self._table(element)
+        elif tag == "a" and any(each.tag == "sup" for each in islice(element.iterancestors(), 1)):
+            self._words.append(_reference(inline_text(element)))
+        else:
+            return False
+        return True
+
+    def _leave_out(self, element: Element, tag: str, reason: str) -> None:
+        if tag in BLOCKS:
+            self._flush()
+        if reason != MACHINERY:
+            self.left_out[reason] += sum(1 for _ in words(element))
+
+    def _table(self, element: Element) -> None:
+        for caption in element.iterchildren("caption"):
+            self._add(paragraph(inline_text(caption)))
+        cells = rows(element)
+        if len(cells) > 1:
+            self._add(table(cells))
+        else:
+            self._add(paragraph(" ".join(one_line(cell) for row in cells for cell in row)))
+
+    def _start(self, element: Element, tag: str) -> None:
+        if tag == "br":
+            self._break()
+        elif tag == "img":
+            self._words.append(f" {element.get('alt', '')} ")
+        elif tag == "q":
+            self._words.append("“")
+        elif tag in BLOCKS or tag in _LISTS:
+            self._flush()
+            if not self._level:
+                self._start_block(element, tag)
+
+    def _start_block(self, element: Element, tag: str) -> None:
+        if tag in _HEADINGS:
+            self._level = _HEADINGS[tag]
+        elif tag in _LISTS:
+            self._open(element, tag)
+        elif tag in _ITEMS and self._lists and (level := self._lists[-1]):
+            self._begin_item(level, tag)
+
+    def _open(self, element: Element, tag: str) -> None:
+        above = next((each for each in reversed(self._lists) if each), None)
+        if element in self._layout:
+            self._lists.append(None)
+        elif above and sum(map(bool, self._lists)) >= _MAX_LEVELS:
+            self._lists.append(_Level(tag == "ol", above.indent))
+        else:
+            indent = (above.indent if above.marker else above.inside) if above else ""
+            number = int(start[0]) if (start := _NUMBER.fullmatch(element.get("start", ""))) else 1
+            self._lists.append(_Level(tag == "ol", indent, number))
+
+    @staticmethod
+    def _begin_item(level: _Level, tag: str) -> None:
+        if tag == "dd" and (level.inside or level.marker):
+            return
+        level.marker = f"{level.number}. " if level.ordered else "- "
+        level.number = min(level.number + 1, 10**8)
+
+    def _end(self, tag: str) -> None:
+        if tag == "q":
+            self._words.append("”")
+        elif self._level and tag in _HEADINGS:
+            level, self._level = self._level, 0
+            self._add(heading(level, "".join(self._words)) if self._has_words() else "")
+            self._words = []
+        elif tag in BLOCKS or tag in _LISTS:
+            self._flush()
+            if tag in _LISTS and not self._level and self._lists:
+                self._lists.pop()
+
+    def _break(self) -> None:
+        """One line break is a blank, two are a new paragraph."""
+        while self._words and not self._words[-1].strip() and self._words[-1] is not _BREAK:
+            self._words.pop()
+        if self._words and self._words[-1] is _BREAK:
+            self._flush()
+        else:
+            self._words.append(_BREAK)
+
+    def _has_words(self) -> bool:
+        return any(each.strip() for each in self._words)
+
+    def _flush(self) -> None:
+        if self._level:  # a block in a heading does not end it
+            self._words.append(" ")
+            return
+        text, self._words = one_line("".join(self._words)), []
+        if text:
+            self._paragraph(text)
+
+    def _paragraph(self, text: str) -> None:
+        level = self._innermost()
+        if level and level.marker:
+            self._writer.item(text, level.indent, level.marker)
+            level.inside, level.marker = level.indent + " " * len(level.marker), ""
+        else:
+            self._add(paragraph(text))
+
+    def _add(self, block: str) -> None:
+        level = self._innermost()
+        self._writer.add(block, (level.indent if level.marker else level.inside) if level else "")
+
+    def _innermost(self) -> _Level | None:
+        return next((each for each in reversed(self._lists) if each), None)
+
+
+def _code(element: Element) -> str:
+    lines: list[str] = []
+    walker = walk(element)
+    for event, each in walker:
+        if event == "end":
+            lines.append((each.tail or "") if each is not element else "")
+        elif each is not element and ignored(each):
+            walker.skip_subtree()
+        else:
+            lines.append("\n" if each.tag == "br" else each.text or "")
+    return "".join(lines)
+
+
+def _language(element: Element) -> str:
+    around = [element, *element.iterchildren("code"), *islice(element.iterancestors(), 2)]
+    named = (_LANGUAGE.search(each.get("class", "")) for each in around)
+    return next((found[1] for found in named if found and found[1] not in _NO_LANGUAGE), "")
+
+
+def _reference(text: str) -> str:
+    """A raised link is a reference to a note: its number must not grow into the word before it."""
+    return f"[{text.strip()}]" if text.strip().isdigit() else text

@@ -1,0 +1,117 @@
+"""Markdown as kg's parser reads it: a paragraph is one line, and marks stand only where blocks begin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+ROWS_A_TABLE = 50
+"""Rows after which a table goes on as a new one with the same header: each passage names its columns."""
+_MAX_INFO = 40
+
+_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff\x00-\x08\x0e-\x1b\x7f\ufffe\uffff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}  # as a reader says them
+)
+_MARK = re.compile(r"#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|`{3}|~{3}|<(?=[A-Za-z/!?])|([-_*])(?:\s*\1){2,}\s*$")
+_NUMBER = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
+_CLOSING = re.compile(r"(?<=\s)(#+)$|^(#+)$")
+_TICKS = re.compile(r"`{3,}")
+
+
+def storable(text: str) -> str:
+    """Leave out what nobody sees and what no database keeps; newlines and blanks stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _SURROGATE.sub("�", _INVISIBLE.sub("", text)).translate(_LIGATURES)
+
+
+def one_line(text: str) -> str:
+    """The words as a reader sees them, on one line with one blank between them."""
+    return " ".join(storable(text).split())
+
+
+def paragraph(text: str) -> str:
+    """One line that Markdown reads as a paragraph, whatever it begins with."""
+    line = one_line(text)
+    if _MARK.match(line):
+        return "\\" + line
+    return _NUMBER.sub(r"\1\\\2", line, count=1) if _NUMBER.match(line) else line
+
+
+def heading(level: int, text: str) -> str:
+    """A heading of level 1 to 6; hashes at its end are words of it, not marks."""
+    line = one_line(text)
+    return f"{'#' * min(max(level, 1), 6)} {_CLOSING.sub(lambda hashes: chr(92) + hashes[0], line)}"
+
+
+def fence(code: str, language: str = "") -> str:
+    """Code between fences that are longer than any in it."""
+    lines = storable(code).replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
+    ticks = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(lines)), default=0))
+    info = re.sub(r"[^\w+#.-]", "", language)[:_MAX_INFO]
+    return f"{ticks}{info}\n{lines}\n{ticks}"
+
+
+def table(rows: Iterable[Sequence[str]], most: int = ROWS_A_TABLE) -> str:
+    """A Markdown table whose first row is the header; a long one goes on as others with the same header."""
+    lines = [[one_line(cell).replace("|", "\\|") for cell in row] for row in rows]
+    width = max(map(len, lines), default=0)
+    if not width:
+        return ""
+    header, *body = (_row(line + [""] * (width - len(line))) for line in lines)
+    top = f"{header}\n{_row(['---'] * width)}"
+    parts = (body[at : at + most] for at in range(0, len(body) or 1, most))
+    return "\n\n".join("\n".join([top, *part]) for part in parts)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+class MarkdownWriter:
+    """Blocks one below the other; it knows where the next one begins, in code points."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._list: str | None = (
+            None  # how the items before look: their indent, and whether they are numbered
+        )
+
+    @property
+    def position(self) -> int:
+        """Where the next block that is no list item begins."""
+        self._leave_list()
+        return self._length
+
+    def add(self, block: str, indent: str = "") -> None:
+        """A block of one or more lines; `indent` is that of the list item that it belongs to."""
+        if not block:
+            return
+        self._leave_list()
+        self._append("\n".join(f"{indent}{line}" if line else "" for line in block.split("\n")), "\n\n")
+
+    def item(self, text: str, indent: str = "", marker: str = "- ") -> None:
+        """A list item, which is one line."""
+        if not (line := paragraph(text)):
+            return
+        ordered = "" if marker[0] in "-*+" else "."
+        if ordered and self._list != indent + ordered and not marker.startswith("1."):
+            self._leave_list()  # only a list that begins with 1 may follow a line of text at once
+        self._append(f"{indent}{marker}{line}", "\n")
+        self._list = indent + ordered
+
+    def text(self) -> str:
+        """All blocks; nothing if there was none."""
+        return "".join(self._parts).rstrip("\n") + "\n" if self._parts else ""
+
+    def _leave_list(self) -> None:
+        if self._list is not None:
+            self._append("", "\n")
+            self._list = None
+
+    def _append(self, block: str, end: str) -> None:
+        self._parts.append(block + end)
+        self._length += len(block) + len(end)

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.convert.html import convert
+from kg_api.errors import UnreadableDocument
+from tests.unit.convert.gate import assert_in_order, assert_refuses_bad_bytes, kinds
+
+PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Tea &amp; kettles — Shop</title>
+<meta name="author" content="Ann Lee">
+<meta property="article:published_time" content="2024-03-05T10:00:00+01:00">
+<meta name="keywords" content="tea, kettles; water">
+<meta name="description" content="How to boil."><style>p{}</style>
+</head><body><header><a href="/">Home page</a></header><nav><ul><li>One link<li>Two links</ul></nav>
+<main><h1>Boiling <b>water</b><a class="headerlink" href="#x">¶</a></h1>
+<p>A <b>bold</b> wo<i>r</i>d, H<sub>2</sub>O, so&shy;ft and <a href="https://example.org/x">a link</a>
+over two lines<sup><a href="#f1">1</a></sup>.<br>Next line.</p><div hidden>Not shown at all</div>
+<ul><li>first<li>second<ol start="3"><li>third<li>fourth</ol></ul>
+<h2>Table</h2><table><caption>Prices</caption><thead><tr><th>Tea<th>Price | net</thead>
+<tr><td>Green<td>3<br>euros<tr><td colspan="2">Both</table>
+<pre><code class="language-python">def f():
+    return "```"</code></pre>
+<dl><dt>Kettle<dd>What boils.</dl>- no item<p># no heading<p>1. no number<img alt="A cup" src="x.png"></main>
+<script>alert("no")</script><footer>Imprint and more</footer></body></html>"""
+
+
+def test_a_page_as_markdown() -> None:
+    got = convert(PAGE.encode())
+    assert got.text == (
+        "# Boiling water\n\n"
+        "A bold word, H2O, soft and a link over two lines[1]. Next line.\n\n"
+        "- first\n- second\n\n  3. third\n  4. fourth\n\n"
+        "## Table\n\nPrices\n\n"
+        "| Tea | Price \\| net |\n| --- | --- |\n| Green | 3 euros |\n| Both |  |\n\n"
+        '````python\ndef f():\n    return "```"\n````\n\n'
+        "- Kettle\n\n  What boils.\n\n"
+        "\\- no item\n\n\\# no heading\n\n1\\. no number A cup\n"
+    )
+    assert got.title == "Tea & kettles — Shop"
+    assert got.metadata == {
+        "author": "Ann Lee",
+        "date": "2024-03-05T10:00:00+01:00",
+        "description": "How to boil.",
+        "tags": ["tea", "kettles", "water"],
+        "language": "en",
+    }
+    assert got.notes == (
+        "left out: hidden parts (4 words)",
+        "left out: navigation (4 words)",
+        "left out: page headers and footers (5 words)",
+    )
+
+
+def test_the_page_is_read_into_the_right_blocks() -> None:
+    assert kinds(convert(PAGE.encode()).text) == [
+        *("heading", "paragraph", "list_item", "list_item", "list_item", "list_item", "heading", "paragraph"),
+        *("table", "code", "list_item", "list_item", "paragraph", "paragraph", "paragraph"),
+    ]
+
+
+WORDS = st.lists(st.from_regex(r"[a-zäß]{1,9}", fullmatch=True), min_size=1, max_size=6).map(" ".join)
+BLOCKS = st.sampled_from(["p", "div", "h2", "blockquote", "li", "td", "section", "dd", "pre", "figcaption"])
+
+
+@given(st.lists(st.tuples(BLOCKS, WORDS), min_size=1, max_size=12))
+def test_words_stand_in_order_whatever_block_they_are_in(parts: list[tuple[str, str]]) -> None:
+    page = "".join(f"<{tag}>{text[:1]}<b>{text[1:]}</b></{tag}>" for tag, text in parts)
+    assert_in_order(convert(page.encode()), [text for _, text in parts])
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<article><header><h2>Kept title</h2></header><aside>Kept note</aside><p>Text.</p></article>",
+        "<header><h1>Kept title</h1><p>Kept note</p></header><p>Text.</p>",
+        "<form><h1>Kept title</h1><div>Kept note</div><input value=x><p>Text.</p></form>",
+        "<main><p>Kept title Kept note</main><div>Text. "
+        + "Longer than what calls itself main. " * 4
+        + "</div>",
+        "<table><tr><td><h1>Kept title</h1><table><tr><td>Kept note</table><tr><td>Text.</table>",
+        "<ul><li><h2>Kept title</h2>Kept note<li>Text.</ul>",
+    ],
+)
+def test_what_is_content_is_kept(page: str) -> None:
+    got = convert(page.encode())
+    assert_in_order(got, ["Kept title", "Kept note", "Text."])
+    assert got.notes == ()
+
+
+def test_headings_in_lists_and_tables_that_only_arrange_are_headings() -> None:
+    got = convert(b"<ul><li><h2>One</h2>a<li><h2>Two</h2>b</ul><table><tr><td><h3>Three</h3>c</table>")
+    assert kinds(got.text) == ["heading", "paragraph"] * 3
+
+
+@pytest.mark.parametrize(
+    ("data", "noted"),
+    [
+        (codecs.BOM_UTF16_LE + "<p>Über naïve 10 €</p>".encode("utf-16-le"), False),
+        ('<meta charset="iso-8859-1"><p>Über naïve 10 €</p>'.encode("cp1252"), False),
+        ('<?xml version="1.0" encoding="windows-1252"?><p>Über naïve 10 €</p>'.encode("cp1252"), False),
+        ('<meta charset="utf-8"><p>Über naïve 10 €, schöne Grüße für Käse</p>'.encode("cp1252"), True),
+        ('<meta charset="utf-16"><p>Über naïve 10 €</p>'.encode(), False),
+        ('<meta charset="nonsense"><p>Über naïve 10 €</p>'.encode(), False),
+    ],
+)
+def test_encodings(data: bytes, noted: bool) -> None:
+    got = convert(data)
+    assert "Über naïve 10 €" in got.text
+    assert bool(got.notes) is noted
+
+
+def test_bad_bytes_are_refused() -> None:
+    assert_refuses_bad_bytes(convert, PAGE.encode())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"<div>" * 100_000 + b"<p>deep words</p>",
+        b"<span>" * 5_000 + b"deep words" + b"</span>" * 5_000,
+        b"<ol>" + b"<li>deep words</li>" * 20_000,
+        b"deep words" + b"<br> " * 50_000,
+        b"<!DOCTYPE html [<!ENTITY a 'deep'><!ENTITY b '&a;&a;'>]><p>deep words &b;</p>",
+        b"<table>" + b"<tr><td colspan=1000 rowspan=1000>deep words</td></tr>" * 1_000,
+        b"<nav>" + b"<a>x</a> " * 500 + b"</nav><p>deep words",
+    ],
+    ids=range(7),
+)
+def test_hostile_pages_are_read(data: bytes) -> None:
+    assert "deep words" in convert(data).text
+
+
+def test_what_is_nested_beyond_all_measure_is_refused() -> None:
+    with pytest.raises(UnreadableDocument, match="nested more than"):
+        convert(b"<ul><li>a" * 10_000)
+
+
+def test_lists_in_lists_stay_lists() -> None:
+    got = convert(b"<ul><li>a" * 30)
+    assert kinds(got.text) == ["list_item"] * 30
+    assert kinds(convert(b"<ul><li>" * 9 + b"deep").text) == ["list_item"]

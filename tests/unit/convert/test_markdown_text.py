@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from kg_api.convert.markdown_text import MarkdownWriter, fence, heading, one_line, paragraph, table
+from kg_api.parse.formats.markdown import blocks
+
+MARKS = st.text(alphabet="#>-+*_`~|=\\<>/!1234.) \t\nabc[]:&'\"é\u00ad", max_size=40)
+TEXTS = MARKS | st.text(max_size=40)
+BEGINNINGS = (
+    *("# a", "###### b", "> c", "- d", "+ e", "* f", "1. g", "12) h", "```", "~~~x", "---", "***", "_ _ _"),
+    *("<div>", "<!-- x", "    code", "| a | b |", "===", "---\ntitle: x\n---", "[a]: b", "1986. A year"),
+)
+
+
+def cells(text: str) -> list[list[str]]:
+    """As a Markdown parser with tables reads them."""
+    parser = MarkdownIt("commonmark").enable("table").disable(["inline"])
+    tokens, rows = parser.parse(text), list[list[str]]()
+    for token in tokens:
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline" and rows:
+            rows[-1].append(token.content)
+    return rows
+
+
+@given(TEXTS)
+def test_a_paragraph_is_read_as_one_paragraph_with_its_words(text: str) -> None:
+    line = paragraph(text)
+    found = blocks(line + "\n")
+    assert [block.kind for block in found] == (["paragraph"] if one_line(text) else [])
+    assert line.replace("\\", "") == one_line(text).replace("\\", "")
+
+
+def test_what_begins_like_a_mark_is_a_paragraph() -> None:
+    for text in BEGINNINGS:
+        assert [block.kind for block in blocks(paragraph(text) + "\n")] == ["paragraph"], text
+
+
+def test_only_beginnings_are_escaped() -> None:
+    assert paragraph("a * b _c_ 1. [d](e) `f` #g") == "a * b _c_ 1. [d](e) `f` #g"
+
+
+@given(TEXTS, st.integers(1, 6))
+def test_a_heading_keeps_its_level_and_its_words(text: str, level: int) -> None:
+    found = blocks(heading(level, text) + "\n\nx\n")
+    assert [(block.kind, block.level) for block in found] == [("heading", level), ("paragraph", 0)]
+
+
+@pytest.mark.parametrize("title", ["C #", "##", "# one", "1. Intro", "- x", "a ### b"])
+def test_a_heading_keeps_its_words(title: str) -> None:
+    assert blocks(heading(2, title))[0].title == title
+
+
+@given(st.lists(st.lists(TEXTS, min_size=1, max_size=4), min_size=1, max_size=6))
+def test_a_table_is_read_back_with_its_cells(rows: list[list[str]]) -> None:
+    text = table(rows) + "\n"
+    assert [block.kind for block in blocks(text)] == ["table"]
+    width = max(map(len, rows))
+    assert cells(text) == [[one_line(cell) for cell in row] + [""] * (width - len(row)) for row in rows]
+
+
+def test_a_long_table_repeats_its_header() -> None:
+    text = table([["a", "b"], *([str(i), "x"] for i in range(120))])
+    assert text.count("| a | b |\n| --- | --- |") == 3
+    assert [block.kind for block in blocks(text)] == ["table"] * 3
+    assert [row[0] for row in cells(text) if row[0] != "a"] == [str(i) for i in range(120)]
+
+
+@given(st.text(alphabet="`~ab\n \r", max_size=60), st.text(max_size=10))
+def test_code_is_one_block_whatever_is_in_it(code: str, language: str) -> None:
+    text = fence(code, language) + "\n\nafter\n"
+    assert [block.kind for block in blocks(text)] == ["code", "paragraph"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["add", "item"]), TEXTS), max_size=12))
+def test_the_writer_knows_where_the_next_block_begins(written: list[tuple[str, str]]) -> None:
+    writer, starts = MarkdownWriter(), list[tuple[int, str]]()
+    for how, text in written:
+        line = paragraph(text)
+        if how == "item":
+            writer.item(text)
+        elif line:
+            starts.append((writer.position, line))
+            writer.add(line)
+    assert all(writer.text()[at:].startswith(line) for at, line in starts)
+    assert len(blocks(writer.text())) == sum(1 for _, text in written if one_line(text))
+
+
+def test_what_nobody_sees_is_left_out() -> None:
+    assert one_line("so\u00adft\u200b zero\ufeff ﬁne \x00a\u00a0b\ud800") == "soft zero fine a b�"
