@@ -9,8 +9,8 @@ from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
 
 _MODULES: dict[ConvertedFormat, str] = {
-    "html": "html",
-    "pdf": "pdf.converter",
+    "html": "html.page",
+    "pdf": "pdf",
     "epub": "epub",
     "docx": "docx",
     "pptx": "pptx",
