@@ -17,6 +17,7 @@ from kg_api.models.library.documents import Ingested
 from kg_api.parse.files import FileSelection, to_printable
 from kg_api.wording.plural import pluralize
 from kg_cli.concepts.pending import concepts_to_follow
+from kg_cli.documents.notes import describe_notes
 from kg_cli.documents.skipped import READS, describe_left_out
 from kg_cli.documents.upload import upload
 from kg_cli.jobs.waiting import unfinished_jobs, wait_until_embedded
@@ -108,9 +109,8 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
         f"{changes['unchanged']} unchanged; {pluralize(added, 'source')} added, {kept} kept, "
         f"{removed} removed ({outcome.seconds:.1f} s)"
     )
-    for each in outcome.ingested:
-        for note in each.notes:
-            console.line(f"  note: {each.document}: {note}")
+    for note in describe_notes(outcome.ingested):
+        console.line(f"  note: {note}")
     for line in describe_left_out(selection):
         console.line(f"  {line}")
     for path, reason in outcome.failed:

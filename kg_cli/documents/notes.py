@@ -1,0 +1,27 @@
+"""Notes on files, one line for many that say the same."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from kg_api.models.library.documents import Ingested
+
+MOST_ALIKE = 3
+"""So many files are named one by one."""
+_NUMBERS = re.compile(r"\d+(?:[-, ]+\d+)*")
+
+
+def describe_notes(ingested: Iterable[Ingested]) -> Iterator[str]:
+    """What a person should see of files; where notes differ by their numbers alone, the first stands for all."""
+    alike: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for each in ingested:
+        for note in each.notes:
+            alike[_NUMBERS.sub("#", note)].append((each.document, note))
+    for found in alike.values():
+        if len(found) <= MOST_ALIKE:
+            yield from (f"{document}: {note}" for document, note in found)
+        else:
+            document, note = found[0]
+            yield f"{len(found)} files, such as {document}: {note}"
