@@ -67,6 +67,14 @@ def write_page(tree: Element, writer: MarkdownWriter) -> Counter[str]:
     return walk.left_out + beside
 
 
+def write_chapter(tree: Element, writer: MarkdownWriter) -> None:
+    """Write all of a page that is no site's: what a book or a letter has at its margins is to be read."""
+    for each in tree.iter("header", "footer", "aside", "form"):
+        each.tag = "section"
+    body = tree.find("body")
+    PageWalk(writer).write(tree if body is None else body)
+
+
 def describe(left_out: Counter[str]) -> tuple[str, ...]:
     """Say what was left out, if it had words."""
     return tuple(
