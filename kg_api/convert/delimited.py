@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from kg_api.convert.decoding import decode
+from kg_api.convert.files.decoding import decode
 from kg_api.convert.markdown_text import MarkdownWriter
 from kg_api.convert.spreadsheet import MAX_CELLS, trimmed, write_rows
 from kg_api.errors import UnreadableDocument

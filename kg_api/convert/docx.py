@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import mammoth
 
-from kg_api.convert.archive import read_entry
+from kg_api.convert.files.archive import read_entry
+from kg_api.convert.files.office import core_properties, open_office
 from kg_api.convert.html.page import write_chapter
 from kg_api.convert.html.tree import parse
 from kg_api.convert.markdown_text import MarkdownWriter
-from kg_api.convert.office import core_properties, open_office
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 

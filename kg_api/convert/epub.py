@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from kg_api.convert.about import iso_date, metadata, one_or_list
-from kg_api.convert.archive import open_archive, read_entry
-from kg_api.convert.decoding import decode
+from kg_api.convert.files.about import iso_date, metadata, one_or_list
+from kg_api.convert.files.archive import open_archive, read_entry
+from kg_api.convert.files.decoding import decode
+from kg_api.convert.files.office import read_xml
 from kg_api.convert.html.page import write_chapter
 from kg_api.convert.html.tree import declared_encoding, parse
 from kg_api.convert.markdown_text import MarkdownWriter, one_line
-from kg_api.convert.office import read_xml
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 

@@ -11,8 +11,8 @@ from email.message import EmailMessage
 from email.utils import getaddresses
 from typing import cast
 
-from kg_api.convert.about import iso_date, metadata, one_or_list
-from kg_api.convert.decoding import decode
+from kg_api.convert.files.about import iso_date, metadata, one_or_list
+from kg_api.convert.files.decoding import decode
 from kg_api.convert.html.page import convert_text
 from kg_api.convert.markdown_text import MarkdownWriter, one_line, paragraph
 from kg_api.errors import UnreadableDocument

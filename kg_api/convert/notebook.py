@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import nbformat
 
-from kg_api.convert.about import metadata, one_or_list
-from kg_api.convert.decoding import decode
+from kg_api.convert.files.about import metadata, one_or_list
+from kg_api.convert.files.decoding import decode
 from kg_api.convert.markdown_text import MarkdownWriter, fence, one_line, storable
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pptx
 
+from kg_api.convert.files.office import core_properties, open_office
 from kg_api.convert.markdown_text import MarkdownWriter, heading, one_line, paragraph, table
-from kg_api.convert.office import core_properties, open_office
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 

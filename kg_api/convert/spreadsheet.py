@@ -12,10 +12,10 @@ from typing import Any, cast
 
 import python_calamine
 
-from kg_api.convert.about import metadata
-from kg_api.convert.archive import open_archive, read_entry
+from kg_api.convert.files.about import metadata
+from kg_api.convert.files.archive import open_archive, read_entry
+from kg_api.convert.files.office import core_properties
 from kg_api.convert.markdown_text import MarkdownWriter, heading, one_line, paragraph, table
-from kg_api.convert.office import core_properties
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from kg_api.convert.elements import Element, walk
+from kg_api.convert.html.elements import Element, walk
 
 NAVIGATION, MARGINS, FORMS, HIDDEN = "navigation", "page headers and footers", "forms", "hidden parts"
 MACHINERY = "machinery"

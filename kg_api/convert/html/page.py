@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kg_api.convert.about import iso_date, keywords, metadata, one_or_list
-from kg_api.convert.decoding import decode
-from kg_api.convert.elements import Element
+from kg_api.convert.files.about import iso_date, keywords, metadata, one_or_list
+from kg_api.convert.files.decoding import decode
+from kg_api.convert.html.elements import Element
 from kg_api.convert.html.tree import content, declared_encoding, parse, words_by_reason
 from kg_api.convert.html.walk import PageWalk
 from kg_api.convert.markdown_text import MarkdownWriter, one_line

@@ -9,8 +9,8 @@ from xml.etree.ElementTree import ParseError
 import defusedxml
 from defusedxml.ElementTree import fromstring
 
-from kg_api.convert.about import iso_date, keywords, metadata, one_or_list
-from kg_api.convert.archive import open_archive, read_entry
+from kg_api.convert.files.about import iso_date, keywords, metadata, one_or_list
+from kg_api.convert.files.archive import open_archive, read_entry
 from kg_api.convert.markdown_text import one_line
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.documents import MetadataValue
