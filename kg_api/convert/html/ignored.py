@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from kg_api.convert.elements import Element, walk
+from kg_api.convert.html.elements import Element, walk
 
 NAVIGATION, MARGINS, FORMS, HIDDEN = "navigation", "page headers and footers", "forms", "hidden parts"
 MACHINERY = "machinery"
@@ -47,7 +47,7 @@ _CLASSES = {
 _HIDING = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 _CONTENT = frozenset({"main", "article", "section", "blockquote", "figure"})
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_ANCHORS = frozenset({"", "¶", "#", "§", "🔗", "link"})
+_ANCHORS = frozenset({"", "¶", "#", "§", "🔗", "link", "↑", "↩", "↩︎", "^"})
 
 
 def ignored(element: Element) -> str:

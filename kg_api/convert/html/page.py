@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kg_api.convert.about import iso_date, keywords, metadata, one_or_list
-from kg_api.convert.decoding import decode
-from kg_api.convert.elements import Element
+from kg_api.convert.files.about import iso_date, keywords, metadata, one_or_list
+from kg_api.convert.files.decoding import decode
+from kg_api.convert.html.elements import Element
 from kg_api.convert.html.tree import content, declared_encoding, parse, words_by_reason
 from kg_api.convert.html.walk import PageWalk
 from kg_api.convert.markdown_text import MarkdownWriter, one_line
@@ -65,6 +65,14 @@ def write_page(tree: Element, writer: MarkdownWriter) -> Counter[str]:
     beside = words_by_reason(body, without=part)
     beside["what stands beside the main part"] = beside.pop("", 0)
     return walk.left_out + beside
+
+
+def write_chapter(tree: Element, writer: MarkdownWriter) -> None:
+    """Write all of a page that is no site's: what a book or a letter has at its margins is to be read."""
+    for each in tree.iter("header", "footer", "aside", "form"):
+        each.tag = "section"
+    body = tree.find("body")
+    PageWalk(writer).write(tree if body is None else body)
 
 
 def describe(left_out: Counter[str]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from kg_api.convert.elements import Element, walk
+from kg_api.convert.html.elements import Element, walk
 from kg_api.convert.html.ignored import ignored
 
 BLOCKS = frozenset({

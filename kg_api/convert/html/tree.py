@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from kg_api.convert.elements import Element, parse_html, walk
+from kg_api.convert.html.elements import Element, parse_html, walk
 from kg_api.convert.html.ignored import MACHINERY, ignored, words
 from kg_api.errors import UnreadableDocument
 

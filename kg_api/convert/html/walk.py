@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 
-from kg_api.convert.elements import Element, walk
+from kg_api.convert.html.elements import Element, walk
 from kg_api.convert.html.ignored import MACHINERY, ignored, words
 from kg_api.convert.html.tables import BLOCKS, inline_text, layout, rows
 from kg_api.convert.markdown_text import MarkdownWriter, fence, heading, one_line, paragraph, table

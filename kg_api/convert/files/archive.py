@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import lzma
+import struct
 import zipfile
 import zlib
 
@@ -16,6 +18,11 @@ MAX_RATIO = 200
 """Unpacked bytes for one packed byte; XML packs to a twentieth, a bomb to a thousandth."""
 _SMALL = 4 * 1024 * 1024
 """A ratio says nothing about what is small unpacked."""
+_DAMAGE = (
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError),
+    *(LookupError, ValueError, RuntimeError, OverflowError),
+)
+"""What the standard library raises for archives that are damaged or meant to harm."""
 _SAVE = "open it in the program that made it and save it again"
 
 
@@ -34,7 +41,7 @@ def open_archive(data: bytes, kind: str, *, needs: str = "") -> zipfile.ZipFile:
         )
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError) as error:
+    except _DAMAGE as error:
         raise UnreadableDocument(f"it is not {kind}, or a damaged one ({error}); {_SAVE}") from error
     _check(archive, kind)
     if needs and needs not in archive.namelist():
@@ -72,23 +79,5 @@ def read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
     try:
         with archive.open(name) as entry:
             return entry.read(MAX_ENTRY_BYTES)
-    except (
-        KeyError,
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        RuntimeError,
-        NotImplementedError,
-    ) as error:
+    except _DAMAGE as error:
         raise UnreadableDocument(f"{name[:200]!r} in it is missing or damaged ({error}); {_SAVE}") from error
-
-
-def check_entries(archive: zipfile.ZipFile) -> None:
-    """Read every entry once, for a library that would fall over a damaged one.
-
-    Raises:
-        UnreadableDocument: an entry is damaged, or longer than it says.
-    """
-    for name in archive.namelist():
-        read_entry(archive, name)

@@ -1,0 +1,114 @@
+"""EPUB books: the chapters in the order of the spine, each by the HTML road."""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+from kg_api.convert.files.about import iso_date, metadata, one_or_list
+from kg_api.convert.files.archive import open_archive, read_entry
+from kg_api.convert.files.decoding import decode
+from kg_api.convert.files.office import read_xml
+from kg_api.convert.html.page import write_chapter
+from kg_api.convert.html.tree import declared_encoding, parse
+from kg_api.convert.markdown_text import MarkdownWriter, one_line
+from kg_api.errors import UnreadableDocument
+from kg_api.models.library.conversion import Converted
+
+_KIND = "an EPUB book"
+_CONTAINER = "META-INF/container.xml"
+_ENCRYPTION = "META-INF/encryption.xml"
+_FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
+"""What only makes fonts useless outside of the book."""
+_CHAPTERS = frozenset(
+    {"application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document"}
+)
+
+
+def convert(data: bytes) -> Converted:
+    """Make Markdown of a book.
+
+    Raises:
+        UnreadableDocument: it is none, it is damaged or protected, or has no text.
+    """
+    archive = open_archive(data, _KIND, needs=_CONTAINER)
+    _refuse_protected(archive)
+    place = _package(archive)
+    package = read_xml(read_entry(archive, place), "the list of its chapters")
+    writer = MarkdownWriter()
+    missing = sum(not _write(archive, name, writer) for name in _spine(package, posixpath.dirname(place)))
+    if not writer.text():
+        raise UnreadableDocument("it holds no text (a book of pictures?); nothing was stored")
+    said = _said(package)
+    return Converted(
+        writer.text(),
+        one_line(next(iter(said.get("title", [])), "")),
+        metadata(
+            author=one_or_list(said.get("creator", [])),
+            date=next((found for each in said.get("date", []) if (found := iso_date(each))), ""),
+            language=next(iter(said.get("language", [])), ""),
+            publisher=next(iter(said.get("publisher", [])), ""),
+            tags=said.get("subject", []),
+        ),
+        notes=(f"left out: chapters that are missing or damaged ({missing})",) if missing else (),
+    )
+
+
+def _refuse_protected(archive: zipfile.ZipFile) -> None:
+    if _ENCRYPTION not in archive.namelist():
+        return
+    root = read_xml(read_entry(archive, _ENCRYPTION), _ENCRYPTION)
+    methods = [str(each.get("Algorithm")) for each in root.iter() if _name(each) == "EncryptionMethod"]
+    if any(method not in _FONTS for method in methods):
+        raise UnreadableDocument(
+            "it is protected (DRM); only its reader can open it: get it without protection"
+        )
+
+
+def _package(archive: zipfile.ZipFile) -> str:
+    root = read_xml(read_entry(archive, _CONTAINER), _CONTAINER)
+    for each in root.iter():
+        if _name(each) == "rootfile" and each.get("full-path"):
+            return str(each.get("full-path"))
+    raise UnreadableDocument(f"{_CONTAINER} in it names no list of chapters; save the book anew")
+
+
+def _spine(package: Any, folder: str) -> Iterator[str]:
+    """The places of its chapters, each once; a table of contents is none."""
+    items = {str(each.get("id")): each for each in package.iter() if _name(each) == "item"}
+    order = [str(each.get("idref")) for each in package.iter() if _name(each) == "itemref"]
+    for key in dict.fromkeys(order):
+        item = items.get(key)
+        if item is None or "nav" in str(item.get("properties") or "").split():
+            continue
+        if str(item.get("media-type") or "application/xhtml+xml") in _CHAPTERS:
+            yield posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href") or ""))))
+
+
+def _write(archive: zipfile.ZipFile, name: str, writer: MarkdownWriter) -> bool:
+    """Whether a chapter could be read; one without text is none."""
+    try:
+        chapter = read_entry(archive, name)
+        text, _ = decode(chapter, declared_encoding(chapter))
+    except UnreadableDocument:
+        return False
+    try:
+        write_chapter(parse(text), writer)
+    except UnreadableDocument as error:
+        return "no text" in str(error)
+    return True
+
+
+def _said(package: Any) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for each in package.iter():
+        if str(each.tag).startswith("{http://purl.org/dc/elements/1.1/}") and (each.text or "").strip():
+            found.setdefault(_name(each), []).append(str(each.text).strip())
+    return found
+
+
+def _name(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]

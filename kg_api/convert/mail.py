@@ -1,0 +1,165 @@
+"""E-mail messages (.eml): the subject, who wrote to whom and when, and what they wrote."""
+
+from __future__ import annotations
+
+import email
+import re
+from collections.abc import Iterable, Iterator
+from email import policy
+from email.errors import MessageError
+from email.message import EmailMessage
+from email.utils import getaddresses
+from typing import cast
+
+from kg_api.convert.files.about import iso_date, metadata, one_or_list
+from kg_api.convert.files.decoding import decode
+from kg_api.convert.html.page import convert_text
+from kg_api.convert.markdown_text import MarkdownWriter, one_line, paragraph
+from kg_api.errors import UnreadableDocument
+from kg_api.models.library.conversion import Converted
+
+_KNOWN = frozenset({"from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path"})
+_MAX_DEPTH = 50
+_QUOTED = re.compile(r"^[>\s]*>[ ]?")
+_LIST = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+
+
+def convert(data: bytes) -> Converted:
+    """Make Markdown of a message.
+
+    Raises:
+        UnreadableDocument: it is no message, or it says nothing in text.
+    """
+    message = _read(data)
+    body, attachments, notes = _parts(message)
+    converted = _body(body)
+    subject = one_line(_header(message, "subject"))
+    if not converted.text and not subject:
+        raise UnreadableDocument("it has neither a subject nor a text; nothing was stored")
+    if attachments:
+        notes.append(f"attachments that were not read: {', '.join(attachments)}")
+    about = metadata(
+        author=one_or_list(_people(message, "from")),
+        to=_people(message, "to"),
+        cc=_people(message, "cc"),
+        date=iso_date(_header(message, "date")),
+    )
+    text = converted.text or f"{paragraph(subject)}\n"
+    return Converted(text, subject, about, notes=(*converted.notes, *notes))
+
+
+def _read(data: bytes) -> EmailMessage:
+    head = data[:4_096]
+    names = {
+        line.partition(b":")[0].strip().lower().decode("latin-1")
+        for line in head.splitlines()
+        if b":" in line
+    }
+    if b"\x00" in head or len(names & _KNOWN) < 2:  # noqa: PLR2004 - one may be a word of any text
+        raise UnreadableDocument(
+            "it is not an e-mail message: it does not begin with lines such as From: and Subject:"
+        )
+    try:
+        return email.message_from_bytes(data, policy=policy.default)
+    except (MessageError, ValueError, LookupError, RecursionError) as error:
+        raise UnreadableDocument(f"it is not an e-mail message, or a damaged one: {error}") from error
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    """A header's words; the library falls over some that are malformed."""
+    try:
+        return str(message.get(name, ""))
+    except Exception:  # noqa: BLE001 - whatever its parser of headers raises, the rest can be read
+        return next((str(value) for key, value in message.raw_items() if key.lower() == name), "")
+
+
+def _people(message: EmailMessage, name: str) -> list[str]:
+    found = getaddresses([_header(message, name)[:100_000]])
+    return [
+        f"{one_line(words)} <{address}>" if words else address for words, address in found if address or words
+    ]
+
+
+def _parts(message: EmailMessage) -> tuple[list[EmailMessage], list[str], list[str]]:
+    """The parts to read, the names of attachments, and what else is to be said."""
+    plain, html, attachments = list[EmailMessage](), list[EmailMessage](), list[str]()
+    for part in _leaves(message):
+        kind, name = part.get_content_type(), _filename(part)
+        if part.get_content_disposition() == "attachment" or (name and not kind.startswith("text/")):
+            attachments.append(one_line(name)[:200] or kind)
+        elif kind in {"text/plain", "text/html"}:
+            (plain if kind == "text/plain" else html).append(part)
+        elif not kind.startswith("image/"):
+            attachments.append(kind)
+    said = [part for part in plain if _content(part).strip()]
+    return said or html, attachments, []
+
+
+def _leaves(message: EmailMessage) -> Iterator[EmailMessage]:
+    """All parts that hold no other, in order; forwarded messages are opened."""
+    stack = [(message, 0)]
+    while stack:
+        part, depth = stack.pop()
+        below = part.get_payload() if part.is_multipart() else None
+        if isinstance(below, list) and depth < _MAX_DEPTH:
+            stack += [
+                (cast("EmailMessage", each), depth + 1) for each in reversed(cast("list[object]", below))
+            ]
+        elif below is None:
+            yield part
+
+
+def _filename(part: EmailMessage) -> str:
+    try:
+        return part.get_filename() or ""
+    except Exception:  # noqa: BLE001 - as above
+        return "unnamed"
+
+
+def _content(part: EmailMessage) -> str:
+    payload = part.get_payload(decode=True)
+    if not isinstance(payload, bytes) or not payload:
+        return ""
+    charset = part.get_param("charset") or ""
+    return decode(payload.replace(b"\x00", b""), charset if isinstance(charset, str) else str(charset[2]))[0]
+
+
+def _body(parts: list[EmailMessage]) -> Converted:
+    writer, notes = MarkdownWriter(), list[str]()
+    for part in parts:
+        content = _content(part)
+        if part.get_content_type() == "text/plain":
+            _write_plain(writer, content.splitlines(), flowed=part.get_param("format") == "flowed")
+        elif content.strip():
+            try:
+                page = convert_text(content)
+            except UnreadableDocument:
+                continue
+            writer.add(page.text.rstrip("\n"))
+            notes += page.notes
+    return Converted(writer.text(), notes=tuple(notes))
+
+
+def _write_plain(writer: MarkdownWriter, lines: Iterable[str], *, flowed: bool) -> None:
+    """Paragraphs parted by blank lines or by another depth of quoting; items of lists stay lines."""
+    words: list[str] = []
+    depth = 0
+    for line in lines:
+        mark = _QUOTED.match(line)
+        quoted = mark[0].count(">") if mark else 0
+        rest = line[mark.end() :] if mark else line
+        if not rest.strip() or quoted != depth or (_LIST.match(rest) and not flowed) or rest.rstrip() == "--":
+            _add(writer, words)
+            words = []
+        depth = quoted
+        if rest.strip():
+            words.append(rest)
+    _add(writer, words)
+
+
+def _add(writer: MarkdownWriter, words: list[str]) -> None:
+    text = " ".join(words)
+    if (item := _LIST.match(text)) and item[0].strip() in {"-", "*", "+", "•"}:
+        writer.item(text[item.end() :])
+    elif text.strip():
+        writer.add(paragraph(text))

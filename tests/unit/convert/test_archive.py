@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+
+import pytest
+
+from kg_api.convert.files.archive import MAX_ENTRIES, open_archive, read_entry
+from kg_api.errors import UnreadableDocument
+
+
+def packed(entries: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+GOOD = packed({"a.xml": b"<a>words</a>" * 50, "b.xml": b"<b/>"})
+
+
+def test_entries_are_read() -> None:
+    archive = open_archive(GOOD, "a book", needs="a.xml")
+    assert read_entry(archive, "b.xml") == b"<b/>"
+
+
+@pytest.mark.parametrize("at", range(0, len(GOOD), 3))
+@pytest.mark.parametrize("change", [b"\xff\xff", b"\x00", b"\x01\x09"])
+def test_damage_is_told(at: int, change: bytes) -> None:
+    data = GOOD[:at] + change + GOOD[at + len(change) :]
+    try:
+        archive = open_archive(data, "a book")
+        for name in archive.namelist():
+            read_entry(archive, name)
+    except UnreadableDocument as refused:
+        assert len(str(refused)) > 20  # noqa: PT017 - most changes do no harm
+
+
+def test_a_directory_that_points_before_the_file_is_told() -> None:
+    end = GOOD.rindex(b"PK\x05\x06") + 16
+    moved = GOOD[:end] + struct.pack("<I", 5_000_000) + GOOD[end + 4 :]
+    with pytest.raises(UnreadableDocument):
+        read_entry(open_archive(moved, "a book"), "a.xml")
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (packed({"a": bytes(20_000_000)}), "ZIP bomb"),
+        (packed({str(number): b"" for number in range(MAX_ENTRIES + 1)}), "entries"),
+        (packed({"x": b""}), "has no a.xml"),
+        (b"\xd0\xcf\x11\xe0" + bytes(99), "without a password"),
+        (b"", "empty"),
+        (b"words", "not a book"),
+    ],
+    ids=["ratio", "entries", "kind", "office", "empty", "text"],
+)
+def test_what_is_refused_and_why(data: bytes, why: str) -> None:
+    with pytest.raises(UnreadableDocument, match=why):
+        open_archive(data, "a book", needs="a.xml")
+
+
+def test_sizes_that_are_claimed_are_refused() -> None:
+    at = GOOD.index(b"PK\x01\x02") + 24
+    with pytest.raises(UnreadableDocument, match="unpacks to"):
+        open_archive(GOOD[:at] + struct.pack("<I", 2_000_000_000) + GOOD[at + 4 :], "a book")
