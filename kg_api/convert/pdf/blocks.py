@@ -11,6 +11,7 @@ from typing import Literal
 
 from kg_api.convert.pdf.headings import Heading
 from kg_api.convert.pdf.layout import Line
+from kg_api.convert.pdf.tables import Table, tables
 
 _BULLET = re.compile(r"([•◦▪‣·●○■□∙⁃➢➤►✓❖–*-])(?:\s+|$)(?=\S|$)")
 _ORDINAL = re.compile(r"(\d{1,3})([.)])\s+(?=\S)")
@@ -26,11 +27,12 @@ _MONO_SHARE = 0.6
 class Block:
     """Lines that are one heading, paragraph, item or listing."""
 
-    kind: Literal["heading", "paragraph", "item", "code"]
+    kind: Literal["heading", "paragraph", "item", "code", "table"]
     lines: list[Line] = field(default_factory=list["Line"])
     level: int = 0
     mark: str = ""
     """What begins an item: `-`, or its number with the point."""
+    cells: list[list[str]] = field(default_factory=list[list[str]])
 
     @property
     def last(self) -> Line:
@@ -45,7 +47,7 @@ def leading(lines: Sequence[Line]) -> float:
         if above.column is line.column and above.size == line.size:
             ratio = round((above.baseline - line.baseline) / line.size, 1)
             if 0.9 <= ratio <= 3:  # noqa: PLR2004  # further apart are paragraphs
-                ratios[ratio] += 1
+                ratios[ratio] += len(line.text)
     return ratios.most_common(1)[0][0] if ratios else 1.2
 
 
@@ -60,10 +62,16 @@ def is_typescript(lines: Iterable[Line]) -> bool:
 
 def blocks(lines: Sequence[Line], found: Mapping[int, Heading]) -> list[Block]:
     """Put the lines of a document, in reading order, together to blocks."""
-    builder = _Builder(found, leading(lines), code=not is_typescript(lines))
+    code = not is_typescript(lines)
+    in_tables = tables(lines, lambda line: id(line) in found or (code and line.mono) or _is_listed(line))
+    builder = _Builder(found, leading(lines), code=code)
     for line in lines:
-        builder.add(line)
+        builder.add(line, in_tables.get(id(line)))
     return list(_joined(builder.blocks))
+
+
+def _is_listed(line: Line) -> bool:
+    return _is_begun(line) or bool(_LEADERS.search(line.text))
 
 
 class _Builder:
@@ -71,11 +79,14 @@ class _Builder:
         self.found, self.usual, self.code = found, usual, code
         self.blocks: list[Block] = []
 
-    def add(self, line: Line) -> None:
+    def add(self, line: Line, table: Table | None) -> None:
         heading = self.found.get(id(line))
         open_block = self.blocks[-1] if self.blocks else None
         if heading:
             self._add_heading(line, heading, open_block)
+        elif table:
+            if line is table.lines[0]:
+                self.blocks.append(Block("table", table.lines, cells=table.cells))
         elif self.code and line.mono:
             self._add_code(line, open_block)
         elif open_block and self._goes_on(open_block, line):
@@ -104,7 +115,7 @@ class _Builder:
 
     def _goes_on(self, block: Block, line: Line) -> bool:
         last = block.last
-        if block.kind in {"heading", "code"} or last.column is not line.column or _is_begun(line):
+        if block.kind in {"heading", "code", "table"} or last.column is not line.column or _is_begun(line):
             return False
         if self._is_apart(last, line) or abs(last.size - line.size) > 0.12 * max(last.size, line.size):
             return False

@@ -130,7 +130,8 @@ class _Reader:
         if code != 0x0D:  # noqa: PLR2004
             return False
         raw.FPDFText_GetLooseCharBox(self.page, i, self.box)
-        return self.box.right - self.box.left > 0.2 * raw.FPDFText_GetFontSize(self.page, i)
+        size: float = raw.FPDFText_GetFontSize(self.page, i)
+        return bool(self.box.right - self.box.left > 0.2 * size)
 
 
 def read(page: pdfium.PdfPage) -> PageText:

@@ -16,6 +16,8 @@ _FULL, _NEARLY_FULL = 0.5, 0.3
 """Of its lines: as wide as the column."""
 _MIN_ENTRIES, _MIN_ENTRY = 15, 8
 """Lines of a column of short ones, such as an index, and their letters."""
+_MAX_CELL = 22
+"""Letters of a table's cell, on average; columns of text have more."""
 _MAX_EDGES = 24
 _MAX_DEPTH = 4
 
@@ -105,6 +107,8 @@ def _is_split(pieces: list[Piece], edge: float) -> bool:
         return False
     if min(piece.left for piece in right) - max(piece.right for piece in left) < 0.6 * size:
         return False
+    if _share_baselines(left, right) and (_has_cells(left) or _has_cells(right)):
+        return False
     return _is_running(left, right) or _is_running(right, left) or _are_lists(left, right)
 
 
@@ -113,6 +117,14 @@ def _is_running(side: list[Piece], other: list[Piece]) -> bool:
     if _share_full(side) < _FULL:
         return False
     return _share_full(other) >= _NEARLY_FULL or not _share_baselines(side, other)
+
+
+def _has_cells(side: list[Piece]) -> bool:
+    """Most lines are of several short pieces: columns of a table."""
+    lines = rows(side)
+    cells = [piece for line in lines if len(line) > 1 for piece in line]
+    short = sum(len(piece.text) for piece in cells) < _MAX_CELL * len(cells)
+    return short and sum(len(line) > 1 for line in lines) * 2 > len(lines)
 
 
 def _share_full(side: list[Piece]) -> float:

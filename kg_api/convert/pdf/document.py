@@ -6,7 +6,7 @@ import ctypes
 import re
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
 import pypdfium2 as pdfium
 from pypdfium2 import raw
@@ -111,7 +111,7 @@ def outline(document: pdfium.PdfDocument) -> list[OutlineEntry]:
     """Give the bookmarks that lead to pages; a broken outline is none."""
     found: list[OutlineEntry] = []
     with suppress(pdfium.PdfiumError, UnicodeError, RecursionError):
-        bookmarks: Iterable[Any] = document.get_toc(max_depth=_MAX_DEPTH)
+        bookmarks = cast("Iterable[Any]", document.get_toc(max_depth=_MAX_DEPTH))
         for bookmark in bookmarks:
             destination = bookmark.get_dest()
             page: int | None = destination.get_index() if destination else None

@@ -50,6 +50,8 @@ def _offsets(begins: dict[int, int], pages: int, end: int) -> tuple[int, ...]:
 def _block(block: Block, words: Vocabulary) -> str:
     if block.kind == "code":
         return _code(block.lines)
+    if block.kind == "table":
+        return _table(block.cells, words)
     lines = [line.text for line in block.lines]
     if block.kind == "item":
         text = words.joined([_MARK.sub("", lines[0].lstrip(), count=1), *lines[1:]])
@@ -58,6 +60,13 @@ def _block(block: Block, words: Vocabulary) -> str:
     if block.kind == "heading":
         return f"{'#' * block.level} {text}" if text else ""
     return escaped(text)
+
+
+def _table(cells: Sequence[Sequence[str]], words: Vocabulary) -> str:
+    """The first row is the head: Markdown has no table without one."""
+    rows = [[words.joined(cell.split("\n")).replace("|", "\\|") for cell in row] for row in cells]
+    rows.insert(1, ["---"] * len(rows[0]))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _code(lines: Sequence[Line]) -> str:

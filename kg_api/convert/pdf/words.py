@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 _TORN = re.compile(r"([^\W\d_]+)[-\xad]$")
 _RANGE = re.compile(r"\d[-–]$|\w-$")
@@ -25,7 +25,7 @@ class Vocabulary:
         for line in lines:
             self._seen.update(_WORDS.findall(line.casefold()))
 
-    def joined(self, lines: Sequence[str]) -> str:
+    def joined(self, lines: Iterable[str]) -> str:
         """Make one line of the lines of a paragraph."""
         text = ""
         for line in lines:

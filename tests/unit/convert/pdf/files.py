@@ -17,10 +17,23 @@ BODY = ParagraphStyle(
 )
 WIDTH, HEIGHT = 595.0, 842.0
 
-STORY = tuple(
-    " ".join(text.split())
-    for text in ["\nThe harbour master of Klippan kept two books. In the first he wrote the ships that came, in the\nsecond those that did not, and the second was the thicker one. Nobody had asked him to keep it.", "When the railway reached the coast in 1893 the ferry stopped, and with it went the inn, the rope\nwalk and most of the children; what stayed were the gulls, the books, and a well-kept garden behind\nthe customs house.", "Visitors to the museum find both volumes open under glass. The ink of the first has faded to brown.\nThat of the second is still black, which chemists explain by its iron, and the warden by the care\nwith which it was written.", "An inventory of 1911 lists a clock without hands, eleven lamps, a barometer by Adie of Edinburgh,\nand a telescope whose lens shows the island twice. All of these are in the collection, save for one\nlamp.\n"]
-)
+_TEXT = """\
+The harbour master of Klippan kept two books. In the first he wrote the ships that came, in the
+second those that did not, and the second was the thicker one. Nobody had asked him to keep it.
+
+When the railway reached the coast in 1893 the ferry stopped, and with it went the inn, the rope
+walk and most of the children; what stayed were the gulls, the books, and a well-kept garden behind
+the customs house.
+
+Visitors to the museum find both volumes open under glass. The ink of the first has faded to brown.
+That of the second is still black, which chemists explain by its iron, and the warden by the care
+with which it was written.
+
+An inventory of 1911 lists a clock without hands, eleven lamps, a barometer by Adie of Edinburgh,
+and a telescope whose lens shows the island twice. All of these are in the collection, save for one
+lamp.
+"""
+STORY = tuple(" ".join(text.split()) for text in _TEXT.split("\n\n"))
 
 
 def words(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from reportlab.pdfgen.canvas import Canvas
-from reportlab.platypus import ListFlowable, ListItem, PageBreak, Paragraph
+from reportlab.platypus import ListFlowable, ListItem, PageBreak, Paragraph, Table
 
 from kg_api.convert.pdf import convert
 from kg_api.parse.formats.markdown import blocks
@@ -33,6 +33,18 @@ def test_lists_keep_their_marks() -> None:
 def test_code_keeps_its_lines_and_indentation() -> None:
     found = convert(story(*paragraphs(STORY[:2]), listing(CODE), *paragraphs(STORY[2:])))
     assert f"\n\n```\n{CODE}\n```\n\n" in found.text
+
+
+def test_aligned_columns_are_a_table_and_cells_may_be_wrapped() -> None:
+    rows = [["Ship", "Tons", "Cargo"], ["Anna", "120", "rye, oats"], ["Berta", "85", "a|b"]]
+    head = "| Ship | Tons | Cargo |\n| --- | --- | --- |\n| Anna | 120 | rye, oats |\n| Berta | 85 | a\\|b |"
+    for row, last in (
+        (["Carl", "", "salt"], "| Carl |  | salt |"),
+        (["Dora", "40", "rope that was lan-\nded in Riga"], "| Dora | 40 | rope that was landed in Riga |"),
+    ):
+        table = Table([*rows, row], colWidths=[90, 60, 120], style=[("VALIGN", (0, 0), (-1, -1), "TOP")])
+        found = convert(story(*paragraphs(STORY[:2]), table, *paragraphs(STORY[2:])))
+        assert found.text.split("\n\n") == [*STORY[:2], f"{head}\n{last}", *STORY[2:]]
 
 
 def _framed(canvas: Canvas, _document: Any) -> None:
