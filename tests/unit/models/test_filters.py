@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
@@ -64,10 +65,8 @@ def test_conditions_that_cannot_be(condition: dict[str, object]) -> None:
 
 @given(st.text(max_size=60))
 def test_any_line_is_a_condition_or_told_to_be_none(line: str) -> None:
-    try:
-        parse_condition(line)
-    except ValueError as error:
-        assert "is no condition" in str(error)
+    with suppress(ValueError):
+        assert set(parse_condition(line)) == {"field", "op", "value"}
 
 
 @pytest.mark.parametrize(
