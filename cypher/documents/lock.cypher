@@ -11,4 +11,5 @@ MERGE (d:Document {document_id: row.document_id})
 ON CREATE SET d.ontology = $ontology, d.document = row.document, d.created_at = datetime.realtime()
 SET d.touched_at = datetime.realtime()
 RETURN d.document_id AS document_id, d.content_hash AS content_hash, d.uri AS uri, d.sources AS sources,
-       d.written_by AS written_by, d.title AS title, d.metadata AS metadata, space
+       d.written_by AS written_by, d.title AS title, d.metadata AS metadata, d.changes AS changes,
+       space

@@ -1,5 +1,6 @@
-// The documents for which all conditions hold, by ontology and name. A value that is no list is looked at as a list of
-// one; where a date is asked for, what the document has of dates is compared, and its texts only where it has none.
+// The documents for which all conditions hold, by ontology and name; a row for each ontology, for rows are slow. A value
+// that is no list is looked at as a list of one. Where a date is asked for, what the document has of dates is compared,
+// and its texts only where it has none.
 CYPHER 25
 CALL () {
   WHEN $document_ids IS NOT NULL THEN {
@@ -28,5 +29,6 @@ WHERE d.content_hash IS NOT NULL AND all(c IN $conditions WHERE
       WHEN 'exists' THEN size(values) > 0
       WHEN 'missing' THEN size(values) = 0
     END, false))))
-RETURN d.document_id AS document_id, d.ontology AS ontology
-ORDER BY ontology, d.document
+WITH d.document_id AS document_id, d.ontology AS ontology ORDER BY ontology, d.document
+RETURN ontology, collect(document_id) AS document_ids
+ORDER BY ontology

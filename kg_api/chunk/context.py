@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
+from kg_api.models.library.context_fields import date_and_people
 from kg_api.models.library.documents import MetadataValue
 from kg_api.parse.formats.titles import plain_title
 
 MAX_LINE_LENGTH = 300
 """Characters of a line, about 75 tokens: the rest is for the text."""
-_DATES = ("date", "published", "updated", "created")
-_PEOPLE = ("author", "authors", "by")
 _MARKS = "#=-~^*+\"'`_: \t"
 """What stands around a heading's words in Markdown and reStructuredText."""
 _LINES = 12
@@ -33,7 +32,7 @@ def template(
     own = {_fold(name) for name in _first_headings(text)}
     path = [plain_title(name) for name in _without_repeats((title, *heading))]
     path = [name for name in path if name and _fold(name) not in own]
-    rest = [_value(metadata, names) for names in (_DATES, _PEOPLE)]
+    rest = map(_in_bounds, date_and_people(metadata))
     ending = ", ".join(part for part in rest if part)
     line = _shorten(path, MAX_LINE_LENGTH - (len(ending) + 3 if ending else 0))
     return f"{line} ({ending})" if line and ending else line or ending
@@ -62,10 +61,7 @@ def _fold(name: str) -> str:
     return " ".join(plain_title(name).casefold().split())
 
 
-def _value(metadata: Mapping[str, MetadataValue], names: Iterable[str]) -> str:
-    folded = {key.casefold(): value for key, value in metadata.items()}
-    found = (folded[name] for name in names if folded.get(name) not in {None, ""})
-    value = " ".join(str(next(found, "")).split())
+def _in_bounds(value: str) -> str:
     return value if len(value) <= MAX_LINE_LENGTH // 4 else value[: MAX_LINE_LENGTH // 4 - 1].rstrip() + "…"
 
 

@@ -82,6 +82,11 @@ def put(answer: type[T], *path: str, json: Any, dry_run: bool) -> Call[T]:
     return Call("PUT", path_of(*path), answer, params=params_of(dry_run=dry_run or None), json=json)
 
 
+def patch(answer: type[T], *path: str, json: Any, **params: Any) -> Call[T]:
+    """Change some of what is at a path of these parts."""
+    return Call("PATCH", path_of(*path), answer, params=params_of(**params), json=json)
+
+
 def params_of(**params: Any) -> dict[str, Any]:
     """Query parameters; what is no Unicode is replaced and so not found, like any other name."""
     return {name: _unicode(value) for name, value in params.items() if value is not None}

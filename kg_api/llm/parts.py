@@ -96,7 +96,7 @@ def short_metadata(metadata: Mapping[str, MetadataValue]) -> tuple[tuple[str, Me
     short = (
         (key, value)
         for key, value in sorted(metadata.items())
-        if len(key) <= _MAX_VALUE_LENGTH and value not in {None, ""} and len(str(value)) <= _MAX_VALUE_LENGTH
+        if len(key) <= _MAX_VALUE_LENGTH and value not in (None, "") and len(str(value)) <= _MAX_VALUE_LENGTH
     )
     return tuple(islice(short, _MAX_METADATA))
 

@@ -33,7 +33,12 @@ def ontologies(*, as_json: JsonOption = False) -> None:
     report(lambda kg: kg.ontologies(), print_ontologies, as_json=as_json)
 
 
-def documents(
+documents = typer.Typer()
+
+
+@documents.callback(invoke_without_command=True)
+def list_documents(
+    context: typer.Context,
     *,
     ontology: OnlyOntologyOption = None,
     where: WhereOption = None,
@@ -41,16 +46,50 @@ def documents(
     limit: PageOption = 100,
     as_json: JsonOption = False,
 ) -> None:
-    """List documents by ontology and name.
+    """List documents by ontology and name; `kg documents set` changes one's metadata.
 
     Examples: kg documents --ontology notes --limit 20
         kg documents --where 'date>=2025-01-01' --where tags=oncall
     """
+    if context.invoked_subcommand is not None:
+        return
     from kg_cli.documents.library_views import print_documents
 
     with open_client() as client:
         page = client.documents(ontology, where=where, offset=offset, limit=limit)
     emit(page, partial(print_documents, offset=offset), as_json=as_json)
+
+
+@documents.command("set")
+def set_document(
+    document: Annotated[str, typer.Argument(help="Name, ONTOLOGY/NAME or id; 8 digits do.")],
+    values: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Metadata; title= and uri= too.")
+    ] = None,
+    *,
+    several: Annotated[
+        list[str] | None,
+        typer.Option("--list", metavar="KEY=A,B", help="A list, its values separated by commas; repeat."),
+    ] = None,
+    remove: Annotated[list[str] | None, typer.Option("--remove", help="A key to delete; repeat.")] = None,
+    ontology: Annotated[
+        str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change title, address or metadata of a document, without its text.
+
+    What is set stays when the document is ingested again. true, false and numbers are read as such; quotes
+    make a text of one. Nothing is embedded anew, unless the contexts of the ontology's chunks use it.
+
+    Example: kg documents set install.md author=Ada date=2025-01-31 --list tags=oncall,ops --remove draft
+    """
+    from kg_cli.documents.library_views import print_changed
+    from kg_cli.documents.metadata import read_changes
+
+    change = read_changes(values or [], several or [], remove or [])
+    with open_client() as client:
+        emit(client.change_document(document, ontology=ontology, **change), print_changed, as_json=as_json)
 
 
 @delete.command("document")

@@ -5,7 +5,14 @@ from __future__ import annotations
 from rich.markup import escape
 from rich.text import Text
 
-from kg_api.models.library.documents import Deleted, DocumentPage, DocumentSummary, OntologyList
+from kg_api.models.library.documents import (
+    Deleted,
+    DocumentChanged,
+    DocumentPage,
+    DocumentSummary,
+    MetadataValue,
+    OntologyList,
+)
 from kg_api.wording.plural import pluralize
 from kg_cli.terminal import console
 
@@ -35,6 +42,18 @@ def print_documents(page: DocumentPage, *, offset: int) -> None:
     shown = len(page.documents)
     if page.total > offset + shown:
         console.say(f"{shown} of {page.total} shown; go on with --offset {offset + shown}")
+
+
+def print_changed(changed: DocumentChanged) -> None:
+    """Say what a document is called now, and what is said of it."""
+    console.say(escape(f"{changed.document} of {changed.ontology}: {changed.title}"))
+    console.print_table(["key", "value"], [[key, _value(each)] for key, each in changed.metadata.items()])
+    if changed.job_id:
+        console.say(f"its passages are embedded anew by job {changed.job_id}")
+
+
+def _value(value: MetadataValue) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def print_deleted(deleted: Deleted, *, as_json: bool, what: str = "") -> None:

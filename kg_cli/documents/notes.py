@@ -14,7 +14,7 @@ _NUMBERS = re.compile(r"\d+(?:[-, ]+\d+)*")
 
 
 def describe_notes(ingested: Iterable[Ingested]) -> Iterator[str]:
-    """What a person should see of files; where notes differ by their numbers alone, the first stands for all."""
+    """What a person should see of files; the first of many that differ by numbers alone."""
     alike: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for each in ingested:
         for note in each.notes:

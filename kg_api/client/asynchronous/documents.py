@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import batch_of, body_of, delete, form_of, get, post
+from kg_api.client.call import batch_of, body_of, delete, form_of, get, patch, post
 from kg_api.models.embedding.configuration import DocumentPreview
 from kg_api.models.library.batches import IngestedBatch
 from kg_api.models.library.conversations import Conversation, Message
 from kg_api.models.library.documents import (
     Deleted,
+    DocumentChange,
+    DocumentChanged,
     DocumentContent,
     DocumentPage,
     DocumentText,
@@ -132,6 +134,23 @@ class AsyncDocumentMethods(AsyncSending):
     async def document(self, document_id: str, *, ontology: str | None = None) -> DocumentContent:
         """Read a document with its text, by its id, at least 8 digits of it, or its name."""
         return await self._send(get(DocumentContent, "documents", document_id, ontology=ontology))
+
+    async def change_document(
+        self,
+        document_id: str,
+        *,
+        title: str | None = None,
+        uri: str | None = None,
+        metadata: dict[str, MetadataValue] | None = None,
+        ontology: str | None = None,
+    ) -> DocumentChanged:
+        """Change what is said of a document: its metadata key by key, where None deletes one.
+
+        It is embedded anew only where the contexts of its chunks use what changed.
+        """
+        body = body_of(DocumentChange, locals())
+        call = patch(DocumentChanged, "documents", document_id, json=body, ontology=ontology)
+        return await self._send(call)
 
     async def delete_document(self, document_id: str, *, ontology: str | None = None) -> Deleted:
         """Delete a document, by its id, at least 8 digits of it, or its name.

@@ -10,11 +10,14 @@ from typing import Any
 from kg_api.errors import NotFound
 from kg_api.graph.concepts.removal import forget_apart, forget_evidence
 from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.documents.changing import change_document
 from kg_api.graph.documents.matching import asks_for_absence, describe_unknown_fields, matching_documents
 from kg_api.graph.naming import identify_document, identify_source, is_whole_id, note_on_ontology
 from kg_api.graph.spaces.marks import Mark
 from kg_api.models.library.documents import (
     Deleted,
+    DocumentChange,
+    DocumentChanged,
     DocumentContent,
     DocumentPage,
     DocumentSummary,
@@ -126,6 +129,24 @@ def find_document(graph: Graph, called: str, ontology: str | None = None) -> Doc
     if not rows:
         raise NotFound(f"the document {called!r} was deleted at this moment")
     return DocumentContent.model_validate({**_to_fields(rows[0]), "text": "".join(rows[0]["parts"])})
+
+
+def change_called(
+    graph: Graph, called: str, change: DocumentChange, ontology: str | None = None
+) -> DocumentChanged:
+    """Change what is said of a document that is called by its id, a beginning of that, or its name.
+
+    Raises:
+        NotFound: none goes by that name.
+        Conflict: several do.
+        InvalidInput: with the change there would be too much metadata.
+    """
+    identity = identify_document(graph, called, ontology)
+    job_id = change_document(graph, identity, change)
+    rows = graph.read("documents/of_ids", document_ids=[identity])
+    if not rows:
+        raise NotFound(f"the document {called!r} was deleted at this moment")
+    return DocumentChanged.model_validate({**_to_fields(rows[0]), "job_id": job_id})
 
 
 def find_source(graph: Graph, source_id: str) -> Place:

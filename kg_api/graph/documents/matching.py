@@ -32,11 +32,9 @@ def matching_documents(
         document_ids: only these; None: all.
     """
     within = {"ontologies": _listed(ontologies), "document_ids": _listed(document_ids)}
-    found: dict[str, list[str]] = {}
-    for row in graph.read("documents/matching", conditions=[*map(_parameters, where)], **within):
-        if ontologies is None or row["ontology"] in ontologies:
-            found.setdefault(row["ontology"], []).append(row["document_id"])
-    return found
+    rows = graph.read("documents/matching", conditions=[*map(_parameters, where)], **within)
+    known = {row["ontology"]: row["document_ids"] for row in rows}
+    return {name: ids for name, ids in known.items() if ontologies is None or name in ontologies}
 
 
 def describe_unknown_fields(

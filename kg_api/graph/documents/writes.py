@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kg_api.graph.concepts.removal import forget_apart
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.applying import look_again, write_blocks, write_sources
+from kg_api.graph.documents.changes import with_changes
 from kg_api.graph.documents.difference import DocumentDifference, document_row, find_difference, unchanged
 from kg_api.graph.jobs import request_job
 from kg_api.graph.retrying import DeletedMeanwhile
@@ -125,7 +126,8 @@ class _Call:
     def _store(
         self, tx: Transaction, records: Sequence[DocumentRecord], before: dict[str, Row]
     ) -> dict[str, StoreResult]:
-        known = [(record, before[record.document_id]) for record in records]
+        rows = [(record, before[record.document_id]) for record in records]
+        known = [(with_changes(record, row["changes"]), row) for record, row in rows]
         same = [row for record, row in known if row["content_hash"] == record.content_hash]
         outcomes = {row["document_id"]: StoreResult(unchanged(row), None) for row in same}
         changed = [(record, row) for record, row in known if record.document_id not in outcomes]

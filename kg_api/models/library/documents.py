@@ -69,7 +69,7 @@ class StoredChange:
 def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
     for key, value in metadata.items():
         if not key.isprintable():
-            raise ValueError(f"{key!r} is no name of printable characters")
+            raise ValueError(f"{key!r} holds characters that cannot be printed")
         if isinstance(value, list) and len(value) > MAX_METADATA_LIST:
             raise ValueError(f"{key!r} is a list of more than {MAX_METADATA_LIST} values")
         for each in value if isinstance(value, list) else [value]:
@@ -109,6 +109,15 @@ class DocumentUpload(Body):
     uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
     """Where it came from."""
     metadata: Metadata = Field(default_factory=dict)
+
+
+class DocumentChange(Body):
+    """What is changed of a document; its text stays, and so does what is not named here."""
+
+    title: Annotated[Text, StringConstraints(min_length=1, max_length=1000)] | None = None
+    uri: Annotated[Text, StringConstraints(min_length=1, max_length=4000)] | None = None
+    metadata: Metadata = Field(default_factory=dict)
+    """Key by key; null deletes one."""
 
 
 class DocumentText(DocumentUpload):
@@ -153,6 +162,13 @@ class DocumentSummary(Answer):
     sources: int
     updated_at: datetime
     metadata: dict[str, MetadataValue]
+
+
+class DocumentChanged(DocumentSummary):
+    """A document after it was changed."""
+
+    job_id: str | None = None
+    """The job that embeds it anew, where the contexts of its chunks use what changed; else none."""
 
 
 class DocumentPage(Page):

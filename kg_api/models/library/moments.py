@@ -13,7 +13,7 @@ _TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s*(Z|[+-]\d{2}:?\d{2})?", re.IGNORECASE
 )
 LAST_YEAR = 9999
-LONGEST = 40
+MAX_CHARACTERS = 40
 """Characters of a date that is looked at."""
 
 
@@ -27,7 +27,7 @@ class Moment(NamedTuple):
 
 def moment(text: str) -> Moment | None:
     """A text as a span of time; None where it is no date of at least a year and a month."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_CHARACTERS:
         return None
     try:
         return _moment(text.strip())

@@ -58,6 +58,7 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "preview_bytes": lambda kg: kg.preview_bytes(b"t", ontology="o", document="d"),
     "documents": lambda kg: kg.documents("o", where=["a=1"]),
     "document": lambda kg: kg.document("d"),
+    "change_document": lambda kg: kg.change_document("d", metadata={"a": 1}),
     "delete_document": lambda kg: kg.delete_document("d"),
     "ontologies": lambda kg: kg.ontologies(),
     "delete_ontology": lambda kg: kg.delete_ontology("o"),

@@ -21,7 +21,7 @@ from kg_api.models.embedding.regeneration import Regeneration
 from kg_api.models.embedding.spaces import NewSpace
 from kg_api.models.embedding.switching import ChosenOntologies, SpaceActivation, SpaceBuild
 from kg_api.models.library.conversations import Conversation
-from kg_api.models.library.documents import DocumentText, DocumentUpload
+from kg_api.models.library.documents import DocumentChange, DocumentText, DocumentUpload
 from kg_api.models.library.folders import NewFolder, ScanRequest
 from kg_api.models.queries.answering import AnswerRequest
 from kg_api.models.queries.augment import AugmentRequest
@@ -45,6 +45,7 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "preview_text": DocumentText,
     "preview_bytes": DocumentUpload,
     "ingest_conversation": Conversation,
+    "change_document": DocumentChange,
     "set_embedding_config": EmbeddingConfigChange,
     "set_extraction_config": ExtractionConfig,
     "regenerate_embeddings": Regeneration,
@@ -58,6 +59,7 @@ REQUESTS: dict[str, type[BaseModel]] = {
 ELSEWHERE: dict[str, set[str]] = {
     "ingest_bytes": {"content"},
     "preview_bytes": {"content"},
+    "change_document": {"document_id", "ontology"},
     "similar_sources": {"source_id"},
     "similar_documents": {"document_id"},
     "import_concepts": {"ontology"},
@@ -77,6 +79,7 @@ OTHER_NAMES = {"regenerate_embeddings": {"kind": "type"}}
 OR_NONE = {
     *((name, "metadata") for name in ("ingest_text", "ingest_bytes", "preview_text", "preview_bytes")),
     ("ingest_conversation", "metadata"),
+    ("change_document", "metadata"),
     ("add_folder", "every_seconds"),
     ("add_folder", "prefix"),
 }

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Body
+from fastapi.openapi.models import Example
 
 from kg_api.graph.documents import library
 from kg_api.models.library.documents import (
     Deleted,
+    DocumentChange,
+    DocumentChanged,
     DocumentContent,
     DocumentPage,
     OntologyList,
@@ -22,9 +27,13 @@ from kg_api.web.dependencies import (
     PageSize,
     WhereFilter,
 )
-from kg_api.web.limits.strict_json import valid
+from kg_api.web.limits.strict_json import StrictRoute, valid
 
-router = APIRouter(tags=["library"])
+router = APIRouter(tags=["library"], route_class=StrictRoute)
+
+CHANGE: dict[str, Example] = {
+    "a date and tags": {"value": {"metadata": {"date": "2025-01-31", "tags": ["oncall"], "draft": None}}}
+}
 
 
 @router.get("/ontologies", summary="List ontologies")
@@ -64,6 +73,21 @@ def get_document(
     404: the message names those nearest. 409: several documents have that name.
     """
     return library.find_document(container.graph, document_id, ontology)
+
+
+@router.patch("/documents/{document_id:path}", summary="Change a document's title, address or metadata")
+def change_document(
+    container: Open,
+    document_id: CalledDocument,
+    change: Annotated[DocumentChange, Body(openapi_examples=CHANGE)],
+    ontology: OntologyFilter = None,
+) -> DocumentChanged:
+    """Change what is said of a document. What is set here stays when its text is ingested again.
+
+    It is embedded anew only where the context of its ontology's chunks uses what changed; `job_id` says so.
+    404: there is no such document; the message names those nearest. 409: several have that name.
+    """
+    return library.change_called(container.graph, document_id, change, ontology)
 
 
 @router.delete("/documents/{document_id:path}", summary="Delete a document")

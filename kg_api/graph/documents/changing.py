@@ -1,0 +1,100 @@
+"""Changing what is said of a document, without its text."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from kg_api.errors import NotFound
+from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.documents.changes import change_metadata, join_changes
+from kg_api.graph.documents.metadata import metadata_properties
+from kg_api.graph.fulltext.scopes import scope_of_source
+from kg_api.graph.jobs import request_job
+from kg_api.graph.spaces.configuration import StoredConfiguration, read_configuration
+from kg_api.models.library.context_fields import date_and_people
+from kg_api.models.library.documents import DocumentChange, DocumentUpload, MetadataValue
+from kg_api.models.problems import valid
+
+
+def change_document(graph: Graph, document_id: str, change: DocumentChange) -> str | None:
+    """Change title, address or metadata; what is embedded stays, unless its contexts use what changed.
+
+    Returns:
+        The job that embeds it anew; None: nothing is to be embedded.
+
+    Raises:
+        NotFound: it is not there.
+        InvalidInput: with the change there would be too much metadata.
+    """
+    return graph.transaction(lambda tx: _change(tx, document_id, change))
+
+
+def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | None:
+    rows = tx.run("documents/hold_about", document_id=document_id)
+    if not rows:
+        raise NotFound(f"the document {document_id!r} was deleted at this moment")
+    before = rows[0]
+    after = _after(before, change)
+    if all(before[name] == value for name, value in after.items()):
+        return None
+    stored = read_configuration(tx, before["ontology"])
+    touched = _touches(before, after, stored)
+    properties = {
+        **after,
+        **metadata_properties(after["metadata"], before["metadata"]),
+        "changes": join_changes(before["changes"], change),
+        **({"written_by": uuid.uuid4().hex} if touched else {}),
+    }
+    tx.run("documents/change", document_id=document_id, properties=properties)
+    if after["title"] != before["title"]:
+        _write_titles(tx, document_id, {**before, **after})
+    return _embed_anew(tx, document_id, before["ontology"], stored) if touched else None
+
+
+def _after(before: Row, change: DocumentChange) -> dict[str, Any]:
+    metadata = change_metadata(_metadata(before), change.metadata)
+    valid(DocumentUpload, {"ontology": "o", "document": "d", "metadata": metadata})
+    return {
+        "title": change.title or before["title"],
+        "uri": change.uri or before["uri"],
+        "metadata": json.dumps(metadata, ensure_ascii=False, sort_keys=True),
+    }
+
+
+def _touches(before: Row, after: Row, stored: StoredConfiguration) -> bool:
+    """Whether the contexts of chunks use what changed."""
+    contexts = {layout.config(embed_on_ingest=True).context for layout in stored.layouts}
+    if "llm" in contexts and any(before[name] != after[name] for name in ("title", "metadata")):
+        return True
+    told = [(each["title"], date_and_people(_metadata(each))) for each in (before, after)]
+    return bool(contexts & {"template", "late_template"}) and told[0] != told[1]
+
+
+def _metadata(row: Row) -> dict[str, MetadataValue]:
+    return json.loads(row["metadata"] or "{}")
+
+
+def _write_titles(tx: Transaction, document_id: str, about: Row) -> None:
+    """The title on each source, where full text looks for it."""
+    found = tx.run("documents/source_places", document_ids=[document_id])
+    rows = [
+        {"source_id": row["source_id"], "title": about["title"], "scope": _scope(document_id, about, row)}
+        for row in found
+    ]
+    tx.run("sources/set_title", rows=rows)
+
+
+def _scope(document_id: str, about: Row, source: Row) -> list[str]:
+    texts = (source["full_text"], *source["heading"], about["title"], about["document"])
+    return scope_of_source(about["ontology"], document_id, texts)
+
+
+def _embed_anew(tx: Transaction, document_id: str, ontology: str, stored: StoredConfiguration) -> str | None:
+    mark_property = stored.answering.mark_property
+    rows = tx.run("sources/unmark_documents", document_ids=[document_id], mark_property=mark_property)
+    due = sum(row["unmarked"] for row in rows)
+    if not due or not stored.embed_on_ingest or stored.paused:
+        return None
+    return request_job(tx, "source_embedding", ontology, added=due, paused=False)
