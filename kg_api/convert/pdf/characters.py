@@ -48,9 +48,8 @@ class _Open:
         size = max(self.style.size, style.size)
         if style is not self.style and not self._is_beside(style, size):
             return False
-        return (
-            -_OVERLAP * size < left - self.last_right < _WIDE_GAP * size or 0 < left - self.last_left <= size
-        )
+        gap, step = left - self.last_right, left - self.last_left
+        return -_OVERLAP * size < gap < _WIDE_GAP * size or 0 <= step <= size  # a ligature's share its box
 
     def takes_from_right(self, style: Style, right: float) -> bool:
         size = max(self.style.size, style.size)

@@ -20,6 +20,8 @@ _MAX_CELL = 22
 """Letters of a table's cell, on average; columns of text have more."""
 _MAX_EDGES = 24
 _MAX_DEPTH = 4
+_MAX_PIECES = 2000
+"""On a page: more is no page of text, and would take long."""
 
 _Zone = tuple[bool, list[Piece]]
 
@@ -36,7 +38,7 @@ def _column(pieces: list[Piece], page: int) -> Column:
 
 
 def _parts(pieces: list[Piece], depth: int) -> Iterator[list[Piece]]:
-    zones = _best_zones(pieces) if depth < _MAX_DEPTH else None
+    zones = _best_zones(pieces) if depth < _MAX_DEPTH and len(pieces) <= _MAX_PIECES else None
     if zones is None:
         yield from [pieces] if pieces else []
         return
