@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kg_api.convert.pdf.characters import PageText
-from kg_api.convert.pdf.layout import Piece, rows
+from kg_api.convert.pdf.layout import TextRun, rows
 
 _MIN_PAGES = 3
 _ZONE = 0.25
@@ -22,7 +22,7 @@ class _Row(NamedTuple):
     page: int
     place: int
     words: str
-    pieces: list[Piece]
+    pieces: list[TextRun]
 
 
 def leave_out(pages: Sequence[PageText]) -> tuple[int, int]:
