@@ -24,7 +24,7 @@ _MONO_SHARE = 0.6
 
 
 @dataclass(slots=True)
-class Block:
+class PdfBlock:
     """Lines that are one heading, paragraph, item or listing."""
 
     kind: Literal["heading", "paragraph", "item", "code", "table"]
@@ -60,7 +60,7 @@ def is_typescript(lines: Iterable[Line]) -> bool:
     return mono > _MONO_SHARE * letters
 
 
-def blocks(lines: Sequence[Line], found: Mapping[int, Heading]) -> list[Block]:
+def blocks(lines: Sequence[Line], found: Mapping[int, Heading]) -> list[PdfBlock]:
     """Put the lines of a document, in reading order, together to blocks."""
     code = not is_typescript(lines)
     in_tables = tables(lines, lambda line: id(line) in found or (code and line.mono) or _is_listed(line))
@@ -77,7 +77,7 @@ def _is_listed(line: Line) -> bool:
 class _Builder:
     def __init__(self, found: Mapping[int, Heading], usual: float, *, code: bool) -> None:
         self.found, self.usual, self.code = found, usual, code
-        self.blocks: list[Block] = []
+        self.blocks: list[PdfBlock] = []
 
     def add(self, line: Line, table: Table | None) -> None:
         heading = self.found.get(id(line))
@@ -86,7 +86,7 @@ class _Builder:
             self._add_heading(line, heading, open_block)
         elif table:
             if line is table.lines[0]:
-                self.blocks.append(Block("table", table.lines, cells=table.cells))
+                self.blocks.append(PdfBlock("table", table.lines, cells=table.cells))
         elif self.code and line.mono:
             self._add_code(line, open_block)
         elif open_block and self._goes_on(open_block, line):
@@ -94,26 +94,26 @@ class _Builder:
         else:
             self.blocks.append(_begun(line))
 
-    def _add_heading(self, line: Line, heading: Heading, block: Block | None) -> None:
+    def _add_heading(self, line: Line, heading: Heading, block: PdfBlock | None) -> None:
         if line is heading.lines[0] or block is None or block.kind != "heading":
-            self.blocks.append(Block("heading", [line], heading.level))
+            self.blocks.append(PdfBlock("heading", [line], heading.level))
         else:
             block.lines.append(line)
 
-    def _add_code(self, line: Line, block: Block | None) -> None:
+    def _add_code(self, line: Line, block: PdfBlock | None) -> None:
         listing = block and block.kind == "code" and block.last.column is line.column
         if block and (listing or (block.kind in {"paragraph", "item"} and self._is_within(block, line))):
             block.lines.append(line)
         else:
-            self.blocks.append(Block("code", [line]))
+            self.blocks.append(PdfBlock("code", [line]))
 
-    def _is_within(self, block: Block, line: Line) -> bool:
+    def _is_within(self, block: PdfBlock, line: Line) -> bool:
         """A paragraph's line may be one long name in code's letters: its sentence goes on."""
         last = block.last
         full = last.right > last.column.right - 0.2 * last.column.width
         return last.column is line.column and full and not self._is_apart(last, line) and not _ends(last.text)
 
-    def _goes_on(self, block: Block, line: Line) -> bool:
+    def _goes_on(self, block: PdfBlock, line: Line) -> bool:
         last = block.last
         if block.kind in {"heading", "code", "table"} or last.column is not line.column or _is_begun(line):
             return False
@@ -133,12 +133,12 @@ class _Builder:
         return distance > self.usual * size * 1.18 + 1.5 or distance < -0.5 * size
 
 
-def _begun(line: Line) -> Block:
+def _begun(line: Line) -> PdfBlock:
     if _BULLET.match(line.text):
-        return Block("item", [line], mark="-")
+        return PdfBlock("item", [line], mark="-")
     if match := _ORDINAL.match(line.text):
-        return Block("item", [line], mark=f"{match[1]}{match[2]}")
-    return Block("paragraph", [line])
+        return PdfBlock("item", [line], mark=f"{match[1]}{match[2]}")
+    return PdfBlock("paragraph", [line])
 
 
 def _is_begun(line: Line) -> bool:
@@ -150,7 +150,7 @@ def _is_begun(line: Line) -> bool:
     return bool(_ORDINAL.match(line.text)) and line.text[:1] != "0"
 
 
-def _is_indented(block: Block, line: Line) -> bool:
+def _is_indented(block: PdfBlock, line: Line) -> bool:
     """It begins a paragraph by its place: indented, or back at the margin after lines that hang."""
     first, last, step = block.lines[0], block.last, 0.8 * line.size
     if block.kind == "item":
@@ -182,9 +182,9 @@ def _ends(text: str) -> bool:
     return bool(_SENTENCE_END.search(text))
 
 
-def _joined(found: list[Block]) -> Iterator[Block]:
+def _joined(found: list[PdfBlock]) -> Iterator[PdfBlock]:
     """Paragraphs that a column or page cut in two are one again, where a sentence plainly goes on."""
-    held: Block | None = None
+    held: PdfBlock | None = None
     for block in found:
         if held and _is_rest(held, block):
             held.lines.extend(block.lines)
@@ -196,7 +196,7 @@ def _joined(found: list[Block]) -> Iterator[Block]:
         yield held
 
 
-def _is_rest(held: Block, block: Block) -> bool:
+def _is_rest(held: PdfBlock, block: PdfBlock) -> bool:
     first, last = block.lines[0], held.last
     if held.kind not in {"paragraph", "item"} or block.kind != "paragraph" or first.column is last.column:
         return False

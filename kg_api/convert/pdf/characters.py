@@ -12,7 +12,7 @@ import pypdfium2 as pdfium
 from pypdfium2 import raw
 
 from kg_api.convert.pdf.fonts import Style, Styles, along
-from kg_api.convert.pdf.layout import Piece
+from kg_api.convert.pdf.layout import TextRun
 from kg_api.convert.pdf.letters import BLANKS, LINE_ENDS, accented, is_from_right, letters, written
 
 _WIDE_GAP = 0.9
@@ -28,8 +28,8 @@ class PageText:
     """A page's text: what is written along most of its lines, and what stands across them."""
 
     height: float
-    pieces: list[Piece] = field(default_factory=list[Piece])
-    across: list[Piece] = field(default_factory=list[Piece])
+    pieces: list[TextRun] = field(default_factory=list[TextRun])
+    across: list[TextRun] = field(default_factory=list[TextRun])
     is_blank: bool = False
     """There is nothing on it at all, no picture either."""
 
@@ -48,9 +48,8 @@ class _Open:
         size = max(self.style.size, style.size)
         if style is not self.style and not self._is_beside(style, size):
             return False
-        return (
-            -_OVERLAP * size < left - self.last_right < _WIDE_GAP * size or 0 < left - self.last_left <= size
-        )
+        gap, step = left - self.last_right, left - self.last_left
+        return -_OVERLAP * size < gap < _WIDE_GAP * size or 0 <= step <= size  # a ligature's share its box
 
     def takes_from_right(self, style: Style, right: float) -> bool:
         size = max(self.style.size, style.size)
@@ -70,13 +69,13 @@ class _Open:
         self.last_left, self.last_right = left, right
         self.styles[style] += 1
 
-    def closed(self) -> Piece:
+    def closed(self) -> TextRun:
         most = self.styles.most_common(1)[0][0]
         count = self.styles.total()
         bold = sum(number for style, number in self.styles.items() if style.bold) / count
         mono = sum(number for style, number in self.styles.items() if style.mono) / count
         text, from_right = written(self.letters), self.from_right * 2 > count
-        return Piece(
+        return TextRun(
             text, self.left, self.right, most.baseline, most.size, bold, mono >= _MONO_SHARE, from_right
         )
 
@@ -90,7 +89,7 @@ class _Reader:
         self.open: _Open | None = None
         self.space = False
 
-    def pieces(self) -> Iterator[tuple[int, Piece]]:
+    def pieces(self) -> Iterator[tuple[int, TextRun]]:
         page, styles, address, style = self.page, Styles(self.page), 0, Style()
         for i in range(raw.FPDFText_CountChars(page)):
             code = raw.FPDFText_GetUnicode(page, i)
@@ -105,7 +104,7 @@ class _Reader:
                 yield from self._add(i, code, text, style)
         yield from self._close()
 
-    def _add(self, i: int, code: int, text: str, style: Style) -> Iterator[tuple[int, Piece]]:
+    def _add(self, i: int, code: int, text: str, style: Style) -> Iterator[tuple[int, TextRun]]:
         raw.FPDFText_GetLooseCharBox(self.page, i, self.box)
         left, right = along(style.turn, self.box)
         last = self.open
@@ -120,7 +119,7 @@ class _Reader:
             self.open = _Open(style, text, left, right)
         self.space = False
 
-    def _close(self) -> Iterator[tuple[int, Piece]]:
+    def _close(self) -> Iterator[tuple[int, TextRun]]:
         if self.open:
             yield self.open.style.turn, self.open.closed()
             self.open = None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from statistics import median
 
-from kg_api.convert.pdf.layout import Column, Line, Piece, rows
+from kg_api.convert.pdf.layout import Column, Line, TextRun, rows
 
 _MIN_LINES = 3
 _MIN_LETTERS = 9
@@ -20,23 +20,25 @@ _MAX_CELL = 22
 """Letters of a table's cell, on average; columns of text have more."""
 _MAX_EDGES = 24
 _MAX_DEPTH = 4
+_MAX_PIECES = 2000
+"""On a page: more is no page of text, and would take long."""
 
-_Zone = tuple[bool, list[Piece]]
+_Zone = tuple[bool, list[TextRun]]
 
 
-def columns(pieces: Sequence[Piece], page: int) -> list[Column]:
+def columns(pieces: Sequence[TextRun], page: int) -> list[Column]:
     """Give a page's columns in reading order, each with its lines."""
     return [_column(part, page) for part in _parts(list(pieces), 0)]
 
 
-def _column(pieces: list[Piece], page: int) -> Column:
+def _column(pieces: list[TextRun], page: int) -> Column:
     column = Column(min(piece.left for piece in pieces), max(piece.right for piece in pieces))
     column.lines = [Line(row, page, column) for row in rows(pieces)]
     return column
 
 
-def _parts(pieces: list[Piece], depth: int) -> Iterator[list[Piece]]:
-    zones = _best_zones(pieces) if depth < _MAX_DEPTH else None
+def _parts(pieces: list[TextRun], depth: int) -> Iterator[list[TextRun]]:
+    zones = _best_zones(pieces) if depth < _MAX_DEPTH and len(pieces) <= _MAX_PIECES else None
     if zones is None:
         yield from [pieces] if pieces else []
         return
@@ -49,7 +51,7 @@ def _parts(pieces: list[Piece], depth: int) -> Iterator[list[Piece]]:
             yield from _parts(zone, depth + 1)
 
 
-def _best_zones(pieces: list[Piece]) -> tuple[float, list[_Zone]] | None:
+def _best_zones(pieces: list[TextRun]) -> tuple[float, list[_Zone]] | None:
     """The gutter with most text beside it, and the page's zones above each other that it splits, or not."""
     best, best_score = None, 0
     for edge in _left_edges(pieces):
@@ -62,23 +64,23 @@ def _best_zones(pieces: list[Piece]) -> tuple[float, list[_Zone]] | None:
     return best
 
 
-def _beside(pieces: list[Piece], edge: float) -> tuple[int, int]:
+def _beside(pieces: list[TextRun], edge: float) -> tuple[int, int]:
     return sum(piece.right <= edge for piece in pieces), sum(piece.left >= edge for piece in pieces)
 
 
-def _left_edges(pieces: list[Piece]) -> list[float]:
+def _left_edges(pieces: list[TextRun]) -> list[float]:
     """Where columns may begin: what several pieces begin at, a bit left of it."""
     edges = Counter(round(piece.left / 3) for piece in pieces)
     common = [edge for edge, count in edges.most_common(_MAX_EDGES) if count + edges[edge - 1] >= _MIN_LINES]
     return sorted(edge * 3 - 2.5 for edge in common)
 
 
-def _zones(pieces: list[Piece], edge: float) -> list[_Zone]:
+def _zones(pieces: list[TextRun], edge: float) -> list[_Zone]:
     ordered = sorted(pieces, key=lambda piece: -piece.top)
     crossing = [piece for piece in ordered if piece.left < edge < piece.right]
     borders = sorted((piece.baseline for piece in crossing), reverse=True)
 
-    def zone(piece: Piece) -> int:
+    def zone(piece: TextRun) -> int:
         middle = (piece.top + piece.bottom) / 2
         at = sum(border > middle for border in borders)
         beside = any(other.bottom < middle < other.top for other in crossing)
@@ -96,7 +98,7 @@ def _zones(pieces: list[Piece], edge: float) -> list[_Zone]:
     return found
 
 
-def _is_split(pieces: list[Piece], edge: float) -> bool:
+def _is_split(pieces: list[TextRun], edge: float) -> bool:
     """Both sides hold columns of running text: not a table's cells, not marks of a list beside its items."""
     left = [piece for piece in pieces if piece.right <= edge]
     right = [piece for piece in pieces if piece.right > edge]
@@ -112,14 +114,14 @@ def _is_split(pieces: list[Piece], edge: float) -> bool:
     return _is_running(left, right) or _is_running(right, left) or _are_lists(left, right)
 
 
-def _is_running(side: list[Piece], other: list[Piece]) -> bool:
+def _is_running(side: list[TextRun], other: list[TextRun]) -> bool:
     """Most lines are as wide as the column, and the other side's are not much narrower: prose by prose."""
     if _share_full(side) < _FULL:
         return False
     return _share_full(other) >= _NEARLY_FULL or not _share_baselines(side, other)
 
 
-def _has_cells(side: list[Piece]) -> bool:
+def _has_cells(side: list[TextRun]) -> bool:
     """Most lines are of several short pieces: columns of a table."""
     lines = rows(side)
     cells = [piece for line in lines if len(line) > 1 for piece in line]
@@ -127,14 +129,14 @@ def _has_cells(side: list[Piece]) -> bool:
     return short and sum(len(line) > 1 for line in lines) * 2 > len(lines)
 
 
-def _share_full(side: list[Piece]) -> float:
+def _share_full(side: list[TextRun]) -> float:
     left, right = min(piece.left for piece in side), max(piece.right for piece in side)
     lines = rows(side)
     full = sum(line[-1].right - line[0].left >= 0.75 * (right - left) for line in lines)
     return full / len(lines)
 
 
-def _are_lists(left: list[Piece], right: list[Piece]) -> bool:
+def _are_lists(left: list[TextRun], right: list[TextRun]) -> bool:
     """Long columns of one width, as in an index."""
     if min(len(rows(left)), len(rows(right))) < _MIN_ENTRIES:
         return False
@@ -143,11 +145,11 @@ def _are_lists(left: list[Piece], right: list[Piece]) -> bool:
     return min(one, other) > 0.6 * max(one, other) and mean >= _MIN_ENTRY
 
 
-def _share_baselines(left: list[Piece], right: list[Piece]) -> bool:
+def _share_baselines(left: list[TextRun], right: list[TextRun]) -> bool:
     places = {round(piece.baseline) for piece in left}
     same = sum(bool(places & {round(piece.baseline) + by for by in (-1, 0, 1)}) for piece in right)
     return same > 0.6 * len(right)
 
 
-def _width(pieces: list[Piece]) -> float:
+def _width(pieces: list[TextRun]) -> float:
     return max(piece.right for piece in pieces) - min(piece.left for piece in pieces)

@@ -62,11 +62,11 @@ def title(document: pdfium.PdfDocument) -> str:
 
 def metadata(document: pdfium.PdfDocument) -> dict[str, MetadataValue]:
     """Give author, date, subject, tags and language, where the file says them."""
-    author = _value(document, "Author")
+    author, subject = _value(document, "Author"), _value(document, "Subject")
     found: dict[str, MetadataValue] = {
         "author": "" if author.casefold() in _NOBODY else author,
         "date": _date(_value(document, "CreationDate")) or _date(_value(document, "ModDate")),
-        "subject": _value(document, "Subject"),
+        "subject": "" if subject.casefold() in _NOBODY else subject,
         "tags": [tag.strip() for tag in re.split(r"[,;]", _value(document, "Keywords")) if tag.strip()],
         "language": _language(document),
     }

@@ -13,7 +13,7 @@ ASCENT, DESCENT = 0.75, 0.22
 
 
 @dataclass(slots=True)
-class Piece:
+class TextRun:
     """Text on one baseline without a wide gap in it: a line of a column, or a cell of a table's row."""
 
     text: str
@@ -62,12 +62,12 @@ class Column:
 class Line:
     """The pieces of a column that stand on one baseline, in reading order."""
 
-    pieces: list[Piece]
+    pieces: list[TextRun]
     page: int
     column: Column
 
     @cached_property
-    def main(self) -> Piece:
+    def main(self) -> TextRun:
         """The piece that says most: its size and baseline are the line's."""
         return max(self.pieces, key=lambda piece: len(piece.text))
 
@@ -125,10 +125,10 @@ class Line:
         return found
 
 
-def rows(pieces: Iterable[Piece]) -> list[list[Piece]]:
+def rows(pieces: Iterable[TextRun]) -> list[list[TextRun]]:
     """Put together what stands on one baseline (raised and lowered too), from the top and the left."""
-    found: list[list[Piece]] = []
-    mains: list[Piece] = []
+    found: list[list[TextRun]] = []
+    mains: list[TextRun] = []
     for piece in sorted(pieces, key=lambda piece: -piece.baseline):
         at = next(
             (i for i in range(len(mains) - 1, max(-1, len(mains) - 3), -1) if _beside(piece, mains[i])), -1
@@ -142,18 +142,18 @@ def rows(pieces: Iterable[Piece]) -> list[list[Piece]]:
     return [_in_order(row) for row in found]
 
 
-def _beside(one: Piece, other: Piece) -> bool:
+def _beside(one: TextRun, other: TextRun) -> bool:
     overlap = min(one.top, other.top) - max(one.bottom, other.bottom)
     small = min(one.size, other.size) < 0.9 * max(one.size, other.size)  # raised or lowered, perhaps
     return overlap >= (0.25 if small else 0.5) * min(one.top - one.bottom, other.top - other.bottom)
 
 
-def _is_one_word(last: Piece, piece: Piece) -> bool:
+def _is_one_word(last: TextRun, piece: TextRun) -> bool:
     size = max(piece.size, last.size)
     return -_OVERLAP * size < piece.left - last.right < _SPACE * size
 
 
-def _in_order(row: list[Piece]) -> list[Piece]:
+def _in_order(row: list[TextRun]) -> list[TextRun]:
     if sum(piece.from_right for piece in row) * 2 > len(row):
         return sorted(row, key=lambda piece: -piece.right)
     return sorted(row, key=lambda piece: piece.left)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from kg_api.convert.pdf.blocks import Block
+from kg_api.convert.pdf.blocks import PdfBlock
 from kg_api.convert.pdf.layout import Line
 from kg_api.convert.pdf.words import Vocabulary, escaped
 
@@ -16,7 +16,7 @@ _EMPTY_LINE = 1.9
 """Of the usual distance: further apart are two lines of code with an empty one between them."""
 
 
-def markdown(blocks: Sequence[Block], pages: int) -> tuple[str, tuple[int, ...]]:
+def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ...]]:
     """Give the text, and the offset at which the first block of each page begins."""
     words = Vocabulary(line.text for block in blocks for line in block.lines)
     parts: list[str] = []
@@ -47,7 +47,7 @@ def _offsets(begins: dict[int, int], pages: int, end: int) -> tuple[int, ...]:
     return (0, *found[1:]) if found else ()
 
 
-def _block(block: Block, words: Vocabulary) -> str:
+def _block(block: PdfBlock, words: Vocabulary) -> str:
     if block.kind == "code":
         return _code(block.lines)
     if block.kind == "table":

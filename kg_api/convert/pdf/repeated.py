@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kg_api.convert.pdf.characters import PageText
-from kg_api.convert.pdf.layout import Piece, rows
+from kg_api.convert.pdf.layout import TextRun, rows
 
 _MIN_PAGES = 3
 _ZONE = 0.25
@@ -22,7 +22,7 @@ class _Row(NamedTuple):
     page: int
     place: int
     words: str
-    pieces: list[Piece]
+    pieces: list[TextRun]
 
 
 def leave_out(pages: Sequence[PageText]) -> tuple[int, int]:
@@ -36,9 +36,11 @@ def leave_out(pages: Sequence[PageText]) -> tuple[int, int]:
     for row in repeated:
         gone[row.page].update(id(piece) for piece in row.pieces)
         lines.add((row.page, row.place))
+    if all(len(gone[number]) == len(page.pieces) for number, page in enumerate(pages)):
+        return 0, 0  # there is no other text
     for number, ids in gone.items():
         pages[number].pieces = [piece for piece in pages[number].pieces if id(piece) not in ids]
-    return len(lines), len(gone)
+    return len(lines), len({page for page, _ in lines})
 
 
 def _ends(number: int, page: PageText) -> Iterable[_Row]:

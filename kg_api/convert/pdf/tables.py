@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kg_api.convert.pdf.layout import Line, Piece
+from kg_api.convert.pdf.layout import Line, TextRun
 
 _MIN_ROWS = 3
 _MIN_FULL = 0.6
@@ -75,7 +75,7 @@ def _table(group: list[Line]) -> Table | None:
     return _filled(group, ranges)
 
 
-def _are_cells(rows: Sequence[Sequence[Piece]]) -> bool:
+def _are_cells(rows: Sequence[Sequence[TextRun]]) -> bool:
     texts = [piece.text for row in rows for piece in row]
     return sum(map(len, texts)) <= _MAX_CELL * len(texts)
 

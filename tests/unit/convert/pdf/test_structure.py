@@ -64,6 +64,10 @@ def test_repeated_headers_and_footers_are_left_out_and_counted() -> None:
     assert [found.text[begin:].split(":")[0] for begin in found.pages] == [str(i) for i in range(8)]
 
 
+def test_a_document_of_nothing_else_keeps_what_repeats() -> None:
+    assert convert(drawn(*[lines("Draft.")] * 4)).text.count("Draft.") == 4
+
+
 def test_two_pages_are_too_few_to_tell_what_repeats() -> None:
     found = convert(story(*paragraphs(STORY[:1]), PageBreak(), *paragraphs(STORY[1:2]), on_page=_framed))
     assert found.text.count("The Harbour of Klippan") == 2
