@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from kg_api.models.library.documents import Ingested
 
-MOST_ALIKE = 3
+MAX_NAMED_ALONE = 3
 """So many files are named one by one."""
 _NUMBERS = re.compile(r"\d+(?:[-, ]+\d+)*")
 
@@ -20,7 +20,7 @@ def describe_notes(ingested: Iterable[Ingested]) -> Iterator[str]:
         for note in each.notes:
             alike[_NUMBERS.sub("#", note)].append((each.document, note))
     for found in alike.values():
-        if len(found) <= MOST_ALIKE:
+        if len(found) <= MAX_NAMED_ALONE:
             yield from (f"{document}: {note}" for document, note in found)
         else:
             document, note = found[0]
