@@ -10,12 +10,16 @@ from functools import partial
 import structlog
 
 from kg_api.convert.isolated.process import ConverterDied, ConverterProcess
-from kg_api.errors import UnreadableDocument
+from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
 from kg_api.sections import ConversionSettings
 
 log = structlog.get_logger()
+
+WAITING_EACH = 4
+"""So many files may wait for each process: who waits holds a thread that a search may need."""
+BUSY = "too many files are being converted; try again in a few seconds"
 
 
 class ConverterPool:
@@ -34,6 +38,7 @@ class ConverterPool:
         """
         self._start = partial(start or ConverterProcess, settings)
         self._room = threading.BoundedSemaphore(settings.processes)
+        self._line = threading.BoundedSemaphore(settings.processes * (1 + WAITING_EACH))
         self._lock = threading.Lock()
         self._idle: list[ConverterProcess] = []
         self._closed = False
@@ -42,11 +47,17 @@ class ConverterPool:
         """Make Markdown of a file; waits while as many as may are at work.
 
         Raises:
+            TooBusy: too many others wait already.
             UnreadableDocument: it is broken, protected, takes too much or holds no text; the message says
                 what to do.
         """
-        with self._room:
-            answer = self._ask(data, form)
+        if not self._line.acquire(blocking=False):
+            raise TooBusy(BUSY)
+        try:
+            with self._room:
+                answer = self._ask(data, form)
+        finally:
+            self._line.release()
         if isinstance(answer, str):
             raise UnreadableDocument(answer)
         return answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,9 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kg_api.convert.isolated.pool import ConverterPool
+from kg_api.convert.isolated.pool import WAITING_EACH, ConverterPool
 from kg_api.convert.isolated.process import ConverterProcess
-from kg_api.errors import UnreadableDocument
+from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.sections import ConversionSettings
 
 SETTINGS = ConversionSettings(processes=1, max_seconds=2, max_memory_mb=1024)
@@ -96,10 +97,35 @@ def test_a_process_that_dies_of_earlier_files_costs_the_present_one_nothing(pool
     assert pool.convert(b"crash if used:1", "html").text.startswith("html:")
 
 
+def test_those_that_would_wait_too_long_are_told_at_once() -> None:
+    pool = ConverterPool(SETTINGS.model_copy(update={"max_seconds": 1}), HOSTILE)
+    outcomes: list[str] = []
+
+    def ask(_: int) -> None:
+        try:
+            pool.convert(b"loop", "html")
+        except (TooBusy, UnreadableDocument) as error:
+            outcomes.append(type(error).__name__)
+            if isinstance(error, TooBusy):
+                until.set()
+
+    until = threading.Event()
+    try:
+        with ThreadPoolExecutor(12) as threads:
+            asked = [threads.submit(ask, number) for number in range(1 + WAITING_EACH + 2)]
+            assert until.wait(10)
+            for each in asked:
+                each.result()
+    finally:
+        pool.close()
+    assert outcomes.count("TooBusy") == 2
+    assert outcomes.count("UnreadableDocument") == 1 + WAITING_EACH
+
+
 def test_no_more_files_at_once_than_there_are_processes() -> None:
     pool = ConverterPool(SETTINGS.model_copy(update={"processes": 2}), HOSTILE)
     try:
-        with ThreadPoolExecutor(8) as threads:
+        with ThreadPoolExecutor(6) as threads:
             pids = {made.text for made in threads.map(lambda _: pool.convert(b"fine", "html"), range(40))}
         assert len(pids) <= 2
     finally:
