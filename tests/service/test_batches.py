@@ -27,7 +27,7 @@ BAD: dict[str, Any] = {
     "a format that is not read": {"ontology": "notes", "document": "bad.docx", "text": "text"},
     "an unknown field": {"ontology": "notes", "document": "bad", "text": "text", "color": "red"},
     "a wrong ontology": {"ontology": "a/b", "document": "bad", "text": "text"},
-    "metadata": {"ontology": "notes", "document": "bad", "text": "text", "metadata": {"a": [1]}},
+    "metadata": {"ontology": "notes", "document": "bad", "text": "text", "metadata": {"a": {"b": 1}}},
     "no object": {},
 }
 

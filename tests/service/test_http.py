@@ -52,7 +52,7 @@ def test_every_error_is_a_problem(http: httpx.Client, method: str, path: str, st
     ("method", "path", "allowed"),
     [
         ("PATCH", "/documents", "GET, POST"),
-        ("PATCH", "/documents/x", "DELETE, GET"),
+        ("PUT", "/documents/x", "DELETE, GET, PATCH"),
         ("DELETE", "/ontologies/x/embedding-config", "GET, PUT"),
         ("PUT", "/embedding/health", "GET, POST"),
         ("GET", SEARCH, "POST"),
