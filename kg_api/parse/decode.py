@@ -9,7 +9,7 @@ from charset_normalizer import CharsetMatch, from_bytes
 
 from kg_api.errors import InvalidInput, UnreadableDocument
 
-_MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
+MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF8, "utf-8"),
@@ -92,7 +92,7 @@ def _refuse_known_binary(data: bytes) -> None:
 
 
 def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:
-    for mark, encoding in _MARKS:
+    for mark, encoding in MARKS:
         if data.startswith(mark):
             try:
                 return data[len(mark) :].decode(encoding), ()
@@ -116,10 +116,9 @@ def _decode_unmarked(data: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def _decode_guessed(data: bytes) -> tuple[str, tuple[str, ...]]:
-    matches = list(from_bytes(data, cp_isolation=list(_CHARSETS)))
-    if not matches:
+    encoding = guess_encoding(data)
+    if encoding is None:
         raise UnreadableDocument(f"it is not UTF-8, and no other encoding fits. {READS}")
-    encoding = _most_used(matches)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:  # the guess was made from samples
@@ -127,6 +126,12 @@ def _decode_guessed(data: bytes) -> tuple[str, tuple[str, ...]]:
             f"it is not UTF-8; {encoding} fits best, but not byte {error.start}. {READS}"
         ) from error
     return text, (f"read as {encoding}: the file is not UTF-8 and does not say what it is",)
+
+
+def guess_encoding(data: bytes) -> str | None:
+    """The encoding that bytes look most like, of those in use; None: they look like none."""
+    matches = list(from_bytes(data, cp_isolation=list(_CHARSETS)))
+    return _most_used(matches) if matches else None
 
 
 def _most_used(matches: list[CharsetMatch]) -> str:
