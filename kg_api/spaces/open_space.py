@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -51,6 +52,13 @@ QUESTIONS_KEPT = 2000
 """Vectors of questions that are remembered: 3 MB with the model that kg comes with, 25 with the widest."""
 
 
+@dataclass(slots=True)
+class KeptQuestion:
+    """A question's vector, as soon as it is known: shape (dimensions,), length 1."""
+
+    vector: NDArray[np.float32] | None = None
+
+
 class OpenSpace:
     """A space and its model. Thread-safe.
 
@@ -70,7 +78,7 @@ class OpenSpace:
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="probe")
         self._labels_looked_at = float("-inf")
         self._labels_wait = LABELS_LOOKED_SECONDS
-        self._remembered = lru_cache(QUESTIONS_KEPT)(self._ask)
+        self._kept = lru_cache(QUESTIONS_KEPT)(_nothing_yet)
         self._opening = threading.Lock()
         self._looking = threading.Lock()
         self._calibrated_at = float("-inf")
@@ -222,16 +230,16 @@ class OpenSpace:
     def _question(self, text: str) -> NDArray[np.float32]:
         changes = self._watch.changes
         if not self._watch.is_due:
-            vector = self._remembered(text, changes)
+            kept = self._kept(text, changes).vector
+            vector = self._keep(text, changes, self.embedder().embed_query(text)) if kept is None else kept
             if self._watch.changes == changes:
                 return vector  # else another question found out meanwhile that another model answers
-        return self._prove([text], query=True)[0]
+        changes = self._watch.changes
+        return self._keep(text, changes, self._prove([text], query=True)[0].copy())
 
-    def _ask(self, text: str, changes: int) -> NDArray[np.float32]:
-        """A question's vector, which is kept; not for long where another model has answered since."""
-        del changes  # it makes what is remembered of before another thing
-        vector = self.embedder().embed_query(text)
+    def _keep(self, text: str, changes: int, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         vector.setflags(write=False)
+        self._kept(text, changes).vector = vector
         return vector
 
     def _prove(self, texts: Sequence[str], *, query: bool) -> NDArray[np.float32]:
@@ -268,3 +276,9 @@ class OpenSpace:
     def _leave_alone(self, error: Fault) -> None:
         self._watch.failed(error)
         log.warning("model left alone", space=self.space.slug, error=type(error).__name__, reason=str(error))
+
+
+def _nothing_yet(text: str, changes: int) -> KeptQuestion:
+    """A place for a question's vector, not for long where another model has answered since."""
+    del text, changes  # what it is found by: that the model changed makes it another place
+    return KeptQuestion()

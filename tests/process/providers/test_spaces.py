@@ -181,8 +181,8 @@ def test_the_service_and_the_worker_show_what_each_has_done(filled: World) -> No
     model.always = Status(400)
     filled.configure("failing", space="counted", embed_on_ingest=False)
     before = filled.metrics()
-    filled.search("red fox", ontology="on_small")
-    filled.search("red fox", ontology="failing")
+    filled.search("blue whale", ontology="on_small")  # nobody has asked that before: it is embedded
+    filled.search("blue whale", ontology="failing")
     service = filled.metrics()
     labels = 'model="text-embedding-3-small"'
     grown = {name: service[name] - before.get(name, 0.0) for name in service}

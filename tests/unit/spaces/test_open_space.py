@@ -58,7 +58,7 @@ def test_a_model_that_failed_is_proven_before_it_is_used_again(
     opened.space.embed_query("foxes")
     opened.model.always = Status(503)
     with pytest.raises(Exception, match="503"):
-        opened.space.embed_query("foxes")
+        opened.space.embed_query("owls")
     opened.model.always, opened.model.turned = None, True
     with pytest.raises(OtherModel):
         opened.space.embed_query("foxes")

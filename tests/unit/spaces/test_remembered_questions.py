@@ -19,6 +19,14 @@ def test_a_question_that_comes_again_is_not_embedded_again(opened: Opened) -> No
         again[0] = 1
 
 
+def test_the_question_by_which_the_model_was_proven_is_remembered_too(opened: Opened) -> None:
+    first, again = (opened.space.embed_query("owls") for _ in range(2))
+    assert opened.sent == [["owls", PROBE_TEXT]]
+    assert first.tobytes() == again.tobytes()
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 1
+
+
 def test_what_another_model_answered_is_not_remembered(
     opened: Opened, at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
