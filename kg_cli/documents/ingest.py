@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kg_api.wording.plural import pluralize
-from kg_cli.documents.options import IntoOntologyOption, PrefixOption, WaitOption, named_path
+from kg_cli.documents.options import (
+    IntoOntologyOption,
+    ListsOption,
+    MetadataOption,
+    PrefixOption,
+    WaitOption,
+    named_path,
+)
 from kg_cli.terminal.answers import emit
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import JsonOption, OwnJsonOption
@@ -30,31 +37,40 @@ def ingest(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Proceed after a preview without asking.")] = False,
     prefix: PrefixOption = "",
+    metadata: MetadataOption = None,
+    several: ListsOption = None,
     as_json: OwnJsonOption = False,
 ) -> None:
-    """Ingest Markdown, RST, plain text and source code. Unchanged files cost nothing, changed ones little.
+    """Ingest text, PDF, web pages, office files, e-mail. Unchanged files cost nothing, changed ones little.
 
     A document is named by its path below the folder given. Of a folder, files with endings that kg reads are
     taken, the others counted; a file that is named itself is read as plain text if it is text. The exit code
     is 3 when a file could not be read, though the others are stored, and when nothing was taken at all.
 
+    What --metadata and --list say is kept with each document, beside what its file says of itself, and can
+    be searched by (--where).
+
     With --preview nothing is stored, embedded or paid until you say yes; without a terminal --yes says it,
     and without that the exit code is 3. With --json and without --yes it only shows the preview.
 
-    Example: kg ingest ~/notes --ontology notes --wait
+    Examples: kg ingest ~/notes --ontology notes --wait
+        kg ingest ~/papers --ontology papers --metadata author=Ada --metadata date=2025-01-31 --list tags=a,b
     """
     from kg_api.parse.documents import SUFFIXES
     from kg_api.parse.files import select
     from kg_cli.documents.ingestion import run
+    from kg_cli.documents.metadata import read_metadata
     from kg_cli.documents.preview import Decision, show_preview
+    from kg_cli.documents.upload import Destination
 
+    into = Destination(ontology, read_metadata(metadata or [], several or []))
     selection = select(paths, SUFFIXES, prefix)
     with open_client() as client:
         if preview and selection.files:
-            go_on = show_preview(client, selection, ontology, yes=yes, as_json=as_json)
+            go_on = show_preview(client, selection, into, yes=yes, as_json=as_json)
             if go_on is not Decision.GO_ON:
                 raise typer.Exit(SOME_FAILED if go_on is Decision.NOBODY_TO_ASK else 0)
-        complete = run(client, selection, ontology, wait=wait, as_json=as_json)
+        complete = run(client, selection, into, wait=wait, as_json=as_json)
     if not complete:
         raise typer.Exit(SOME_FAILED)
 

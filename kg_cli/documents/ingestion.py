@@ -19,7 +19,7 @@ from kg_api.wording.plural import pluralize
 from kg_cli.concepts.pending import concepts_to_follow
 from kg_cli.documents.notes import describe_notes
 from kg_cli.documents.skipped import READS, describe_left_out
-from kg_cli.documents.upload import upload
+from kg_cli.documents.upload import Destination, upload
 from kg_cli.jobs.waiting import unfinished_jobs, wait_until_embedded
 from kg_cli.terminal import console
 
@@ -40,7 +40,7 @@ class IngestOutcome:
         return list(dict.fromkeys(each.job_id for each in self.ingested if each.job_id))
 
 
-def run(client: KgClient, selection: FileSelection, ontology: str, *, wait: bool, as_json: bool) -> bool:
+def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: bool, as_json: bool) -> bool:
     """Upload, wait if asked to, report; whether something was taken and nothing failed.
 
     Raises:
@@ -48,12 +48,13 @@ def run(client: KgClient, selection: FileSelection, ontology: str, *, wait: bool
         JobFailed: the embeddings waited for will not come; what was stored is reported all the same.
         KgError: the service is away or refuses everything.
     """
+    ontology = into.ontology
     _check_name(ontology)
     client.health()  # an absent service is reported at once; one that goes away later is waited for
     begun = time.monotonic()
     outcome = IngestOutcome(failed=[(each.path, each.reason) for each in selection.problems])
     try:
-        _upload(client, selection, ontology, outcome)
+        _upload(client, selection, into, outcome)
         if wait and outcome.ingested:
             waited = [*outcome.jobs(), *unfinished_jobs(client, ontology=ontology, kind=EMBEDDING)]
             wait_until_embedded(client, ontology, list(dict.fromkeys(waited)))
@@ -78,10 +79,10 @@ def _check_name(ontology: str) -> None:
         ) from None
 
 
-def _upload(client: KgClient, selection: FileSelection, ontology: str, outcome: IngestOutcome) -> None:
+def _upload(client: KgClient, selection: FileSelection, into: Destination, outcome: IngestOutcome) -> None:
     with console.progress("documents") as bar:
         task = bar.add_task("taking in", total=len(selection.files))
-        for each in upload(client, selection.files, ontology):
+        for each in upload(client, selection.files, into):
             bar.advance(task)
             if each.ingested is not None:
                 outcome.ingested.append(each.ingested)

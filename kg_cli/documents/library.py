@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kg_api.wording.plural import pluralize
+from kg_cli.documents.options import ListsOption
 from kg_cli.terminal.answers import emit, report
 from kg_cli.terminal.confirm import confirm
 from kg_cli.terminal.connect import open_client
@@ -67,10 +68,7 @@ def set_document(
         list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Metadata; title= and uri= too.")
     ] = None,
     *,
-    several: Annotated[
-        list[str] | None,
-        typer.Option("--list", metavar="KEY=A,B", help="A list, its values separated by commas; repeat."),
-    ] = None,
+    several: ListsOption = None,
     remove: Annotated[list[str] | None, typer.Option("--remove", help="A key to delete; repeat.")] = None,
     ontology: Annotated[
         str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")

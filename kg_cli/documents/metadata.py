@@ -22,12 +22,29 @@ def read_changes(values: Sequence[str], several: Sequence[str], remove: Sequence
     given = dict(map(_divide, values))
     about = {key: value for key, value in given.items() if key in ABOUT}
     metadata: dict[str, Any] = {key: read_value(value) for key, value in given.items() if key not in ABOUT}
-    for key, value in map(_divide, several):
-        metadata[key] = _read_list(value)
+    metadata |= _read_lists(several)
     metadata |= dict.fromkeys(remove)
     if not about and not metadata:
         raise typer.BadParameter("nothing is to be changed; write KEY=VALUE")
     return {**about, "metadata": metadata}
+
+
+def read_metadata(values: Sequence[str], several: Sequence[str]) -> dict[str, Any]:
+    """What is said of each of several documents.
+
+    Raises:
+        BadParameter: a value has no key, or is one that each document has for itself.
+    """
+    given = dict(map(_divide, values))
+    if own := [key for key in ABOUT if key in given]:
+        raise typer.BadParameter(
+            f"{own[0]} is each document's own; `kg documents set DOCUMENT {own[0]}=VALUE` changes it"
+        )
+    return {key: read_value(value) for key, value in given.items()} | _read_lists(several)
+
+
+def _read_lists(several: Sequence[str]) -> dict[str, Any]:
+    return {key: _read_list(value) for key, value in map(_divide, several)}
 
 
 def _read_list(text: str) -> list[Any]:

@@ -18,3 +18,11 @@ def named_path(text: str) -> Path:
 IntoOntologyOption = Annotated[str, typer.Option("--ontology", "-o", help="Ontology for the documents.")]
 PrefixOption = Annotated[str, typer.Option(help="Prefix for each document's name.")]
 WaitOption = Annotated[bool, typer.Option("--wait", help="Wait until everything is embedded.")]
+MetadataOption = Annotated[
+    list[str] | None,
+    typer.Option("--metadata", metavar="KEY=VALUE", help="Metadata of each document; repeat."),
+]
+ListsOption = Annotated[
+    list[str] | None,
+    typer.Option("--list", metavar="KEY=A,B", help="A list, its values separated by commas; repeat."),
+]

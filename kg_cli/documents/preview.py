@@ -16,7 +16,7 @@ from kg_api.client import KgClient
 from kg_api.errors import KgError, Unavailable
 from kg_api.models.embedding.configuration import Cost, DocumentPreview
 from kg_api.parse.files import FileSelection, FileToIngest
-from kg_cli.documents.upload import PARALLEL_UPLOADS, send_file
+from kg_cli.documents.upload import PARALLEL_UPLOADS, Destination, send_file
 from kg_cli.terminal import console
 from kg_cli.terminal.costs import cost_rows
 
@@ -32,7 +32,7 @@ class Decision(StrEnum):
 
 
 def show_preview(
-    client: KgClient, selection: FileSelection, ontology: str, *, yes: bool, as_json: bool
+    client: KgClient, selection: FileSelection, into: Destination, *, yes: bool, as_json: bool
 ) -> Decision:
     """Show what taking in the files would make and cost, and ask whether to go on.
 
@@ -41,7 +41,7 @@ def show_preview(
     with console.progress("documents") as bar, ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
         task = bar.add_task("looking", total=len(selection.files))
         found: list[DocumentPreview | None] = []
-        for each in pool.map(partial(_one, client, ontology), selection.files):
+        for each in pool.map(partial(_one, client, into), selection.files):
             bar.advance(task)
             found.append(each)
     previews = [each for each in found if each is not None]
@@ -51,7 +51,7 @@ def show_preview(
         console.print_json({"preview": documents, "cost": total.model_dump(), "stored": False})
     else:
         to = console.stderr() if as_json else console.stdout()  # the outcome is the one JSON document
-        _show(previews, total, ontology, unreadable=len(found) - len(previews), to=to)
+        _show(previews, total, into.ontology, unreadable=len(found) - len(previews), to=to)
     return Decision.GO_ON if yes else _decision(as_json=as_json)
 
 
@@ -88,10 +88,10 @@ def _together(values: Sequence[float | None]) -> float | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _one(client: KgClient, ontology: str, file: FileToIngest) -> DocumentPreview | None:
+def _one(client: KgClient, into: Destination, file: FileToIngest) -> DocumentPreview | None:
     """None for a file that cannot be read; the ingest tells why."""
     try:
-        return send_file(client.preview_bytes, file, ontology)
+        return send_file(client.preview_bytes, file, into)
     except Unavailable:
         raise
     except (OSError, KgError):

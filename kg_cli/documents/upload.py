@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 from kg_api.client import KgClient
 from kg_api.errors import KgError, Unavailable
 from kg_api.models.library.batches import DocumentOutcome
-from kg_api.models.library.documents import Ingested
+from kg_api.models.library.documents import Ingested, MetadataValue
 from kg_api.models.library.formats import CONVERTED_SUFFIXES
 from kg_api.models.problems import PASSING
 from kg_api.parse.files import FileToIngest
@@ -24,6 +24,23 @@ PARALLEL_UPLOADS = 2
 FILES_A_BATCH = 100
 BYTES_A_BATCH = 1_000_000
 """A larger file goes alone, as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where files go, and what is said of each of them."""
+
+    ontology: str
+    metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
+
+    def about(self, file: FileToIngest) -> dict[str, Any]:
+        """What a document of a file is made with, besides its text."""
+        known = {
+            "ontology": self.ontology,
+            "document": file.document,
+            "uri": file.path.resolve().as_uri(),
+        }
+        return {**known, "metadata": self.metadata} if self.metadata else known
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +61,14 @@ class _Decoded:
     notes: tuple[str, ...]
 
 
-def upload(client: KgClient, files: Sequence[FileToIngest], ontology: str) -> Iterator[Uploaded]:
+def upload(client: KgClient, files: Sequence[FileToIngest], into: Destination) -> Iterator[Uploaded]:
     """Send files in order and give each one's outcome as it comes.
 
     Raises:
         KgError: the service stays away or refuses everything; what came before is stored.
     """
     with ThreadPoolExecutor(PARALLEL_UPLOADS) as pool:
-        for uploaded in pool.map(partial(_upload_batch, client, ontology), divide(files)):
+        for uploaded in pool.map(partial(_upload_batch, client, into), divide(files)):
             yield from uploaded  # an error cancels the batches that wait
 
 
@@ -72,15 +89,14 @@ def divide(files: Sequence[FileToIngest]) -> Iterator[list[FileToIngest]]:
         yield batch
 
 
-def send_file(send: Callable[..., T], file: FileToIngest, ontology: str) -> T:
+def send_file(send: Callable[..., T], file: FileToIngest, into: Destination) -> T:
     """Send a file's content with what is known of it, again while the service is away.
 
     Raises:
         OSError: it cannot be read.
         KgError: as the call raises.
     """
-    content, uri = file.path.read_bytes(), file.path.resolve().as_uri()
-    return patiently(partial(send, content, ontology=ontology, document=file.document, uri=uri))
+    return patiently(partial(send, file.path.read_bytes(), **into.about(file)))
 
 
 def _length(file: FileToIngest) -> int:
@@ -90,15 +106,14 @@ def _length(file: FileToIngest) -> int:
         return 0
 
 
-def _upload_batch(client: KgClient, ontology: str, files: Sequence[FileToIngest]) -> list[Uploaded]:
+def _upload_batch(client: KgClient, into: Destination, files: Sequence[FileToIngest]) -> list[Uploaded]:
     if len(files) == 1:
-        return [_upload_one(client, ontology, files[0])]
-    read = [_decode(file, ontology) for file in files]
+        return [_upload_one(client, into, files[0])]
+    read = [_decode(file, into) for file in files]
     decoded = [each for each in read if isinstance(each, _Decoded)]
     outcomes = iter(_send(client, [each.document for each in decoded]) if decoded else ())
     return [
-        _uploaded(client, ontology, each, next(outcomes)) if isinstance(each, _Decoded) else each
-        for each in read
+        _uploaded(client, into, each, next(outcomes)) if isinstance(each, _Decoded) else each for each in read
     ]
 
 
@@ -112,22 +127,24 @@ def _send(client: KgClient, documents: Sequence[dict[str, Any]]) -> Sequence[Doc
         return [None] * len(documents)
 
 
-def _uploaded(client: KgClient, ontology: str, sent: _Decoded, outcome: DocumentOutcome | None) -> Uploaded:
+def _uploaded(
+    client: KgClient, into: Destination, sent: _Decoded, outcome: DocumentOutcome | None
+) -> Uploaded:
     if outcome and outcome.ingested:
         notes = [*sent.notes, *outcome.ingested.notes]
         return Uploaded(sent.file, outcome.ingested.model_copy(update={"notes": notes}))
     if outcome and outcome.problem and outcome.problem.status not in PASSING:
         return Uploaded(sent.file, problem=outcome.problem.detail)
-    return _upload_one(client, ontology, sent.file)
+    return _upload_one(client, into, sent.file)
 
 
-def _decode(file: FileToIngest, ontology: str) -> _Decoded | Uploaded:
+def _decode(file: FileToIngest, into: Destination) -> _Decoded | Uploaded:
     """Read a file as the service reads one that comes alone."""
     from kg_api.parse.decode import decode
 
     try:
         text, notes = decode(file.path.read_bytes())
-        about = {"ontology": ontology, "document": file.document, "uri": file.path.resolve().as_uri()}
+        about = into.about(file)
     except OSError as error:
         return _unreadable(file, error)
     except KgError as error:
@@ -135,9 +152,9 @@ def _decode(file: FileToIngest, ontology: str) -> _Decoded | Uploaded:
     return _Decoded(file, {**about, "text": text}, notes)
 
 
-def _upload_one(client: KgClient, ontology: str, file: FileToIngest) -> Uploaded:
+def _upload_one(client: KgClient, into: Destination, file: FileToIngest) -> Uploaded:
     try:
-        ingested = send_file(client.ingest_bytes, file, ontology)
+        ingested = send_file(client.ingest_bytes, file, into)
     except OSError as error:
         return _unreadable(file, error)
     except Unavailable:

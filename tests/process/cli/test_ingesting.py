@@ -104,6 +104,29 @@ def test_broken_files_are_told_to_programs_too(kg: Kg, folder: Path, ordinary: t
     assert told["jobs"] == [told["documents"][0]["job_id"]]
 
 
+def test_metadata_is_kept_with_each_document_and_can_be_searched_by(kg: Kg, folder: Path) -> None:
+    (folder / "a.md").write_text("The owl hunts at night.")
+    (folder / "b.md").write_text("The fox hunts at dusk.")
+    (folder / "c.html").write_text("<p>The hare feeds at dawn.</p>")
+    said = ("--metadata", "author=Ada", "--metadata", "year=2025", "--list", "tags=field,zoo")
+    assert kg("ingest", str(folder), "--ontology", "notes", *said).returncode == 0
+    found = kg("documents", "--where", "author=Ada", "--where", "year>=2025", "--where", "tags=zoo", "--json")
+    assert [each["document"] for each in json.loads(found.stdout)["documents"]] == ["a.md", "b.md", "c.html"]
+    later = kg("ingest", str(folder / "a.md"), "--ontology", "notes", "--metadata", "author=Grace")
+    assert later.returncode == 0, later.stderr
+    found = kg("documents", "--where", "author=Grace", "--json")
+    assert [each["document"] for each in json.loads(found.stdout)["documents"]] == ["a.md"]
+
+
+def test_metadata_that_cannot_be_kept_is_told_and_nothing_is_taken(
+    kg: Kg, folder: Path, graph: Graph
+) -> None:
+    (folder / "a.md").write_text("The owl hunts at night.")
+    ran = kg("ingest", str(folder), "--ontology", "notes", "--metadata", "title=All of them")
+    assert (ran.returncode, "each document's own" in " ".join(ran.stderr.split())) == (2, True), ran.stderr
+    assert documents(graph) == 0
+
+
 def test_kinds_that_are_not_read_are_counted(kg: Kg, folder: Path) -> None:
     for name in ("a.md", "b.xyz", "c.xyz", "picture.PNG", "Makefile", ".hidden.md"):
         (folder / name).write_text("some text")

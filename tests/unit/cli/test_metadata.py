@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import typer
 
-from kg_cli.documents.metadata import read_changes
+from kg_cli.documents.metadata import read_changes, read_metadata
 
 
 def test_types_are_read_from_the_values() -> None:
@@ -38,3 +38,21 @@ def test_types_are_read_from_the_values() -> None:
 def test_what_is_no_change(values: list[str]) -> None:
     with pytest.raises(typer.BadParameter):
         read_changes(values, [], [])
+
+
+def test_what_is_said_of_each_document_has_types_as_one_that_is_changed() -> None:
+    given = ["author=Ada", "year=2025", 'code="7"', "draft=false"]
+    assert read_metadata(given, ["tags=a, b"]) == {
+        "author": "Ada",
+        "year": 2025,
+        "code": "7",
+        "draft": False,
+        "tags": ["a", "b"],
+    }
+    assert read_metadata([], []) == {}
+
+
+@pytest.mark.parametrize(("value", "told"), [("title=All", "each document's own"), ("author", "KEY=VALUE")])
+def test_what_cannot_be_said_of_each_document_is_refused(value: str, told: str) -> None:
+    with pytest.raises(typer.BadParameter, match=told):
+        read_metadata([value], [])

@@ -15,7 +15,7 @@ from kg_api.models.library.documents import Ingested, SourceChanges
 from kg_api.models.problems import problem_of
 from kg_api.parse.files import FileToIngest
 from kg_cli.documents import upload as uploading
-from kg_cli.documents.upload import BYTES_A_BATCH, FILES_A_BATCH, divide, upload
+from kg_cli.documents.upload import BYTES_A_BATCH, FILES_A_BATCH, Destination, divide, upload
 
 Answer = Callable[[dict[str, Any]], DocumentOutcome]
 
@@ -64,7 +64,7 @@ def files(folder: Path, **contents: bytes) -> list[FileToIngest]:
 
 def send(service: Service, given: Sequence[FileToIngest]) -> dict[str, tuple[list[str], str | None]]:
     """By document: the notes on it, and its problem."""
-    told = upload(cast("KgClient", service), given, "notes")
+    told = upload(cast("KgClient", service), given, Destination("notes"))
     return {each.file.document: (each.ingested.notes if each.ingested else [], each.problem) for each in told}
 
 
