@@ -13,7 +13,7 @@ from rich.markup import escape
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
 from kg_api.models.base import OntologyName
-from kg_api.models.library.documents import Ingested
+from kg_api.models.library.documents import Ingested, Metadata, MetadataValue
 from kg_api.parse.files import FileSelection, to_printable
 from kg_api.wording.plural import pluralize
 from kg_cli.concepts.pending import concepts_to_follow
@@ -44,12 +44,13 @@ def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: 
     """Upload, wait if asked to, report; whether something was taken and nothing failed.
 
     Raises:
-        InvalidInput: no ontology can have that name.
+        InvalidInput: no ontology can have that name, or no document that metadata.
         JobFailed: the embeddings waited for will not come; what was stored is reported all the same.
         KgError: the service is away or refuses everything.
     """
     ontology = into.ontology
     _check_name(ontology)
+    _check_metadata(into.metadata)
     client.health()  # an absent service is reported at once; one that goes away later is waited for
     begun = time.monotonic()
     outcome = IngestOutcome(failed=[(each.path, each.reason) for each in selection.problems])
@@ -77,6 +78,17 @@ def _check_name(ontology: str) -> None:
             f"{ontology!r} cannot be the name of an ontology: take letters and digits of any script, "
             "'_', '-', '.' and inner spaces, 100 characters at most"
         ) from None
+
+
+def _check_metadata(metadata: dict[str, MetadataValue]) -> None:
+    """Told once, and not by the service for each file."""
+    try:
+        TypeAdapter[dict[str, MetadataValue]](Metadata).validate_python(metadata)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        about = f"{str(first['loc'][0])[:40]!r}: " if first["loc"] else ""
+        reason = first["msg"].removeprefix("Value error, ")
+        raise InvalidInput(f"the metadata cannot be kept: {about}{reason}") from None
 
 
 def _upload(client: KgClient, selection: FileSelection, into: Destination, outcome: IngestOutcome) -> None:
