@@ -47,14 +47,13 @@ def ingest(
     taken, the others counted; a file that is named itself is read as plain text if it is text. The exit code
     is 3 when a file could not be read, though the others are stored, and when nothing was taken at all.
 
-    What --metadata and --list say is kept with each document, beside what its file says of itself, and can
-    be searched by (--where).
+    What --metadata and --list say (--metadata author=Ada --list tags=field,zoo) is kept with each document,
+    beside what its file says of itself, and can be searched by (--where).
 
     With --preview nothing is stored, embedded or paid until you say yes; without a terminal --yes says it,
     and without that the exit code is 3. With --json and without --yes it only shows the preview.
 
-    Examples: kg ingest ~/notes --ontology notes --wait
-        kg ingest ~/papers --ontology papers --metadata author=Ada --metadata date=2025-01-31 --list tags=a,b
+    Example: kg ingest ~/notes --ontology notes --wait
     """
     from kg_api.parse.documents import SUFFIXES
     from kg_api.parse.files import select
