@@ -42,7 +42,7 @@ AT_ONCE = 8
 SECONDS = 0.5
 KNOWN = 4096
 """So many vectors there are; a text has one of them by its hash."""
-BATCH = load_settings().worker.batch_size
+BATCH = load_settings().worker.sources_a_batch
 DOCUMENT = 40
 """Texts in a document."""
 WORDS = ("river", "stone", "paper", "light", "engine", "garden", "winter", "signal", "copper", "letter")

@@ -103,7 +103,7 @@ class Container:
         """What a worker can run."""
         entries = self.settings.embedding.cache_entries
         passages = CachedPassages(self.graph, keeps=entries > 0)
-        batch, many = self.settings.worker.batch_size, self.settings.embedding.requests_at_once
+        batch, many = self.settings.worker.sources_a_batch, self.settings.embedding.requests_at_once
         handlers: list[Handler] = [
             SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch, requests_at_once=many),
             SpaceCleanup(self.graph),
@@ -275,5 +275,5 @@ def _batch_size(settings: Settings, space: Space) -> int:
     """Texts that go to the model at once."""
     provider = space.identity.provider
     return {"openai": settings.openai.batch_size, "nomic": settings.nomic.batch_size}.get(
-        provider, settings.worker.batch_size
+        provider, settings.worker.sources_a_batch
     )

@@ -22,6 +22,7 @@ from pydantic_settings import (
 )
 
 from kg_api.api_settings import ApiSettings
+from kg_api.cores import batch_for, cores
 from kg_api.errors import ConfigurationError
 from kg_api.models.vocabulary import Provider
 from kg_api.neo4j_settings import Neo4jSettings
@@ -47,7 +48,12 @@ BY_THEIR_OWN_NAMES = ("openai", "nomic", "cohere")
 class WorkerSettings(Section):
     """The process that keeps embeddings there and fresh."""
 
-    batch_size: int = Field(default=64, ge=1, le=2048, description="Sources embedded and written per batch.")
+    batch_size: int | None = Field(
+        default=None,
+        ge=1,
+        le=2048,
+        description="Sources embedded and written per batch; unset: 64, or 16 per core where that is more.",
+    )
     poll_seconds: Seconds = Field(default=0.5, description="How often an idle worker polls for jobs.")
     lease_seconds: Seconds = Field(
         default=30,
@@ -85,6 +91,11 @@ class WorkerSettings(Section):
         if self.heartbeat_seconds * 2 > self.lease_seconds:
             raise ValueError("KG_WORKER__HEARTBEAT_SECONDS must be at most half of KG_WORKER__LEASE_SECONDS")
         return self
+
+    @property
+    def sources_a_batch(self) -> int:
+        """The size of a batch, by the cores of this machine unless it was set."""
+        return self.batch_size or batch_for(cores())
 
 
 class EmbeddingSettings(Section):
