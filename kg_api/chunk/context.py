@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from kg_api.models.library.context_fields import date_and_people
-from kg_api.models.library.documents import MetadataValue
+from kg_api.models.library.metadata import MetadataValue
 from kg_api.parse.formats.titles import plain_title
 
 MAX_LINE_LENGTH = 300

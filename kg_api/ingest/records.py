@@ -9,13 +9,9 @@ from dataclasses import dataclass, field
 
 from kg_api.errors import UnreadableDocument
 from kg_api.models.identity import content_hash, digest, document_id, source_ids
-from kg_api.models.library.documents import (
-    DocumentRecord,
-    DocumentUpload,
-    MetadataValue,
-    SourceRecord,
-)
+from kg_api.models.library.documents import DocumentRecord, DocumentUpload, SourceRecord
 from kg_api.models.library.formats import CONVERTED, Format
+from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.parsing import ParsedDocument
 from kg_api.parse.documents import parse
 from kg_api.parse.split import SPLITTER_VERSION, blocks_of, split
@@ -62,7 +58,8 @@ def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
     sources = _sources(identity, parsed, incoming.pages)
     if not sources:
         raise UnreadableDocument("it holds no text; nothing was stored")
-    metadata = json.dumps(incoming.metadata, ensure_ascii=False, sort_keys=True)
+    given = {**parsed.metadata, **incoming.metadata}
+    metadata = json.dumps(given, ensure_ascii=False, sort_keys=True)
     return DocumentRecord(
         document_id=identity,
         ontology=incoming.ontology,
@@ -72,6 +69,7 @@ def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
         format=parsed.format,
         content_hash=_content_hash(incoming, parsed.format, metadata),
         characters=len(parsed.text),
+        preface=parsed.text[: parsed.body],
         metadata=metadata,
         sources=sources,
     )

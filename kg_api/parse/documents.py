@@ -14,7 +14,9 @@ from kg_api.models.library.parsing import Block, ParsedDocument
 from kg_api.parse.decode import READS, check_text
 from kg_api.parse.formats import markdown, rst
 from kg_api.parse.formats import text as plain
+from kg_api.parse.formats.front_matter import FrontMatter, read_front_matter
 from kg_api.parse.formats.titles import plain_title
+from kg_api.parse.lines import is_blank
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ def _suffixes(names: str) -> frozenset[str]:
 
 
 _READERS = (
-    _Reader("markdown", _suffixes("md markdown"), markdown.blocks, markdown.front_title),
+    _Reader("markdown", _suffixes("md markdown"), markdown.blocks),
     _Reader("rst", _suffixes("rst rest"), rst.blocks, rst.pep_title),
     _Reader("text", _suffixes("txt text"), plain.blocks),
     _Reader(
@@ -75,9 +77,13 @@ def parse(text: str, name: str, format: Format | None = None) -> ParsedDocument:
         InvalidInput: the text is no valid Unicode.
     """
     reader = _reader(name, format)
-    blocks = tuple(reader.blocks(check_text(text)))
-    title = reader.own_title(text) or _first_heading(blocks) or _stem(name)
-    return ParsedDocument(text, title, reader.format, blocks, _notes(text))
+    check_text(text)
+    front = read_front_matter(text) if reader.format == "markdown" else FrontMatter()
+    body = 0 if is_blank(text, front.end, len(text)) else front.end
+    blocks = tuple(markdown.blocks(text, body) if body else reader.blocks(text))
+    title = plain_title(front.title) or reader.own_title(text) or _first_heading(blocks) or _stem(name)
+    notes = (*front.notes, *_notes(text))
+    return ParsedDocument(text, title, reader.format, blocks, notes, body, front.metadata)
 
 
 def _reader(name: str, format: Format | None) -> _Reader:  # noqa: A002 - its own word

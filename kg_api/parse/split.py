@@ -15,7 +15,7 @@ from kg_api.parse.cut import LINES, cut, prose_levels
 from kg_api.parse.lines import is_blank
 from kg_api.parse.size import SplitLimits, words
 
-SPLITTER_VERSION = "1"
+SPLITTER_VERSION = "2"
 """Part of a document's hash; another version means other sources from the same text."""
 
 _DEFAULTS = SplitLimits()
@@ -56,10 +56,10 @@ class _Section:
 def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[SourceSpan]:
     """Split a document into sources.
 
-    The first span starts at 0, each next one where the former ends, the last ends at len(text). Blank text
-    belongs to the source before it. A blank document has no sources.
+    The first span starts at `body`, each next one where the former ends, the last ends at len(text). Blank
+    text belongs to the source before it. A blank document has no sources.
     """
-    if is_blank(document.text):
+    if is_blank(document.text, document.body, len(document.text)):
         return []
     sections = list(_sections(document, limits))
     sources = [(piece, section.path) for section in sections for piece in _join(section, limits)]
@@ -69,7 +69,7 @@ def split(document: ParsedDocument, limits: SplitLimits = _DEFAULTS) -> list[Sou
             before.take(last)
             sources.pop()
     spans = [SourceSpan(piece.start, piece.end, path) for piece, path in sources]
-    return _without_blank(document.text, spans)
+    return _without_blank(document, spans)
 
 
 def blocks_of(document: ParsedDocument, spans: Sequence[SourceSpan]) -> list[tuple[SourceBlock, ...]]:
@@ -109,8 +109,8 @@ def _extents(document: ParsedDocument) -> Iterator[tuple[Block, int, int]]:
     """Let the blocks take the blank text behind them, and the first the text before it, so that they tile."""
     text = document.text
     blocks = [block for block in document.blocks if not is_blank(text, block.start, block.end)]
-    blocks = blocks or [Block("paragraph", 0, len(text))]
-    borders = [0, *(block.start for block in blocks[1:]), len(text)]
+    blocks = blocks or [Block("paragraph", document.body, len(text))]
+    borders = [document.body, *(block.start for block in blocks[1:]), len(text)]
     return zip(blocks, borders[:-1], borders[1:], strict=True)
 
 
@@ -174,14 +174,14 @@ def _is_rest(former: _Piece, piece: _Piece, limits: SplitLimits) -> bool:
     return piece.size < limits.join_below and former.size + piece.size <= limits.split_above
 
 
-def _without_blank(text: str, spans: list[SourceSpan]) -> list[SourceSpan]:
+def _without_blank(document: ParsedDocument, spans: list[SourceSpan]) -> list[SourceSpan]:
     """Give spans in which nothing can be seen to the one before, or to the next at the beginning."""
     kept: list[SourceSpan] = []
-    start = 0
+    start = document.body
     for span in spans:
-        if not is_blank(text, span.start, span.end):
+        if not is_blank(document.text, span.start, span.end):
             kept.append(replace(span, start=start))
         elif kept:
             kept[-1] = replace(kept[-1], end=span.end)
-        start = kept[-1].end if kept else 0
+        start = kept[-1].end if kept else document.body
     return kept

@@ -13,7 +13,8 @@ from rich.markup import escape
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput
 from kg_api.models.base import OntologyName
-from kg_api.models.library.documents import Ingested, Metadata, MetadataValue
+from kg_api.models.library.documents import Ingested
+from kg_api.models.library.metadata import Metadata, MetadataValue
 from kg_api.parse.files import FileSelection, to_printable
 from kg_api.wording.plural import pluralize
 from kg_cli.concepts.pending import concepts_to_follow

@@ -10,9 +10,9 @@ from kg_api.models.library.documents import (
     DocumentChanged,
     DocumentPage,
     DocumentSummary,
-    MetadataValue,
     OntologyList,
 )
+from kg_api.models.library.metadata import MetadataValue
 from kg_api.wording.plural import pluralize
 from kg_cli.terminal import console
 

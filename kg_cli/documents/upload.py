@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 from kg_api.client import KgClient
 from kg_api.errors import KgError, Unavailable
 from kg_api.models.library.batches import DocumentOutcome
-from kg_api.models.library.documents import Ingested, MetadataValue
+from kg_api.models.library.documents import Ingested
 from kg_api.models.library.formats import CONVERTED_SUFFIXES
+from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.problems import PASSING
 from kg_api.parse.files import FileToIngest
 from kg_cli.jobs.waiting import patiently

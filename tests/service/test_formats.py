@@ -133,3 +133,14 @@ def test_a_preview_converts_as_well(http: httpx.Client) -> None:
         "/documents/preview", files={"file": ("a.docx", docx())}, data={"ontology": "notes"}
     ).json()
     assert preview["sources"]["added"] == 1
+
+
+def test_front_matter_is_metadata_and_no_passage(http: httpx.Client) -> None:
+    text = "---\ntitle: On berries\ndate: 2025-03-01\ntags: [garden, acid]\n---\n\n# Soil\n\nBlueberries.\n"
+    answer = upload(http, text.encode(), "soil.md", metadata='{"tags": ["ours"]}')
+    (hit,) = found(http, "blueberries")
+    assert (hit["title"], hit["metadata"]) == ("On berries", {"date": "2025-03-01", "tags": ["ours"]})
+    assert not [each for each in found(http, "acid") if "acid" in each["full_text"]]
+    document = http.get(f"/documents/{answer['document_id']}").json()
+    assert (document["text"], document["characters"]) == (text, len(text))
+    assert text[hit["start"] : hit["end"]] == hit["full_text"]

@@ -17,7 +17,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("document_id", "ontology", "document", "title", "uri", "format", "content_hash"),
             *("characters", "metadata", "sources", "created_at", "touched_at", "updated_at", "written_by"),
-            "changes",
+            *("changes", "preface"),
             *("folder_id", "file_stamp", "file_hash", "file_content"),  # of the folder that it came from
         }
     ),

@@ -18,8 +18,8 @@ from kg_api.models.library.documents import (
     DocumentPage,
     DocumentText,
     Ingested,
-    MetadataValue,
 )
+from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.parsing import Format
 
 

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import cast
 
 from kg_api.convert.markdown_text import one_line
-from kg_api.models.library.documents import MetadataValue
+from kg_api.models.library.metadata import MetadataValue
 
 _MAX_LENGTH = 1_000
 _MAX_VALUES = 100

@@ -13,7 +13,7 @@ from kg_api.convert.files.about import iso_date, keywords, metadata, one_or_list
 from kg_api.convert.files.archive import open_archive, read_entry
 from kg_api.convert.markdown_text import one_line
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.documents import MetadataValue
+from kg_api.models.library.metadata import MetadataValue
 
 _DOCTYPES = tuple("<!DOCTYPE".encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be"))
 _PLACES = ("docProps/core.xml", "meta.xml")

@@ -12,7 +12,7 @@ from kg_api.convert.html.walk import PageWalk
 from kg_api.convert.markdown_text import MarkdownWriter, one_line
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
-from kg_api.models.library.documents import MetadataValue
+from kg_api.models.library.metadata import MetadataValue
 
 _AUTHORS = ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author")
 _DATES = (

@@ -13,7 +13,7 @@ from pypdfium2 import raw
 
 from kg_api.convert.pdf.headings import OutlineEntry
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.documents import MetadataValue
+from kg_api.models.library.metadata import MetadataValue
 
 _MAX_OUTLINE = 20_000
 _MAX_DEPTH = 8

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from kg_api.models.library.documents import DocumentChange, DocumentRecord, MetadataValue
+from kg_api.models.library.documents import DocumentChange, DocumentRecord
+from kg_api.models.library.metadata import MetadataValue
 
 
 def join_changes(before: str | None, change: DocumentChange) -> str:

@@ -14,7 +14,8 @@ from kg_api.graph.fulltext.scopes import scope_of_source
 from kg_api.graph.jobs import request_job
 from kg_api.graph.spaces.configuration import StoredConfiguration, read_configuration
 from kg_api.models.library.context_fields import date_and_people
-from kg_api.models.library.documents import DocumentChange, DocumentUpload, MetadataValue
+from kg_api.models.library.documents import DocumentChange, DocumentUpload
+from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.problems import valid
 
 

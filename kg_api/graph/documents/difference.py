@@ -139,6 +139,7 @@ def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
         "format": record.format,
         "content_hash": record.content_hash,
         "characters": record.characters,
+        "preface": record.preface or None,
         "metadata": record.metadata,
         "sources": len(record.sources),
         **metadata_properties(record.metadata, before["metadata"]),

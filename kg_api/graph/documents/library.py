@@ -111,7 +111,7 @@ def _list_matching(
 
 
 def find_document(graph: Graph, called: str, ontology: str | None = None) -> DocumentContent:
-    """A document with its text, which is its sources joined in reading order.
+    """A document with its text, which is its preface and its sources, joined in reading order.
 
     Args:
         graph: where it is.
@@ -128,7 +128,9 @@ def find_document(graph: Graph, called: str, ontology: str | None = None) -> Doc
         rows = graph.read("documents/find", document_id=identity)
     if not rows:
         raise NotFound(f"the document {called!r} was deleted at this moment")
-    return DocumentContent.model_validate({**_to_fields(rows[0]), "text": "".join(rows[0]["parts"])})
+    return DocumentContent.model_validate(
+        {**_to_fields(rows[0]), "text": rows[0]["preface"] + "".join(rows[0]["parts"])}
+    )
 
 
 def change_called(

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from kg_api.graph.database import Transaction
-from kg_api.models.library.documents import MetadataValue
+from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.moments import moment
 
 MAX_COMPARED = 1000

@@ -10,7 +10,7 @@ from typing import Any, Final
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.spaces.marks import Mark
 from kg_api.models.embedding.configuration import RefusedSource
-from kg_api.models.library.documents import MetadataValue
+from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.parsing import Format, SourceBlock
 from kg_api.models.vocabulary import Selection
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kg_api.models.library.documents import MetadataValue
+from kg_api.models.library.metadata import MetadataValue
 
 _DATES = ("date", "published", "updated", "created")
 _PEOPLE = ("author", "authors", "by")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AwareDatetime, BeforeValidator, Field, StringConstraints
 
 from kg_api.models.base import VISIBLE, Body, DocumentName, OntologyName, Text
-from kg_api.models.library.documents import Metadata
+from kg_api.models.library.metadata import Metadata
 
 MAX_MESSAGES = 10_000
 MAX_AUTHOR = 200

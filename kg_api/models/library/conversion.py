@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kg_api.models.library.documents import MetadataValue
+from kg_api.models.library.metadata import MetadataValue
 
 
 @dataclass(frozen=True, slots=True)

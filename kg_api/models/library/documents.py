@@ -6,19 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
-from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Page, Text, storable
+from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Page, Text
+from kg_api.models.library.metadata import Metadata, MetadataValue
 from kg_api.models.library.parsing import Format, SourceBlock
 
-Scalar = str | int | float | bool
-MetadataValue = Scalar | list[str] | list[int] | list[float] | list[bool] | None
 Change = Literal["created", "updated", "unchanged"]
-
-MAX_METADATA_KEYS = 64
-MAX_METADATA_CHARACTERS = 65_536
-MAX_METADATA_LIST = 100
-INT64 = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +46,8 @@ class DocumentRecord:
     metadata: str
     """A JSON object."""
     sources: tuple[SourceRecord, ...]
+    preface: str = ""
+    """The text before the first source, such as front matter, which is no passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,36 +60,6 @@ class StoredChange:
     removed: int
     replaced_uri: str | None
     """The file this name stood for before, when it was another one."""
-
-
-def _storable(metadata: dict[str, MetadataValue]) -> dict[str, MetadataValue]:
-    for key, value in metadata.items():
-        if not key.isprintable():
-            raise ValueError(f"{key!r} holds characters that cannot be printed")
-        if isinstance(value, list) and len(value) > MAX_METADATA_LIST:
-            raise ValueError(f"{key!r} is a list of more than {MAX_METADATA_LIST} values")
-        for each in value if isinstance(value, list) else [value]:
-            _check_value(key, each)
-    if sum(len(key) + len(str(value)) for key, value in metadata.items()) > MAX_METADATA_CHARACTERS:
-        raise ValueError(f"is longer than {MAX_METADATA_CHARACTERS:,} characters in all")
-    return metadata
-
-
-def _check_value(key: str, value: Scalar | None) -> None:
-    if isinstance(value, float) and not abs(value) < float("inf"):
-        raise ValueError(f"{key!r} is not a finite number")
-    if isinstance(value, int) and abs(value) >= INT64:
-        raise ValueError(f"{key!r} does not fit 64 bits")
-    if isinstance(value, str):
-        storable(value)
-
-
-Metadata = Annotated[
-    dict[Annotated[Text, StringConstraints(max_length=200)], MetadataValue],
-    Field(max_length=MAX_METADATA_KEYS),
-    AfterValidator(_storable),
-]
-"""What a client says about a document."""
 
 
 class DocumentUpload(Body):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from kg_api.models.library.formats import Format
+from kg_api.models.library.metadata import MetadataValue
 
 BlockKind = Literal["heading", "paragraph", "list_item", "code", "program", "table", "markup", "other"]
 """`program` is of files of program text, settings or logs: split as code, and its comments may be prose.
@@ -36,6 +38,10 @@ class ParsedDocument:
     blocks: tuple[Block, ...]
     notes: tuple[str, ...] = ()
     """What a person should know, such as an encoding that was guessed."""
+    body: int = 0
+    """Where its passages begin; what stands before is said of the document, as its front matter."""
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
+    """What the front matter says, but for the title."""
 
 
 class SourceBlock(NamedTuple):

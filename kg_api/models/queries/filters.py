@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from kg_api.models.base import Body, Text
-from kg_api.models.library.documents import INT64
+from kg_api.models.library.metadata import INT64
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">=", "in", "contains", "exists"]
 Compared = Annotated[Text, StringConstraints(max_length=1000)] | int | float | bool

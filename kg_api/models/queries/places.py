@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from kg_api.models.base import Answer
-from kg_api.models.library.documents import MetadataValue
+from kg_api.models.library.metadata import MetadataValue
 
 
 class SourcePlace(Answer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from markdown_it import MarkdownIt
@@ -27,32 +28,21 @@ _MAX_WINDOW_LENGTH = 16_000
 _MAX_ROW_LENGTH = 100_000
 """Characters of a line above which nothing is read as a table: each cell makes three tokens."""
 
-_FRONT_MATTER = re.compile(
-    r"---[ \t]*(?:\r\n?|\n)(?=[\w#])(?:[^\r\n]*(?:\r\n?|\n)){1,500}?(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
-)
 _CODE_IN_HTML = re.compile(r"<(?:pre|script|style|textarea|!|\?)", re.IGNORECASE)
-_FRONT_TITLE = re.compile(r"title:[ \t]*(\S.*)", re.IGNORECASE)
 
 
-def blocks(text: str) -> list[Block]:
-    """Find the blocks of a Markdown text; those of lists and quotations are given one by one."""
+def blocks(text: str, begin: int = 0) -> list[Block]:
+    """Find the blocks of a Markdown text; those of lists and quotations are given one by one.
+
+    Args:
+        text: the text.
+        begin: where its first line stands, behind the front matter.
+    """
     starts = line_starts(text)
     found: list[Block] = []
-    first = 0
-    if front := _FRONT_MATTER.match(text):
-        found.append(Block("markup", 0, front.end()))
-        first = starts.index(front.end())
-    for line, tokens in _windows(text, starts, first):
+    for line, tokens in _windows(text, starts, bisect_left(starts, begin)):
         found += _leaves(tokens, starts, line)
     return found
-
-
-def front_title(text: str) -> str:
-    """Give the title that the YAML front matter says, or nothing."""
-    front = _FRONT_MATTER.match(text)
-    lines = front[0].splitlines() if front else []
-    title = next(filter(None, map(_FRONT_TITLE.match, lines)), None)
-    return plain_title(title[1].strip().strip("\"'")) if title else ""
 
 
 def _windows(text: str, starts: Sequence[int], line: int) -> Iterator[tuple[int, list[Token]]]:

@@ -89,28 +89,6 @@ def test_titles(line: str, title: str) -> None:
     assert (block.kind, block.title) == ("heading", title)
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
-def test_front_matter_is_one_block_and_gives_the_title(newline: str) -> None:
-    text = '---\ntitle: "The *real* title"\ntags: [a]\n---\n# Heading\n'.replace("\n", newline)
-    assert seen(text, markdown.blocks(text)) == [
-        ("markup", '---\ntitle: "The *real* title"\ntags: [a]\n---'.replace("\n", newline)),
-        ("heading1", "# Heading"),
-    ]
-    assert markdown.front_title(text) == "The real title"
-
-
-@pytest.mark.parametrize(
-    "text", ["---\n\nrule, no front matter\n\n---\n", "---\nnever closed\n", "a\n---\nb: c\n---\n"]
-)
-def test_a_rule_is_no_front_matter(text: str) -> None:
-    assert markdown.front_title(text) == ""
-    assert not [
-        block
-        for block in markdown.blocks(text)
-        if block.kind == "markup" and "\n" in text[block.start : block.end - 1]
-    ]
-
-
 LINES = st.sampled_from(
     [
         "",

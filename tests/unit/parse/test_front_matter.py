@@ -1,0 +1,90 @@
+"""The YAML at the head of a Markdown file."""
+
+from __future__ import annotations
+
+import pytest
+
+from kg_api.parse.documents import parse
+from kg_api.parse.formats.front_matter import read_front_matter
+from kg_api.parse.split import split
+
+HEAD = """---
+title: "The *real* title"
+date: 2025-03-01
+tags: [a, b]
+draft: false
+rating: 4.5
+seen: 2025-03-01T10:00:00
+mixed: [1, two]
+nothing:
+---
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_it_is_said_of_the_document_and_no_passage(newline: str) -> None:
+    text = (HEAD + "# Heading\n\nText.\n").replace("\n", newline)
+    parsed = parse(text, "a.md")
+    assert parsed.title == "The real title"
+    assert parsed.metadata == {
+        "date": "2025-03-01",
+        "tags": ["a", "b"],
+        "draft": False,
+        "rating": 4.5,
+        "seen": "2025-03-01T10:00:00",
+        "mixed": ["1", "two"],
+    }
+    spans = split(parsed)
+    assert text[: spans[0].start] == HEAD.replace("\n", newline)
+    assert text[spans[0].start : spans[-1].end].startswith("# Heading")
+    assert spans[-1].end == len(text)
+    assert not parsed.notes
+
+
+@pytest.mark.parametrize(
+    "text", ["---\n\nrule, no front matter\n\n---\n", "---\nnever closed\n", "a\n---\nb: c\n---\n"]
+)
+def test_a_rule_is_no_front_matter(text: str) -> None:
+    assert parse(text, "a.md").body == 0
+    assert split(parse(text, "a.md"))[0].start == 0
+
+
+def test_only_markdown_has_it() -> None:
+    assert parse("---\ntitle: t\n---\ntext\n", "a.txt").body == 0
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "a: [",
+        "a: 2025-02-31",
+        "a: !!python/object/apply:os.system [ls]",
+        "a: &x [1]\nb: *x",
+        "a: " + "[" * 3000,
+    ],
+)
+def test_what_is_no_yaml_stays_in_the_text_and_is_told(said: str) -> None:
+    parsed = parse(f"---\n{said}\n---\nText.\n", "a.md")
+    assert (parsed.body, dict(parsed.metadata)) == (0, {})
+    assert "front matter" in parsed.notes[0]
+    assert split(parsed)[0].start == 0
+
+
+def test_nothing_is_lost_of_a_file_that_is_front_matter_alone() -> None:
+    text = "---\ntitle: Alone\ndate: 2025-03-01\n---\n\n"
+    parsed = parse(text, "a.md")
+    assert (parsed.title, parsed.metadata) == ("Alone", {"date": "2025-03-01"})
+    assert [text[each.start : each.end] for each in split(parsed)] == [text]
+
+
+def test_what_cannot_be_kept_is_named() -> None:
+    front = read_front_matter("---\na: {b: c}\nd: [[1]]\ne: 1\n---\n")
+    assert front.metadata == {"e": 1}
+    assert front.notes == ("of its front matter this is no metadata that can be kept: a, d",)
+
+
+def test_too_much_is_not_kept_and_told() -> None:
+    said = "".join(f"key{at}: 1\n" for at in range(80))
+    front = read_front_matter(f"---\n{said}---\ntext")
+    assert not front.metadata
+    assert front.notes[0].endswith("key0, key1, key2, key3, key4 and 75 more")
