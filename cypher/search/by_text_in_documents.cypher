@@ -3,9 +3,12 @@
 CYPHER 25
 CALL () {
   CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $candidates}) YIELD node AS s, score
-  WITH s, score ORDER BY score DESC, s.source_id
-  RETURN count(s) AS looked,
-         collect(CASE WHEN score > 0 AND s.document_id IN $document_ids THEN {s: s, score: score} END)[..$limit] AS best
+  WITH s, score, score > 0 AND s.document_id IN $document_ids AS fits
+  WITH s, score, fits,
+       CASE WHEN fits AND $pairs <> [] THEN replace(toLower(s.full_text), '\n', ' ') ELSE '' END AS said
+  WITH s, fits, score * (1 + $weight * size([pair IN $pairs WHERE said CONTAINS pair])) AS score
+  ORDER BY score DESC, s.source_id
+  RETURN count(s) AS looked, collect(CASE WHEN fits THEN {s: s, score: score} END)[..$limit] AS best
 }
 CALL (best) {
   UNWIND best AS each

@@ -7,7 +7,8 @@ from itertools import chain
 
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.queries import MAX_TERMS, lucene_queries, terms
-from kg_api.graph.search.passages import SpaceVectors, by_text
+from kg_api.graph.search.passages import SpaceVectors
+from kg_api.graph.search.words import by_text
 from kg_api.models.identity import scope_of_document
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import Degradation

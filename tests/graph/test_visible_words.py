@@ -20,8 +20,9 @@ from kg_api.graph.documents.writes import store_document
 from kg_api.graph.fulltext.queries import CONCEPT_FIELDS, lucene_queries, terms
 from kg_api.graph.migrations import migrate
 from kg_api.graph.search.concepts import concepts_by_text
-from kg_api.graph.search.passages import SpaceVectors, by_text
+from kg_api.graph.search.passages import SpaceVectors
 from kg_api.graph.search.similar import places_of
+from kg_api.graph.search.words import by_text
 from kg_api.models.identity import concept_id, document_id, scope_of_ontology
 from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import extraction, found, write

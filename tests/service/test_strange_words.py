@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.queries import lucene_queries, terms
-from kg_api.graph.search.passages import SpaceVectors, by_text
+from kg_api.graph.search.passages import SpaceVectors
+from kg_api.graph.search.words import by_text
 from tests.service.asking import embedded, found, ingest, search, texts
 
 STOP_WORDS = (
@@ -165,3 +166,26 @@ def test_a_document_is_found_by_any_word_of_it(http: httpx.Client, words: list[s
     ingest(http, text, document="hypothesis.txt")
     for word in terms(text):
         assert f" {word.lower()} " in STOP_WORDS or found(http, word) == [text], word
+
+
+def test_what_is_said_in_the_same_words_comes_first(http: httpx.Client) -> None:
+    said = {
+        "a.txt": "Ada is on call this week; her number is on the list beside the door of the machine room.",
+        "b.txt": "Call the porter, who can open the gate.",
+        "c.txt": "Who orders paper? The office does, on Mondays.",
+        "d.txt": "Those who leave last close the windows.",
+        "e.txt": "The list of people who have a key is on the door.",
+        "f.txt": "Ask Grace, who knows the machine room best.",
+        "g.txt": "The call for papers is open.",
+    }
+    for name, text in said.items():
+        ingest(http, text, name)
+    first = search(http, "who is on call", mode="text")["sources"][0]
+    assert first["document"] == "a.txt"
+
+
+def test_stop_words_of_the_language_that_is_asked_weigh_less(http: httpx.Client) -> None:
+    ingest(http, "Wer hat wann und wo und mit wem und warum was gesagt, und wer nicht?", "stop.txt")
+    ingest(http, "Das Schiff wurde im Hafen gebaut. Lange lag es dort, bevor man davon sprach.", "said.txt")
+    first = search(http, "wer hat wann das Schiff gebaut", mode="text")["sources"][0]
+    assert first["document"] == "said.txt"

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from kg_api.graph.database import portions
 from kg_api.graph.fulltext.tokens import EXTENDING, SINGLE, parts, runs
@@ -25,6 +26,8 @@ FIELDS = {"full_text": 1.0, "heading": 1.0, "title": 1.0, "document": 0.5}
 """The fields of sources that are searched and their weights."""
 CONCEPT_FIELDS = {"label": 2.0, "search_terms": 1.0, "description": 0.5}
 """Those of concepts: what a concept is called says more than what is said of it."""
+LIGHT = "^0.5"
+"""The weight of stop words beside the others: ADR 51 has what others give."""
 PARTS_WEIGHT = 1.0
 """Of words that only their parts are found by."""
 
@@ -51,6 +54,15 @@ def terms(text: str) -> list[str]:
     return [*first.values()]
 
 
+def word_pairs(text: str) -> list[str]:
+    """Words that stand beside each other, in lower case, each pair once: what is said in the same words.
+
+    Words that the index leaves out are among them: `who is on call` has `on call`.
+    """
+    words = [found[0].lower() for found in _WORDS.finditer(unicodedata.normalize("NFC", text))]
+    return [*dict.fromkeys(map(" ".join, pairwise(words[:MAX_TERMS])))]
+
+
 def _split_joined(text: str) -> Iterator[tuple[int, str]]:
     """Words that punctuation joins, which are more than one for a reader."""
     for found in runs(text):
@@ -63,15 +75,17 @@ def lucene_queries(
     ontologies: Sequence[str] | None = None,
     document_ids: Sequence[str] | None = None,
     fields: Mapping[str, float] = FIELDS,
+    light: Container[str] = (),
 ) -> list[str]:
     """Queries in Lucene syntax for any of the words, in some ontologies or documents only.
 
+    Words that are `light`, told in lower case, count half.
     Words beyond the first 64 are left out: the caller says so. There are several queries when the scopes are
     too many for one, and their scores can be compared; none when there is nothing to look for.
     """
     if not words:
         return []
-    asked = _to_lucene(words[:MAX_TERMS], fields)
+    asked = _to_lucene(words[:MAX_TERMS], fields, light)
     if document_ids is not None:
         return [f"{asked} {scope}" for scope in _scopes([*map(scope_of_document, document_ids)])]
     if ontologies is not None:
@@ -79,9 +93,11 @@ def lucene_queries(
     return [asked]
 
 
-def _to_lucene(words: Sequence[str], fields: Mapping[str, float]) -> str:
-    forms = " ".join(_quote(form) for word in words for form in _forms(word))
-    visible = " ".join(_quote(parts(word)) for word in words)
+def _to_lucene(words: Sequence[str], fields: Mapping[str, float], light: Container[str]) -> str:
+    weights = [LIGHT if word.lower() in light else "" for word in words]
+    weighed = [*zip(words, weights, strict=True)]
+    forms = " ".join(_quote(form) + weight for word, weight in weighed for form in _forms(word))
+    visible = " ".join(_quote(parts(word)) + weight for word, weight in weighed)
     asked = [*((name, forms, weight) for name, weight in fields.items()), ("scope", visible, PARTS_WEIGHT)]
     return f"+({' '.join(f'{name}:({each})^{weight}' for name, each, weight in asked)})"
 

@@ -16,10 +16,6 @@ from kg_api.models.queries.search import CarriedConcept
 
 MAX_CHUNKS = 1000
 TEXT_INDEX = "source_words"
-FIRST_LOOK = 20
-"""Sources that words find are looked at for each that is wanted, where a filter stands behind them..."""
-FURTHER_LOOK = 8
-"""... and so many times more where they are not enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,71 +182,6 @@ def _nearest(asked: NearestPassages, limit: int) -> Lookup:
 def _parameters(asked: NearestPassages, limit: int) -> Row:
     vector = Vector.from_numpy(asked.vector)
     return {"vector": vector, "limit": limit, "property": asked.space.vector_property}
-
-
-@dataclass(frozen=True, slots=True)
-class WordedPassages:
-    """The sources that a full-text query (in Lucene syntax, filters included) finds.
-
-    Their similarity to the question's vector comes along, so that a fused list can show a measure for all.
-    """
-
-    query: str
-    asked: SpaceVectors
-    limit: int
-
-    @property
-    def lookup(self) -> Lookup:
-        """What is asked."""
-        given = {"query": self.query, "limit": self.limit, **self.asked.parameters()}
-        return Lookup("search/by_text", given)
-
-    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
-        """What it found."""
-        del graph  # one look is all
-        hits = [
-            to_lane_hit(row, row["score"], without_vector=row["asked"] and row["similarity"] is None)
-            for row in found
-        ]
-        return LaneHits(hits, cut=len(hits) >= self.limit)
-
-
-@dataclass(frozen=True, slots=True)
-class WordedAmong:
-    """The sources that a full-text query finds in some documents, which are too many for the query itself.
-
-    What is found is filtered, and more is asked for until it is enough or all has been looked at.
-    """
-
-    query: str
-    asked: SpaceVectors
-    limit: int
-    document_ids: Sequence[str]
-
-    @property
-    def lookup(self) -> Lookup:
-        """What is asked first."""
-        return self._lookup(FIRST_LOOK * self.limit)
-
-    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
-        """What it found, and more where that is too few."""
-        candidates = FIRST_LOOK * self.limit
-        while len(found) - 1 < self.limit and found[0]["looked"] >= candidates:
-            candidates *= FURTHER_LOOK
-            (found,) = graph.look_up([self._lookup(candidates)])
-        return WordedPassages(self.query, self.asked, self.limit).hits(graph, found[1:])
-
-    def _lookup(self, candidates: int) -> Lookup:
-        given: Row = {"query": self.query, "limit": self.limit, "candidates": candidates}
-        given |= {"document_ids": list(self.document_ids), **self.asked.parameters()}
-        return Lookup("search/by_text_in_documents", given)
-
-
-def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[LaneHit]:
-    """Find the sources with the words of a full-text query."""
-    worded = WordedPassages(query, asked, limit)
-    (found,) = graph.look_up([worded.lookup])
-    return worded.hits(graph, found).found
 
 
 def chunk_texts(graph: Graph, chunk_ids: Sequence[str]) -> dict[str, ChunkText]:

@@ -7,7 +7,8 @@ from contextlib import nullcontext
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
-from kg_api.graph.fulltext.queries import lucene_queries, terms
+from kg_api.graph.fulltext.queries import lucene_queries, terms, word_pairs
+from kg_api.graph.fulltext.stopwords import stop_words_of
 from kg_api.graph.naming import describe_unknown_documents
 from kg_api.graph.readiness import IndexWatch
 from kg_api.graph.search.passages import TEXT_INDEX, Filters
@@ -82,8 +83,11 @@ class SearchPlanner:
             known=known,
             scope=scope,
             filters=filters,
-            full_text=lucene_queries(words, filters.ontologies, chosen.in_queries),
+            full_text=lucene_queries(
+                words, filters.ontologies, chosen.in_queries, light=stop_words_of(words)
+            ),
             words_among=chosen.behind_queries,
+            word_pairs=word_pairs(request.query_text or ""),
             words=len(words),
             depth=max(LANE_DEPTH, 3 * request.limit),
             vectors=vectors,

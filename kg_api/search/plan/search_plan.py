@@ -35,6 +35,8 @@ class SearchPlan:
     """In Lucene syntax; several when the filters name very many documents."""
     words_among: Sequence[str] | None = None
     """Documents that what words find is filtered by, where they are too many for the queries themselves."""
+    word_pairs: Sequence[str] = ()
+    """Words that stand beside each other in the question."""
     words: int = 0
     """How many different words the question has."""
     depth: int = LANE_DEPTH

@@ -7,14 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kg_api.graph.database import Graph, Lookup, Row
-from kg_api.graph.search.passages import (
-    LaneHit,
-    LaneHits,
-    NearestPassages,
-    SpaceVectors,
-    WordedAmong,
-    WordedPassages,
-)
+from kg_api.graph.search.passages import LaneHit, LaneHits, NearestPassages, SpaceVectors
+from kg_api.graph.search.words import WordedAmong, WordedPassages
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.retrieve.hits import TEXT, VECTOR
 
@@ -55,8 +49,8 @@ def lanes_of(plan: SearchPlan) -> Iterator[Lane]:
 
 def _worded(plan: SearchPlan, query: str, asked: SpaceVectors) -> Passages:
     if plan.words_among is None:
-        return WordedPassages(query, asked, plan.depth)
-    return WordedAmong(query, asked, plan.depth, plan.words_among)
+        return WordedPassages(query, asked, plan.depth, plan.word_pairs)
+    return WordedAmong(query, asked, plan.depth, plan.words_among, plan.word_pairs)
 
 
 def _nearest(plan: SearchPlan) -> Iterator[NearestPassages]:

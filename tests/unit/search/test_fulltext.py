@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.graph.fulltext.queries import FIELDS, MAX_TERMS, SCOPES_A_QUERY, lucene_queries, terms
+from kg_api.graph.fulltext.queries import (
+    FIELDS,
+    MAX_TERMS,
+    SCOPES_A_QUERY,
+    lucene_queries,
+    terms,
+    word_pairs,
+)
+from kg_api.graph.fulltext.stopwords import stop_words_of
 from kg_api.graph.fulltext.tokens import parts
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
@@ -114,3 +122,38 @@ def test_very_many_scopes_are_shared_out_each_once() -> None:
     assert [token for query in queries for token in re.findall("kgo[0-9a-f]+", query)] == [
         scope_of_ontology(name) for name in names
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Who is on call?", ["who is", "is on", "on call"]),
+        ("call", []),
+        ("", []),
+        ("on call on call", ["on call", "call on"]),
+        ("it's 3.14 exactly", ["it's 3.14", "3.14 exactly"]),
+    ],
+)
+def test_words_beside_each_other(text: str, expected: list[str]) -> None:
+    assert word_pairs(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How does the Scheduler start?", {"how", "does", "the"}),
+        ("Wer hat das Schiff gebaut?", {"wer", "hat", "das"}),
+        ("¿Quién descubrió el radio?", {"quién", "el"}),
+        ("Who is on call?", {"who", "is", "on"}),
+        ("lease renewal", set[str]()),
+        ("", set[str]()),
+    ],
+)
+def test_stop_words_are_of_the_language_of_the_question(question: str, expected: set[str]) -> None:
+    assert stop_words_of(terms(question)) == expected
+
+
+def test_light_words_count_half() -> None:
+    (query,) = lucene_queries(["The", "ship"], light={"the"})
+    assert 'full_text:("The"^0.5 "ship")^1.0' in query
+    assert 'scope:("The"^0.5 "ship")^1.0' in query

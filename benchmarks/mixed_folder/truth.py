@@ -1,0 +1,175 @@
+"""What files say, read by other means than kg's: sentences that a person could take from them, by page."""
+
+from __future__ import annotations
+
+import csv
+import email
+import email.policy
+import json
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import NamedTuple
+
+from defusedxml import ElementTree
+
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+")
+_PARAGRAPHS = re.compile(r"\n\s*\n")
+_UNREAD = frozenset({"nav", "header", "footer", "aside", "script", "style", "form", "pre", "svg", "math"})
+
+
+class Said(NamedTuple):
+    """A paragraph of a file."""
+
+    text: str
+    page: int | None = None
+
+
+class _Paragraphs(HTMLParser):
+    """The text of each paragraph that holds no other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found = list[str]()
+        self._unread = 0
+        self._open: list[str] | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self._unread += tag in _UNREAD
+        if tag == "p":
+            self._open = []
+
+    def handle_endtag(self, tag: str) -> None:
+        self._unread = max(0, self._unread - (tag in _UNREAD))
+        if tag == "p" and self._open is not None:
+            self.found.append("".join(self._open))
+            self._open = None
+
+    def handle_data(self, data: str) -> None:
+        if self._open is not None and not self._unread:
+            self._open.append(data)
+
+
+def said(path: Path) -> list[Said]:
+    """The paragraphs of a file; none where its kind is not known here."""
+    read = READERS.get(path.suffix.lower())
+    return list(read(path)) if read else []
+
+
+def sentences(path: Path, least: int = 6, most: int = 25) -> list[Said]:
+    """Sentences of so many words, none twice."""
+    found = dict[str, Said]()
+    for paragraph in said(path):
+        for sentence in _SENTENCE_ENDS.split(" ".join(paragraph.text.split())):
+            if least <= len(words(sentence)) <= most:
+                found.setdefault(" ".join(words(sentence)), Said(sentence, paragraph.page))
+    return list(found.values())
+
+
+def words(text: str) -> list[str]:
+    """Its words in lower case, without signs."""
+    return re.findall(r"[^\W_]+", text.casefold())
+
+
+def _pdf(path: Path) -> Iterator[Said]:
+    program = shutil.which("pdftotext")
+    if program is None:
+        raise SystemExit("pdftotext (poppler-utils) is needed to compare with")
+    read = subprocess.run([program, "-enc", "UTF-8", path, "-"], check=False, stdout=subprocess.PIPE)
+    for page, text in enumerate(read.stdout.decode("utf-8", "replace").split("\f"), 1):
+        for each in _PARAGRAPHS.split(text):
+            if not re.search(r"[-\u00ad]\n", each):  # a word that a line end divides may be one or two
+                yield Said(each, page)
+
+
+def _html(path: Path) -> Iterator[Said]:
+    yield from map(Said, _paragraphs(path.read_text("utf-8", "replace")))
+
+
+def _paragraphs(text: str) -> list[str]:
+    parser = _Paragraphs()
+    parser.feed(text)
+    return parser.found
+
+
+def _epub(path: Path) -> Iterator[Said]:
+    with zipfile.ZipFile(path) as book:
+        for name in book.namelist():
+            if name.endswith((".xhtml", ".html", ".htm")) and "nav" not in name and "toc" not in name:
+                yield from map(Said, _paragraphs(book.read(name).decode("utf-8", "replace")))
+
+
+def _by_tag(data: bytes, paragraph: str, text: str | None) -> Iterator[str]:
+    """The text of each element that ends so, of all or of those that end otherwise."""
+    for each in ElementTree.fromstring(data).iter():
+        if each.tag.endswith(paragraph):
+            yield (
+                "".join(part.text or "" for part in each.iter() if part.tag.endswith(text))
+                if text
+                else "".join(each.itertext())
+            )
+
+
+def _docx(path: Path) -> Iterator[Said]:
+    with zipfile.ZipFile(path) as parts:
+        yield from map(Said, _by_tag(parts.read("word/document.xml"), "}p", "}t"))
+
+
+def _pptx(path: Path) -> Iterator[Said]:
+    with zipfile.ZipFile(path) as parts:
+        for name in parts.namelist():
+            if found := re.fullmatch(r"ppt/slides/slide(\d+)\.xml", name):
+                yield from (Said(text, int(found[1])) for text in _by_tag(parts.read(name), "}p", "}t"))
+
+
+def _xlsx(path: Path) -> Iterator[Said]:
+    with zipfile.ZipFile(path) as parts:
+        if "xl/sharedStrings.xml" in parts.namelist():
+            yield from map(Said, _by_tag(parts.read("xl/sharedStrings.xml"), "}si", "}t"))
+
+
+def _ods(path: Path) -> Iterator[Said]:
+    with zipfile.ZipFile(path) as parts:
+        yield from map(Said, _by_tag(parts.read("content.xml"), "}p", None))
+
+
+def _csv(path: Path) -> Iterator[Said]:
+    delimiter = "\t" if path.suffix == ".tsv" else ","
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        yield from (Said(cell) for row in csv.reader(file, delimiter=delimiter) for cell in row)
+
+
+def _eml(path: Path) -> Iterator[Said]:
+    message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+    body = message.get_body(("plain",))
+    if body is not None:
+        yield from map(Said, _PARAGRAPHS.split(body.get_content()))
+
+
+def _ipynb(path: Path) -> Iterator[Said]:
+    for cell in json.loads(path.read_text("utf-8")).get("cells", []):
+        if cell.get("cell_type") == "markdown":
+            yield from map(Said, _PARAGRAPHS.split("".join(cell.get("source", ""))))
+
+
+def _text(path: Path) -> Iterator[Said]:
+    yield from map(Said, _PARAGRAPHS.split(path.read_text("utf-8", "replace")))
+
+
+READERS: dict[str, Callable[[Path], Iterator[Said]]] = {
+    **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
+    **dict.fromkeys((".csv", ".tsv"), _csv),
+    **dict.fromkeys((".md", ".rst", ".txt", ".py", ".org"), _text),
+    ".pdf": _pdf,
+    ".epub": _epub,
+    ".docx": _docx,
+    ".pptx": _pptx,
+    ".xlsx": _xlsx,
+    ".ods": _ods,
+    ".eml": _eml,
+    ".ipynb": _ipynb,
+}

@@ -1,0 +1,44 @@
+"""Words of a question that say little, in the language that it is asked in.
+
+The index's English analyzer leaves out 33 English words; "how", "wer" and "quién" weigh as any other there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import cache
+
+from stop_words import AVAILABLE_LANGUAGES, get_stop_words
+
+ENGLISH = frozenset(
+    """
+    i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself
+    she her hers herself it its itself they them their theirs themselves what which who whom whose this
+    that these those am is are was were be been being have has had having do does did doing would should
+    could can may might must shall will ought a an the and but if or because as until while of at by for
+    with about against between into through during before after above below to from up down in out on
+    off over under again further then once here there when where why how all any both each few more most
+    other some such no nor not only own same so than too very
+    """.split()  # noqa: SIM905 - a list of words reads better so
+)
+"""Snowball's list, and modal verbs. The 1,333 of the package have `call` and `state` among them: nDCG@10 81.5
+with those and 81.9 with these (claude_docs, mode text)."""
+_FEWEST = 2
+"""So many of its stop words a question has at least in a language that it is taken for."""
+
+
+def stop_words_of(words: Iterable[str]) -> frozenset[str]:
+    """Those of the words, in lower case, that are stop words of the language with most of them.
+
+    None where no language has two: a few keywords are no sentence, and each of them counts.
+    """
+    asked = frozenset(word.lower() for word in words)
+    most = max((asked & listed for listed in _lists()), key=len)
+    return most if len(most) >= _FEWEST else frozenset()
+
+
+@cache
+def _lists() -> Collection[frozenset[str]]:
+    """English first: it is taken where several languages have as many."""
+    others = sorted(set(AVAILABLE_LANGUAGES) - {"english"})
+    return [ENGLISH, *(frozenset(get_stop_words(language)) for language in others)]

@@ -1,0 +1,95 @@
+"""The lane of words: what full text is asked, and what its answer says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kg_api.graph.database import Graph, Lookup, Row
+from kg_api.graph.search.passages import LaneHit, LaneHits, SpaceVectors, to_lane_hit
+
+FIRST_LOOK = 20
+"""Sources that words find are looked at for each that is wanted, where a filter stands behind them..."""
+FURTHER_LOOK = 8
+"""... and so many times more where they are not enough."""
+SAID_ALIKE = 2
+"""Sources that words find are looked at for each that is wanted, for those that say it in the same words."""
+PAIRS_WEIGHT = 0.5
+"""A source that has all pairs of neighbouring words counts so much more (ADR 51 has what others give)..."""
+FEW_PAIRS = 3
+"""... and twice so where they are few: in `who is on call` only `call` tells passages apart by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordedPassages:
+    """The sources that a full-text query (in Lucene syntax, filters included) finds.
+
+    Their similarity to the question's vector comes along, so that a fused list can show a measure for all.
+    """
+
+    query: str
+    asked: SpaceVectors
+    limit: int
+    pairs: Sequence[str] = ()
+    """Words that stand beside each other in the question: sources that have them so count more."""
+
+    @property
+    def lookup(self) -> Lookup:
+        """What is asked."""
+        candidates = SAID_ALIKE * self.limit if self.pairs else self.limit
+        given: Row = {"query": self.query, "limit": self.limit, "candidates": candidates}
+        return Lookup("search/by_text", {**given, **_alike(self.pairs), **self.asked.parameters()})
+
+    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
+        """What it found."""
+        del graph  # one look is all
+        hits = [
+            to_lane_hit(row, row["score"], without_vector=row["asked"] and row["similarity"] is None)
+            for row in found
+        ]
+        return LaneHits(hits, cut=len(hits) >= self.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class WordedAmong:
+    """The sources that a full-text query finds in some documents, which are too many for the query itself.
+
+    What is found is filtered, and more is asked for until it is enough or all has been looked at.
+    """
+
+    query: str
+    asked: SpaceVectors
+    limit: int
+    document_ids: Sequence[str]
+    pairs: Sequence[str] = ()
+
+    @property
+    def lookup(self) -> Lookup:
+        """What is asked first."""
+        return self._lookup(FIRST_LOOK * self.limit)
+
+    def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
+        """What it found, and more where that is too few."""
+        candidates = FIRST_LOOK * self.limit
+        while len(found) - 1 < self.limit and found[0]["looked"] >= candidates:
+            candidates *= FURTHER_LOOK
+            (found,) = graph.look_up([self._lookup(candidates)])
+        return WordedPassages(self.query, self.asked, self.limit).hits(graph, found[1:])
+
+    def _lookup(self, candidates: int) -> Lookup:
+        given: Row = {"query": self.query, "limit": self.limit, "candidates": candidates}
+        given |= {"document_ids": list(self.document_ids), **_alike(self.pairs), **self.asked.parameters()}
+        return Lookup("search/by_text_in_documents", given)
+
+
+def _alike(pairs: Sequence[str]) -> Row:
+    few = max(1, len(pairs))
+    weight = PAIRS_WEIGHT * min(2, max(1, 2 * FEW_PAIRS / few))
+    return {"pairs": list(pairs), "weight": weight / few}
+
+
+def by_text(graph: Graph, query: str, asked: SpaceVectors, limit: int) -> list[LaneHit]:
+    """Find the sources with the words of a full-text query."""
+    worded = WordedPassages(query, asked, limit)
+    (found,) = graph.look_up([worded.lookup])
+    return worded.hits(graph, found).found
