@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.mixed_folder.truth import Said, said, sentences, words
+from benchmarks.mixed_folder.truth import Said, sentences, vocabulary, words
 from benchmarks.processes import Watched
 from benchmarks.stack import Stack, machine, stack
 from kg_api.client import KgClient
@@ -32,6 +33,7 @@ ONTOLOGY = "mixed"
 ENDS = 5
 """A passage holds a sentence of which it has so many words at its beginning or end: it may be cut within."""
 SHOWN = 120
+LATIN = re.compile("[a-z\u00df-\u024f]{6,}")
 FEW = {".xlsx": 3, ".ods": 3, ".csv": 3, ".tsv": 3, ".pptx": 4, ".eml": 4}
 """The fewest words of a sentence, of kinds that hold few long ones."""
 
@@ -122,7 +124,7 @@ def _ask(client: KgClient, path: Path, identity: str, kind: Kind, most: int) -> 
     text = client.document(identity).text
     kind.characters += len(text)
     stored = words(text)
-    kind.joined += joined_words(stored, {word for each in said(path) for word in words(each.text)})
+    kind.joined += joined_words(stored, vocabulary(path))
     whole = f" {' '.join(stored)} "
     for sentence in _evenly(sentences(path, FEW.get(path.suffix.lower(), 6)), most):
         kind.asked += 1
@@ -133,23 +135,26 @@ def _ask(client: KgClient, path: Path, identity: str, kind: Kind, most: int) -> 
         kind.found += bool(found)
         if found and sentence.page is not None:
             kind.paged += 1
-            kind.right_page += any(sentence.page == page for page in found)
+            kind.right_page += any(sentence.page in pages for pages in found)
         if not (kept and found):
             why = ", ".join(name for name, done in (("not kept", kept), ("not found", found)) if not done)
             yield f"{path.name} [{why}]: {sentence.text}"
 
 
-def _find(client: KgClient, text: str, wanted: list[str]) -> list[int | None]:
+def _find(client: KgClient, text: str, wanted: list[str]) -> list[range]:
     """The pages of hits that hold the sentence."""
     hits = client.search_sources(text[:1000], ontology=ONTOLOGY, mode="text", limit=10).sources
     begin, end = f" {' '.join(wanted[:ENDS])} ", f" {' '.join(wanted[-ENDS:])} "
-    texts = [(f" {' '.join(words(hit.full_text))} ", hit.page) for hit in hits]
-    return [page for held, page in texts if begin in held or end in held]
+    texts = [
+        (f" {' '.join(words(hit.full_text))} ", range(hit.page or 0, (hit.last_page or hit.page or 0) + 1))
+        for hit in hits
+    ]
+    return [pages for held, pages in texts if begin in held or end in held]
 
 
 def joined_words(stored: Sequence[str], own: set[str]) -> list[str]:
     """Words that are two of the file's own one after the other, and none of it."""
-    strange = {word for word in stored if word not in own and len(word) > ENDS and word.isalpha()}
+    strange = {word for word in stored if word not in own and LATIN.fullmatch(word)}
     return sorted(
         word
         for word in strange

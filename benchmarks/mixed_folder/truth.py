@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import email
 import email.policy
+import html
 import json
 import re
 import shutil
@@ -70,17 +71,41 @@ def sentences(path: Path, least: int = 6, most: int = 25) -> list[Said]:
     return list(found.values())
 
 
+def vocabulary(path: Path) -> set[str]:
+    """All words of a file whose text can be seen in it, and of others those of its paragraphs."""
+    kind = path.suffix.lower()
+    if kind in {".html", ".htm", ".xhtml"}:
+        return _in_markup(path.read_text("utf-8", "replace"))
+    if kind == ".epub":
+        with zipfile.ZipFile(path) as book:
+            pages = [name for name in book.namelist() if name.endswith(("html", ".htm", ".opf", ".ncx"))]
+            return set().union(*(_in_markup(book.read(name).decode("utf-8", "replace")) for name in pages))
+    if kind == ".pdf":
+        text = _pdf_text(path)
+        return {*words(text), *words(re.sub(r"[-\u00ad\u2010]\s*\n\s*", "", text))}
+    return {word for each in said(path) for word in words(each.text)}
+
+
+def _in_markup(text: str) -> set[str]:
+    plain = html.unescape(text)
+    return {*words(re.sub(r"<[^>]*>", "", plain)), *words(re.sub(r"<[^>]*>", " ", plain))}
+
+
 def words(text: str) -> list[str]:
     """Its words in lower case, without signs."""
     return re.findall(r"[^\W_]+", text.casefold())
 
 
-def _pdf(path: Path) -> Iterator[Said]:
+def _pdf_text(path: Path) -> str:
     program = shutil.which("pdftotext")
     if program is None:
         raise SystemExit("pdftotext (poppler-utils) is needed to compare with")
     read = subprocess.run([program, "-enc", "UTF-8", path, "-"], check=False, stdout=subprocess.PIPE)
-    for page, text in enumerate(read.stdout.decode("utf-8", "replace").split("\f"), 1):
+    return read.stdout.decode("utf-8", "replace")
+
+
+def _pdf(path: Path) -> Iterator[Said]:
+    for page, text in enumerate(_pdf_text(path).split("\f"), 1):
         for each in _PARAGRAPHS.split(text):
             if not re.search(r"[-\u00ad]\n", each):  # a word that a line end divides may be one or two
                 yield Said(each, page)

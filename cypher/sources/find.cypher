@@ -1,4 +1,5 @@
 // One source.
 MATCH (s:Source {source_id: $source_id})
 RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
-       s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page, s.full_text AS full_text
+       s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
+       s.last_page AS last_page, s.full_text AS full_text

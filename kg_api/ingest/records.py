@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -98,6 +98,7 @@ def _sources(identity: str, parsed: ParsedDocument, pages: Sequence[int]) -> tup
             span.end,
             blocks,
             bisect_right(pages, span.start) or None,
+            bisect_left(pages, span.start + len(text.rstrip())) or None,
         )
         for paragraph, (source_id, span, text, content, blocks) in enumerate(
             zip(source_ids(identity, hashes), spans, texts, hashes, blocks_of(parsed, spans), strict=True)

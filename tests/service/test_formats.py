@@ -57,6 +57,7 @@ def test_a_pdf_is_found_by_its_words_on_their_page(http: httpx.Client) -> None:
     assert answer["title"] == "The fruit garden"
     (hit,) = [each for each in found(http, "cherries") if "Cherries" in each["full_text"]]
     assert hit["title"] == "The fruit garden"
+    assert hit["page"] <= 3 == hit["last_page"]
     assert hit["format"] == "pdf"
     assert hit["metadata"]["author"] == "Ada Lovelace"
     document = http.get(f"/documents/{answer['document_id']}").json()

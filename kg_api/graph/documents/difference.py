@@ -84,7 +84,15 @@ def unchanged(before: Row) -> StoredChange:
 
 
 def _place(row: Row) -> tuple[Any, ...]:
-    return (row["paragraph"], row["start"], row["end"], tuple(row["heading"]), row["full_text"], row["page"])
+    return (
+        row["paragraph"],
+        row["start"],
+        row["end"],
+        tuple(row["heading"]),
+        row["full_text"],
+        row["page"],
+        row["last_page"],
+    )
 
 
 def block_row(row: Row) -> Row:
@@ -103,6 +111,7 @@ def source_row(source: SourceRecord) -> Row:
         "start": source.start,
         "end": source.end,
         "page": source.page,
+        "last_page": source.last_page,
         "block_kinds": [block.kind for block in source.blocks],
         "block_starts": [block.start for block in source.blocks],
     }

@@ -56,6 +56,9 @@ class PassageHit(Passage):
     date: str | None = None
     """When the document was written."""
     page: int | None = None
+    """On which it begins."""
+    last_page: int | None = None
+    """On which it ends, if that is another one."""
     similarity: float | None = None
     """Cosine of question and passage; unset without a vector."""
     matched: str | None = None
@@ -102,6 +105,7 @@ def hit_of(found: SourceHit) -> PassageHit:
         title=None if found.title in found.heading else found.title,
         date=str(found.metadata["date"]) if found.metadata.get("date") else None,
         page=found.page,
+        last_page=None if found.last_page == found.page else found.last_page,
         similarity=None if found.similarity is None else round(found.similarity, 4),
         matched=_cite_part(found, found.chunk),
         parent=_cite_part(found, found.parent),

@@ -29,6 +29,8 @@ class SourceRecord:
     blocks: tuple[SourceBlock, ...] = ()
     page: int | None = None
     """On which it begins, from 1; a slide or a sheet, too. None: its document has no pages."""
+    last_page: int | None = None
+    """On which it ends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ class SourcePlace(Answer):
     """Behind its last code point."""
     page: int | None = None
     """On which it begins, from 1; a slide or a sheet, too. None: its document has no pages."""
+    last_page: int | None = None
+    """On which it ends."""
 
 
 class Place(SourcePlace):
