@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kg_api.errors import InvalidInput
+from kg_api.parse.rules import EMPTY, FolderFilter, FolderRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,14 @@ class FileSelection:
     files: list[FileToIngest] = field(default_factory=list[FileToIngest])
     left_out: Counter[str] = field(default_factory=Counter[str])
     """How many files of each other ending, in folders; they are told, not passed over silently."""
+    review: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Path of each file or folder that was left out, and why or its ending."""
     problems: list[FileProblem] = field(default_factory=list[FileProblem])
+
+    def leave_out(self, path: Path, kind: str) -> None:
+        """Count what is not taken."""
+        self.left_out[kind] += 1
+        self.review.append((to_printable(path), kind))
 
 
 def select(
@@ -45,6 +53,7 @@ def select(
     suffixes: Collection[str],
     prefix: str = "",
     passed_over: Callable[[Path], bool] = lambda _: False,
+    rules: FolderRules | None = None,
 ) -> FileSelection:
     """Find the files under some paths: a file as it is, a folder with all below it that can be read.
 
@@ -56,19 +65,21 @@ def select(
         suffixes: of the files that are taken from folders.
         prefix: goes before each document's name.
         passed_over: whether a folder is left out with all that is below it.
+        rules: what else is left out of folders, and then empty files are, too. None: nothing.
 
     Raises:
-        InvalidInput: a path does not exist.
+        InvalidInput: a path does not exist, or a pattern is none.
     """
     selection = FileSelection()
     owners: dict[str, Path] = {}
     for path in paths:
-        wanted = suffixes if path.is_dir() else None
-        for found in _below(path, prefix, selection, passed_over):
-            if wanted is not None and found.suffix.lower() not in wanted:
-                selection.left_out[to_printable(found.suffix.lower()) or "no ending"] += 1
+        within = path.is_dir()
+        chosen = FolderFilter(path, rules) if within and rules else None
+        for found in _below(path, prefix, selection, passed_over, chosen):
+            if within and (kind := _unwanted(found, suffixes, chosen)):
+                selection.leave_out(found, kind)
                 continue
-            document = prefix + (found.relative_to(path).as_posix() if path.is_dir() else path.name)
+            document = prefix + (found.relative_to(path).as_posix() if within else path.name)
             _take(FileToIngest(found, document), owners, selection)
     return selection
 
@@ -78,8 +89,30 @@ def to_printable(path: str | Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
+def _unwanted(file: Path, suffixes: Collection[str], chosen: FolderFilter | None) -> str | None:
+    """Why a file of a folder is not taken, or its ending, which is not read; None: it is."""
+    if chosen and (reason := chosen.reason_of(file)):
+        return reason
+    if file.suffix.lower() not in suffixes:
+        return to_printable(file.suffix.lower()) or "no ending"
+    return EMPTY if chosen and _is_empty(file) else None
+
+
+def _is_empty(file: Path) -> bool:
+    """Whether it says nothing; what cannot be looked at is told later."""
+    try:
+        seen = file.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(seen.st_mode) and not seen.st_size
+
+
 def _below(
-    path: Path, prefix: str, selection: FileSelection, passed_over: Callable[[Path], bool]
+    path: Path,
+    prefix: str,
+    selection: FileSelection,
+    passed_over: Callable[[Path], bool],
+    chosen: FolderFilter | None,
 ) -> Iterator[Path]:
     if not path.exists():
         raise InvalidInput(f"{to_printable(path)}: no such file or folder")
@@ -95,14 +128,28 @@ def _below(
 
     for folder, subfolders, files in os.walk(path, onerror=unlisted):
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
-        private = [name for name in subfolders if passed_over(Path(folder, name))]
-        if private:
-            selection.left_out["folder of kg itself"] += len(private)
-            subfolders[:] = [name for name in subfolders if name not in private]
-        links = sum(Path(folder, name).is_symlink() for name in subfolders)
-        if links:
-            selection.left_out["link to a folder"] += links
+        subfolders[:] = [
+            name for name in subfolders if _is_entered(Path(folder, name), selection, passed_over, chosen)
+        ]
         yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
+
+
+def _is_entered(
+    folder: Path,
+    selection: FileSelection,
+    passed_over: Callable[[Path], bool],
+    chosen: FolderFilter | None,
+) -> bool:
+    """Whether files are looked for below a folder; if not, it is told."""
+    if passed_over(folder):
+        selection.leave_out(folder, "folder of kg itself")
+        return False
+    if chosen and (reason := chosen.reason_of(folder, is_folder=True)):
+        selection.leave_out(folder, f"folder {reason}")
+        return False
+    if folder.is_symlink():  # which the walk does not follow
+        selection.leave_out(folder, "link to a folder")
+    return True
 
 
 def _take(file: FileToIngest, owners: dict[str, Path], selection: FileSelection) -> None:

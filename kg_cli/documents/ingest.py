@@ -9,6 +9,9 @@ import typer
 
 from kg_api.wording.plural import pluralize
 from kg_cli.documents.options import (
+    ExcludeOption,
+    GitignoreOption,
+    IncludeOption,
     IntoOntologyOption,
     ListsOption,
     MetadataOption,
@@ -39,13 +42,17 @@ def ingest(
     prefix: PrefixOption = "",
     metadata: MetadataOption = None,
     several: ListsOption = None,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
+    gitignore: GitignoreOption = True,
     as_json: OwnJsonOption = False,
 ) -> None:
     """Ingest text, PDF, web pages, office files, e-mail. Unchanged files cost nothing, changed ones little.
 
     A document is named by its path below the folder given. Of a folder, files with endings that kg reads are
-    taken, the others counted; a file that is named itself is read as plain text if it is text. The exit code
-    is 3 when a file could not be read, though the others are stored, and when nothing was taken at all.
+    taken, the others counted, as are empty files and what .gitignore, --exclude '*.log' or --include 'docs/'
+    leave out; --json lists each. A file that is named itself is read as plain text if it is text. The exit
+    code is 3 when a file could not be read, though the others are stored, and when nothing was taken at all.
 
     What --metadata and --list say (--metadata author=Ada --list tags=field,zoo) is kept with each document,
     beside what its file says of itself, and can be searched by (--where).
@@ -57,13 +64,15 @@ def ingest(
     """
     from kg_api.parse.documents import SUFFIXES
     from kg_api.parse.files import select
+    from kg_api.parse.rules import FolderRules
     from kg_cli.documents.ingestion import run
     from kg_cli.documents.metadata import read_metadata
     from kg_cli.documents.preview import Decision, show_preview
     from kg_cli.documents.upload import Destination
 
     into = Destination(ontology, read_metadata(metadata or [], several or []))
-    selection = select(paths, SUFFIXES, prefix)
+    rules = FolderRules(include or (), exclude or (), gitignore=gitignore)
+    selection = select(paths, SUFFIXES, prefix, rules=rules)
     with open_client() as client:
         if preview and selection.files:
             go_on = show_preview(client, selection, into, yes=yes, as_json=as_json)

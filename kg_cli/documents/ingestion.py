@@ -19,7 +19,7 @@ from kg_api.parse.files import FileSelection, to_printable
 from kg_api.wording.plural import pluralize
 from kg_cli.concepts.pending import concepts_to_follow
 from kg_cli.documents.notes import describe_notes
-from kg_cli.documents.skipped import READS, describe_left_out
+from kg_cli.documents.skipped import READS, describe_left_out, is_ending
 from kg_cli.documents.upload import Destination, upload
 from kg_cli.jobs.waiting import unfinished_jobs, wait_until_embedded
 from kg_cli.terminal import console
@@ -108,6 +108,7 @@ def _as_json(outcome: IngestOutcome, selection: FileSelection) -> dict[str, Any]
         "documents": [each.model_dump(mode="json") for each in outcome.ingested],
         "failed": [{"path": path, "error": reason} for path, reason in outcome.failed],
         "left_out": dict(selection.left_out),
+        "left_out_files": [{"path": path, "reason": reason} for path, reason in selection.review],
         "jobs": outcome.jobs(),
         "seconds": outcome.seconds,
     }
@@ -138,4 +139,8 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
 def _why_nothing(outcome: IngestOutcome, selection: FileSelection) -> str:
     if outcome.failed:
         return "."  # each says why
-    return f". {READS}" if selection.left_out else ": there are no files there, but perhaps hidden ones"
+    if any(is_ending(kind) for kind in selection.left_out):
+        return f". {READS}"
+    return (
+        ": all is left out" if selection.left_out else ": there are no files there, but perhaps hidden ones"
+    )

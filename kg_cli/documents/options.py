@@ -26,3 +26,19 @@ ListsOption = Annotated[
     list[str] | None,
     typer.Option("--list", metavar="KEY=A,B", help="A list, its values separated by commas; repeat."),
 ]
+IncludeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--include", metavar="PATTERN", help="Only files of folders that fit, as in .gitignore; repeat."
+    ),
+]
+ExcludeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude", metavar="PATTERN", help="Leave out files and folders that fit, as in .gitignore; repeat."
+    ),
+]
+GitignoreOption = Annotated[
+    bool,
+    typer.Option("--gitignore/--no-gitignore", help="Leave out what .gitignore files in folders name."),
+]

@@ -16,10 +16,19 @@ _CONVERTERS = (
 def describe_left_out(selection: FileSelection) -> list[str]:
     """Each kind of file that was left out with its number, and what would help."""
     kinds = selection.left_out
-    lines = [f"left out: {kind} ({count}), not supported" for kind, count in sorted(kinds.items())]
+    lines = [f"left out: {kind} ({count}){_unread(kind)}" for kind, count in sorted(kinds.items())]
     for tool, suffixes in _CONVERTERS:
         if found := sorted(suffixes & kinds.keys()):
             lines.append(f"{tool} converts {', '.join(found)}: ingest the text that it makes")
-    if any(kind == "no ending" or (kind.startswith(".") and kind not in NOT_READ) for kind in kinds):
+    if any(is_ending(kind) and kind not in NOT_READ for kind in kinds):
         lines.append("a file of another ending that is text is read when it is named itself: kg ingest FILE")
     return lines
+
+
+def is_ending(kind: str) -> bool:
+    """Whether files were left out for their ending, and for no other reason."""
+    return kind.startswith(".") or kind == "no ending"
+
+
+def _unread(kind: str) -> str:
+    return ", not supported" if is_ending(kind) else ""

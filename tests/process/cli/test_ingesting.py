@@ -63,7 +63,6 @@ def fill(folder: Path) -> dict[str, str]:
         "program.md": "this is a program",
         "zeros.txt": "NUL byte at 4",
         "half.txt": "byte-order mark says utf-16-le",
-        "empty.md": "no text",
         "blank.rst": "no text",
         "large.txt": "larger than 1,000,000 bytes",
         "locked.md": "Permission denied",
@@ -86,6 +85,7 @@ def test_broken_files_are_told_line_by_line_and_the_rest_is_taken_in(
     assert {name: broken[name] in line for name, line in told.items()} == dict.fromkeys(broken, True), failed
     assert len(failed) == len(broken), "one line a file"
     assert "3 documents created" in ran.stdout
+    assert "left out: empty file (1)\n" in ran.stdout
     assert "old.txt: read as cp1252" in ran.stdout
     assert "Traceback" not in ran.stdout + ran.stderr
     assert documents(graph) == 3
@@ -152,6 +152,29 @@ def test_kinds_that_are_not_read_are_counted(kg: Kg, folder: Path) -> None:
     said = kg("ingest", str(folder), "--ontology", "notes").stdout
     assert "left out: .xyz (2)" in said
     assert "1 unchanged" in said
+
+
+def test_what_git_ignores_and_what_patterns_leave_out_is_listed(kg: Kg, folder: Path) -> None:
+    for name in ("a.md", "b.log", "draft.md"):
+        (folder / name).write_text("some text")
+    (folder / "module").mkdir()
+    (folder / "module" / "__init__.py").touch()
+    (folder / ".gitignore").write_text("*.log\n")
+    ran = kg("ingest", str(folder), "--ontology", "notes", "--exclude", "draft*", "--json")
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    assert [each["document"] for each in told["documents"]] == ["a.md"]
+    assert {Path(each["path"]).name: each["reason"] for each in told["left_out_files"]} == {
+        "b.log": "ignored by .gitignore",
+        "draft.md": "excluded by --exclude",
+        "__init__.py": "empty file",
+    }
+    more = kg("ingest", str(folder), "--ontology", "notes", "--no-gitignore", "--include", "*.log")
+    assert (more.returncode, "1 document created" in more.stdout) == (0, True)
+    nothing = kg("ingest", str(folder), "--ontology", "notes", "--include", "*.none")
+    assert (nothing.returncode, "all is left out" in nothing.stderr) == (3, True)
+    wrong = kg("ingest", str(folder), "--ontology", "notes", "--exclude", "!")
+    assert (wrong.returncode, "--exclude" in wrong.stderr) == (2, True), wrong.stderr
 
 
 def test_a_folder_of_unreadable_kinds_takes_nothing_and_says_what_would_help(kg: Kg, folder: Path) -> None:
