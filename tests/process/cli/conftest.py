@@ -11,9 +11,12 @@ from pathlib import Path
 import neo4j
 import pytest
 
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces.registry import ensure_space
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support import forked
+from tests.support.embedders import small_embedder
 from tests.support.running import Service, environment, serve, started
 
 Kg = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -76,3 +79,12 @@ def ordinary() -> tuple[str, ...]:
     if os.geteuid() != 0:
         return ()
     return ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, graph: Graph) -> Path:
+    """An empty folder, and an empty database."""
+    ensure_space(graph, small_embedder().identity)  # as the service did when it started
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    return folder

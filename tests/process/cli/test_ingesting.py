@@ -13,11 +13,9 @@ import neo4j
 import pytest
 
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import ensure_space
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import flaky
-from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.running import Service, environment, started, wait_until
 
@@ -27,15 +25,6 @@ SOME_FAILED = 3
 def documents(graph: Graph) -> int:
     """How many are stored."""
     return graph.read("documents/count", ontology=None)[0]["total"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path, graph: Graph) -> Path:
-    """An empty folder, and an empty database."""
-    ensure_space(graph, small_embedder().identity)  # as the service did when it started
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    return folder
 
 
 def fill(folder: Path) -> dict[str, str]:
@@ -136,57 +125,6 @@ def test_metadata_that_cannot_be_kept_is_told_once_and_nothing_is_taken(
     assert ran.returncode == 2, ran.stderr
     assert " ".join(ran.stderr.split()).count(told) == 1, ran.stderr
     assert documents(graph) == 0
-
-
-def test_kinds_that_are_not_read_are_counted(kg: Kg, folder: Path) -> None:
-    for name in ("a.md", "b.xyz", "c.xyz", "picture.PNG", "Makefile", ".hidden.md"):
-        (folder / name).write_text("some text")
-    (folder / ".git").mkdir()
-    (folder / ".git" / "inside.md").write_text("hidden")
-    (folder / "link").symlink_to(folder, target_is_directory=True)
-    ran = kg("ingest", str(folder), "--ontology", "notes", "--json")
-    assert ran.returncode == 0
-    told = json.loads(ran.stdout)
-    assert told["left_out"] == {".xyz": 2, ".png": 1, "no ending": 1, "link to a folder": 1}
-    assert [each["document"] for each in told["documents"]] == ["a.md"]
-    said = kg("ingest", str(folder), "--ontology", "notes").stdout
-    assert "left out: .xyz (2)" in said
-    assert "1 unchanged" in said
-
-
-def test_what_git_ignores_and_what_patterns_leave_out_is_listed(kg: Kg, folder: Path) -> None:
-    for name in ("a.md", "b.log", "draft.md"):
-        (folder / name).write_text("some text")
-    (folder / "module").mkdir()
-    (folder / "module" / "__init__.py").touch()
-    (folder / ".gitignore").write_text("*.log\n")
-    ran = kg("ingest", str(folder), "--ontology", "notes", "--exclude", "draft*", "--json")
-    assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout)
-    assert [each["document"] for each in told["documents"]] == ["a.md"]
-    assert {Path(each["path"]).name: each["reason"] for each in told["left_out_files"]} == {
-        "b.log": "ignored by .gitignore",
-        "draft.md": "excluded by --exclude",
-        "__init__.py": "empty file",
-    }
-    more = kg("ingest", str(folder), "--ontology", "notes", "--no-gitignore", "--include", "*.log")
-    assert (more.returncode, "1 document created" in more.stdout) == (0, True)
-    nothing = kg("ingest", str(folder), "--ontology", "notes", "--include", "*.none")
-    assert (nothing.returncode, "all is left out" in nothing.stderr) == (3, True)
-    wrong = kg("ingest", str(folder), "--ontology", "notes", "--exclude", "!")
-    assert (wrong.returncode, "--exclude" in wrong.stderr) == (2, True), wrong.stderr
-
-
-def test_a_folder_of_unreadable_kinds_takes_nothing_and_says_what_would_help(kg: Kg, folder: Path) -> None:
-    for name in ("a.odt", "b.odt", "c.doc", "LICENSE"):
-        (folder / name).write_bytes(b"\x00")
-    ran = kg("ingest", str(folder), "--ontology", "notes")
-    assert ran.returncode == 3
-    for said in ("left out: .odt (2)", "left out: .doc (1)", "LibreOffice", "pandoc", "named itself"):
-        assert said in ran.stdout
-    assert "nothing was taken in. kg reads" in ran.stderr
-    told = kg("ingest", str(folder), "--ontology", "notes", "--json", "--preview")
-    assert (told.returncode, json.loads(told.stdout)["documents"]) == (3, [])
 
 
 def test_an_empty_folder_is_said_to_be_empty_and_advice_is_given_once(kg: Kg, folder: Path) -> None:

@@ -1,0 +1,59 @@
+"""What is left out of folders: other kinds, what git ignores, what patterns leave out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.process.cli.conftest import Kg
+
+
+def test_kinds_that_are_not_read_are_counted(kg: Kg, folder: Path) -> None:
+    for name in ("a.md", "b.xyz", "c.xyz", "picture.PNG", "Makefile", ".hidden.md"):
+        (folder / name).write_text("some text")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "inside.md").write_text("hidden")
+    (folder / "link").symlink_to(folder, target_is_directory=True)
+    ran = kg("ingest", str(folder), "--ontology", "notes", "--json")
+    assert ran.returncode == 0
+    told = json.loads(ran.stdout)
+    assert told["left_out"] == {".xyz": 2, ".png": 1, "no ending": 1, "link to a folder": 1}
+    assert [each["document"] for each in told["documents"]] == ["a.md"]
+    said = kg("ingest", str(folder), "--ontology", "notes").stdout
+    assert "left out: .xyz (2)" in said
+    assert "1 unchanged" in said
+
+
+def test_what_git_ignores_and_what_patterns_leave_out_is_listed(kg: Kg, folder: Path) -> None:
+    for name in ("a.md", "b.log", "draft.md"):
+        (folder / name).write_text("some text")
+    (folder / "module").mkdir()
+    (folder / "module" / "__init__.py").touch()
+    (folder / ".gitignore").write_text("*.log\n")
+    ran = kg("ingest", str(folder), "--ontology", "notes", "--exclude", "draft*", "--json")
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    assert [each["document"] for each in told["documents"]] == ["a.md"]
+    assert {Path(each["path"]).name: each["reason"] for each in told["left_out_files"]} == {
+        "b.log": "ignored by .gitignore",
+        "draft.md": "excluded by --exclude",
+        "__init__.py": "empty file",
+    }
+    more = kg("ingest", str(folder), "--ontology", "notes", "--no-gitignore", "--include", "*.log")
+    assert (more.returncode, "1 document created" in more.stdout) == (0, True)
+    nothing = kg("ingest", str(folder), "--ontology", "notes", "--include", "*.none")
+    assert (nothing.returncode, "all is left out" in nothing.stderr) == (3, True)
+    wrong = kg("ingest", str(folder), "--ontology", "notes", "--exclude", "!")
+    assert (wrong.returncode, "--exclude" in wrong.stderr) == (2, True), wrong.stderr
+
+
+def test_a_folder_of_unreadable_kinds_takes_nothing_and_says_what_would_help(kg: Kg, folder: Path) -> None:
+    for name in ("a.odt", "b.odt", "c.doc", "LICENSE"):
+        (folder / name).write_bytes(b"\x00")
+    ran = kg("ingest", str(folder), "--ontology", "notes")
+    assert ran.returncode == 3
+    for said in ("left out: .odt (2)", "left out: .doc (1)", "LibreOffice", "pandoc", "named itself"):
+        assert said in ran.stdout
+    assert "nothing was taken in. kg reads" in ran.stderr
+    told = kg("ingest", str(folder), "--ontology", "notes", "--json", "--preview")
+    assert (told.returncode, json.loads(told.stdout)["documents"]) == (3, [])
