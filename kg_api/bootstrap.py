@@ -113,7 +113,7 @@ class Container:
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes
-            reader, ask = DocumentReader(self.converters.convert), self.extraction_requests.ask
+            reader, ask = DocumentReader(self.converters), self.extraction_requests.ask
             handlers.append(FolderSync(self.graph, _folder_access(self.settings), largest, reader, ask))
         return handlers
 
@@ -200,7 +200,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         spaces=spaces,
         contexts=contexts,
         converters=converters,
-        ingest=IngestService(graph, DocumentReader(converters.convert), extraction.ask),
+        ingest=IngestService(graph, DocumentReader(converters), extraction.ask),
         folders=FolderService(graph, _folder_access(settings)),
         search=search,
         hybrid=HybridService(graph, search),

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from pathlib import PurePath
+from typing import Protocol, cast
 
+from kg_api.convert.program.languages import SUFFIXES
 from kg_api.errors import UnreadableDocument
 from kg_api.ingest.records import Incoming
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import CONVERTED, IN_TEXT, ConvertedFormat
+from kg_api.models.library.parsing import CodeScope
 from kg_api.parse.decode import check_text, decode
 from kg_api.parse.documents import format_of
 
-Convert = Callable[[bytes, ConvertedFormat], Converted]
-"""Makes Markdown of a file; raises UnreadableDocument where it cannot."""
 Notes = tuple[str, ...]
 """What a person should see."""
+
+
+class Converters(Protocol):
+    """What reads files that may be hostile. Each method raises UnreadableDocument where it cannot."""
+
+    def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
+        """Make Markdown of a file."""
+        ...
+
+    def find_scopes(self, data: bytes, suffix: str) -> Sequence[CodeScope]:
+        """Find the functions and classes of a program."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentReader:
     """Reads text as it is, and converts what is no plain text."""
 
-    convert: Convert
+    converters: Converters
 
     def from_bytes(self, content: bytes, incoming: Incoming) -> tuple[Incoming, Notes]:
         """Read a file; `incoming.text` is replaced by what it says.
@@ -35,7 +48,8 @@ class DocumentReader:
         if form in CONVERTED:
             return self._converted(content, replace(incoming, format=form))
         text, notes = decode(content)
-        return replace(incoming, text=text), notes
+        read, more = self._program(replace(incoming, text=text))
+        return read, (*notes, *more)
 
     def from_text(self, incoming: Incoming) -> tuple[Incoming, Notes]:
         """Read a document that was sent as text: HTML and the like are converted.
@@ -45,7 +59,7 @@ class DocumentReader:
         """
         form = format_of(incoming.document, incoming.format)
         if form not in CONVERTED:
-            return incoming, ()
+            return self._program(incoming)
         if form not in IN_TEXT:
             raise UnreadableDocument(
                 f"a file of the kind {form} is no text: send the file itself, by `kg ingest FILE` or as "
@@ -55,9 +69,20 @@ class DocumentReader:
         return self._converted(content, replace(incoming, format=form))
 
     def _converted(self, content: bytes, incoming: Incoming) -> tuple[Incoming, Notes]:
-        made = self.convert(content, cast("ConvertedFormat", incoming.format))
+        made = self.converters.convert(content, cast("ConvertedFormat", incoming.format))
         given = {**made.metadata, **incoming.metadata}
         read = replace(
             incoming, text=made.text, own_title=made.title, metadata=given, pages=tuple(made.pages)
         )
         return read, made.notes
+
+    def _program(self, incoming: Incoming) -> tuple[Incoming, Notes]:
+        """Find the functions and classes of a program; without them it is read by its blank lines."""
+        suffix = PurePath(incoming.document).suffix.lower().removeprefix(".")
+        if suffix not in SUFFIXES or incoming.format not in {None, "text"}:
+            return incoming, ()
+        try:
+            scopes = self.converters.find_scopes(check_text(incoming.text).encode(), suffix)
+        except UnreadableDocument as error:
+            return incoming, (f"its functions and classes were not told apart: {error}",)
+        return replace(incoming, scopes=tuple(scopes)), ()

@@ -12,7 +12,7 @@ from kg_api.models.identity import content_hash, digest, document_id, source_ids
 from kg_api.models.library.documents import DocumentRecord, DocumentUpload, SourceRecord
 from kg_api.models.library.formats import CONVERTED, Format
 from kg_api.models.library.metadata import MetadataValue
-from kg_api.models.library.parsing import ParsedDocument
+from kg_api.models.library.parsing import CodeScope, ParsedDocument
 from kg_api.parse.documents import parse
 from kg_api.parse.split import SPLITTER_VERSION, blocks_of, split
 
@@ -32,6 +32,8 @@ class Incoming:
     """What the file says; the text may say nothing of it."""
     pages: tuple[int, ...] = ()
     """Where each page begins in the text; none: it has no pages."""
+    scopes: tuple[CodeScope, ...] = ()
+    """Of a program: where its functions and classes begin."""
 
 
 def incoming_of(upload: DocumentUpload, text: str) -> Incoming:
@@ -49,7 +51,7 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
     Raises:
         UnreadableDocument: it has no text, or a format that this version does not read.
     """
-    parsed = parse(incoming.text, incoming.document, incoming.format)
+    parsed = parse(incoming.text, incoming.document, incoming.format, incoming.scopes)
     return _record(incoming, parsed), parsed.notes
 
 
@@ -79,8 +81,9 @@ def _content_hash(incoming: Incoming, form: Format, metadata: str) -> str:
     """Of all that is stored; a title counts where it was given, not where it is read out of the text."""
     given = (SPLITTER_VERSION, form, incoming.text, incoming.uri or "", metadata)
     of_file = (incoming.own_title, str(incoming.pages)) if form in CONVERTED else ()
+    of_program = (json.dumps(incoming.scopes),) if incoming.scopes else ()
     told = () if incoming.title is None else (incoming.title,)
-    return digest(*given, *of_file, *told)
+    return digest(*given, *of_file, *of_program, *told)
 
 
 def _sources(identity: str, parsed: ParsedDocument, pages: Sequence[int]) -> tuple[SourceRecord, ...]:

@@ -47,8 +47,9 @@ _AS_COHERENT = 0.02
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 READS = (
-    "kg reads Markdown, reStructuredText, plain text, HTML, PDF, DOCX, PPTX, XLSX, CSV, EPUB, e-mail (.eml) "
-    "and notebooks (.ipynb); save it as one of these, with the ending that belongs to it, and ingest that."
+    "kg reads Markdown, reStructuredText, Org, plain text, source code, HTML, PDF, DOCX, PPTX, XLSX, CSV, "
+    "EPUB, e-mail (.eml) and notebooks (.ipynb); save it as one of these, with the ending that belongs to "
+    "it, and ingest that."
 )
 """The end of every message about a file that cannot be read."""
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import PurePath
 
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.formats import CONVERTED, NOT_READ, Format
-from kg_api.models.library.parsing import Block, ParsedDocument
+from kg_api.models.library.formats import CONVERTED, NOT_READ, PROGRAMS, Format
+from kg_api.models.library.parsing import Block, CodeScope, ParsedDocument
 from kg_api.parse.decode import READS, check_text
-from kg_api.parse.formats import markdown, rst
+from kg_api.parse.formats import markdown, org, program, rst
 from kg_api.parse.formats import text as plain
 from kg_api.parse.formats.front_matter import FrontMatter, read_front_matter
 from kg_api.parse.formats.titles import plain_title
@@ -28,6 +27,8 @@ class _Reader:
     blocks: Callable[[str], Iterable[Block]]
     own_title: Callable[[str], str] = lambda _: ""
     """The title that the document gives itself in front of its text, or nothing."""
+    front: Callable[[str], FrontMatter] = lambda _: FrontMatter()
+    """What the document says of itself before its text begins."""
 
 
 def _suffixes(names: str) -> frozenset[str]:
@@ -35,14 +36,11 @@ def _suffixes(names: str) -> frozenset[str]:
 
 
 _READERS = (
-    _Reader("markdown", _suffixes("md markdown"), markdown.blocks),
+    _Reader("markdown", _suffixes("md markdown"), markdown.blocks, front=read_front_matter),
     _Reader("rst", _suffixes("rst rest"), rst.blocks, rst.pep_title),
+    _Reader("org", _suffixes("org"), org.blocks, front=org.read_keywords),
     _Reader("text", _suffixes("txt text"), plain.blocks),
-    _Reader(
-        "text",
-        _suffixes("py js ts java c h cpp hpp cs go rs rb sh sql cypher r jl toml yaml yml ini cfg conf log"),
-        partial(plain.blocks, kind="program"),
-    ),
+    _Reader("text", PROGRAMS, program.blocks),
     *(_Reader(form, suffixes, markdown.blocks) for form, suffixes in CONVERTED.items()),
 )
 
@@ -64,13 +62,19 @@ def format_of(name: str, format: Format | None = None, data: bytes = b"") -> For
     return _reader(name, format).format
 
 
-def parse(text: str, name: str, format: Format | None = None) -> ParsedDocument:  # noqa: A002 - its own word
+def parse(
+    text: str,
+    name: str,
+    format: Format | None = None,  # noqa: A002 - its own word
+    scopes: Sequence[CodeScope] = (),
+) -> ParsedDocument:
     """Find the structure of a text.
 
     Args:
         text: the text, which is kept as it is; of a file that is converted, what it became.
         name: the file's name or path; its suffix tells the format; its stem is the title if nothing else is.
         format: the format, when the name does not tell it.
+        scopes: of a program, where its functions and classes begin, if that is known.
 
     Raises:
         UnreadableDocument: files of this kind are not read, or the text is none (see `check_text`).
@@ -78,9 +82,12 @@ def parse(text: str, name: str, format: Format | None = None) -> ParsedDocument:
     """
     reader = _reader(name, format)
     check_text(text)
-    front = read_front_matter(text) if reader.format == "markdown" else FrontMatter()
+    front = reader.front(text)
     body = 0 if is_blank(text, front.end, len(text)) else front.end
-    blocks = tuple(markdown.blocks(text, body) if body else reader.blocks(text))
+    if scopes:
+        blocks = tuple(program.blocks(text, scopes))
+    else:
+        blocks = tuple(markdown.blocks(text, body) if body else reader.blocks(text))
     title = plain_title(front.title) or reader.own_title(text) or _first_heading(blocks) or _stem(name)
     notes = (*front.notes, *_notes(text))
     return ParsedDocument(text, title, reader.format, blocks, notes, body, front.metadata)
@@ -97,7 +104,8 @@ def _reader(name: str, format: Format | None) -> _Reader:  # noqa: A002 - its ow
 
 
 def _first_heading(blocks: Iterable[Block]) -> str:
-    return next((block.title for block in blocks if block.level == 1 and block.title), "")
+    highest = (block.title for block in blocks if block.kind == "heading" and block.level == 1)
+    return next(filter(None, highest), "")
 
 
 def _stem(name: str) -> str:

@@ -89,6 +89,10 @@ def _sections(document: ParsedDocument, limits: SplitLimits) -> Iterator[_Sectio
     section = _Section()
     for block, start, end in _extents(document):
         pieces = _pieces(document.text, block.kind, start, end, limits)
+        if block.scope is not None:
+            if section.body:
+                yield section
+            section = _Section(block.scope)
         if block.kind != "heading":
             section.body += pieces
             continue

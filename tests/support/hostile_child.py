@@ -68,5 +68,5 @@ def _convert(data: bytes, form: str) -> Converted:
 
 
 if __name__ == "__main__":
-    with mock.patch.object(child, "convert", _convert):
+    with mock.patch.multiple(child, convert=_convert, find_scopes=_convert):
         child.main()

@@ -43,7 +43,7 @@ def follow(graph: Graph, path: Path, ontology: str = "notes", prefix: str = "") 
     return register(graph, NewFolder(path=str(path), ontology=ontology, prefix=prefix))
 
 
-READER = DocumentReader(ConverterPool(ConversionSettings()).convert)
+READER = DocumentReader(ConverterPool(ConversionSettings()))
 """Its processes end by themselves when they are idle."""
 
 

@@ -11,10 +11,10 @@ import select
 import sys
 
 from kg_api.convert.isolated import sandbox
-from kg_api.convert.isolated.messages import ANSWERS, receive, send
+from kg_api.convert.isolated.messages import ANSWERS, PROGRAM, Answer, receive, send
 from kg_api.convert.kinds import convert
+from kg_api.convert.program.scopes import find_scopes
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.conversion import Converted
 
 MAX_INPUT = 1 << 30
 OUT_OF_MEMORY = 3
@@ -33,11 +33,13 @@ def main() -> None:
         form, content = receive(requests, 100), receive(requests, MAX_INPUT)
         if form is None or content is None:
             return
-        send(answers, ANSWERS.dump_json(_convert(content, form.decode())))
+        send(answers, ANSWERS.dump_json(_answer(content, form.decode())))
 
 
-def _convert(content: bytes, form: str) -> Converted | str:
+def _answer(content: bytes, form: str) -> Answer:
     try:
+        if form.startswith(PROGRAM):
+            return find_scopes(content, form.removeprefix(PROGRAM))
         return convert(content, form)  # pyright: ignore[reportArgumentType] - as the pool sent it
     except UnreadableDocument as error:
         return str(error)

@@ -11,10 +11,14 @@ from typing import BinaryIO
 from pydantic import TypeAdapter
 
 from kg_api.models.library.conversion import Converted
+from kg_api.models.library.parsing import CodeScope
 
 _LENGTH = struct.Struct("!I")
-ANSWERS = TypeAdapter(Converted | str)
-"""What a file became, or why it did not."""
+Answer = Converted | list[CodeScope] | str
+"""What a file became, or where a program's functions and classes begin, or why neither is told."""
+ANSWERS = TypeAdapter[Answer](Answer)
+PROGRAM = "program."
+"""What stands before the suffix of a program, where else the kind of a file stands."""
 
 
 def send(pipe: BinaryIO, content: bytes) -> None:

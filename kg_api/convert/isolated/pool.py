@@ -6,13 +6,16 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
+from typing import cast
 
 import structlog
 
+from kg_api.convert.isolated.messages import PROGRAM, Answer
 from kg_api.convert.isolated.process import ConverterDied, ConverterProcess
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
+from kg_api.models.library.parsing import CodeScope
 from kg_api.sections import ConversionSettings
 
 log = structlog.get_logger()
@@ -51,6 +54,17 @@ class ConverterPool:
             UnreadableDocument: it is broken, protected, takes too much or holds no text; the message says
                 what to do.
         """
+        return cast("Converted", self._answer(data, form))
+
+    def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
+        """Find the functions and classes of a program, in UTF-8; waits as `convert` does.
+
+        Raises:
+            TooBusy, UnreadableDocument: as `convert` does.
+        """
+        return cast("list[CodeScope]", self._answer(data, f"{PROGRAM}{suffix}"))
+
+    def _answer(self, data: bytes, form: str) -> Converted | list[CodeScope]:
         if not self._line.acquire(blocking=False):
             raise TooBusy(BUSY)
         try:
@@ -60,6 +74,8 @@ class ConverterPool:
             self._line.release()
         if isinstance(answer, str):
             raise UnreadableDocument(answer)
+        if isinstance(answer, list) != form.startswith(PROGRAM):
+            raise UnreadableDocument("its parser gave another answer than was asked for; save it again")
         return answer
 
     def close(self) -> None:
@@ -70,7 +86,7 @@ class ConverterPool:
         for process in idle:
             process.end()
 
-    def _ask(self, data: bytes, form: ConvertedFormat) -> Converted | str:
+    def _ask(self, data: bytes, form: str) -> Answer:
         """A process that has read other files may die of those: then a new one is asked once more."""
         try:
             return self._once(data, form)
@@ -82,9 +98,9 @@ class ConverterPool:
         except ConverterDied as died:
             return _reason(died, form)
 
-    def _once(self, data: bytes, form: ConvertedFormat, *, fresh: bool = False) -> Converted | str:
+    def _once(self, data: bytes, form: str, *, fresh: bool = False) -> Answer:
         with self._process(fresh=fresh) as process:
-            return process.convert(data, form)
+            return process.ask(data, form)
 
     @contextmanager
     def _process(self, *, fresh: bool) -> Generator[ConverterProcess]:
@@ -114,6 +130,6 @@ class ConverterPool:
         process.end()
 
 
-def _reason(died: ConverterDied, form: ConvertedFormat) -> str:
+def _reason(died: ConverterDied, form: str) -> str:
     log.warning("a converter died", format=form, reason=str(died))
     return str(died)

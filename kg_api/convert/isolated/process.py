@@ -13,9 +13,7 @@ from typing import BinaryIO, cast
 from pydantic import ValidationError
 
 from kg_api.convert.isolated.child import OUT_OF_MEMORY
-from kg_api.convert.isolated.messages import ANSWERS, receive, send
-from kg_api.models.library.conversion import Converted
-from kg_api.models.library.formats import ConvertedFormat
+from kg_api.convert.isolated.messages import ANSWERS, Answer, receive, send
 from kg_api.sections import ConversionSettings
 
 IDLE_SECONDS = 60.0
@@ -66,7 +64,7 @@ class ConverterProcess:
         """Whether it can be given another file."""
         return self._process.poll() is None and self.files < MAX_FILES
 
-    def convert(self, data: bytes, form: ConvertedFormat) -> Converted | str:
+    def ask(self, data: bytes, form: str) -> Answer:
         """What a file became, or why it did not.
 
         Raises:
@@ -94,7 +92,7 @@ class ConverterProcess:
                 cast("BinaryIO", pipe).close()
         self._process.wait()
 
-    def _ask(self, data: bytes, form: ConvertedFormat) -> Converted | str:
+    def _ask(self, data: bytes, form: str) -> Answer:
         requests, answers = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
         send(requests, form.encode())
         send(requests, data)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-TextFormat = Literal["text", "markdown", "rst"]
+TextFormat = Literal["text", "markdown", "rst", "org"]
 """Read as they are: offsets are those of the file's own text."""
 ConvertedFormat = Literal["html", "pdf", "epub", "docx", "pptx", "spreadsheet", "csv", "email", "notebook"]
 """Converted to Markdown in a process apart; offsets are those of that Markdown."""
@@ -31,6 +31,11 @@ CONVERTED: Mapping[ConvertedFormat, frozenset[str]] = MappingProxyType(
     }
 )
 """Their suffixes, in lower case with the dot."""
+PROGRAMS = _suffixes(
+    "py pyi js jsx mjs cjs ts tsx mts cts java go rs c h cc cpp cxx hh hpp cs rb sh bash"
+    " sql cypher r jl toml yaml yml ini cfg conf log"
+)
+"""Text that machines read, too; of the first line functions and classes are known."""
 IN_TEXT: frozenset[ConvertedFormat] = frozenset({"html", "csv", "email", "notebook"})
 """Those that are text themselves, and so may be sent as text."""
 CONVERTED_SUFFIXES = frozenset(suffix for some in CONVERTED.values() for suffix in some)

@@ -26,6 +26,16 @@ class Block:
     """1 for the highest heading; 0 for what is not a heading."""
     title: str = ""
     """A heading's own words, without its marks."""
+    scope: tuple[str, ...] | None = None
+    """From here on a program's text is in these classes and functions, the outermost first."""
+
+
+class CodeScope(NamedTuple):
+    """A part of a program, to where the next one begins."""
+
+    start: int
+    path: tuple[str, ...]
+    """The classes and functions that it is in, the outermost first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ import pytest
 from kg_api.convert.isolated.pool import WAITING_EACH, ConverterPool
 from kg_api.convert.isolated.process import ConverterProcess
 from kg_api.errors import TooBusy, UnreadableDocument
+from kg_api.ingest.reading import DocumentReader
+from kg_api.ingest.records import Incoming
 from kg_api.sections import ConversionSettings
 
 SETTINGS = ConversionSettings(processes=1, max_seconds=2, max_memory_mb=1024)
@@ -137,7 +139,7 @@ def test_a_process_ends_with_the_one_that_started_it() -> None:
     pool_pid = os.fork()
     if pool_pid == 0:  # pragma: no cover - another process
         process = HOSTILE(SETTINGS.model_copy(update={"max_seconds": 600}))
-        process.convert(b"loop", "html")
+        process.ask(b"loop", "html")
         os._exit(0)
     children: list[psutil.Process] = []
     until = time.monotonic() + 10
@@ -149,3 +151,30 @@ def test_a_process_ends_with_the_one_that_started_it() -> None:
     _, left = psutil.wait_procs(children, timeout=10)
     assert children
     assert not left
+
+
+def test_programs_are_read_in_such_a_process_too() -> None:
+    pool = ConverterPool(SETTINGS.model_copy(update={"max_seconds": 60}))
+    try:
+        program = "def größer():\n    a = 1\n    b = 2\n    return a\n"
+        assert pool.find_scopes(program.encode(), "py") == [(0, ("größer",))]
+        assert pool.convert(b"<p>text</p>", "html").text == "text\n"
+    finally:
+        pool.close()
+
+
+def test_a_program_that_its_parser_falls_over_is_read_without_its_functions() -> None:
+    """`<` over and over keeps bash's grammar busy for minutes; the file is taken, and a note says how."""
+    pool = ConverterPool(SETTINGS)
+    try:
+        text = "echo hello\n" + "<" * 300_000
+        incoming, notes = DocumentReader(pool).from_bytes(text.encode(), Incoming("notes", "a.sh", ""))
+    finally:
+        pool.close()
+    assert (incoming.text, incoming.scopes) == (text, ())
+    assert [note.partition(": ")[0] for note in notes] == ["its functions and classes were not told apart"]
+
+
+def test_answers_of_another_kind_are_refused(pool: ConverterPool) -> None:
+    with pytest.raises(UnreadableDocument, match="another answer"):
+        pool.find_scopes(b"fine", "py")

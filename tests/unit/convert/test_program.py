@@ -1,0 +1,275 @@
+"""Programs by their functions and classes: in each language, at exact places, whatever stands in the file."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from kg_api.convert.program.definitions import MAX_BYTES
+from kg_api.convert.program.languages import ALIASES, LANGUAGES, SUFFIXES, language_of
+from kg_api.convert.program.scopes import find_scopes
+from kg_api.errors import UnreadableDocument
+from kg_api.ingest.records import Incoming, to_record
+from kg_api.models.library.formats import PROGRAMS
+
+PROGRAM = {
+    "py": '''
+        import os
+
+        @cached
+        def top(a):
+            """Wörter."""
+            b = a
+            return b
+
+        class Store:
+            """Keeps."""
+
+            def put(self, item):
+                """Put."""
+                self.items.append(item)
+                return item
+        ''',
+    "js": """
+        class Store {
+          put(item) {
+            this.items.push(item);
+            // größer
+          }
+        }
+        const top = (a) => {
+          const b = a;
+          return b;
+        };
+        """,
+    "ts": """
+        // Adds.
+        export const top = (a: number): number => {
+          const b = a;
+          return b;
+        };
+        export class Store<T> {
+          private items: T[] = [];
+
+          put(item: T): void {
+            this.items.push(item);
+            this.changed();
+          }
+        }
+        """,
+    "java": """
+        package a.b;
+
+        class Store {
+          private int n;
+
+          /** Puts. */
+          @Override
+          String put(String name) {
+            String s = name;
+            return s;
+          }
+        }
+
+        record top(int a, int b) {
+          void hello() {
+            System.out.println("größer");
+          }
+        }
+        """,
+    "go": """
+        package main
+
+        // Store keeps.
+        type Store struct {
+            name string
+            port int
+        }
+
+        func (s *Store) put(a int) error {
+            fmt.Println("größer")
+            return nil
+        }
+
+        func top() {
+            s := 1
+            t := 2
+        }
+        """,
+    "rs": """
+        use std::io;
+
+        impl Store {
+            /// Puts.
+            #[inline]
+            pub fn put(&self) -> Self {
+                let p = "größer";
+                p
+            }
+        }
+
+        pub fn top() {
+            let a = 1;
+            let b = 2;
+        }
+        """,
+    "c": """
+        #include <stdio.h>
+
+        /* Keeps
+         * much. */
+        struct Store {
+            int x;
+            int y;
+        };
+
+        static int *put(int a)
+        {
+            return &a;
+        }
+
+        int top(void) {
+            struct stat buffer;
+            return 1;
+        }
+        """,
+    "cpp": """
+        namespace kg {
+        template <typename T>
+        class Store {
+         public:
+          T put() const {
+            auto v = value_;
+            return v;
+          }
+        };
+        }
+
+        int top(const char *name, int n)
+        {
+          return 1;
+        }
+        """,
+    "cs": """
+        namespace N {
+          class Store : IDisposable {
+            private int n;
+            private int m;
+            public void put() {
+              Console.WriteLine("a");
+              Console.WriteLine("b");
+            }
+          }
+          class top {
+            int a;
+            int b;
+          }
+        }
+        """,
+    "rb": """
+        module Kg
+          class Store
+            def put(item)
+              @items << item
+              changed
+            end
+          end
+        end
+
+        def top
+          a = 1
+          b = 2
+        end
+        """,
+    "sh": """
+        set -e
+        # Puts it.
+        put() {
+          echo a
+          echo b
+        }
+        function top {
+          echo a
+          echo b
+        }
+        """,
+}
+PROGRAM["tsx"] = PROGRAM["ts"]
+
+
+def sources_of(suffix: str, text: str) -> list[tuple[tuple[str, ...], str]]:
+    scopes = tuple(find_scopes(text.encode(), suffix))
+    record, _ = to_record(Incoming("notes", f"a.{suffix}", text, scopes=scopes))
+    assert "".join(each.full_text for each in record.sources) == text
+    return [(each.heading, each.full_text) for each in record.sources]
+
+
+def test_each_language_has_a_program_here() -> None:
+    assert PROGRAM.keys() == LANGUAGES.keys()
+    assert all(f".{suffix}" in PROGRAMS for suffix in SUFFIXES)
+    assert all(language_of(alias) is LANGUAGES[name] for alias, name in ALIASES.items())
+
+
+@pytest.mark.parametrize("suffix", PROGRAM)
+def test_functions_and_methods_are_passages_under_their_names(suffix: str) -> None:
+    found = sources_of(suffix, textwrap.dedent(PROGRAM[suffix]).lstrip())
+    put = next(text for path, text in found if path and path[-1].endswith("put"))
+    top = next(text for path, text in found if path and path[-1] == "top")
+    assert "put" in put
+    assert "top" in top
+    assert "top" not in put
+    if suffix not in {"sh", "c", "go"}:
+        assert any(path[-2:] == ("Store", "put") for path, _ in found)
+
+
+MARKS = {
+    "py": ("@cached", "def top"),
+    "ts": ("// Adds.", "top ="),
+    "java": ("@Override", "String put"),
+    "rs": ("/// Puts.", "pub fn put"),
+    "sh": ("# Puts it.", "put()"),
+    "go": ("// Store keeps.", "type Store"),
+    "c": (" * much. */", "struct Store"),
+    "cpp": ("template <typename T>", "class Store"),
+}
+
+
+@pytest.mark.parametrize("suffix", MARKS)
+def test_a_comment_and_what_decorates_stay_with_what_they_stand_above(suffix: str) -> None:
+    mark, name = MARKS[suffix]
+    found = sources_of(suffix, textwrap.dedent(PROGRAM[suffix]).lstrip())
+    assert [name in text for _, text in found if mark in text] == [True]
+
+
+@pytest.mark.parametrize("newline", ["\r\n", "\r"])
+def test_other_ends_of_lines(newline: str) -> None:
+    text = textwrap.dedent(PROGRAM["go"]).lstrip().replace("\n", newline)
+    found = sources_of("go", text)
+    if newline == "\r\n":
+        assert [path for path, _ in found] == [(), ("Store",), ("Store.put",), ("top",)]
+
+
+def test_short_definitions_are_read_with_their_surroundings() -> None:
+    text = "class Shape:\n    def a(self):\n        return 1\n\n    def b(self):\n        return 2\n"
+    assert sources_of("py", text) == [(("Shape",), text)]
+
+
+def test_what_follows_a_class_is_not_in_it() -> None:
+    text = "class A:\n  def a(self):\n    b = 1\n    b += 1\n    return b\n\n\nx = 1\ny = 2\nz = 3\n"
+    assert [path for path, _ in sources_of("py", text)] == [("A", "a"), ()]
+
+
+def test_names_keep_their_underscores() -> None:
+    text = "def __enter__(self):\n    a = 1\n    b = 2\n    return a\n"
+    assert sources_of("py", text) == [(("__enter__",), text)]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "x = 1\n", "def (:\n{{{\n", "\ufeff# ä\n", "\x00\x01"])
+def test_what_defines_nothing_has_no_scopes(text: str) -> None:
+    assert [find_scopes(text.encode(), suffix) for suffix in sorted(LANGUAGES)] == [[]] * len(LANGUAGES)
+
+
+def test_more_than_anybody_writes_is_refused() -> None:
+    with pytest.raises(UnreadableDocument, match="2 MB"):
+        find_scopes(b"a" * (MAX_BYTES + 1), "py")
