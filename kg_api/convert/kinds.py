@@ -1,4 +1,4 @@
-"""Which module converts which kind of file; it is imported when the first such file comes."""
+"""Which module reads which kind of file; it is imported when the first such file comes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Protocol, cast
 
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
+from kg_api.models.library.parsing import CodeScope
 
 _MODULES: dict[ConvertedFormat, str] = {
     "html": "html.page",
@@ -25,6 +26,10 @@ class _Converter(Protocol):
     def convert(self, data: bytes) -> Converted: ...
 
 
+class _ScopeFinder(Protocol):
+    def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]: ...
+
+
 def convert(data: bytes, form: ConvertedFormat) -> Converted:
     """Make Markdown of a file, in this process.
 
@@ -33,3 +38,12 @@ def convert(data: bytes, form: ConvertedFormat) -> Converted:
     """
     module = cast("_Converter", import_module(f"kg_api.convert.{_MODULES[form]}"))
     return module.convert(data)
+
+
+def find_scopes(data: bytes, suffix: str) -> list[CodeScope]:
+    """Find the functions and classes of a program, in this process.
+
+    Raises:
+        UnreadableDocument: it is too large, or takes too much work.
+    """
+    return cast("_ScopeFinder", import_module("kg_api.convert.program.scopes")).find_scopes(data, suffix)

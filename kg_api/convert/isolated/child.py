@@ -12,8 +12,7 @@ import sys
 
 from kg_api.convert.isolated import sandbox
 from kg_api.convert.isolated.messages import ANSWERS, PROGRAM, Answer, receive, send
-from kg_api.convert.kinds import convert
-from kg_api.convert.program.scopes import find_scopes
+from kg_api.convert.kinds import convert, find_scopes
 from kg_api.errors import UnreadableDocument
 
 MAX_INPUT = 1 << 30

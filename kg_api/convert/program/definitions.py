@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import cast
 
-from tree_sitter import Node, Parser, Tree
+from tree_sitter import Language, Node, Parser, Tree
 
-from kg_api.convert.program.languages import ProgramLanguage, grammar_of
+from kg_api.convert.program.languages import ProgramLanguage
+from kg_api.errors import UnreadableDocument
 
 MAX_BYTES = 2_000_000
 """Above this a file is data or generated; it is cut at blank lines."""
@@ -46,15 +50,24 @@ class Definition:
     lines: int
 
 
-def definitions(data: bytes, language: ProgramLanguage) -> list[Definition] | None:
-    """Find the definitions in reading order; None where the text takes too much work to be a program."""
-    tree = _parse(data, language)
-    if tree is None:
-        return None
-    return list(_walk(tree.root_node, language))
+def definitions(data: bytes, language: ProgramLanguage) -> list[Definition]:
+    """Find the definitions in reading order.
+
+    Raises:
+        UnreadableDocument: the text is too large, or takes too much work to be a program.
+    """
+    if len(data) > MAX_BYTES:
+        raise UnreadableDocument(f"it has more than {MAX_BYTES // 1_000_000} MB")
+    return list(_walk(_parse(data, language).root_node, language))
 
 
-def _parse(data: bytes, language: ProgramLanguage) -> Tree | None:
+@cache
+def _grammar(language: ProgramLanguage) -> Language:
+    """Loaded when the first such file comes."""
+    return Language(cast("object", getattr(import_module(language.grammar), language.function)()))
+
+
+def _parse(data: bytes, language: ProgramLanguage) -> Tree:
     left = max(_MIN_CALLS, int(len(data) * _CALLS_A_BYTE))
 
     def takes_too_much(_offset: int, _error: bool) -> bool:
@@ -66,9 +79,9 @@ def _parse(data: bytes, language: ProgramLanguage) -> Tree | None:
         return data[offset : offset + _PIECE]
 
     try:
-        return Parser(grammar_of(language)).parse(read, progress_callback=takes_too_much)
-    except ValueError:  # it was told not to go on
-        return None
+        return Parser(_grammar(language)).parse(read, progress_callback=takes_too_much)
+    except ValueError as error:  # it was told not to go on
+        raise UnreadableDocument("it takes too much work to be a program that people write") from error
 
 
 def _walk(root: Node, language: ProgramLanguage) -> Iterator[Definition]:

@@ -7,13 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
-
-if TYPE_CHECKING:
-    from tree_sitter import Language
 
 
 def _names(names: str) -> frozenset[str]:
@@ -99,11 +93,3 @@ SUFFIXES = frozenset(LANGUAGES.keys() | ALIASES.keys())
 def language_of(suffix: str) -> ProgramLanguage:
     """The language of files with a suffix, which is one of `SUFFIXES`."""
     return LANGUAGES[ALIASES.get(suffix, suffix)]
-
-
-@cache
-def grammar_of(language: ProgramLanguage) -> Language:
-    """Its grammar, loaded when the first such file comes, in a process apart."""
-    from tree_sitter import Language  # noqa: PLC0415 - C code that only that process needs
-
-    return Language(cast("object", getattr(import_module(language.grammar), language.function)()))

@@ -7,9 +7,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from kg_api.convert.program.definitions import MAX_BYTES, Definition, definitions
+from kg_api.convert.program.definitions import Definition, definitions
 from kg_api.convert.program.languages import language_of
-from kg_api.errors import UnreadableDocument
 from kg_api.models.library.parsing import CodeScope
 
 MIN_LINES = 4
@@ -38,13 +37,9 @@ def find_scopes(data: bytes, suffix: str) -> list[CodeScope]:
         suffix: of its file, without the dot; one of `languages.SUFFIXES`.
 
     Raises:
-        UnreadableDocument: it is too large, or takes too much work to be a program.
+        UnreadableDocument: as `definitions` does.
     """
-    if len(data) > MAX_BYTES:
-        raise UnreadableDocument(f"it has more than {MAX_BYTES // 1_000_000} MB")
     found = definitions(data, language_of(suffix))
-    if found is None:
-        raise UnreadableDocument("it takes too much work to be a program that people write")
     text = data.decode("utf-8", "replace")
     sections = _worth(text, _sections(text, _in_code_points(text, data, found)))
     return [CodeScope(section.start, section.path) for section in sections]

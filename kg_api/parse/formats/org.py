@@ -42,7 +42,8 @@ _MAX_HEAD = 20_000
 def blocks(text: str) -> list[Block]:
     """Find the blocks; items of lists are given one by one."""
     starts = line_starts(text)
-    return list(_Lines(text, starts, _headlines(text)).blocks())
+    lines = [text[start:end].rstrip("\r\n") for start, end in pairwise(starts)]
+    return list(_Lines(lines, starts, _headlines(lines)).blocks())
 
 
 def read_keywords(text: str) -> FrontMatter:
@@ -67,50 +68,40 @@ def _metadata(said: Mapping[str, Sequence[str]]) -> dict[str, MetadataValue]:
     return found | ({"tags": tags} if tags else {})
 
 
-def _headlines(text: str) -> dict[int, tuple[int, str]]:
-    """Level and title by line."""
-    if not text.startswith("*") and "\n*" not in text.replace("\r", "\n"):
+def _headlines(lines: Sequence[str]) -> dict[int, tuple[int, str]]:
+    """Level and title by line; other characters that orgparse breaks lines at are taken for blanks."""
+    if not any(line.startswith("*") for line in lines):
         return {}
-    plain = "\n".join(_lines(text))
-    nodes = cast("Any", orgparse).loads(plain)[1:]
+    nodes = cast("Any", orgparse).loads("\n".join(" ".join(line.splitlines()) for line in lines))[1:]
     return {node.linenumber - 1: (node.level, plain_title(node.heading)) for node in nodes}
-
-
-def _lines(text: str) -> list[str]:
-    """Its lines as kg counts them; other characters that Python breaks lines at are taken for blanks."""
-    return [
-        " ".join(text[start:end].rstrip("\r\n").splitlines()) for start, end in pairwise(line_starts(text))
-    ]
 
 
 class _Lines:
     """A text line by line."""
 
-    def __init__(self, text: str, starts: Sequence[int], headlines: Mapping[int, tuple[int, str]]) -> None:
-        self._text, self._starts, self._headlines = text, starts, headlines
-        self._count = len(starts) - 1
+    def __init__(
+        self, lines: Sequence[str], starts: Sequence[int], headlines: Mapping[int, tuple[int, str]]
+    ) -> None:
+        self._lines, self._starts, self._headlines = lines, starts, headlines
         self._headline_lines = sorted(headlines)
         self._ends: dict[str, list[int]] = {}
-        for line in range(self._count):
-            if (said := self._line(line).strip().lower()).startswith(("#+end_", ":end:")):
-                self._ends.setdefault(said, []).append(line)
+        for at, line in enumerate(lines):
+            if (said := line.strip().lower()).startswith(("#+end_", ":end:")):
+                self._ends.setdefault(said, []).append(at)
 
     def blocks(self) -> Iterator[Block]:
         """All blocks, in order."""
         line = 0
-        while line < self._count:
+        while line < len(self._lines):
             kind, end = self._next(line)
             if kind is not None:
                 level, title = self._headlines.get(line, (0, "")) if kind == "heading" else (0, "")
                 yield Block(kind, self._starts[line], self._starts[end], level, title)
             line = end
 
-    def _line(self, line: int) -> str:
-        return self._text[self._starts[line] : self._starts[line + 1]].rstrip("\r\n")
-
     def _next(self, line: int) -> tuple[BlockKind | None, int]:
         """The kind of the block that begins here, None for a blank line, and the line behind it."""
-        text = self._line(line)
+        text = self._lines[line]
         if line in self._headlines:
             return "heading", line + 1
         if is_blank(text):
@@ -129,7 +120,7 @@ class _Lines:
             if pattern.match(text):
                 return kind, line + 1
         if _TABLE.match(text):
-            return "table", self._while(line, _TABLE)
+            return "table", self._table_end(line)
         return ("list_item" if _ITEM.match(text) else "paragraph"), self._prose_end(line)
 
     def _behind(self, line: int, mark: str) -> int:
@@ -140,15 +131,15 @@ class _Lines:
         headlines = bisect_right(self._headline_lines, lines[at]) - bisect_right(self._headline_lines, line)
         return 0 if headlines else lines[at] + 1
 
-    def _while(self, line: int, pattern: re.Pattern[str]) -> int:
-        while line < self._count and line not in self._headlines and pattern.match(self._line(line)):
+    def _table_end(self, line: int) -> int:
+        while line < len(self._lines) and line not in self._headlines and _TABLE.match(self._lines[line]):
             line += 1
         return line
 
     def _prose_end(self, line: int) -> int:
         line += 1
-        while line < self._count and line not in self._headlines:
-            text = self._line(line)
+        while line < len(self._lines) and line not in self._headlines:
+            text = self._lines[line]
             if is_blank(text) or any(
                 each.match(text) for each in (_BEGIN, _NOT_READ, _TABLE, _ITEM, _DRAWER)
             ):
