@@ -70,9 +70,14 @@ def main() -> None:
         found: dict[str, Any] = {}
         for folder in chosen.sets:
             questions = read_set(folder)
-            _ingest(client, questions)
+            ingest_set(client, questions)
             running.kg(
-                "ingest", str(_nothing(running.home.path)), "--ontology", questions.name, "--wait", "--json"
+                "ingest",
+                str(last_document(running.home.path)),
+                "--ontology",
+                questions.name,
+                "--wait",
+                "--json",
             )
             found[questions.name] = _compare(_ask_all(client, questions, chat=chosen.chat), calibration)
     told = {"related": calibration.related, "unrelated": calibration.unrelated}
@@ -86,7 +91,8 @@ def _contrast() -> SimilarityCalibration:
     return calibrate_similarity(open_embedder(load_settings()))
 
 
-def _ingest(client: KgClient, questions: QuestionSet) -> None:
+def ingest_set(client: KgClient, questions: QuestionSet) -> None:
+    """Send all documents of a set into an ontology of its name."""
     for each in questions.documents:
         client.ingest_text(
             each.text,
@@ -97,7 +103,7 @@ def _ingest(client: KgClient, questions: QuestionSet) -> None:
         )
 
 
-def _nothing(home: Path) -> Path:
+def last_document(home: Path) -> Path:
     """A file that makes `kg ingest --wait` wait for all that is there."""
     path = home / "last.txt"
     path.write_text("the last document of this set")
@@ -158,8 +164,13 @@ def _compare(asked: Sequence[Asked], calibration: SimilarityCalibration) -> dict
 def _gain(asked: Asked, ranked: Sequence[str]) -> float:
     """nDCG@10 over documents, each by its first source."""
     documents = list(dict.fromkeys(asked.document_of[each] for each in ranked))[:TOP]
-    ideal = sorted(asked.right.values(), reverse=True)[:TOP]
-    return _discounted([asked.right.get(each, 0) for each in documents]) / _discounted(ideal)
+    return discounted_gain(asked.right, documents)
+
+
+def discounted_gain(right: Mapping[str, int], documents: Sequence[str]) -> float:
+    """Give nDCG@10 of documents in their order."""
+    ideal = sorted(right.values(), reverse=True)[:TOP]
+    return _discounted([right.get(each, 0) for each in documents[:TOP]]) / _discounted(ideal)
 
 
 def _discounted(grades: Sequence[int]) -> float:
