@@ -67,15 +67,15 @@ def test_words_placed_without_blanks_are_apart() -> None:
 
 
 def test_words_of_a_line_that_is_set_tightly_are_apart() -> None:
-    """As groff and XeTeX do: no blank is written, and the gap is a fifth of the font's size."""
-    text = "It refers to any job of the shell and rules files have it"
+    """As groff and XeTeX do: no blank is written, and the gap is less than a fifth of the font's size."""
+    text = "it refers to any job of the rules file and scripts for a wide range"
 
     def draw(canvas: Canvas) -> None:
         canvas.setFont("Times-Roman", 10)
         at = 72.0
         for word in text.split():
             canvas.drawString(at, 740, word)
-            at += canvas.stringWidth(word) + 2.0
+            at += canvas.stringWidth(word) + 1.8
 
     assert words(convert(drawn(draw)).text) == text.split()
 
