@@ -1,12 +1,14 @@
 """A folder of real files of many kinds: is each sentence of them found, on its page, and is no word joined?
 
-    python -m benchmarks.mixed_folder FOLDER [--sentences 10]
+    python -m benchmarks.mixed_folder FOLDER [--sentences 10] [--rounds 2]
 
 Each file is sent to a fresh kg by itself, and timed. Sentences are taken from the files by other readers than
 kg's (pdftotext, the XML of the file, Python's own parsers), evenly over each file. Of each it is told whether
 its words stand in the document's text one after the other (`kept`), whether a passage with it is among the
 first ten of a full-text search (`found`), and whether that passage has the right page (`page`). Words of kg's
-text that are two words of the file, and not one of its own, are `joined`.
+text that are two words of the file, and not one of its own, are `joined`. With more rounds the same files are
+sent again, to another ontology each time: `memory_mb` has the service's memory before and after each round,
+its own process and those that convert apart.
 
 Prints one JSON object, by kind of file; what failed, and some of what was not kept, by name.
 """
@@ -22,6 +24,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from benchmarks.mixed_folder.truth import Said, sentences, vocabulary, words
 from benchmarks.processes import Watched
@@ -74,19 +78,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sentences", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=1)
     chosen = parser.parse_args()
     files = sorted(path for path in chosen.folder.rglob("*") if path.is_file())
     with stack() as running:
         print(
-            json.dumps(measure(running, files, chosen.folder, chosen.sentences), indent=1, ensure_ascii=False)
+            json.dumps(
+                measure(running, files, chosen.folder, chosen.sentences, chosen.rounds),
+                indent=1,
+                ensure_ascii=False,
+            )
         )
 
 
-def measure(running: Stack, files: Sequence[Path], root: Path, most: int) -> dict[str, Any]:
-    """Send all, then ask."""
+def measure(running: Stack, files: Sequence[Path], root: Path, most: int, rounds: int) -> dict[str, Any]:
+    """Send all, then ask; then send all again."""
     kinds, failed, missed = defaultdict[str, Kind](Kind), list[str](), list[str]()
     watched = Watched({role: pid for role, pid in running.pids().items() if role == "api"})
-    sent = dict[Path, str]()
+    sent, memory = dict[Path, str](), [_memory(running.pids()["api"])]
     with running.client() as client:
         for path in sorted(files, key=lambda each: each.suffix):
             kind = kinds[path.suffix.lower()]
@@ -94,12 +103,18 @@ def measure(running: Stack, files: Sequence[Path], root: Path, most: int) -> dic
             kind.memory_mb = max(kind.memory_mb, *watched.memory_mb().values(), 0)
             if identity:
                 sent[path] = identity
+        memory.append(_memory(running.pids()["api"]))
+        for again in range(2, rounds + 1):
+            for path in files:
+                _send(client, path, str(path.relative_to(root)), Kind(), [], ontology=f"{ONTOLOGY}-{again}")
+            memory.append(_memory(running.pids()["api"]))
         for path, identity in sent.items():
             missed += _ask(client, path, identity, kinds[path.suffix.lower()], most)
     return {
         **machine(),
         "files": len(files),
         "taken": len(sent),
+        "memory_mb": memory,
         "all": _all(kinds.values()).report(),
         "kinds": {name: kind.report() for name, kind in sorted(kinds.items())},
         "failed": failed,
@@ -107,10 +122,18 @@ def measure(running: Stack, files: Sequence[Path], root: Path, most: int) -> dic
     }
 
 
-def _send(client: KgClient, path: Path, name: str, kind: Kind, failed: list[str]) -> str | None:
+def _memory(pid: int) -> dict[str, int]:
+    service = psutil.Process(pid)
+    children = sum(each.memory_info().rss for each in service.children(recursive=True))
+    return {"service": service.memory_info().rss // 2**20, "converting": children // 2**20}
+
+
+def _send(
+    client: KgClient, path: Path, name: str, kind: Kind, failed: list[str], *, ontology: str = ONTOLOGY
+) -> str | None:
     begun = time.perf_counter()
     try:
-        done = client.ingest_bytes(path.read_bytes(), ontology=ONTOLOGY, document=name)
+        done = client.ingest_bytes(path.read_bytes(), ontology=ontology, document=name)
     except KgError as error:
         failed.append(f"{name}: {error}")
         return None

@@ -20,6 +20,9 @@ from defusedxml import ElementTree
 
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
+_PROSE = 0.7
+"""Of the words of a sentence of a PDF: made of letters, three or more. Rows of tables, numbers of lines and
+formulas have no order that two readers must share, and a person takes none of them for a sentence."""
 _UNREAD = frozenset({"nav", "header", "footer", "aside", "script", "style", "form", "pre", "svg", "math"})
 
 
@@ -83,6 +86,8 @@ def vocabulary(path: Path) -> set[str]:
     if kind == ".pdf":
         text = _pdf_text(path)
         return {*words(text), *words(re.sub(r"[-\u00ad\u2010]\s*\n\s*", "", text))}
+    if kind == ".ipynb":
+        return set(words(json.dumps(json.loads(path.read_text("utf-8")), ensure_ascii=False)))
     return {word for each in said(path) for word in words(each.text)}
 
 
@@ -108,7 +113,13 @@ def _pdf(path: Path) -> Iterator[Said]:
     for page, text in enumerate(_pdf_text(path).split("\f"), 1):
         for each in _PARAGRAPHS.split(text):
             if not re.search(r"[-\u00ad]\n", each):  # a word that a line end divides may be one or two
-                yield Said(each, page)
+                yield from (Said(part, page) for part in _SENTENCE_ENDS.split(each) if _is_prose(part))
+
+
+def _is_prose(text: str) -> bool:
+    found = words(text)
+    letters = sum(len(word) > 2 and word.isalpha() for word in found)
+    return letters >= _PROSE * len(found) and not re.search(r"[\\{};=]|\. ?\. ?\.", text)
 
 
 def _html(path: Path) -> Iterator[Said]:
@@ -133,7 +144,11 @@ def _by_tag(data: bytes, paragraph: str, text: str | None) -> Iterator[str]:
     for each in ElementTree.fromstring(data).iter():
         if each.tag.endswith(paragraph):
             yield (
-                "".join(part.text or "" for part in each.iter() if part.tag.endswith(text))
+                "".join(
+                    " " if part.tag.endswith("}br") else part.text or ""
+                    for part in each.iter()
+                    if part.tag.endswith((text, "}br"))
+                )
                 if text
                 else "".join(each.itertext())
             )

@@ -14,8 +14,9 @@ import python_calamine
 
 from kg_api.convert.files.about import metadata
 from kg_api.convert.files.archive import open_archive, read_entry
-from kg_api.convert.files.office import core_properties
+from kg_api.convert.files.office import core_properties, read_xml
 from kg_api.convert.markdown_text import MarkdownWriter, heading, one_line, paragraph, table
+from kg_api.convert.opendocument import sheets
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 
@@ -36,7 +37,7 @@ def convert(data: bytes) -> Converted:
         UnreadableDocument: it is none, it is damaged, encrypted or too large, or all its sheets are empty.
     """
     archive = None if data.startswith(b"\xd0\xcf\x11\xe0") else _checked(data)
-    workbook = _open(data)
+    workbook, shown = _open(data), _as_shown(archive)
     writer, pages, notes = MarkdownWriter(), list[int](), list[str]()
     filled = 0
     for sheet in workbook.sheets_metadata:
@@ -46,9 +47,10 @@ def convert(data: bytes) -> Converted:
         if "Visible" not in str(sheet.visible):
             notes.append(f"the sheet {sheet.name!r} is hidden in the workbook; it was read all the same")
         pages.append(writer.position)
-        rows = _cells(workbook, str(sheet.name))
+        name = str(sheet.name)
+        rows = trimmed(shown[name]) if name in shown else _cells(workbook, name)
         filled += len(rows)
-        writer.add(heading(2, str(sheet.name)))
+        writer.add(heading(2, name))
         write_rows(writer, rows)
     if not filled:
         raise UnreadableDocument("all its sheets are empty; nothing was stored")
@@ -98,6 +100,19 @@ def _too_large(name: str) -> UnreadableDocument:
     )
 
 
+def _as_shown(archive: zipfile.ZipFile | None) -> dict[str, list[list[str]]]:
+    """The sheets of an ODS file, which holds each cell as it is shown, too."""
+    if archive is None or "content.xml" not in archive.namelist():
+        return {}
+    found: dict[str, list[list[str]]] = {}
+    with _damage(_KIND):
+        for name, rows in sheets(read_xml(read_entry(archive, "content.xml"), "content.xml"), MAX_CELLS):
+            if rows is None:
+                raise _too_large(name)
+            found[name] = rows
+    return found
+
+
 def _open(data: bytes) -> Any:
     with _damage(_KIND):
         return cast("Any", python_calamine).CalamineWorkbook.from_filelike(io.BytesIO(data))
@@ -142,7 +157,7 @@ def trimmed(rows: list[list[str]]) -> list[list[str]]:
 
 
 def as_words(value: object) -> str:
-    """A cell as a reader sees it: dates as ISO 8601, whole numbers without a point."""
+    """A cell of XLSX and XLS as a reader may see it: dates as ISO 8601, whole numbers without a point."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):

@@ -17,7 +17,8 @@ from kg_api.convert.pdf.letters import BLANKS, LINE_ENDS, accented, is_from_righ
 
 _WIDE_GAP = 0.9
 """Of the font size: what stands further apart is in another column or cell."""
-_SPACE = 0.25
+_SPACE, _NARROW_SPACE, _WIDER = 0.24, 0.15, 0.1
+"""Of the font size: a blank, and one in a line that is set tightly, where the letters before stand closer."""
 _OVERLAP = 0.6
 _OTHER_BASELINE = 0.6
 _MONO_SHARE = 0.9
@@ -41,6 +42,7 @@ class _Open:
         self.style, self.letters = style, [text]
         self.left, self.right = left, right
         self.last_left, self.last_right = left, right
+        self.last_gap = float("inf")
         self.styles = Counter({style: 1})
         self.from_right = 0
 
@@ -59,12 +61,19 @@ class _Open:
         near = abs(style.baseline - self.style.baseline) < _OTHER_BASELINE * size
         return near and style.turn == self.style.turn
 
+    def is_apart(self, style: Style, left: float) -> bool:
+        """A blank is left before it, though none is written; letters that are all spread out have none."""
+        gap = left - self.last_right
+        tight = gap > _NARROW_SPACE * style.size and gap > self.last_gap + _WIDER * style.size
+        return tight or gap > _SPACE * style.size
+
     def add(self, style: Style, text: str, left: float, right: float, *, space: bool) -> None:
         over = left < (self.last_left + self.last_right) / 2
         if over and (letter := accented(self.letters[-1], text)):
             self.letters[-1] = letter
         else:
             self.letters.append(f" {text}" if space else text)
+        self.last_gap = left - self.last_right
         self.left, self.right = min(self.left, left), max(self.right, right)
         self.last_left, self.last_right = left, right
         self.styles[style] += 1
@@ -109,8 +118,7 @@ class _Reader:
         left, right = along(style.turn, self.box)
         last = self.open
         if last and last.takes(style, left):
-            space = self.space or left - last.last_right > _SPACE * style.size
-            last.add(style, text, left, right, space=space)
+            last.add(style, text, left, right, space=self.space or last.is_apart(style, left))
         elif last and is_from_right(code) and last.takes_from_right(style, right):
             last.add(style, text, left, right, space=self.space)
             last.from_right += 1

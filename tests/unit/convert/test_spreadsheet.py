@@ -102,3 +102,64 @@ def test_a_sheet_that_claims_millions_of_rows_costs_nothing() -> None:
 def test_bombs_are_refused() -> None:
     with pytest.raises(UnreadableDocument, match="ZIP bomb"):
         convert(changed(workbook({"Tea": ROWS}), "xl/styles.xml", rb"^", b" " * 30_000_000))
+
+
+def sheet_of(rows: str) -> bytes:
+    """An ODS file with this XML for rows, which only in part uses what LibreOffice writes."""
+    namespaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for name in ("office", "table", "text")
+    )
+    content = (
+        f'<office:document-content {namespaces}><office:body><office:spreadsheet><table:table table:name="S">'
+        f"{rows}</table:table></office:spreadsheet></office:body></office:document-content>"
+    )
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet", zipfile.ZIP_STORED)
+        archive.writestr("content.xml", content)
+        archive.writestr(
+            "META-INF/manifest.xml",
+            '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>',
+        )
+    return out.getvalue()
+
+
+def cell(inside: str, attributes: str = "") -> str:
+    return f"<table:table-cell {attributes}>{inside}</table:table-cell>"
+
+
+def row(*cells: str, times: int = 1) -> str:
+    return f'<table:table-row table:number-rows-repeated="{times}">{"".join(cells)}</table:table-row>'
+
+
+def test_cells_of_ods_are_as_the_file_shows_them() -> None:
+    share = "<office:annotation><text:p>a note</text:p></office:annotation><text:p>50 %</text:p>"
+    head = row(
+        cell("<text:p>When</text:p>"),
+        cell("<text:p>Share</text:p><text:p>of<text:s/>all</text:p>"),
+        cell("", 'table:number-columns-repeated="16000"'),
+    )
+    shown = row(
+        cell("<text:p>16/08/09</text:p>", 'office:date-value="2009-08-16"'),
+        cell(share, 'office:value="0.5"'),
+        times=2,
+    )
+    said = row(cell("", 'office:date-value="2010-01-02"'))
+    assert convert(sheet_of(head + shown + said)).text == (
+        "## S\n\n| When | Share of all |\n| --- | --- |\n"
+        "| 16/08/09 | 50 % |\n| 16/08/09 | 50 % |\n| 2010-01-02 |  |\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        row(cell("", 'table:number-columns-repeated="999999999"'), cell("<text:p>far</text:p>")),
+        row(cell("", 'office:value="1"'), times=99_999_999),
+    ],
+    ids=["columns", "rows"],
+)
+def test_ods_sheets_that_claim_millions_of_cells_are_refused(rows: str) -> None:
+    with pytest.raises(UnreadableDocument, match="cells between"):
+        convert(sheet_of(rows))

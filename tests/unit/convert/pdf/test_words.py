@@ -66,6 +66,20 @@ def test_words_placed_without_blanks_are_apart() -> None:
     assert convert(drawn(draw)).text == "Every word stands at a place of its own"
 
 
+def test_words_of_a_line_that_is_set_tightly_are_apart() -> None:
+    """As groff and XeTeX do: no blank is written, and the gap is less than a fifth of the font's size."""
+    text = "it refers to any job of the rules file and scripts for a wide range"
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Times-Roman", 10)
+        at = 72.0
+        for word in text.split():
+            canvas.drawString(at, 740, word)
+            at += canvas.stringWidth(word) + 1.8
+
+    assert words(convert(drawn(draw)).text) == text.split()
+
+
 def test_spans_of_other_fonts_are_neither_joined_nor_torn() -> None:
     code, numbers = "<font name='Courier'>code()</font>", "H<sub>2</sub>O of 10<super>6</super> l."
     text = f"A <b>bold</b>ly set <i>phrase</i>, {code}: and {numbers}"
