@@ -2,9 +2,9 @@
 
     python -m benchmarks.concept_extraction ../shared/data/python_peps/rst
 
-Prints one JSON object: sources, concepts, appearances and quotes; sources a second of the worker's job; the
-quotes whose text is not what their source has at their place (none may be); and ten concepts taken at random,
-each with a quote, for reading.
+Prints one JSON object: sources, concepts, appearances and quotes; sources a second of the worker's job; CPU
+in milliseconds a source by process, taking in included; the quotes whose text is not what their source has at
+their place (none may be); and ten concepts taken at random, each with a quote, for reading.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import neo4j
 
+from benchmarks.processes import Watched
 from benchmarks.stack import Stack, machine, stack
 from kg_api.models.jobs import FINISHED
 
@@ -48,13 +49,15 @@ def main() -> None:
     with stack() as running:
         with running.client() as client:
             client.set_embedding_config(ONTOLOGY, embed_on_ingest=False)
-        begun = time.perf_counter()
+        watched = Watched(running.pids())
+        before, begun = watched.cpu_seconds(), time.perf_counter()
         running.kg("ingest", folder, "--ontology", ONTOLOGY)
         ingested = time.perf_counter() - begun
         jobs = extracted(running)
-        print(
-            json.dumps({**machine(), "ingest_s": round(ingested, 1), **jobs, **looked_at(running)}, indent=1)
-        )
+        spent = {role: seconds - before[role] for role, seconds in watched.cpu_seconds().items()}
+        shares = {role: round(1000 * seconds / jobs["done"], 2) for role, seconds in spent.items()}
+        found = {"ingest_s": round(ingested, 1), **jobs, "cpu_ms_a_source": shares, **looked_at(running)}
+        print(json.dumps({**machine(), **found}, indent=1))
 
 
 def extracted(running: Stack) -> dict[str, Any]:

@@ -108,7 +108,7 @@ class Container:
             SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch, requests_at_once=many),
             SpaceCleanup(self.graph),
             ConceptEmbedding(self.graph, self.spaces, passages, batch, merge_near, requests_at_once=many),
-            ConceptExtraction(self.graph, self.extractors, batch),
+            ConceptExtraction(self.graph, self.extractors, self.settings.worker.sources_read_a_batch),
             Backfill(self.graph, entries, self.extraction_requests),
         ]
         if self.settings.sync.scans:

@@ -45,6 +45,11 @@ BY_THEIR_OWN_NAMES = ("openai", "nomic", "cohere")
 """Sections whose variables have no KG_ before them, as the providers' own tools read them."""
 
 
+SOURCES_READ_A_BATCH = 250
+"""For concepts, without a language model: a second's work. At 50 concepts each, the most there can be, its
+transaction is as large as one that forgets as many (`kg_api/graph/concepts/removal.py`)."""
+
+
 class WorkerSettings(Section):
     """The process that keeps embeddings there and fresh."""
 
@@ -52,7 +57,10 @@ class WorkerSettings(Section):
         default=None,
         ge=1,
         le=2048,
-        description="Sources embedded and written per batch; unset: 64, or 16 per core where that is more.",
+        description=(
+            "Sources embedded and written per batch; unset: 64, or 16 per core where that is more, and 250 "
+            "where concepts are extracted without a language model."
+        ),
     )
     poll_seconds: Seconds = Field(default=0.5, description="How often an idle worker polls for jobs.")
     lease_seconds: Seconds = Field(
@@ -96,6 +104,11 @@ class WorkerSettings(Section):
     def sources_a_batch(self) -> int:
         """The size of a batch, by the cores of this machine unless it was set."""
         return self.batch_size or batch_for(cores())
+
+    @property
+    def sources_read_a_batch(self) -> int:
+        """How many sources are read for concepts before what was found is written, unless it was set."""
+        return self.batch_size or SOURCES_READ_A_BATCH
 
 
 class EmbeddingSettings(Section):

@@ -1,7 +1,8 @@
 // These sources were read by an extractor; why nothing came of it, and how many quotes prove nothing, where that is so.
 // Where what is flagged is noted for another extractor, the flag stays: this one came late.
+OPTIONAL MATCH (o:Ontology {name: $ontology})
+WITH CASE WHEN o.unread_for <> 'extracted_with:' + $mark THEN true END AS unread
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
-OPTIONAL MATCH (o:Ontology {name: s.ontology})
 SET s.extracted_with = $mark, s.extracted_at = datetime.realtime(), s.not_extracted_because = row.refused,
-    s.unverified_quotes = row.unverified, s.unread = CASE WHEN o.unread_for <> 'extracted_with:' + $mark THEN true END
+    s.unverified_quotes = row.unverified, s.unread = unread

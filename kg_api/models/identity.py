@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 ID_DIGITS = 32
 _BETWEEN_WORDS = re.compile(r"(?<![\w+#])[+#]+|!(?!=)|(?<=\w)-|-(?!\d)|[^\w+#=<>%$@!-]+")
@@ -58,6 +59,7 @@ def scope_of_document(identity: str) -> str:
     return "kgd" + identity
 
 
+@lru_cache(maxsize=8192)  # the names of a batch are asked for again and again, by each step of writing it
 def concept_name(label: str) -> str:
     """What makes two labels the same name: case, punctuation and the width of characters do not count."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold()).casefold()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, LiteralString
+
 import neo4j
 import pytest
 
 from kg_api.graph.concepts.names import TERMS
 from kg_api.graph.concepts.writes import count_for_extraction, due_for_extraction
-from kg_api.graph.database import Graph
+from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.models.library.documents import DocumentRecord
@@ -182,3 +184,34 @@ def test_more_is_learned_of_a_concept(graph: Graph, driver: neo4j.Driver, bees: 
     write(graph, extraction(bees, 2, found("BEES", description="Other", search_terms=("Bees", "apis"))))
     (row,) = rows(driver, "MATCH (c:Concept) RETURN c.label AS l, c.description AS d, c.search_terms AS s")
     assert row == {"l": "Bees", "d": "Insects", "s": ["Apis"]}
+
+
+def test_nothing_is_looked_for_that_a_source_cannot_have(
+    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[str]()
+    run = Transaction.run
+
+    def recorded(self: Transaction, name: LiteralString, *space: str, **parameters: Any) -> list[Row]:
+        asked.append(name)
+        return run(self, name, *space, **parameters)
+
+    monkeypatch.setattr(Transaction, "run", recorded)
+    looks = {"concepts/present_quotes", "concepts/present_appearances", "concepts/write_quotes"}
+    write(graph, labelled(bees, 0, "Bees"))
+    assert looks.isdisjoint(asked)
+    write(graph, labelled(bees, 0, "Bees", "dance"), labelled(bees, 1, "nectar"))
+    assert looks < {*asked}, "one of them has been read before"
+    check_invariants(driver)
+    assert concepts(driver) == {"Bees": 1, "dance": 1, "nectar": 1}
+
+
+def test_a_quote_that_was_left_without_a_source_is_tied_again(
+    graph: Graph, driver: neo4j.Driver, bees: DocumentRecord
+) -> None:
+    write(graph, labelled(bees, 0, "Bees"))
+    before = picture(driver)
+    rows(driver, "MATCH (i:Instance)-[r]-() DELETE r WITH i MATCH (c)-[a:APPEARS_IN]->() DELETE a")
+    write(graph, labelled(bees, 0, "Bees"))
+    check_invariants(driver)
+    assert picture(driver) == before

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain
 from typing import Final
 
@@ -58,6 +59,7 @@ class Text:
         return concept_text_hash(self.label, self.description, self.terms)
 
 
+@lru_cache(maxsize=4096)  # each step of writing a batch asks for all of it
 def to_named(found: ExtractedConcept) -> NamedConcept | None:
     """A concept that was found, cleaned; None when nothing is left of its label."""
     label = clean_name(found.label, LABEL_CHARACTERS)

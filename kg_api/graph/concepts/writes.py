@@ -6,10 +6,11 @@ merging and deleting may, is tried again by the driver.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from kg_api.errors import DatabaseUnavailable
+from kg_api.graph.concepts.evidence import present_evidence, write_evidence
 from kg_api.graph.concepts.names import (
     Text,
     clean_name,
@@ -19,11 +20,7 @@ from kg_api.graph.concepts.names import (
 )
 from kg_api.graph.concepts.rows import (
     IMPORTED,
-    AppearanceRow,
     Difference,
-    EvidenceRows,
-    QuoteRow,
-    RelationRow,
     difference,
     evidence,
     find_changed_texts,
@@ -36,7 +33,7 @@ from kg_api.graph.concepts.texts import (
     retell,
     write_texts,
 )
-from kg_api.graph.database import Graph, Row, Transaction, portions
+from kg_api.graph.database import Graph, Transaction, portions
 from kg_api.graph.spaces.due import SourceText, Wanted, count_due, due_sources
 from kg_api.graph.spaces.marks import EXTRACTION_MARK, Mark
 from kg_api.models.concepts.extraction import Extraction
@@ -67,27 +64,29 @@ def write_extractions(
     Raises:
         TooBusy: the job of embedding would be made, and too many wait; the transaction must not be committed.
     """
-    texts = _hold_sources(tx, ontology, extractions)
-    held = [each for each in extractions if each.source_id in texts]
+    sources = _hold_sources(tx, ontology, extractions)
+    held = [each for each in extractions if each.source_id in sources]
     read = [each for each in held if each.refused is None]
     names = names_of(ontology, read)
-    ids = sorted(each.source_id for each in read)
-    stored, known = _hold_concepts(tx, ontology, names, ids)
+    carried = {concept for each in read for concept in sources[each.source_id].concept_ids}
+    stored, known = _hold_concepts(tx, ontology, names, carried)
     means = resolve_names(ontology, read, stored)
+    texts = {identity: source.full_text for identity, source in sources.items()}
     wanted = evidence(ontology, read, means, texts, f"{IMPORTED}{mark}" if imported else mark)
-    present = _present(tx, ids)
+    proven = {each.source_id for each in read if sources[each.source_id].is_evidence}
+    present = present_evidence(tx, [each.source_id for each in read], proven)
     found = difference(wanted, present, imported=imported)
     lost = unsaid(found, present)
     more = [row for row in found.write.appearances if row.concept_id not in lost]
     changed = find_changed_texts(first_texts(ontology, read, means) | known, known, more)
     write_texts(tx, ontology, changed)
     _write_names(tx, {name: means[name] for name in names if name not in stored})
-    _write(tx, ontology, found)
-    _mark(tx, held, mark, found, imported=imported)
+    write_evidence(tx, ontology, found, new={each.source_id for each in read}.difference(proven))
+    _mark(tx, ontology, held, mark, found, imported=imported)
     delete_orphans(tx, {row.concept_id for row in found.gone.appearances})
     retold = retell(tx, ontology, lost, known)
-    carried = {row.concept_id for row in found.write.appearances}  # a second source makes a concept due
-    ask_for_embedding(tx, ontology, retold.union(changed, carried))
+    more_sources = {row.concept_id for row in found.write.appearances}  # a second one makes a concept due
+    ask_for_embedding(tx, ontology, retold.union(changed, more_sources))
     return len(held)
 
 
@@ -121,8 +120,21 @@ def _unread(ontology: str, mark: str) -> Wanted:
     return Wanted(ontology, read, read.key)
 
 
-def _hold_sources(tx: Transaction, ontology: str, extractions: Sequence[Extraction]) -> dict[str, str]:
-    """Lock the sources that are still what was read; their texts by id."""
+@dataclass(frozen=True, slots=True)
+class _HeldSource:
+    """A source that is locked: no evidence comes to it, and none goes, before the transaction ends."""
+
+    full_text: str
+    concept_ids: Sequence[str]
+    """Of the concepts that it carries."""
+    is_evidence: bool
+    """Whether it carries a concept, or is quoted for one."""
+
+
+def _hold_sources(
+    tx: Transaction, ontology: str, extractions: Sequence[Extraction]
+) -> dict[str, _HeldSource]:
+    """Lock the sources that are still what was read; by id."""
     rows = [
         {
             "source_id": each.source_id,
@@ -132,20 +144,19 @@ def _hold_sources(tx: Transaction, ontology: str, extractions: Sequence[Extracti
         for each in sorted(extractions, key=lambda each: each.source_id)
     ]
     held = tx.run("concepts/hold_sources", rows=rows, ontology=ontology)
-    return {row["source_id"]: row["full_text"] for row in held}
+    return {row.pop("source_id"): _HeldSource(**row) for row in held}
 
 
 def _hold_concepts(
-    tx: Transaction, ontology: str, names: Mapping[str, str], source_ids: Sequence[str]
+    tx: Transaction, ontology: str, names: Mapping[str, str], carried: Collection[str]
 ) -> tuple[dict[str, str], dict[str, Text]]:
-    """Lock what some names mean and some sources carry; by name its concept, and what is said of all.
+    """Lock what some names mean and what is carried; by name its concept, and what is said of all.
 
     Names that are there are only read: whoever deletes one has locked its concept first.
     """
-    carried = {row["concept_id"] for row in tx.run("concepts/hold_of_sources", source_ids=source_ids)}
     for _ in range(LOOKS):
         stored = _find_or_create(tx, ontology, names)
-        held = hold_concepts(tx, ontology, carried.union(filter(None, stored.values())))
+        held = hold_concepts(tx, ontology, {*carried, *filter(None, stored.values())})
         if held.keys() >= {*stored.values()}:
             return stored, held
     raise DatabaseUnavailable(
@@ -173,37 +184,14 @@ def _write_names(tx: Transaction, means: Mapping[str, str]) -> None:
         tx.run("concepts/write_names", rows=part)
 
 
-def _present(tx: Transaction, source_ids: Sequence[str]) -> EvidenceRows:
-    """The evidence that some sources give, as it is stored."""
-    appearances = tx.run("concepts/present_appearances", source_ids=source_ids)
-    for row in appearances:
-        row["terms"], row["unverified"] = tuple(row["terms"]), tuple(row["unverified"])
-    quotes = tx.run("concepts/present_quotes", source_ids=source_ids)
-    relations = tx.run("concepts/present_relations", source_ids=source_ids)
-    return EvidenceRows(
-        [AppearanceRow(**row) for row in appearances],
-        [QuoteRow(**row) for row in quotes],
-        [RelationRow(**row) for row in relations],
-    )
-
-
-def _write(tx: Transaction, ontology: str, found: Difference) -> None:
-    for part in portions([row.relation_id for row in found.gone.relations]):
-        tx.run("concepts/forget_relations", ids=part)
-    for part in portions([row.instance_id for row in found.gone.quotes]):
-        tx.run("concepts/forget_quotes", ids=part)
-    for part in portions(_rows(found.gone.appearances)):
-        tx.run("concepts/forget_appearances", rows=part)
-    for part in portions(_rows(found.write.appearances)):
-        tx.run("concepts/write_appearances", rows=part)
-    for part in portions(_rows(found.write.quotes)):
-        tx.run("concepts/write_quotes", rows=part, ontology=ontology)
-    for part in portions(_rows(found.write.relations)):
-        tx.run("concepts/write_relations", rows=part)
-
-
 def _mark(
-    tx: Transaction, held: Sequence[Extraction], mark: str, found: Difference, *, imported: bool
+    tx: Transaction,
+    ontology: str,
+    held: Sequence[Extraction],
+    mark: str,
+    found: Difference,
+    *,
+    imported: bool,
 ) -> None:
     if imported:
         tx.run("concepts/unmark_sources", source_ids=found.gone.source_ids)
@@ -216,8 +204,4 @@ def _mark(
         }
         for each in held
     ]
-    tx.run("concepts/mark_sources", rows=rows, mark=mark)
-
-
-def _rows(rows: Sequence[AppearanceRow | QuoteRow | RelationRow]) -> list[Row]:
-    return [asdict(row) for row in rows]
+    tx.run("concepts/mark_sources", rows=rows, ontology=ontology, mark=mark)
