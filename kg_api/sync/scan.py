@@ -25,7 +25,7 @@ from kg_api.parse.files import FileToIngest, to_printable
 from kg_api.sync.cursor import Phase, ScanPosition
 from kg_api.sync.listing import FolderListing
 from kg_api.sync.look import FileInspection, name_taken
-from kg_api.sync.outcome import RESULT_OF_CHANGE, FileOutcome, Result, add_up, refuse
+from kg_api.sync.outcome import RESULT_OF_CHANGE, FileOutcome, Result, add_same_texts, add_up, refuse
 
 FILES_A_BATCH = 200
 SECONDS_A_BATCH = 2.0
@@ -54,6 +54,7 @@ class Scan:
         self._tally = (folder.progress if run.cursor else None) or ScanTally()
         self._done = 0
         self._total = 0
+        self._gone = frozenset[str]()
         before = folder.last_scan.refusals if folder.last_scan else ()
         refused_before = {each.document: each for each in before if each.stamp}
         self._extract = extract
@@ -75,6 +76,7 @@ class Scan:
         if self._place.phase == "end":
             return done
         gone = self._find_gone()
+        self._gone = frozenset(gone)
         left = [file for file in self._listing.files if not self._place.is_done(file.document)]
         self._done, self._total = done, done + len(left) + len(gone)
         for files in portions(left, FILES_A_BATCH):
@@ -140,6 +142,9 @@ class Scan:
             store.hold_folder(tx, self._folder.folder_id)
             stored = store_all(tx) if store_all else []
             tally = add_up(self._tally, self._write_marks(tx, batch, stored), refusals)
+            changes = [each.change for each in stored]
+            names = [each.document for each in records]
+            tally = add_same_texts(tally, zip(names, changes, strict=True), self._gone)
             self._record_progress(tx, tally)
 
         self._advance(work, "file", batch[-1].document, len(batch), set_aside=len(refusals))

@@ -38,6 +38,10 @@ ExcludeOption = Annotated[
         "--exclude", metavar="PATTERN", help="Leave out files and folders that fit, as in .gitignore; repeat."
     ),
 ]
+SkipDuplicatesOption = Annotated[
+    bool,
+    typer.Option("--skip-duplicates", help="Leave out new files whose text another document has already."),
+]
 GitignoreOption = Annotated[
     bool,
     typer.Option("--gitignore/--no-gitignore", help="Leave out what .gitignore files in folders name."),

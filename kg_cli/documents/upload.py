@@ -33,6 +33,7 @@ class Destination:
 
     ontology: str
     metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
+    skip_duplicates: bool = False
 
     def about(self, file: FileToIngest) -> dict[str, Any]:
         """What a document of a file is made with, besides its text."""
@@ -41,7 +42,8 @@ class Destination:
             "document": file.document,
             "uri": file.path.resolve().as_uri(),
         }
-        return {**known, "metadata": self.metadata} if self.metadata else known
+        told = {"metadata": self.metadata} if self.metadata else {}
+        return {**known, **told, **({"duplicates": "skip"} if self.skip_duplicates else {})}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("document_id", "ontology", "document", "title", "uri", "format", "content_hash"),
             *("characters", "metadata", "sources", "created_at", "touched_at", "updated_at", "written_by"),
-            *("changes", "preface"),
+            *("changes", "preface", "text_hash"),
             *("folder_id", "file_stamp", "file_hash", "file_content"),  # of the folder that it came from
         }
     ),

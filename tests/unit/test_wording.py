@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,7 @@ def test_rows_of_tables_have_the_cells_of_their_heads() -> None:
     rows = [line for line in lines if line.startswith("|")]
     torn = [
         below
-        for above, below in zip(lines, lines[1:], strict=False)
+        for above, below in pairwise(lines)
         if above.startswith("|") and below.startswith("|") and above.count("|") != below.count("|")
     ]
     assert not torn

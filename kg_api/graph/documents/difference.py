@@ -147,6 +147,7 @@ def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
         "uri": record.uri,
         "format": record.format,
         "content_hash": record.content_hash,
+        "text_hash": record.text_hash,
         "characters": record.characters,
         "preface": record.preface or None,
         "metadata": record.metadata,

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kg_api.graph.concepts.removal import forget_apart
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.applying import look_again, write_blocks, write_sources
 from kg_api.graph.documents.changes import with_changes
 from kg_api.graph.documents.difference import DocumentDifference, document_row, find_difference, unchanged
+from kg_api.graph.documents.same_text import (
+    find_left_out,
+    find_same_texts,
+    may_be_left_out,
+    read_same_texts,
+    skipped,
+)
 from kg_api.graph.jobs import request_job
 from kg_api.graph.retrying import DeletedMeanwhile
 from kg_api.graph.spaces.configuration import read_configuration
@@ -96,7 +103,10 @@ def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange
         return unchanged(before), []
     places = graph.read("documents/source_places", document_ids=[record.document_id])
     difference = find_difference(record, before, places)
-    return difference.change, difference.new
+    same = read_same_texts(graph, record)
+    if same and may_be_left_out(record, before):
+        return skipped(same), []
+    return replace(difference.change, same_text=same), difference.new
 
 
 class _Call:
@@ -131,8 +141,11 @@ class _Call:
         same = [row for record, row in known if row["content_hash"] == record.content_hash]
         outcomes = {row["document_id"]: StoreResult(unchanged(row), None) for row in same}
         changed = [(record, row) for record, row in known if record.document_id not in outcomes]
-        if changed:
-            outcomes.update(self._write(tx, _find_differences(tx, changed)))
+        for identity, names in (left_out := find_left_out(tx, changed)).items():
+            outcomes[identity] = StoreResult(skipped(names), None)
+        wanted = [(record, row) for record, row in changed if record.document_id not in left_out]
+        if wanted:
+            outcomes.update(self._write(tx, _find_differences(tx, wanted)))
         return outcomes
 
     def _write(self, tx: Transaction, differences: Sequence[DocumentDifference]) -> dict[str, StoreResult]:
@@ -151,8 +164,13 @@ class _Call:
         job_id = _request_embedding(tx, ontology, due.total()) if wanted else None
         if self._extract is not None and unread.total():
             self._extract(tx, ontology, unread.total())
+        same = find_same_texts(tx, [(each.record, each.before) for each in differences])
         return {
-            identity: StoreResult(each.change, job_id if due[identity] else None, unread[identity])
+            identity: StoreResult(
+                replace(each.change, same_text=same[identity]),
+                job_id if due[identity] else None,
+                unread[identity],
+            )
             for identity, each in ((each.record.document_id, each) for each in differences)
         }
 
