@@ -16,8 +16,13 @@ from kg_api.models.library.folders import (
     ScanTally,
 )
 
-Result = Literal["added", "changed", "unchanged", "removed", "refused", "postponed"]
-RESULT_OF_CHANGE: dict[str, Result] = {"created": "added", "updated": "changed", "unchanged": "unchanged"}
+Result = Literal["added", "changed", "unchanged", "removed", "refused", "postponed", "waiting"]
+RESULT_OF_CHANGE: dict[str, Result] = {
+    "created": "added",
+    "updated": "changed",
+    "unchanged": "unchanged",
+    "waiting": "waiting",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,8 @@ def show(found: FolderList) -> None:
     """Show folders, each with its last scan and what went wrong; lines are not broken, for the ids."""
     for each in found.folders:
         prefix = f" as {each.prefix}" if each.prefix else ""
-        where = f" -> {each.ontology}{prefix}, every {_every(each.every_seconds)}"
+        review = ", with review" if each.review else ""
+        where = f" -> {each.ontology}{prefix}, every {_every(each.every_seconds)}{review}"
         lines = Text.assemble((each.path, "bold"), where, (f"\n  {each.folder_id}", "dim"))
         lines.append(f"\n  {pluralize(each.documents, 'document')}; {_last(each)}")
         for told in _wrong(each):
@@ -185,6 +186,8 @@ def _wrong(folder: Folder) -> list[str]:
 
 def _counts(scan: FolderScan) -> str:
     told = [f"{getattr(scan, name)} {name}" for name in COUNTED]
+    if scan.waiting:
+        told.append(f"{scan.waiting} waiting for approval (kg documents waiting)")
     if scan.moved:
         told.append(f"{scan.moved} of those added renamed or moved")
     if scan.duplicates:

@@ -16,6 +16,7 @@ from kg_cli.documents.options import (
     ListsOption,
     MetadataOption,
     PrefixOption,
+    ReviewOption,
     SkipDuplicatesOption,
     WaitOption,
     named_path,
@@ -47,6 +48,7 @@ def ingest(
     exclude: ExcludeOption = None,
     gitignore: GitignoreOption = True,
     skip_duplicates: SkipDuplicatesOption = False,
+    review: ReviewOption = False,
     as_json: OwnJsonOption = False,
 ) -> None:
     """Ingest text, PDF, web pages, office files, e-mail. Unchanged files cost nothing, changed ones little.
@@ -58,6 +60,8 @@ def ingest(
 
     A file whose text another document has already is stored all the same, and that is said;
     --skip-duplicates leaves it out, unless its own name is stored already.
+
+    With --review files wait, neither embedded nor found, until kg documents approve.
 
     What --metadata and --list say (--metadata author=Ada --list tags=field,zoo) is kept with each document,
     beside what its file says of itself, and can be searched by (--where).
@@ -76,7 +80,7 @@ def ingest(
     from kg_cli.documents.upload import Destination
 
     into = Destination(
-        ontology, read_metadata(metadata or [], several or []), skip_duplicates=skip_duplicates
+        ontology, read_metadata(metadata or [], several or []), skip_duplicates=skip_duplicates, review=review
     )
     rules = FolderRules(include or (), exclude or (), gitignore=gitignore)
     selection = select(paths, SUFFIXES, prefix, rules=rules)

@@ -123,10 +123,12 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
     added, kept, removed = (
         sum(getattr(each.sources, name) for each in outcome.ingested) for name in ("added", "kept", "removed")
     )
+    waiting = f", {changes['waiting']} waiting for approval" if changes["waiting"] else ""
     skipped = f", {changes['skipped']} skipped" if changes["skipped"] else ""
+    rest = skipped + waiting
     console.line(
         f"{ontology}: {pluralize(changes['created'], 'document')} created, {changes['updated']} updated, "
-        f"{changes['unchanged']} unchanged{skipped}; {pluralize(added, 'source')} added, {kept} kept, "
+        f"{changes['unchanged']} unchanged{rest}; {pluralize(added, 'source')} added, {kept} kept, "
         f"{removed} removed ({outcome.seconds:.1f} s)"
     )
     for line in describe_duplicates(outcome.duplicates()):
@@ -139,6 +141,8 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
         console.line(f"  failed: {path}: {reason}", "red")
     if not outcome.ingested:
         console.complain(f"nothing was taken in{_why_nothing(outcome, selection)}")
+    if changes["waiting"]:
+        console.say(escape(f"What waits is listed by: kg documents waiting --ontology {ontology!r}"))
     if outcome.jobs() and not waited:
         console.say("Full text finds them now; embedding goes on (kg jobs watch).")
 

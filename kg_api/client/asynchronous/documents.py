@@ -38,6 +38,7 @@ class AsyncDocumentMethods(AsyncSending):
         metadata: dict[str, MetadataValue] | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
+        review: bool = False,
     ) -> Ingested:
         """Store a document that is text; the same name again replaces it."""
         body = body_of(DocumentText, locals())
@@ -54,6 +55,7 @@ class AsyncDocumentMethods(AsyncSending):
         metadata: dict[str, MetadataValue] | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
+        review: bool = False,
     ) -> Ingested:
         """Store a file's content; its encoding is found out, and its format, if it is not given."""
         form = form_of(locals())
@@ -102,6 +104,7 @@ class AsyncDocumentMethods(AsyncSending):
         metadata: dict[str, MetadataValue] | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
+        review: bool = False,
     ) -> DocumentPreview:
         """Say what storing a text would make and cost; nothing is stored or paid."""
         body = body_of(DocumentText, locals())
@@ -118,6 +121,7 @@ class AsyncDocumentMethods(AsyncSending):
         metadata: dict[str, MetadataValue] | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
+        review: bool = False,
     ) -> DocumentPreview:
         """Say what storing a file's content would make and cost; nothing is stored or paid."""
         form = form_of(locals())

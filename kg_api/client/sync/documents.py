@@ -39,6 +39,7 @@ class DocumentMethods(Sending):
         metadata: dict[str, MetadataValue] | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
+        review: bool = False,
     ) -> Ingested:
         """Store a document that is text; the same name again replaces it."""
         body = body_of(DocumentText, locals())
@@ -55,6 +56,7 @@ class DocumentMethods(Sending):
         metadata: dict[str, MetadataValue] | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
+        review: bool = False,
     ) -> Ingested:
         """Store a file's content; its encoding is found out, and its format, if it is not given."""
         form = form_of(locals())
@@ -103,6 +105,7 @@ class DocumentMethods(Sending):
         metadata: dict[str, MetadataValue] | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
+        review: bool = False,
     ) -> DocumentPreview:
         """Say what storing a text would make and cost; nothing is stored or paid."""
         body = body_of(DocumentText, locals())
@@ -119,6 +122,7 @@ class DocumentMethods(Sending):
         metadata: dict[str, MetadataValue] | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
+        review: bool = False,
     ) -> DocumentPreview:
         """Say what storing a file's content would make and cost; nothing is stored or paid."""
         form = form_of(locals())

@@ -29,7 +29,7 @@ def find_same_texts(tx: Transaction, written: Sequence[tuple[DocumentRecord, Row
     Raises:
         SaidMeanwhile: a document is there now that says what one that is not wanted twice says.
     """
-    stored = _find_stored(tx, [record for record, _ in written])
+    stored = find_stored(tx, [record for record, _ in written])
     if any(may_be_left_out(*each) and each[0].text_hash in stored for each in written):
         raise SaidMeanwhile
     first: dict[str, str] = {}
@@ -44,7 +44,7 @@ def find_left_out(tx: Transaction, changed: Sequence[tuple[DocumentRecord, Row]]
     """By id, the new documents that are not wanted, for others say the same; nothing is kept of them."""
     if not any(may_be_left_out(*each) for each in changed):
         return {}
-    stored = _find_stored(tx, [record for record, _ in changed])
+    stored = find_stored(tx, [record for record, _ in changed])
     first: dict[str, str] = {}
     left_out: dict[str, Names] = {}
     for record, before in changed:
@@ -77,8 +77,8 @@ def _one(name: str | None) -> Names:
     return () if name is None else (name,)
 
 
-def _find_stored(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Names]:
-    """By what they say, documents beside these."""
+def find_stored(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Names]:
+    """By what some documents of one ontology say, others that are stored and say it."""
     return _by_text(tx.run("documents/of_same_text", **_asked(records)))
 
 

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from kg_api.errors import Conflict
 from kg_api.graph.concepts.removal import forget_apart
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.applying import look_again, write_blocks, write_sources
@@ -20,6 +21,7 @@ from kg_api.graph.documents.same_text import (
 )
 from kg_api.graph.jobs import request_job
 from kg_api.graph.retrying import DeletedMeanwhile
+from kg_api.graph.review.waiting import put_waiting
 from kg_api.graph.spaces.configuration import read_configuration
 from kg_api.models.library.documents import DocumentRecord, SourceRecord, StoredChange
 
@@ -82,7 +84,11 @@ def split_to_transactions(records: Sequence[DocumentRecord]) -> Iterator[list[Do
 
 def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> None:
     """Before documents are stored that lose many sources: their evidence goes in parts."""
-    rows = [{"document_id": each.document_id, "content_hash": each.content_hash} for each in records]
+    rows = [
+        {"document_id": each.document_id, "content_hash": each.content_hash}
+        for each in records
+        if each.waits_as is None
+    ]
     stored = graph.read("sources/ids_of_changed", documents=rows)
     kept = {source.source_id for record in records for source in record.sources} if stored else set[str]()
     forget_apart(graph, [row["source_id"] for row in stored if row["source_id"] not in kept])
@@ -125,9 +131,14 @@ class _Call:
 
     def store(self, tx: Transaction) -> list[StoreResult]:
         """Store the documents, but for those that this call has stored."""
-        before = _lock(tx, self._records)
-        left = [each for each in self._records if not self._is_stored(before[each.document_id])]
-        self._outcomes.update(self._store(tx, left, before))
+        if waiting := [each for each in self._records if each.waits_as is not None]:
+            changes = put_waiting(tx, waiting)
+            self._outcomes.update({name: StoreResult(change, None) for name, change in changes.items()})
+        if wanted := [each for each in self._records if each.waits_as is None]:
+            before = _lock(tx, wanted)
+            left = [each for each in wanted if not self._is_stored(before[each.document_id])]
+            _refuse_reviewed([each for each in left if not before[each.document_id]["waited"]])
+            self._outcomes.update(self._store(tx, left, before))
         return [self._outcomes[each.document_id] for each in self._records]
 
     def _is_stored(self, before: Row) -> bool:
@@ -175,6 +186,17 @@ class _Call:
         }
 
 
+def _refuse_reviewed(records: Sequence[DocumentRecord]) -> None:
+    """Refuse to approve what waits no more.
+
+    Raises:
+        Conflict: somebody else was faster; nothing is stored.
+    """
+    for each in records:
+        if each.approves is not None:
+            raise Conflict(f"{each.document!r} was approved, rejected or replaced meanwhile: list what waits")
+
+
 def _request_embedding(tx: Transaction, ontology: str, due: int) -> str:
     return request_job(tx, "source_embedding", ontology, added=due, paused=False)
 
@@ -182,7 +204,7 @@ def _request_embedding(tx: Transaction, ontology: str, due: int) -> str:
 def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
     """Hold the documents; by id, what each was before."""
     rows = [
-        {"document_id": each.document_id, "document": each.document}
+        {"document_id": each.document_id, "document": each.document, "approves": each.approves}
         for each in sorted(records, key=lambda each: each.document_id)
     ]
     found = tx.run("documents/lock", ontology=records[0].ontology, documents=rows)

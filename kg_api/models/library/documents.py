@@ -13,8 +13,8 @@ from kg_api.models.identity import text_hash
 from kg_api.models.library.metadata import Metadata, MetadataValue
 from kg_api.models.library.parsing import Format, SourceBlock
 
-Change = Literal["created", "updated", "unchanged", "skipped"]
-"""Skipped: not stored, for another document says the same and `duplicates` is skip."""
+Change = Literal["created", "updated", "unchanged", "skipped", "waiting"]
+"""Skipped: not stored, for another says the same and `duplicates` is skip. Waiting: until it is approved."""
 Duplicates = Literal["keep", "skip"]
 
 
@@ -55,6 +55,10 @@ class DocumentRecord:
     """The text before the first source, such as front matter, which is no passage."""
     skip_duplicate: bool = False
     """Whether it is left out, if it is new and another document says the same."""
+    waits_as: str | None = None
+    """What it was given as, if it shall wait for approval."""
+    approves: str | None = None
+    """The version of what waited and is approved by this."""
 
     @property
     def text_hash(self) -> str:
@@ -91,6 +95,8 @@ class DocumentUpload(Body):
     metadata: Metadata = Field(default_factory=dict)
     duplicates: Duplicates = "keep"
     """Of a new document that says what another of the ontology says: keep it, or skip it."""
+    review: bool = False
+    """Whether it waits until it is approved: nothing of it is embedded, read for concepts or found."""
 
 
 class DocumentChange(Body):
@@ -191,6 +197,8 @@ class OntologyList(Answer):
     """All ontologies, by name."""
 
     ontologies: list[OntologySummary]
+    waiting: dict[str, int] = Field(default_factory=dict[str, int])
+    """By ontology, how many documents wait for approval, also where there is none of it yet."""
 
 
 class Deleted(Answer):

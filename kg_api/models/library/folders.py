@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
-from kg_api.models.base import Answer, Body, OntologyName, Text
+from kg_api.models.base import Answer, Body, Flag, OntologyName, Text
 from kg_api.models.identity import digest
 from kg_api.models.vocabulary import JobState
 
@@ -47,6 +47,8 @@ class NewFolder(Body):
     """How long after a scan the next one begins; the schedule looks every KG_WORKER__TICK_SECONDS."""
     prefix: Annotated[Text, StringConstraints(max_length=200)] = ""
     """Put before each document's name, to tell apart the files of two folders."""
+    review: Flag = False
+    """Whether new and changed files wait until they are approved."""
 
 
 class ScanRequest(Body):
@@ -81,6 +83,7 @@ class ScanTally(BaseModel):
     removed: int = 0
     refused: int = 0
     postponed: int = 0
+    waiting: int = 0
     moved: int = 0
     duplicates: int = 0
     duplicate_files: list[DuplicateFile] = Field(default_factory=list[DuplicateFile])
@@ -106,6 +109,8 @@ class FolderScan(Answer):
     refused: int
     postponed: int
     """Files that were being written; the next scan looks at them again."""
+    waiting: int = 0
+    """Files that wait for approval since then."""
     moved: int = 0
     """Of those added, files that say what one says that has gone: they have another name now."""
     duplicates: int = 0
@@ -126,6 +131,8 @@ class Folder(Answer):
     ontology: str
     prefix: str
     every_seconds: int
+    review: bool = False
+    """Whether new and changed files wait until they are approved."""
     right: Literal["roots", "owner"] = "roots"
     """Why it may be read: it lies below KG_SYNC__ROOTS, or this home's own user asked for it."""
     created_at: datetime
