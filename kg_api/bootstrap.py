@@ -39,6 +39,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
 from kg_api.graph.spaces.registry import Space
 from kg_api.ingest.reading import DocumentReader
+from kg_api.ingest.review import ReviewService
 from kg_api.ingest.service import IngestService
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.concept_extraction import ConceptExtraction
@@ -80,6 +81,7 @@ class Container:
     contexts: Contexts
     converters: ConverterPool
     ingest: IngestService
+    review: ReviewService
     folders: FolderService
     search: SearchService
     hybrid: HybridService
@@ -201,6 +203,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         contexts=contexts,
         converters=converters,
         ingest=IngestService(graph, DocumentReader(converters), extraction.ask),
+        review=ReviewService(graph, extraction.ask),
         folders=FolderService(graph, _folder_access(settings)),
         search=search,
         hybrid=HybridService(graph, search),

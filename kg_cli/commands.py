@@ -10,6 +10,7 @@ from kg_cli.admin import commands as admin
 from kg_cli.concepts import commands as concepts
 from kg_cli.documents import folders, library
 from kg_cli.documents.ingest import conversation, ingest
+from kg_cli.documents.review import commands as review
 from kg_cli.evaluate import commands as evaluate
 from kg_cli.jobs import commands as jobs
 from kg_cli.mcp.commands import mcp
@@ -30,5 +31,5 @@ GROUPS = {
     "folders": folders.group,
     "jobs": jobs.group,
     "delete": library.delete,
-    "documents": library.documents,
+    "documents": review.documents,
 }

@@ -140,4 +140,4 @@ def batch_of(documents: Sequence[DocumentText | Mapping[str, Any]]) -> dict[str,
 def form_of(options: Mapping[str, Any]) -> dict[str, str]:
     """What is said of a file, as fields of a form."""
     fields = body_of(DocumentUpload, options)
-    return {name: json.dumps(value) if name == "metadata" else value for name, value in fields.items()}
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}

@@ -40,9 +40,13 @@ class DeletedMeanwhile(KgError):
     """What a transaction was about to change was deleted while its lock was waited for; it is done again."""
 
 
+class SaidMeanwhile(KgError):
+    """Another document came to say what one says that is not wanted twice; the transaction is done again."""
+
+
 def _worth_repeating(error: BaseException) -> bool:
     """The answer to a commit was lost, or a node was deleted while its lock was waited for."""
-    return isinstance(error, IncompleteCommit | DeletedMeanwhile) or (
+    return isinstance(error, IncompleteCommit | DeletedMeanwhile | SaidMeanwhile) or (
         isinstance(error, Neo4jError) and error.code == _DELETED_MEANWHILE
     )
 

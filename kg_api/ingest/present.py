@@ -20,5 +20,6 @@ def present(record: DocumentRecord, stored: StoreResult, notes: Sequence[str]) -
         change=change.change,
         sources=SourceChanges(added=change.added, kept=change.kept, removed=change.removed),
         job_id=stored.job_id,
+        duplicate_of=next(iter(change.same_text), None),
         notes=[*notes, *([replaced] if replaced else [])],
     )

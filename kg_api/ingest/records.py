@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from kg_api.errors import UnreadableDocument
 from kg_api.models.identity import content_hash, digest, document_id, source_ids
-from kg_api.models.library.documents import DocumentRecord, DocumentUpload, SourceRecord
+from kg_api.models.library.documents import DocumentRecord, DocumentUpload, Duplicates, SourceRecord
 from kg_api.models.library.formats import CONVERTED, Format
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.parsing import CodeScope, ParsedDocument
@@ -32,13 +32,17 @@ class Incoming:
     """What the file says; the text may say nothing of it."""
     pages: tuple[int, ...] = ()
     """Where each page begins in the text; none: it has no pages."""
+    duplicates: Duplicates = "keep"
+    """Of a new document that says what another says."""
+    review: bool = False
+    """Whether it waits for approval."""
     scopes: tuple[CodeScope, ...] = ()
     """Of a program: where its functions and classes begin."""
 
 
 def incoming_of(upload: DocumentUpload, text: str) -> Incoming:
     """A document as a request brings it."""
-    about = upload.model_dump(include={"format", "uri", "title", "metadata"})
+    about = upload.model_dump(include={"format", "uri", "title", "metadata", "duplicates", "review"})
     return Incoming(upload.ontology, upload.document, text, **about)
 
 
@@ -74,6 +78,8 @@ def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
         preface=parsed.text[: parsed.body],
         metadata=metadata,
         sources=sources,
+        skip_duplicate=incoming.duplicates == "skip",
+        waits_as=json.dumps(asdict(incoming), ensure_ascii=False) if incoming.review else None,
     )
 
 

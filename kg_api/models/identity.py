@@ -33,6 +33,14 @@ def content_hash(text: str) -> str:
     return digest("content", text.rstrip())
 
 
+def text_hash(preface: str, passages: Iterable[str]) -> str:
+    """The hash of what a document says, by the content hashes of its sources in reading order.
+
+    Neither its name nor what is said of it counts, but what its text says before its first source.
+    """
+    return digest("text", preface, *passages)
+
+
 def source_ids(document: str, hashes: Iterable[str]) -> Iterator[str]:
     """Ids of a document's sources in reading order; equal paragraphs are told apart by their count.
 

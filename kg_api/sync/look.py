@@ -38,6 +38,8 @@ class FileInspection:
     max_bytes: int
     reader: DocumentReader
     refused_before: Mapping[str, RefusedFile]
+    review: bool
+    """Whether what is to be stored waits for approval."""
 
     def at(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
         """Look at a file: read only when it looks otherwise, parsed only when it says something else."""
@@ -79,7 +81,9 @@ class FileInspection:
 
     def _record(self, document: str, content: Content, uri: str) -> DocumentRecord:
         _check_name(document, uri)
-        incoming, _ = self.reader.from_bytes(content.data, Incoming(self.ontology, document, "", uri=uri))
+        incoming, _ = self.reader.from_bytes(
+            content.data, Incoming(self.ontology, document, "", uri=uri, review=self.review)
+        )
         return to_record(incoming)[0]
 
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from kg_api.graph.documents.folder_scans import FileMark
-from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.library.folders import MAX_REFUSALS_KEPT, RefusedFile, ScanTally
+from kg_api.models.library.documents import DocumentRecord, StoredChange
+from kg_api.models.library.folders import (
+    MAX_DUPLICATES_KEPT,
+    MAX_REFUSALS_KEPT,
+    DuplicateFile,
+    RefusedFile,
+    ScanTally,
+)
 
-Result = Literal["added", "changed", "unchanged", "removed", "refused", "postponed"]
-RESULT_OF_CHANGE: dict[str, Result] = {"created": "added", "updated": "changed", "unchanged": "unchanged"}
+Result = Literal["added", "changed", "unchanged", "removed", "refused", "postponed", "waiting"]
+RESULT_OF_CHANGE: dict[str, Result] = {
+    "created": "added",
+    "updated": "changed",
+    "unchanged": "unchanged",
+    "waiting": "waiting",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +48,23 @@ def add_up(tally: ScanTally, results: Sequence[Result], refusals: Sequence[Refus
     counts = {name: getattr(tally, name) + results.count(name) for name in set(results)}
     kept = [*tally.refusals, *refusals][:MAX_REFUSALS_KEPT]
     return tally.model_copy(update={**counts, "refusals": kept})
+
+
+def add_same_texts(
+    tally: ScanTally, found: Iterable[tuple[str, StoredChange]], gone: Collection[str]
+) -> ScanTally:
+    """A tally with what was stored that other documents say too.
+
+    Args:
+        tally: of the scan so far.
+        found: documents by name, with what storing them did.
+        gone: documents whose files have gone.
+    """
+    moved, duplicates = tally.moved, list[DuplicateFile]()
+    for document, change in found:
+        here = [name for name in change.same_text if name not in gone]
+        moved += change.change == "created" and len(here) < len(change.same_text)
+        duplicates += [DuplicateFile(document=document, duplicate_of=here[0])] if here else []
+    kept = [*tally.duplicate_files, *duplicates][:MAX_DUPLICATES_KEPT]
+    count = tally.duplicates + len(duplicates)
+    return tally.model_copy(update={"moved": moved, "duplicates": count, "duplicate_files": kept})

@@ -9,7 +9,7 @@ from kg_api.errors import FolderUnusable, KgError, LeaseLost, Unavailable
 from kg_api.graph.database import Graph, Transaction, portions
 from kg_api.graph.documents import folder_scans as store
 from kg_api.graph.documents.folder_scans import FolderGone, NameTaken, ScannedFolder
-from kg_api.graph.documents.folders import documents_of, read_known_documents
+from kg_api.graph.documents.folders import documents_of, read_known_documents, waiting_of
 from kg_api.graph.documents.library import forget_evidence_of
 from kg_api.graph.documents.writes import (
     AskForExtraction,
@@ -25,7 +25,7 @@ from kg_api.parse.files import FileToIngest, to_printable
 from kg_api.sync.cursor import Phase, ScanPosition
 from kg_api.sync.listing import FolderListing
 from kg_api.sync.look import FileInspection, name_taken
-from kg_api.sync.outcome import RESULT_OF_CHANGE, FileOutcome, Result, add_up, refuse
+from kg_api.sync.outcome import RESULT_OF_CHANGE, FileOutcome, Result, add_same_texts, add_up, refuse
 
 FILES_A_BATCH = 200
 SECONDS_A_BATCH = 2.0
@@ -54,10 +54,13 @@ class Scan:
         self._tally = (folder.progress if run.cursor else None) or ScanTally()
         self._done = 0
         self._total = 0
+        self._gone = frozenset[str]()
         before = folder.last_scan.refusals if folder.last_scan else ()
         refused_before = {each.document: each for each in before if each.stamp}
         self._extract = extract
-        self._looking = FileInspection(folder.ontology, listing, max_bytes, reader, refused_before)
+        self._looking = FileInspection(
+            folder.ontology, listing, max_bytes, reader, refused_before, folder.review
+        )
 
     def run(self, done: int) -> int:
         """Do what is left of the scan.
@@ -75,6 +78,7 @@ class Scan:
         if self._place.phase == "end":
             return done
         gone = self._find_gone()
+        self._gone = frozenset(gone)
         left = [file for file in self._listing.files if not self._place.is_done(file.document)]
         self._done, self._total = done, done + len(left) + len(gone)
         for files in portions(left, FILES_A_BATCH):
@@ -91,6 +95,7 @@ class Scan:
             FolderUnusable: all have: the folder may be one that is not mounted.
         """
         stored = [name for _, name in documents_of(self._graph, self._folder.folder_id)]
+        stored += waiting_of(self._graph, self._folder.folder_id)
         if stored and not self._listing.files and not self._folder.allow_empty:
             raise FolderUnusable(
                 f"{self._folder.path} holds no file that kg reads, but {len(stored)} documents came from it: "
@@ -140,6 +145,9 @@ class Scan:
             store.hold_folder(tx, self._folder.folder_id)
             stored = store_all(tx) if store_all else []
             tally = add_up(self._tally, self._write_marks(tx, batch, stored), refusals)
+            changes = [each.change for each in stored]
+            names = [each.document for each in records]
+            tally = add_same_texts(tally, zip(names, changes, strict=True), self._gone)
             self._record_progress(tx, tally)
 
         self._advance(work, "file", batch[-1].document, len(batch), set_aside=len(refusals))
@@ -152,7 +160,9 @@ class Scan:
         marks = [each.mark for each in batch if each.mark and not each.record]
         store.touch_documents(tx, self._folder.folder_id, marks)
         taken = [each.mark for each in batch if each.mark and each.record]
-        store.take_documents(tx, self._folder.folder_id, taken)
+        waits = {mark for mark, each in zip(taken, stored, strict=True) if each.change.change == "waiting"}
+        store.take_documents(tx, self._folder.folder_id, [mark for mark in taken if mark not in waits])
+        store.take_waiting(tx, self._folder.folder_id, [mark for mark in taken if mark in waits])
         results = iter(stored)
         return [each.result or RESULT_OF_CHANGE[next(results).change.change] for each in batch]
 
@@ -170,6 +180,7 @@ class Scan:
 
         def work(tx: Transaction) -> None:
             store.hold_folder(tx, self._folder.folder_id)
+            store.forget_waiting(tx, self._folder.folder_id, gone)
             for name in (name for name, gone in really.items() if gone):
                 identity = document_id(self._folder.ontology, name)
                 if store.delete_if_of_folder(tx, self._folder.folder_id, identity):

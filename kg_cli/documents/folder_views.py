@@ -21,6 +21,7 @@ from kg_api.models.library.folders import (
 )
 from kg_api.parse.files import to_printable
 from kg_api.wording.plural import pluralize
+from kg_cli.documents.notes import describe_duplicates
 from kg_cli.jobs.waiting import wait_for_jobs, wait_until_embedded
 from kg_cli.terminal import console
 
@@ -124,6 +125,10 @@ def _report(folder: Folder, scan: FolderScan) -> None:
     console.line(f"{folder.path} -> {folder.ontology}: {_counts(scan)}")
     for suffix, count in sorted(scan.left_out.items()):
         console.stdout().print(Text(f"  left out: {suffix} ({count}), not supported"))
+    for told in describe_duplicates(
+        [(each.document, each.duplicate_of) for each in scan.duplicate_files], scan.duplicates
+    ):
+        console.line(f"  {told}")
     for each in scan.refusals:
         line = Text(f"  refused: {each.document}: {each.reason}", style="red")
         console.line(line)
@@ -135,7 +140,8 @@ def show(found: FolderList) -> None:
     """Show folders, each with its last scan and what went wrong; lines are not broken, for the ids."""
     for each in found.folders:
         prefix = f" as {each.prefix}" if each.prefix else ""
-        where = f" -> {each.ontology}{prefix}, every {_every(each.every_seconds)}"
+        review = ", with review" if each.review else ""
+        where = f" -> {each.ontology}{prefix}, every {_every(each.every_seconds)}{review}"
         lines = Text.assemble((each.path, "bold"), where, (f"\n  {each.folder_id}", "dim"))
         lines.append(f"\n  {pluralize(each.documents, 'document')}; {_last(each)}")
         for told in _wrong(each):
@@ -180,6 +186,12 @@ def _wrong(folder: Folder) -> list[str]:
 
 def _counts(scan: FolderScan) -> str:
     told = [f"{getattr(scan, name)} {name}" for name in COUNTED]
+    if scan.waiting:
+        told.append(f"{scan.waiting} waiting for approval (kg documents waiting)")
+    if scan.moved:
+        told.append(f"{scan.moved} of those added renamed or moved")
+    if scan.duplicates:
+        told.append(f"{scan.duplicates} with the text of another document")
     if scan.postponed:
         told.append(f"{scan.postponed} left for the next scan, as they were being written")
     return ", ".join(told)

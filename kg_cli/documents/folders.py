@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kg_api.wording.plural import pluralize
-from kg_cli.documents.options import IntoOntologyOption, PrefixOption, named_path
+from kg_cli.documents.options import IntoOntologyOption, PrefixOption, ReviewOption, named_path
 from kg_cli.terminal.answers import emit, report
 from kg_cli.terminal.confirm import confirm
 from kg_cli.terminal.connect import grant_to_follow, open_client
@@ -35,6 +35,7 @@ def add(
     ontology: IntoOntologyOption,
     every: Annotated[str, typer.Option(help="Time between two scans, such as 30s, 5m, 2h or 1d.")] = "5m",
     prefix: PrefixOption = "",
+    review: ReviewOption = False,
     elsewhere: Annotated[
         bool, typer.Option("--elsewhere", help="The folder is on the worker's machine, not on this one.")
     ] = False,
@@ -58,6 +59,7 @@ def add(
             ontology=ontology,
             every_seconds=interval_of(every),
             prefix=prefix or None,
+            review=review,
             grant=grant_to_follow(where, ontology),
         )
         if wait:

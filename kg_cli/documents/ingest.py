@@ -16,6 +16,8 @@ from kg_cli.documents.options import (
     ListsOption,
     MetadataOption,
     PrefixOption,
+    ReviewOption,
+    SkipDuplicatesOption,
     WaitOption,
     named_path,
 )
@@ -45,6 +47,8 @@ def ingest(
     include: IncludeOption = None,
     exclude: ExcludeOption = None,
     gitignore: GitignoreOption = True,
+    skip_duplicates: SkipDuplicatesOption = False,
+    review: ReviewOption = False,
     as_json: OwnJsonOption = False,
 ) -> None:
     """Ingest text, PDF, web pages, office files, e-mail. Unchanged files cost nothing, changed ones little.
@@ -53,6 +57,11 @@ def ingest(
     taken, the others counted, as are empty files and what .gitignore, --exclude '*.log' or --include 'docs/'
     leave out; --json lists each. A file that is named itself is read as plain text if it is text. The exit
     code is 3 when a file could not be read, though the others are stored, and when nothing was taken at all.
+
+    A file whose text another document has already is stored all the same, and that is said;
+    --skip-duplicates leaves it out, unless its own name is stored already.
+
+    With --review files wait, neither embedded nor found, until kg documents approve.
 
     What --metadata and --list say (--metadata author=Ada --list tags=field,zoo) is kept with each document,
     beside what its file says of itself, and can be searched by (--where).
@@ -70,7 +79,9 @@ def ingest(
     from kg_cli.documents.preview import Decision, show_preview
     from kg_cli.documents.upload import Destination
 
-    into = Destination(ontology, read_metadata(metadata or [], several or []))
+    into = Destination(
+        ontology, read_metadata(metadata or [], several or []), skip_duplicates=skip_duplicates, review=review
+    )
     rules = FolderRules(include or (), exclude or (), gitignore=gitignore)
     selection = select(paths, SUFFIXES, prefix, rules=rules)
     with open_client() as client:

@@ -18,7 +18,7 @@ from kg_api.models.library.metadata import Metadata, MetadataValue
 from kg_api.parse.files import FileSelection, to_printable
 from kg_api.wording.plural import pluralize
 from kg_cli.concepts.pending import concepts_to_follow
-from kg_cli.documents.notes import describe_notes
+from kg_cli.documents.notes import describe_duplicates, describe_notes
 from kg_cli.documents.skipped import READS, describe_left_out, is_ending
 from kg_cli.documents.upload import Destination, upload
 from kg_cli.jobs.waiting import unfinished_jobs, wait_until_embedded
@@ -39,6 +39,10 @@ class IngestOutcome:
     def jobs(self) -> list[str]:
         """The jobs that embed what is new, each once."""
         return list(dict.fromkeys(each.job_id for each in self.ingested if each.job_id))
+
+    def duplicates(self) -> list[tuple[str, str]]:
+        """Documents that say the same as others, each with the other one."""
+        return [(each.document, each.duplicate_of) for each in self.ingested if each.duplicate_of]
 
 
 def run(client: KgClient, selection: FileSelection, into: Destination, *, wait: bool, as_json: bool) -> bool:
@@ -119,11 +123,16 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
     added, kept, removed = (
         sum(getattr(each.sources, name) for each in outcome.ingested) for name in ("added", "kept", "removed")
     )
+    waiting = f", {changes['waiting']} waiting for approval" if changes["waiting"] else ""
+    skipped = f", {changes['skipped']} skipped" if changes["skipped"] else ""
+    rest = skipped + waiting
     console.line(
         f"{ontology}: {pluralize(changes['created'], 'document')} created, {changes['updated']} updated, "
-        f"{changes['unchanged']} unchanged; {pluralize(added, 'source')} added, {kept} kept, "
+        f"{changes['unchanged']} unchanged{rest}; {pluralize(added, 'source')} added, {kept} kept, "
         f"{removed} removed ({outcome.seconds:.1f} s)"
     )
+    for line in describe_duplicates(outcome.duplicates()):
+        console.line(f"  {line}")
     for note in describe_notes(outcome.ingested):
         console.line(f"  note: {note}")
     for line in describe_left_out(selection):
@@ -132,6 +141,8 @@ def _report(outcome: IngestOutcome, selection: FileSelection, ontology: str, *, 
         console.line(f"  failed: {path}: {reason}", "red")
     if not outcome.ingested:
         console.complain(f"nothing was taken in{_why_nothing(outcome, selection)}")
+    if changes["waiting"]:
+        console.say(escape(f"What waits is listed by: kg documents waiting --ontology {ontology!r}"))
     if outcome.jobs() and not waited:
         console.say("Full text finds them now; embedding goes on (kg jobs watch).")
 

@@ -14,6 +14,7 @@ from kg_api.models.library.documents import (
 )
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.wording.plural import pluralize
+from kg_cli.documents.review.views import say_waiting
 from kg_cli.terminal import console
 
 
@@ -31,6 +32,7 @@ def print_ontologies(found: OntologyList) -> None:
         for each in found.ontologies
     ]
     console.print_table(["ontology", "documents", "sources", "embedded", "space"], rows)
+    say_waiting(found.waiting)
 
 
 def print_documents(page: DocumentPage, *, offset: int) -> None:

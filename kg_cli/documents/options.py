@@ -38,6 +38,13 @@ ExcludeOption = Annotated[
         "--exclude", metavar="PATTERN", help="Leave out files and folders that fit, as in .gitignore; repeat."
     ),
 ]
+ReviewOption = Annotated[
+    bool, typer.Option("--review", help="Let new and changed files wait until they are approved.")
+]
+SkipDuplicatesOption = Annotated[
+    bool,
+    typer.Option("--skip-duplicates", help="Leave out new files whose text another document has already."),
+]
 GitignoreOption = Annotated[
     bool,
     typer.Option("--gitignore/--no-gitignore", help="Leave out what .gitignore files in folders name."),

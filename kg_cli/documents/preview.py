@@ -106,6 +106,7 @@ def _show(
         (
             "documents",
             f"{changes['created']} new, {changes['updated']} changed, {changes['unchanged']} unchanged"
+            + (f", {changes['skipped']} skipped" if changes["skipped"] else "")
             + (f", {unreadable} cannot be read" if unreadable else ""),
         ),
         ("strategy", next((each.config.strategy for each in previews), "-")),

@@ -33,6 +33,8 @@ class Destination:
 
     ontology: str
     metadata: dict[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
+    skip_duplicates: bool = False
+    review: bool = False
 
     def about(self, file: FileToIngest) -> dict[str, Any]:
         """What a document of a file is made with, besides its text."""
@@ -41,7 +43,12 @@ class Destination:
             "document": file.document,
             "uri": file.path.resolve().as_uri(),
         }
-        return {**known, "metadata": self.metadata} if self.metadata else known
+        told = {
+            "metadata": self.metadata,
+            "duplicates": "skip" if self.skip_duplicates else None,
+            "review": self.review,
+        }
+        return {**known, **{name: value for name, value in told.items() if value}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ def test_new_documents_take_few_statements_and_none_that_looks_for_what_was(
             "documents/describe",
             "jobs/request",
             "jobs/count_queued",
+            "documents/of_same_text",
         ),
         1,
     )

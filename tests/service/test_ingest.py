@@ -198,3 +198,15 @@ def test_the_client_ingests_both_ways(kg: KgClient, graph: Graph, http: httpx.Cl
     assert kg.document(by_text.document_id).metadata == {"n": 1}
     assert kg.document(by_file.document_id).uri == "file:///b.txt"
     assert texts(search(http, "Gruß"))[0] == "ein Gruß"
+
+
+def test_the_same_text_under_another_name_is_told_or_skipped(http: httpx.Client, kg: KgClient) -> None:
+    ingest(http, MARKDOWN, document="a.md")
+    told = upload(http, MARKDOWN.encode(), "b.md").json()
+    assert (told["change"], told["duplicate_of"]) == ("created", "a.md")
+    skipped = upload(http, MARKDOWN.encode(), "c.md", duplicates="skip")
+    assert (skipped.status_code, skipped.json()["change"]) == (200, "skipped")
+    assert (skipped.json()["duplicate_of"], skipped.json()["job_id"]) == ("a.md", None)
+    assert kg.ingest_text(MARKDOWN, ontology="notes", document="d.md", duplicates="skip").change == "skipped"
+    assert [each.document for each in kg.documents("notes").documents] == ["a.md", "b.md"]
+    assert "duplicates" in problem(upload(http, b"text", "e.md", duplicates="drop"), 422)

@@ -17,8 +17,14 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("document_id", "ontology", "document", "title", "uri", "format", "content_hash"),
             *("characters", "metadata", "sources", "created_at", "touched_at", "updated_at", "written_by"),
-            *("changes", "preface"),
+            *("changes", "preface", "text_hash"),
             *("folder_id", "file_stamp", "file_hash", "file_content"),  # of the folder that it came from
+        }
+    ),
+    "WaitingDocument": frozenset(
+        {
+            *("document_id", "ontology", "awaits", "document", "title", "format", "characters", "sources"),
+            *("beginning", "version", "given", "given_at", "folder_id", "file_stamp", "file_hash"),
         }
     ),
     "Source": frozenset(
@@ -103,7 +109,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("folder_id", "path", "ontology", "prefix", "every_seconds", "registered_by", "created_at"),
             *("due_at", "job_id", "progress", "last_scan", "scanned_at", "error", "removing", "touched_at"),
-            "grant",
+            *("grant", "review"),
         }
     ),
     "Worker": frozenset({"name", "host", "pid", "started_at", "seen_at"}),

@@ -74,7 +74,7 @@ def counts(folder: Folder) -> dict[str, int]:
 
 def of_scan(scan: FolderScan) -> dict[str, int]:
     """What a scan did, but for zeros."""
-    names = ("added", "changed", "unchanged", "removed", "refused", "postponed")
+    names = ("added", "changed", "unchanged", "removed", "refused", "postponed", "waiting")
     return {name: getattr(scan, name) for name in names if getattr(scan, name)}
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +145,17 @@ def test_what_users_read_is_idiomatic() -> None:
 
 def test_every_setting_is_described() -> None:
     assert [name for name, field in variables() if len(field.description or "") < len("API key of X.")] == []
+
+
+def test_rows_of_tables_have_the_cells_of_their_heads() -> None:
+    """A row that slipped into another one shows nothing, or half of both."""
+    lines = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    torn = [
+        below
+        for above, below in pairwise(lines)
+        if above.startswith("|") and below.startswith("|") and above.count("|") != below.count("|")
+    ]
+    assert not torn
+    named = [name for row in rows if (name := row.split("|")[1].strip()).startswith("`kg_")]
+    assert len(named) == len(set(named))

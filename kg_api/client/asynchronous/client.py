@@ -8,6 +8,7 @@ from kg_api.client.asynchronous.documents import AsyncDocumentMethods
 from kg_api.client.asynchronous.folders import AsyncFolderMethods
 from kg_api.client.asynchronous.jobs import AsyncJobMethods
 from kg_api.client.asynchronous.ontologies import AsyncOntologyMethods
+from kg_api.client.asynchronous.review import AsyncReviewMethods
 from kg_api.client.asynchronous.search import AsyncSearchMethods
 from kg_api.client.asynchronous.spaces import AsyncSpaceMethods
 from kg_api.client.call import Call, get
@@ -19,6 +20,7 @@ class AsyncKgClient(
     AsyncAnsweringMethods,
     AsyncConceptMethods,
     AsyncDocumentMethods,
+    AsyncReviewMethods,
     AsyncOntologyMethods,
     AsyncFolderMethods,
     AsyncSpaceMethods,

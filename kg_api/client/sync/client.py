@@ -10,6 +10,7 @@ from kg_api.client.sync.documents import DocumentMethods
 from kg_api.client.sync.folders import FolderMethods
 from kg_api.client.sync.jobs import JobMethods
 from kg_api.client.sync.ontologies import OntologyMethods
+from kg_api.client.sync.review import ReviewMethods
 from kg_api.client.sync.search import SearchMethods
 from kg_api.client.sync.spaces import SpaceMethods
 from kg_api.models.health import Health, Readiness
@@ -20,6 +21,7 @@ class KgClient(
     AnsweringMethods,
     ConceptMethods,
     DocumentMethods,
+    ReviewMethods,
     OntologyMethods,
     FolderMethods,
     SpaceMethods,

@@ -18,6 +18,7 @@ from kg_api.models.library.documents import (
     DocumentContent,
     DocumentPage,
     DocumentText,
+    Duplicates,
     Ingested,
 )
 from kg_api.models.library.metadata import MetadataValue
@@ -37,6 +38,8 @@ class DocumentMethods(Sending):
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
+        duplicates: Duplicates = "keep",
+        review: bool = False,
     ) -> Ingested:
         """Store a document that is text; the same name again replaces it."""
         body = body_of(DocumentText, locals())
@@ -52,6 +55,8 @@ class DocumentMethods(Sending):
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
+        duplicates: Duplicates = "keep",
+        review: bool = False,
     ) -> Ingested:
         """Store a file's content; its encoding is found out, and its format, if it is not given."""
         form = form_of(locals())
@@ -99,6 +104,8 @@ class DocumentMethods(Sending):
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
+        duplicates: Duplicates = "keep",
+        review: bool = False,
     ) -> DocumentPreview:
         """Say what storing a text would make and cost; nothing is stored or paid."""
         body = body_of(DocumentText, locals())
@@ -114,6 +121,8 @@ class DocumentMethods(Sending):
         uri: str | None = None,
         metadata: dict[str, MetadataValue] | None = None,
         format: Format | None = None,  # noqa: A002 - the field's name
+        duplicates: Duplicates = "keep",
+        review: bool = False,
     ) -> DocumentPreview:
         """Say what storing a file's content would make and cost; nothing is stored or paid."""
         form = form_of(locals())

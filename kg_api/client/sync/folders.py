@@ -26,6 +26,7 @@ class FolderMethods(Sending):
         ontology: str,
         every_seconds: int | None = None,
         prefix: str | None = None,
+        review: bool = False,
         grant: str | None = None,
     ) -> Folder:
         """Follow a folder on the worker's machine; its first scan is asked for.

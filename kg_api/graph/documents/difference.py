@@ -133,6 +133,13 @@ def new_row(record: DocumentRecord, source: SourceRecord) -> Row:
     return {**placed_row(record, source), **of_document}
 
 
+def _of_file(record: DocumentRecord, file: Row | None) -> Row:
+    """Of a file of a folder that waited: the document follows it from now on."""
+    if file is None or file["folder_id"] is None:
+        return {}
+    return {**file, "file_content": record.content_hash}
+
+
 def scope_of(record: DocumentRecord, source: SourceRecord) -> list[str]:
     """What full text finds a source by, beside its own words."""
     texts = (source.full_text, *source.heading, record.title, record.document)
@@ -147,10 +154,12 @@ def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:
         "uri": record.uri,
         "format": record.format,
         "content_hash": record.content_hash,
+        "text_hash": record.text_hash,
         "characters": record.characters,
         "preface": record.preface or None,
         "metadata": record.metadata,
         "sources": len(record.sources),
         **metadata_properties(record.metadata, before["metadata"]),
+        **_of_file(record, before["of_file"]),
     }
     return {"document_id": record.document_id, "properties": properties}

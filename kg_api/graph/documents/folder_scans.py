@@ -29,6 +29,8 @@ class ScannedFolder:
     prefix: str
     grant: str | None
     """By which its home's own user asked for it."""
+    review: bool
+    """Whether what is new or changed waits for approval."""
     allow_empty: bool
     progress: ScanTally | None
     """Of a scan that was interrupted."""
@@ -84,6 +86,17 @@ def touch_documents(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) 
     rows = [asdict(mark) for mark in sorted(marks, key=lambda mark: mark.document_id)]
     if rows:
         tx.run("folders/touch_documents", folder_id=folder_id, rows=rows)
+
+
+def take_waiting(tx: Transaction, folder_id: str, marks: Sequence[FileMark]) -> None:
+    """Make documents that wait the folder's."""
+    if marks:
+        tx.run("folders/take_waiting", folder_id=folder_id, rows=[asdict(mark) for mark in marks])
+
+
+def forget_waiting(tx: Transaction, folder_id: str, document_ids: Sequence[str]) -> None:
+    """Let nothing wait whose file has gone."""
+    tx.run("folders/forget_waiting", folder_id=folder_id, document_ids=sorted(document_ids))
 
 
 def delete_if_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bool:

@@ -161,6 +161,7 @@ def begin_removal(graph: Graph, identity: str) -> None:
 
 def remove(graph: Graph, identity: str) -> None:
     """Forget a folder; its documents stay."""
+    graph.write("folders/leave_waiting", folder_id=identity)
     graph.write("folders/remove", folder_id=identity)
 
 
@@ -170,6 +171,11 @@ def documents_of(graph: Graph, identity: str) -> Iterator[tuple[str, str]]:
     while rows := graph.read("folders/documents", folder_id=identity, after=after, limit=DOCUMENTS_A_PORTION):
         yield from ((row["document_id"], row["document"]) for row in rows)
         after = rows[-1]["document_id"]
+
+
+def waiting_of(graph: Graph, identity: str) -> list[str]:
+    """The names of a folder's documents that wait or were rejected."""
+    return [row["document"] for row in graph.read("folders/waiting", folder_id=identity)]
 
 
 @dataclass(frozen=True, slots=True)

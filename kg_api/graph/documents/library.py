@@ -13,6 +13,7 @@ from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.changing import change_document
 from kg_api.graph.documents.matching import asks_for_absence, describe_unknown_fields, matching_documents
 from kg_api.graph.naming import identify_document, identify_source, is_whole_id, note_on_ontology
+from kg_api.graph.review.waiting import forget_waiting_of
 from kg_api.graph.spaces.marks import Mark
 from kg_api.models.library.documents import (
     Deleted,
@@ -221,6 +222,7 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
     """
     missing = note_on_ontology(graph, name)
     graph.write("folders/remove_of_ontology", ontology=name)
+    forget_waiting_of(graph, name)
     gone = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
     while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):
         for row in rows:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from kg_api.errors import Conflict
 from kg_api.graph.concepts.removal import forget_apart
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.applying import look_again, write_blocks, write_sources
 from kg_api.graph.documents.changes import with_changes
 from kg_api.graph.documents.difference import DocumentDifference, document_row, find_difference, unchanged
+from kg_api.graph.documents.same_text import (
+    find_left_out,
+    find_same_texts,
+    may_be_left_out,
+    read_same_texts,
+    skipped,
+)
 from kg_api.graph.jobs import request_job
 from kg_api.graph.retrying import DeletedMeanwhile
+from kg_api.graph.review.waiting import put_waiting
 from kg_api.graph.spaces.configuration import read_configuration
 from kg_api.models.library.documents import DocumentRecord, SourceRecord, StoredChange
 
@@ -75,7 +84,11 @@ def split_to_transactions(records: Sequence[DocumentRecord]) -> Iterator[list[Do
 
 def forget_evidence_of_gone(graph: Graph, records: Sequence[DocumentRecord]) -> None:
     """Before documents are stored that lose many sources: their evidence goes in parts."""
-    rows = [{"document_id": each.document_id, "content_hash": each.content_hash} for each in records]
+    rows = [
+        {"document_id": each.document_id, "content_hash": each.content_hash}
+        for each in records
+        if each.waits_as is None
+    ]
     stored = graph.read("sources/ids_of_changed", documents=rows)
     kept = {source.source_id for record in records for source in record.sources} if stored else set[str]()
     forget_apart(graph, [row["source_id"] for row in stored if row["source_id"] not in kept])
@@ -96,7 +109,10 @@ def preview_document(graph: Graph, record: DocumentRecord) -> tuple[StoredChange
         return unchanged(before), []
     places = graph.read("documents/source_places", document_ids=[record.document_id])
     difference = find_difference(record, before, places)
-    return difference.change, difference.new
+    same = read_same_texts(graph, record)
+    if same and may_be_left_out(record, before):
+        return skipped(same), []
+    return replace(difference.change, same_text=same), difference.new
 
 
 class _Call:
@@ -115,9 +131,14 @@ class _Call:
 
     def store(self, tx: Transaction) -> list[StoreResult]:
         """Store the documents, but for those that this call has stored."""
-        before = _lock(tx, self._records)
-        left = [each for each in self._records if not self._is_stored(before[each.document_id])]
-        self._outcomes.update(self._store(tx, left, before))
+        if waiting := [each for each in self._records if each.waits_as is not None]:
+            changes = put_waiting(tx, waiting)
+            self._outcomes.update({name: StoreResult(change, None) for name, change in changes.items()})
+        if wanted := [each for each in self._records if each.waits_as is None]:
+            before = _lock(tx, wanted)
+            left = [each for each in wanted if not self._is_stored(before[each.document_id])]
+            _refuse_reviewed([each for each in left if not before[each.document_id]["waited"]])
+            self._outcomes.update(self._store(tx, left, before))
         return [self._outcomes[each.document_id] for each in self._records]
 
     def _is_stored(self, before: Row) -> bool:
@@ -131,8 +152,11 @@ class _Call:
         same = [row for record, row in known if row["content_hash"] == record.content_hash]
         outcomes = {row["document_id"]: StoreResult(unchanged(row), None) for row in same}
         changed = [(record, row) for record, row in known if record.document_id not in outcomes]
-        if changed:
-            outcomes.update(self._write(tx, _find_differences(tx, changed)))
+        for identity, names in (left_out := find_left_out(tx, changed)).items():
+            outcomes[identity] = StoreResult(skipped(names), None)
+        wanted = [(record, row) for record, row in changed if record.document_id not in left_out]
+        if wanted:
+            outcomes.update(self._write(tx, _find_differences(tx, wanted)))
         return outcomes
 
     def _write(self, tx: Transaction, differences: Sequence[DocumentDifference]) -> dict[str, StoreResult]:
@@ -151,10 +175,26 @@ class _Call:
         job_id = _request_embedding(tx, ontology, due.total()) if wanted else None
         if self._extract is not None and unread.total():
             self._extract(tx, ontology, unread.total())
+        same = find_same_texts(tx, [(each.record, each.before) for each in differences])
         return {
-            identity: StoreResult(each.change, job_id if due[identity] else None, unread[identity])
+            identity: StoreResult(
+                replace(each.change, same_text=same[identity]),
+                job_id if due[identity] else None,
+                unread[identity],
+            )
             for identity, each in ((each.record.document_id, each) for each in differences)
         }
+
+
+def _refuse_reviewed(records: Sequence[DocumentRecord]) -> None:
+    """Refuse to approve what waits no more.
+
+    Raises:
+        Conflict: somebody else was faster; nothing is stored.
+    """
+    for each in records:
+        if each.approves is not None:
+            raise Conflict(f"{each.document!r} was approved, rejected or replaced meanwhile: list what waits")
 
 
 def _request_embedding(tx: Transaction, ontology: str, due: int) -> str:
@@ -164,7 +204,7 @@ def _request_embedding(tx: Transaction, ontology: str, due: int) -> str:
 def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:
     """Hold the documents; by id, what each was before."""
     rows = [
-        {"document_id": each.document_id, "document": each.document}
+        {"document_id": each.document_id, "document": each.document, "approves": each.approves}
         for each in sorted(records, key=lambda each: each.document_id)
     ]
     found = tx.run("documents/lock", ontology=records[0].ontology, documents=rows)

@@ -153,4 +153,6 @@ class DocumentPreview(Answer):
     config: EmbeddingConfig
     cost: Cost
     """Of what is new; what stays keeps its vectors."""
+    duplicate_of: str | None = None
+    """Another document of the ontology that says the same."""
     notes: list[str] = Field(default_factory=list[str])

@@ -9,10 +9,13 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Page, Text
+from kg_api.models.identity import text_hash
 from kg_api.models.library.metadata import Metadata, MetadataValue
 from kg_api.models.library.parsing import Format, SourceBlock
 
-Change = Literal["created", "updated", "unchanged"]
+Change = Literal["created", "updated", "unchanged", "skipped", "waiting"]
+"""Skipped: not stored, for another says the same and `duplicates` is skip. Waiting: until it is approved."""
+Duplicates = Literal["keep", "skip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,17 @@ class DocumentRecord:
     sources: tuple[SourceRecord, ...]
     preface: str = ""
     """The text before the first source, such as front matter, which is no passage."""
+    skip_duplicate: bool = False
+    """Whether it is left out, if it is new and another document says the same."""
+    waits_as: str | None = None
+    """What it was given as, if it shall wait for approval."""
+    approves: str | None = None
+    """The version of what waited and is approved by this."""
+
+    @property
+    def text_hash(self) -> str:
+        """The hash of what it says."""
+        return text_hash(self.preface, (source.content_hash for source in self.sources))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +76,8 @@ class StoredChange:
     removed: int
     replaced_uri: str | None
     """The file this name stood for before, when it was another one."""
+    same_text: tuple[str, ...] = ()
+    """The first other documents of the ontology that say the same; not asked of one that is unchanged."""
 
 
 class DocumentUpload(Body):
@@ -77,6 +93,10 @@ class DocumentUpload(Body):
     uri: Annotated[Text, StringConstraints(max_length=4000)] | None = None
     """Where it came from."""
     metadata: Metadata = Field(default_factory=dict)
+    duplicates: Duplicates = "keep"
+    """Of a new document that says what another of the ontology says: keep it, or skip it."""
+    review: bool = False
+    """Whether it waits until it is approved: nothing of it is embedded, read for concepts or found."""
 
 
 class DocumentChange(Body):
@@ -113,6 +133,8 @@ class Ingested(Answer):
     sources: SourceChanges
     job_id: str | None = None
     """The job that embeds what is new; none when nothing is."""
+    duplicate_of: str | None = None
+    """Another document of the ontology that says the same; looked for when this one is new or changed."""
     notes: list[str] = Field(default_factory=list[str])
     """What a person should know, such as an encoding that was guessed."""
 
@@ -175,6 +197,8 @@ class OntologyList(Answer):
     """All ontologies, by name."""
 
     ontologies: list[OntologySummary]
+    waiting: dict[str, int] = Field(default_factory=dict[str, int])
+    """By ontology, how many documents wait for approval, also where there is none of it yet."""
 
 
 class Deleted(Answer):

@@ -9,12 +9,13 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
-from kg_api.models.base import Answer, Body, OntologyName, Text
+from kg_api.models.base import Answer, Body, Flag, OntologyName, Text
 from kg_api.models.identity import digest
 from kg_api.models.vocabulary import JobState
 
 SCAN_KIND = "folder_sync"
 """Of the job that scans a folder."""
+MAX_DUPLICATES_KEPT = 100
 MAX_REFUSALS_KEPT = 1000
 MAX_REFUSALS_SHOWN = 100
 MIN_SCAN_SECONDS, MAX_SCAN_SECONDS = 10, 31 * 86_400
@@ -46,6 +47,8 @@ class NewFolder(Body):
     """How long after a scan the next one begins; the schedule looks every KG_WORKER__TICK_SECONDS."""
     prefix: Annotated[Text, StringConstraints(max_length=200)] = ""
     """Put before each document's name, to tell apart the files of two folders."""
+    review: Flag = False
+    """Whether new and changed files wait until they are approved."""
 
 
 class ScanRequest(Body):
@@ -64,6 +67,13 @@ class RefusedFile(BaseModel):
     """What the file looked like; the same is not read again."""
 
 
+class DuplicateFile(BaseModel):
+    """A file that says what another document of the ontology says."""
+
+    document: str
+    duplicate_of: str
+
+
 class ScanTally(BaseModel):
     """What a scan has done so far, as it is stored."""
 
@@ -73,6 +83,10 @@ class ScanTally(BaseModel):
     removed: int = 0
     refused: int = 0
     postponed: int = 0
+    waiting: int = 0
+    moved: int = 0
+    duplicates: int = 0
+    duplicate_files: list[DuplicateFile] = Field(default_factory=list[DuplicateFile])
     refusals: list[RefusedFile] = Field(default_factory=list[RefusedFile])
     left_out: dict[str, int] = Field(default_factory=dict[str, int])
 
@@ -95,6 +109,14 @@ class FolderScan(Answer):
     refused: int
     postponed: int
     """Files that were being written; the next scan looks at them again."""
+    waiting: int = 0
+    """Files that wait for approval since then."""
+    moved: int = 0
+    """Of those added, files that say what one says that has gone: they have another name now."""
+    duplicates: int = 0
+    """Of those added or changed, files with the text of another document; all are stored."""
+    duplicate_files: list[DuplicateFile] = Field(default_factory=list[DuplicateFile])
+    """The first hundred of them, with the other one's name."""
     refusals: list[Refusal]
     """The first hundred, with their reasons."""
     left_out: dict[str, int]
@@ -109,6 +131,8 @@ class Folder(Answer):
     ontology: str
     prefix: str
     every_seconds: int
+    review: bool = False
+    """Whether new and changed files wait until they are approved."""
     right: Literal["roots", "owner"] = "roots"
     """Why it may be read: it lies below KG_SYNC__ROOTS, or this home's own user asked for it."""
     created_at: datetime

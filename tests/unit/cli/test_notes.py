@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kg_api.models.library.documents import Ingested, SourceChanges
-from kg_cli.documents.notes import describe_notes
+from kg_cli.documents.notes import describe_duplicates, describe_notes
 
 
 def of(document: str, *notes: str) -> Ingested:
@@ -28,3 +28,10 @@ def test_what_many_files_share_is_one_line() -> None:
         "b.txt: read as cp1252",
         "b.txt: has 2 hidden characters",
     ]
+
+
+def test_many_that_say_the_same_are_one_line() -> None:
+    few = [("b", "a"), ("c", "a")]
+    assert list(describe_duplicates(few)) == ["b has the same text as a", "c has the same text as a"]
+    (line,) = describe_duplicates(few, 40)
+    assert line == "40 documents have the same text as another, such as b as a"

@@ -23,6 +23,7 @@ from kg_api.models.embedding.switching import ChosenOntologies, SpaceActivation,
 from kg_api.models.library.conversations import Conversation
 from kg_api.models.library.documents import DocumentChange, DocumentText, DocumentUpload
 from kg_api.models.library.folders import NewFolder, ScanRequest
+from kg_api.models.library.review import Approval, Review
 from kg_api.models.queries.answering import AnswerRequest
 from kg_api.models.queries.augment import AugmentRequest
 from kg_api.models.queries.filters import Condition
@@ -46,6 +47,8 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "preview_bytes": DocumentUpload,
     "ingest_conversation": Conversation,
     "change_document": DocumentChange,
+    "approve": Approval,
+    "reject": Review,
     "set_embedding_config": EmbeddingConfigChange,
     "set_extraction_config": ExtractionConfig,
     "regenerate_embeddings": Regeneration,

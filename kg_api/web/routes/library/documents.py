@@ -8,6 +8,7 @@ from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 
 from kg_api.graph.documents import library
+from kg_api.graph.review.waiting import count_waiting
 from kg_api.models.library.documents import (
     Deleted,
     DocumentChange,
@@ -40,7 +41,8 @@ CHANGE: dict[str, Example] = {
 def list_ontologies(container: Open) -> OntologyList:
     """Give every ontology with its counts of documents, sources and embedded sources."""
     counted = [embedding_state.counted for embedding_state in read_embedding_states(container.graph).values()]
-    return OntologyList(ontologies=library.list_ontologies(container.graph, counted))
+    found = library.list_ontologies(container.graph, counted)
+    return OntologyList(ontologies=found, waiting=count_waiting(container.graph))
 
 
 @router.delete("/ontologies/{ontology}", summary="Delete an ontology")

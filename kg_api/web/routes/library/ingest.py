@@ -180,6 +180,7 @@ async def preview_document(container: Open, request: Request) -> DocumentPreview
         sources=SourceChanges(added=change.added, kept=change.kept, removed=change.removed),
         config=config,
         cost=cost,
+        duplicate_of=next(iter(change.same_text), None),
         notes=preview.notes,
     )
 

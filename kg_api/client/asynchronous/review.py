@@ -1,0 +1,42 @@
+"""Documents that wait until somebody approves them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kg_api.client.asynchronous.sending import AsyncSending
+from kg_api.client.call import body_of, get, post
+from kg_api.models.library.review import Approval, Approved, Rejected, Review, WaitingDocuments
+
+
+class AsyncReviewMethods(AsyncSending):
+    """What waits for approval."""
+
+    async def waiting(
+        self, ontology: str | None = None, *, offset: int = 0, limit: int = 100
+    ) -> WaitingDocuments:
+        """List documents that were sent with `review` and wait for approval, one page at a time."""
+        return await self._send(
+            get(WaitingDocuments, "waiting", ontology=ontology, offset=offset, limit=limit)
+        )
+
+    async def approve(
+        self,
+        *,
+        ontology: str,
+        documents: Sequence[str] | None = None,
+        all: bool = False,  # noqa: A002 - the field's name
+        after: str | None = None,
+    ) -> Approved:
+        """Store documents that wait, by their names; with `all` a portion: `next` is the next `after`."""
+        return await self._send(post(Approved, "waiting", "approve", json=body_of(Approval, locals())))
+
+    async def reject(
+        self,
+        *,
+        ontology: str,
+        documents: Sequence[str] | None = None,
+        all: bool = False,  # noqa: A002 - the field's name
+    ) -> Rejected:
+        """Let documents wait no more, by their names or, with `all`, up to 1,000 a request."""
+        return await self._send(post(Rejected, "waiting", "reject", json=body_of(Review, locals())))

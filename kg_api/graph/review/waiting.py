@@ -1,0 +1,141 @@
+"""Documents that wait for approval: kept as they were given, with a label that nothing searches."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kg_api.errors import Conflict
+from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.documents.difference import unchanged
+from kg_api.graph.documents.same_text import find_stored, may_be_left_out, skipped
+from kg_api.models.library.documents import DocumentRecord, StoredChange
+from kg_api.models.library.review import MAX_WAITING, WaitingDocument, WaitingDocuments
+
+BEGINNING = 300
+"""Characters of a text that are shown in the list."""
+REMOVED_A_TRANSACTION = 500
+
+
+@dataclass(frozen=True, slots=True)
+class GivenDocument:
+    """A document as it waits."""
+
+    document: str
+    version: str
+    """Another one when it came again."""
+    given: str
+    """What it is made of."""
+
+
+def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, StoredChange]:
+    """Let documents wait; nothing of them is read or found. By id, what became of each.
+
+    One that is stored as it comes does not wait, nor does one that is left out, for another says the same.
+
+    Args:
+        tx: in which nothing else is stored under their names.
+        records: of one ontology, with what they were given as.
+
+    Raises:
+        Conflict: too many wait.
+    """
+    rows = tx.run("waiting/before", document_ids=sorted(each.document_id for each in records))
+    before = {row["document_id"]: row for row in rows}
+    same = find_stored(tx, records)
+    found = {
+        each.document_id: _change(each, before[each.document_id], same.get(each.text_hash, ()))
+        for each in records
+    }
+    known = [identity for identity, change in found.items() if change.change == "unchanged"]
+    tx.run("waiting/take_back", document_ids=sorted(known))
+    new = [each for each in records if found[each.document_id].change == "waiting"]
+    if new:
+        _put(tx, new)
+    return found
+
+
+def _change(record: DocumentRecord, before: Row, same: tuple[str, ...]) -> StoredChange:
+    if before["content_hash"] == record.content_hash:
+        return unchanged(before)
+    if same and may_be_left_out(record, before):
+        return skipped(same)
+    return StoredChange("waiting", 0, 0, 0, None, same)
+
+
+def _put(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
+    ontology = records[0].ontology
+    rows = [_row(each) for each in sorted(records, key=lambda each: each.document_id)]
+    tx.run("waiting/put", rows=rows)
+    if _count(tx.run("waiting/count", ontology=ontology)) > MAX_WAITING:
+        raise Conflict(
+            f"{MAX_WAITING:,} documents wait for approval in {ontology!r}, and no more can: "
+            f"approve or reject some (kg documents waiting --ontology {ontology!r})"
+        )
+
+
+def _row(record: DocumentRecord) -> Row:
+    return {
+        "document_id": record.document_id,
+        "ontology": record.ontology,
+        "awaits": record.ontology,
+        "document": record.document,
+        "title": record.title,
+        "format": record.format,
+        "characters": record.characters,
+        "sources": len(record.sources),
+        "beginning": "".join(each.full_text for each in record.sources[:BEGINNING])[:BEGINNING],
+        "version": uuid.uuid4().hex,
+        "given": record.waits_as,
+    }
+
+
+def _count(rows: Sequence[Row]) -> int:
+    return sum(row["waiting"] for row in rows)
+
+
+def count_waiting(graph: Graph, ontology: str | None = None) -> dict[str, int]:
+    """By ontology, how many documents wait."""
+    return {row["ontology"]: row["waiting"] for row in graph.read("waiting/count", ontology=ontology)}
+
+
+def list_waiting(graph: Graph, *, ontology: str | None, offset: int, limit: int) -> WaitingDocuments:
+    """One page of what waits, by ontology and name."""
+    rows = graph.read("waiting/page", ontology=ontology, offset=offset, limit=limit)
+    found = [WaitingDocument.model_validate({**row, "given_at": row["given_at"].to_native()}) for row in rows]
+    total = sum(count_waiting(graph, ontology).values())
+    return WaitingDocuments(documents=found, total=total, offset=offset, limit=limit)
+
+
+def read_waiting(
+    graph: Graph, ontology: str, documents: Sequence[str] | None, *, after: str, limit: int
+) -> list[GivenDocument]:
+    """Documents that wait: those of some names, or the next ones behind a name."""
+    asked: dict[str, Any] = {"ontology": ontology}
+    rows = (
+        graph.read("waiting/following", **asked, after=after, limit=limit)
+        if documents is None
+        else graph.read("waiting/named", **asked, documents=list(documents))
+    )
+    return [GivenDocument(**row) for row in rows]
+
+
+def reject_waiting(graph: Graph, ontology: str, documents: Sequence[str] | None, *, limit: int) -> set[str]:
+    """Reject documents that wait: those of some names, or the next ones of all; give their names."""
+    rows = graph.write(
+        "waiting/reject",
+        ontology=ontology,
+        documents=None if documents is None else list(documents),
+        limit=limit,
+    )
+    return {row["document"] for row in rows}
+
+
+def forget_waiting_of(graph: Graph, ontology: str) -> None:
+    """Let nothing wait for an ontology that is deleted."""
+    while graph.write("waiting/remove_of_ontology", ontology=ontology, limit=REMOVED_A_TRANSACTION)[0][
+        "removed"
+    ]:
+        pass
