@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Reader, Row
 from kg_api.models.identity import ID_DIGITS, document_id
-from kg_api.models.queries.search import Degradation
-from kg_api.wording.nearest import no_ontology, suggestion
+from kg_api.wording.nearest import nearest, no_ontology, suggestion
 
 MIN_PREFIX_DIGITS = 8
 MAX_NAMES_READ = 5000
 """Names of documents that are looked through for one that is like a wrong one."""
 MAX_OFFERED = 5
 _PREFIX = re.compile(rf"[0-9a-f]{{{MIN_PREFIX_DIGITS},{ID_DIGITS}}}")
+_PLACE = re.compile(r"(?P<document>.+)#(?P<paragraph>\d{1,9})", re.DOTALL)
 _ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 
 
@@ -41,28 +41,6 @@ def note_on_ontology(graph: Graph, ontology: str | None) -> list[str]:
     return [] if ontology is None or ontology in names else [no_ontology(ontology, names)]
 
 
-def describe_unknown_documents(
-    graph: Graph, names: Sequence[str], ids: Sequence[str], ontologies: Sequence[str] | None
-) -> list[Degradation]:
-    """That documents which a filter names are in none of the ontologies; nothing where all are.
-
-    Args:
-        graph: where they are.
-        names: what the filter names.
-        ids: the ids that they have, or would have, in the ontologies.
-        ontologies: those looked into; None: all.
-    """
-    there = {row["document"] for row in graph.read("documents/identify", document_ids=list(ids))}
-    unknown = [name for name in names if name not in there][:MAX_OFFERED]
-    if not unknown:
-        return []
-    within = ontologies[0] if ontologies is not None and len(ontologies) == 1 else None
-    rows = graph.read("documents/names", ontology=within, limit=MAX_NAMES_READ)
-    near = suggestion(unknown, [row["document"] for row in rows])
-    note = f"there is no document {', '.join(map(repr, unknown))}{near}"
-    return [Degradation(part="query", effect=note)]
-
-
 def identify_document(
     graph: Graph, called: str, ontology: str | None = None, *, sought: str = "document"
 ) -> str:
@@ -78,20 +56,42 @@ def identify_document(
         NotFound: none is called so; the message names the nearest.
         Conflict: several are.
     """
-    found = _by_name(graph, called, ontology) or _by_prefix(graph, called, ontology)
+    within = None if ontology is None else [ontology]
+    found = _by_name(graph, called, ontology) or next(iter(by_prefix(graph, called, within)), None)
     if found is None:
         raise _unknown_document(graph, called, ontology, sought)
     return found["document_id"]
 
 
 def identify_source(graph: Graph, called: str) -> str | None:
-    """The id of the source that alone begins with some digits, eight at least; None where there is none.
+    """The id of a source that is called by the beginning of it, or by where it stands.
+
+    Args:
+        graph: where it is.
+        called: at least eight digits that only one id begins with, or `DOCUMENT#PARAGRAPH`, where the
+            document is called as in `identify_document`, and its paragraphs are counted from 0.
+
+    Returns:
+        None where it is called otherwise, or no id begins so.
 
     Raises:
-        Conflict: there are several.
+        NotFound: there is no such document, or it has no such paragraph.
+        Conflict: several are called so.
     """
     rows = graph.read("sources/begin_with", prefix=called, limit=MAX_OFFERED) if _may_begin(called) else []
-    return _only("source_id", called, rows)
+    place = _PLACE.fullmatch(called)
+    if place is None or _by_name(graph, called, None) is not None:  # a name may end so, too
+        return _only("source_id", called, rows)
+    return _at_paragraph(graph, place["document"], int(place["paragraph"]))
+
+
+def _at_paragraph(graph: Graph, document: str, paragraph: int) -> str:
+    identity = identify_document(graph, document)
+    row = graph.read("sources/at_paragraph", document_id=identity, paragraph=paragraph)[0]
+    if row["source_id"] is None:
+        last = row["sources"] - 1
+        raise NotFound(f"{document!r} has no paragraph {paragraph}: they go from 0 to {last}")
+    return row["source_id"]
 
 
 def first_source(graph: Graph, called: str) -> str:
@@ -152,12 +152,17 @@ def _by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
     return None
 
 
-def _by_prefix(graph: Graph, called: str, ontology: str | None) -> Row | None:
-    if _may_begin(called):
-        given = {"prefix": called, "ontology": ontology, "limit": MAX_OFFERED}
-        if rows := graph.read("documents/begin_with", **given):
-            return _one(called, rows)
-    return None
+def by_prefix(graph: Graph, called: str, ontologies: Sequence[str] | None) -> list[Row]:
+    """The one document whose id begins with some digits, eight at least; none where there is none.
+
+    Raises:
+        Conflict: there are several; the message lists them.
+    """
+    if not _may_begin(called):
+        return []
+    within = None if ontologies is None else list(ontologies)
+    rows = graph.read("documents/begin_with", prefix=called, ontologies=within, limit=MAX_OFFERED)
+    return [_one(called, rows)] if rows else []
 
 
 def _one(called: str, rows: Sequence[Row]) -> Row:
@@ -167,12 +172,24 @@ def _one(called: str, rows: Sequence[Row]) -> Row:
     return rows[0]
 
 
+def name_nearest(graph: Graph, called: Sequence[str], ontology: str | None) -> str:
+    """The clause that says which documents are nearest to some that are not there; empty where none is.
+
+    They are named with their ontology where what was called seems to name one.
+    """
+    rows = graph.read("documents/names", ontology=ontology, limit=MAX_NAMES_READ)
+    own = [row["document"] for row in rows]
+    full = [f"{row['ontology']}/{row['document']}" for row in rows]
+    owners = [each.partition("/")[0] for each in called if "/" in each]
+    there = {row["ontology"] for row in rows}
+    if any(nearest(owner, there) for owner in owners):
+        return suggestion(called, full)
+    return suggestion(called, own) or suggestion(called, full)
+
+
 def _unknown_document(graph: Graph, called: str, ontology: str | None, sought: str) -> NotFound:
     if note := note_on_ontology(graph, ontology):
         return NotFound(f"{note[0]}; `kg ontologies` lists the existing ones")
     within = "" if ontology is None else f" in {ontology!r}"
-    rows = graph.read("documents/names", ontology=ontology, limit=MAX_NAMES_READ)
-    own = [row["document"] for row in rows]
-    full = [f"{row['ontology']}/{row['document']}" for row in rows]
-    near = "" if is_whole_id(called) else suggestion(called, own) or suggestion(called, full)
+    near = "" if is_whole_id(called) else name_nearest(graph, [called], ontology)
     return NotFound(f"there is no {sought} {called!r}{within}{near}; `kg documents` lists the existing ones")

@@ -9,6 +9,9 @@ from kg_api.errors import InvalidInput
 
 _FORM = re.compile(r"(?P<source>[^#\s]{1,100})(?:#(?P<start>\d{1,10})-(?P<end>\d{1,10}))?")
 
+_BROKEN = re.compile(r"#\d*-[\d-]*\s*$|#\s*$")
+"""The end of a citation, but for its numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class CitationPlace:
@@ -43,3 +46,17 @@ def read_citation(text: str) -> tuple[str, CitationPlace | None]:
     if start >= end:
         raise InvalidInput(f"{text[:200]!r} cites nothing: its end is not behind its start")
     return found["source"], CitationPlace(found["source"], start, end)
+
+
+def called(text: str) -> tuple[str, CitationPlace | None]:
+    """The source that a citation is of, and its place; else what a source or a document is called by.
+
+    Raises:
+        InvalidInput: it ends as a citation does, and is none.
+    """
+    try:
+        return read_citation(text)
+    except InvalidInput:
+        if _BROKEN.search(text):
+            raise
+        return text.strip(), None

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
-from kg_api.graph.naming import describe_unknown_documents
+from kg_api.graph.documents.called import documents_called
+from kg_api.graph.documents.library import sources_called
 from kg_api.graph.search.similar import (
     NearSource,
     SimilarityQuery,
@@ -20,7 +21,6 @@ from kg_api.graph.search.similar import (
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import Degradation
 from kg_api.models.queries.similarity import GraphRequest
-from kg_api.search.plan.scope import document_ids
 from kg_api.similarity.grouping import each_once
 from kg_api.similarity.scope import Comparable, comparable
 from kg_api.spaces.plans import OntologySnapshot
@@ -45,16 +45,17 @@ def choose_nodes(graph: Graph, request: GraphRequest, known: OntologySnapshot) -
 
     Raises:
         NotFound: one of the sources to begin with is not there.
+        Conflict: several are called as one that is named.
         InvalidInput: the filters name too many documents.
     """
     if request.source_ids is not None:
-        return _around(graph, request, request.source_ids, known)
+        return _around(graph, request, sources_called(graph, request.source_ids), known)
     wanted = list(known.embedding_states) if request.ontologies is None else request.ontologies
-    ids = None if request.documents is None else document_ids(wanted, request.documents)
+    named = request.documents
+    called = None if named is None else documents_called(graph, named, known.there(request.ontologies))
+    ids = None if called is None else called.ids
     places, total = places_in(graph, wanted, ids, request.max_nodes)
-    told = known.describe_unknown(request.ontologies)
-    if not told and ids is not None and request.documents is not None:
-        told = describe_unknown_documents(graph, request.documents, ids, request.ontologies)
+    told = known.describe_unknown(request.ontologies) or ([] if called is None else [*called.unknown])
     return ChosenSources(places, total, told)
 
 

@@ -193,6 +193,11 @@ class OntologySnapshot:
         known = self.embedding_states.get(ontology)
         return known.answering.space if known else self.new
 
+    def there(self, wanted: Sequence[str] | None) -> list[str]:
+        """Those ontologies of a request that are there; None asks for all."""
+        known = self.embedding_states
+        return [*known] if wanted is None else [name for name in wanted if name in known]
+
     def describe_unknown(self, wanted: Sequence[str] | None) -> list[Degradation]:
         """That ontologies which a request names are not there, and which are nearest; nothing if all are."""
         note = not_searched(wanted or (), self.embedding_states)

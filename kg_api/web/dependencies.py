@@ -68,11 +68,9 @@ CalledDocument = Annotated[
     Called,
     Path(description="Id of a document, at least 8 digits it begins with, its name, or ONTOLOGY/NAME."),
 ]
-SourceId = Annotated[NodeId, Path(description="Id of a source, or at least 8 digits it begins with.")]
-CalledSource = Annotated[
-    Called,
-    Path(description="Id of a source, or at least 8 digits it begins with; a document: its beginning."),
-]
+_SOURCE = "Id of a source, at least 8 digits it begins with, or ONTOLOGY/DOCUMENT#PARAGRAPH, counted from 0"
+SourceId = Annotated[Called, Path(description=f"{_SOURCE}.")]
+CalledSource = Annotated[Called, Path(description=f"{_SOURCE}; a document: its beginning.")]
 ConceptId = Annotated[NodeId, Path(description="Id of a concept, or at least 8 digits it begins with.")]
 JobId = Annotated[NodeId, Path(description="Id of a job, or at least 8 digits it begins with.")]
 Ontology = Annotated[OntologyName, Path(description="Name of an ontology.")]

@@ -103,6 +103,7 @@ def hybrid(
     query: QueryArgument,
     *,
     ontology: OnlyOntologiesOption = None,
+    document: OnlyDocumentsOption = None,
     where: WhereOption = None,
     concepts: Annotated[
         int, typer.Option("--concepts", "-c", min=0, max=MAX_LIMIT, help="How many concepts.")
@@ -129,6 +130,7 @@ def hybrid(
         answer = client.hybrid_search(
             query,
             ontology=ontology,
+            documents=document,
             where=where,
             concept_limit=concepts,
             source_limit=limit,
@@ -144,7 +146,8 @@ def show(
     source: Annotated[
         str,
         typer.Argument(
-            help="Id of a source, as `kg search` gives it, a citation, or a document's name or id."
+            help="Id of a source, as `kg search` gives it, a citation, DOCUMENT#PARAGRAPH, or a document's "
+            "name or id."
         ),
     ],
     *,
@@ -161,7 +164,8 @@ def show(
 
     Eight digits of an id do, as long as no other begins with them.
 
-    Example: kg show 3f2a9c04 --window 5 --tokens 800
+    Examples: kg show 3f2a9c04 --window 5 --tokens 800
+        kg show notes/install.md#3
     """
     from kg_cli.search.views.passages import print_context
 

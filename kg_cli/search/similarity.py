@@ -14,7 +14,7 @@ from kg_cli.terminal.options import JsonOption, LimitOption, OnlyDocumentsOption
 
 
 def similar(
-    source: Annotated[str, typer.Argument(help="Id of a source, as `kg search` gives it.")],
+    source: Annotated[str, typer.Argument(help="Id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH.")],
     *,
     ontology: OnlyOntologiesOption = None,
     limit: LimitOption = 10,
@@ -30,7 +30,8 @@ def similar(
 ) -> None:
     """Find similar passages in other documents, across all ontologies.
 
-    Example: kg similar 3f2a9c... --limit 5
+    Examples: kg similar 3f2a9c04 --limit 5
+        kg similar notes/install.md#3
     """
     from kg_cli.search.views.similarities import print_similar
 

@@ -24,7 +24,8 @@ WhereOption = Annotated[
     ),
 ]
 OnlyDocumentsOption = Annotated[
-    list[str] | None, typer.Option("--document", "-d", help="Only this document; repeat for several.")
+    list[str] | None,
+    typer.Option("--document", "-d", help="Only this document: its name, ONTOLOGY/NAME or id; repeat."),
 ]
 
 LimitOption = Annotated[

@@ -73,6 +73,56 @@ def test_every_question_to_an_unknown_document_names_the_nearest(http: httpx.Cli
             assert [each for each in told if "no document" in each] == notes, path
 
 
+def test_documents_are_chosen_by_name_ontology_and_name_and_the_digits_of_their_ids(
+    http: httpx.Client,
+) -> None:
+    ids = {
+        place: ingest(http, "A worker renews its lease.", place[1], ontology=place[0])["document_id"]
+        for place in (("a", "x/same.md"), ("b", "x/same.md"), ("a", "other.md"), ("x", "same.md"))
+    }
+    of_both = {ids["a", "x/same.md"], ids["b", "x/same.md"]}
+    for called, meant in (
+        (["x/same.md"], of_both),  # the whole name comes before an ontology's
+        (["b/x/same.md"], {ids["b", "x/same.md"]}),
+        ([ids["a", "other.md"]], {ids["a", "other.md"]}),
+        ([ids["a", "other.md"][:8], "a/x/same.md"], {ids["a", "other.md"], ids["a", "x/same.md"]}),
+    ):
+        for path, question in (
+            ("sources/search", {"query_text": "lease", "mode": "text"}),
+            ("hybrid", {"query_text": "lease", "mode": "text"}),
+            ("augment", {"text": "lease", "mode": "text"}),
+        ):
+            answer = http.post(f"/queries/{path}", json={**question, "documents": called}).json()
+            hits = answer["records"] if path == "augment" else answer["sources"]
+            assert {each["document_id"] for each in hits} == meant, (path, called)
+        graph = http.post("/queries/sources/graph", json={"documents": called}).json()
+        assert {each["document_id"] for each in graph["nodes"]} == meant, called
+    within = search(http, "lease", mode="text", ontology="a", documents=["b/x/same.md"])
+    assert within["sources"] == []
+    assert "there is no document 'b/x/same.md'" in within["degraded"][0]["effect"]
+
+
+def test_sources_go_by_their_place_in_a_document(kg: KgClient, graph: Graph) -> None:
+    text = "\n\n".join(f"Paragraph {n} is of {'lease ' * 60}." for n in range(4))
+    made = kg.ingest_text(text, ontology="notes", document=NAME)
+    kg.ingest_text(text, ontology="notes", document="issue #17")
+    run_jobs(graph)
+    for called in (f"notes/{NAME}#2", f"{NAME}#2", f"{made.document_id}#2", f"{made.document_id[:9]}#2"):
+        source = kg.source(called)
+        assert (source.document, source.paragraph) == (NAME, 2)
+        assert kg.source_context(called).source_id == source.source_id
+        assert kg.similar_sources(called).source.source_id == source.source_id
+    whole = kg.source_context("issue #17").sources[0]
+    assert (whole.document, whole.paragraph) == ("issue #17", 0)
+    assert kg.source("issue #17#1").paragraph == 1
+    begun = kg.source_graph(["notes/issue #17#1"], neighbours=1)
+    assert ("issue #17", 1) in {(each.document, each.paragraph) for each in begun.nodes}
+    with pytest.raises(NotFound, match="no paragraph 4: they go from 0 to 3"):
+        kg.source(f"notes/{NAME}#4")
+    with pytest.raises(NotFound, match=r"nearest: 'notes/issue #17'"):
+        kg.source("notes/isue #17#1")
+
+
 def test_every_question_to_an_unknown_ontology_names_the_nearest(http: httpx.Client, graph: Graph) -> None:
     ingest(http, "A worker renews its lease.", ontology="handbook")
     run_jobs(graph)

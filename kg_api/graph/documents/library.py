@@ -153,19 +153,32 @@ def change_called(
 
 
 def find_source(graph: Graph, source_id: str) -> Place:
-    """One source, by its id or at least eight digits that only this id begins with.
+    """One source, by its id, at least eight digits that only this id begins with, or `DOCUMENT#PARAGRAPH`.
 
     Raises:
-        NotFound: there is none by that id.
-        Conflict: several ids begin so.
+        NotFound: there is none that is called so.
+        Conflict: several are.
     """
     rows = graph.read("sources/find", source_id=source_id)
     if not rows and (whole := identify_source(graph, source_id)):
         rows = graph.read("sources/find", source_id=whole)
     if not rows:
-        why = "its document may have changed since you saw it; sources go by their id, as a search gives it"
+        why = (
+            "its document may have changed since you saw it; sources go by their id, as a search gives it, "
+            "or by ONTOLOGY/DOCUMENT#PARAGRAPH"
+        )
         raise NotFound(f"there is no source {source_id!r}: {why}")
     return Place.model_validate(rows[0])
+
+
+def sources_called(graph: Graph, called: Sequence[str]) -> list[str]:
+    """The ids of sources, each called as in `find_source`; one that is nowhere stays as it is called.
+
+    Raises:
+        NotFound: a document or a paragraph that one names is not there.
+        Conflict: several are called as one of them.
+    """
+    return [each if is_whole_id(each) else identify_source(graph, each) or each for each in called]
 
 
 def neighbours(graph: Graph, places: list[Place], window: int) -> dict[str, list[Place]]:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kg_api.errors import Conflict, InvalidInput
+from kg_api.errors import Conflict
 from kg_api.mcp.answers import Passage, ToolAnswer, cite
-from kg_api.mcp.citation import CitationPlace, read_citation
+from kg_api.mcp.citation import CitationPlace, called
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
@@ -29,7 +29,7 @@ class ContextArguments(Paged):
     """What to read."""
 
     citation: Annotated[str, Field(min_length=1, max_length=1101)]
-    """A citation, source_id#start-end, a source's id, or a document's name or id to read its beginning."""
+    """A citation, a source's id, ONTOLOGY/DOCUMENT#PARAGRAPH, or a document's name or id: its beginning."""
     window: Window = 2
     """How many paragraphs before and after."""
 
@@ -64,8 +64,8 @@ class ContextAnswer(ToolAnswer):
 def read(library: Library, arguments: ContextArguments) -> ContextAnswer:
     """Read around a place."""
     walk = Pager(NAME, arguments)
-    called, citation = _call(arguments.citation)
-    context = library.context(called, arguments.window)
+    source_id, citation = called(arguments.citation)
+    context = library.context(source_id, arguments.window)
     around = context.sources
     source = next(each for each in around if each.source_id == context.source_id)
     now = citation and present(citation, source)
@@ -84,16 +84,6 @@ def read(library: Library, arguments: ContextArguments) -> ContextAnswer:
     frame.quote = next((each for each in given if isinstance(each, CitedPassage)), None)
     frame.paragraphs = [each for each in given if isinstance(each, ContextParagraph)]
     return frame
-
-
-def _call(text: str) -> tuple[str, CitationPlace | None]:
-    """The source's id and its place; what is no citation is the name of a document."""
-    try:
-        return read_citation(text)
-    except InvalidInput:
-        if "#" in text:
-            raise
-        return text.strip(), None
 
 
 def present(citation: CitationPlace, source: Place) -> CitationPlace:

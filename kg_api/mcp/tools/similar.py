@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from kg_api.mcp.answers import Passage, ToolAnswer, cite
-from kg_api.mcp.citation import read_citation
+from kg_api.mcp.citation import called
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
@@ -28,8 +28,8 @@ to find copies (`near_duplicate`). It takes a passage, not a question; for a que
 class SimilarArguments(Paged):
     """What to compare with."""
 
-    citation: Annotated[str, Field(min_length=1, max_length=200)]
-    """The citation or source id of the passage at hand."""
+    citation: Annotated[str, Field(min_length=1, max_length=1101)]
+    """Citation or source id of the passage at hand, or ONTOLOGY/DOCUMENT#PARAGRAPH."""
     ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Only in these collections; unset: all."""
     limit: Limit = 10
@@ -67,7 +67,7 @@ class SimilarAnswer(ToolAnswer):
 def similar(library: Library, arguments: SimilarArguments) -> SimilarAnswer:
     """Find similar passages."""
     walk = Pager(NAME, arguments)
-    source_id, _ = read_citation(arguments.citation)
+    source_id, _ = called(arguments.citation)
     same = arguments.model_dump(include={"limit", "min_similarity", "same_document"})
     asked = {"ontology": arguments.ontologies, **same}
     found = library.similar(source_id, valid(SimilarSearch, asked))

@@ -32,7 +32,7 @@ class AnswerRequest(Body):
     ontology: Ontologies | None = None
     """Answer only from these; unset or null: all."""
     documents: DocumentNames | None = None
-    """Answer only from documents of these names; unset or null: all."""
+    """Answer only from these documents: by name, `ONTOLOGY/NAME` or id; unset or null: all."""
     where: Where | None = None
     """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
     mode: SearchMode = "hybrid"

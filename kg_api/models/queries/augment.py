@@ -34,7 +34,7 @@ class AugmentRequest(Body):
     ontology: Ontologies | None = None
     """Search only these; unset or null: all."""
     documents: DocumentNames | None = None
-    """Search only documents of these names; unset or null: all."""
+    """Search only these documents: by name, `ONTOLOGY/NAME` or id; unset or null: all."""
     where: Where | None = None
     """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
     mode: SearchMode = "hybrid"

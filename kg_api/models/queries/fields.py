@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kg_api.models.base import DocumentName, OntologyName
+from kg_api.models.base import Called, OntologyName
 from kg_api.models.vocabulary import MAX_HYPOTHETICAL, MAX_LIMIT, MAX_NAMES, MAX_TOKEN_BUDGET, MAX_WINDOW
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -17,4 +17,5 @@ Window = Annotated[int, Field(strict=True, ge=0, le=MAX_WINDOW)]
 TokenBudget = Annotated[int, Field(strict=True, ge=1, le=MAX_TOKEN_BUDGET)]
 Hypothetical = Annotated[int, Field(strict=True, ge=0, le=MAX_HYPOTHETICAL)] | Literal["auto"]
 Ontologies = OntologyName | Annotated[list[OntologyName], Field(min_length=1, max_length=MAX_NAMES)]
-DocumentNames = Annotated[list[DocumentName], Field(min_length=1, max_length=MAX_NAMES)]
+DocumentNames = Annotated[list[Called], Field(min_length=1, max_length=MAX_NAMES)]
+"""Each called by its name, by `ONTOLOGY/NAME`, its id, or at least eight digits of that."""

@@ -22,7 +22,7 @@ class HybridSearch(Body):
     ontology: Ontologies | None = None
     """Search only these; unset or null: all."""
     documents: DocumentNames | None = None
-    """Find sources only in documents of these names; unset or null: in all."""
+    """Find sources only in these documents: by name, `ONTOLOGY/NAME` or id; unset or null: in all."""
     where: Where | None = None
     """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
     mode: HybridMode = "hybrid"

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from kg_api.models.base import Answer, Body, Flag, NodeId
+from kg_api.models.base import Answer, Body, Called, Flag
 from kg_api.models.queries.fields import DocumentNames, Ontologies, Similarity
 from kg_api.models.queries.places import DescribedPlace, Place, SourcePlace
 from kg_api.models.queries.search import Degradation, Limit, MatchedChunk
@@ -136,10 +136,10 @@ class SimilarDocuments(Answer):
 class GraphRequest(_Scoped):
     """Which sources to connect."""
 
-    source_ids: Annotated[list[NodeId], Field(min_length=1, max_length=MAX_SEEDS)] | None = None
-    """Begin with these, and add what is like them."""
+    source_ids: Annotated[list[Called], Field(min_length=1, max_length=MAX_SEEDS)] | None = None
+    """Begin with these, and add what is like them; `ONTOLOGY/DOCUMENT#PARAGRAPH` is taken, too."""
     documents: DocumentNames | None = None
-    """Only sources of documents of these names."""
+    """Only sources of these documents: by name, `ONTOLOGY/NAME` or id."""
     neighbours: Annotated[int, Field(strict=True, ge=1, le=MAX_NEIGHBOURS)] = 5
     """Connect each source with so many that are most similar to it."""
     max_nodes: Annotated[int, Field(strict=True, ge=1, le=MAX_NODES)] = 1000

@@ -9,17 +9,16 @@ from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.queries import lucene_queries, terms, word_pairs
 from kg_api.graph.fulltext.stopwords import stop_words_of
-from kg_api.graph.naming import describe_unknown_documents
 from kg_api.graph.readiness import IndexWatch
-from kg_api.graph.search.passages import TEXT_INDEX, Filters
+from kg_api.graph.search.passages import TEXT_INDEX
 from kg_api.graph.search.similar import count_sources
 from kg_api.graph.spaces.registry import Space
-from kg_api.models.queries.search import Degradation, SourceSearch
+from kg_api.models.queries.search import SourceSearch
 from kg_api.search.plan.chosen import Chosen, choose
 from kg_api.search.plan.degradations import describe_degradations
 from kg_api.search.plan.hyde import Hyde
 from kg_api.search.plan.query_vector import QueryVector, query_vector, require_space
-from kg_api.search.plan.scope import Scope, document_ids, scope_of
+from kg_api.search.plan.scope import Scope, scope_of
 from kg_api.search.plan.search_plan import LANE_DEPTH, SearchPlan
 from kg_api.search.plan.similarity import SimilarityFilter
 from kg_api.search.timing import Stopwatch
@@ -65,12 +64,11 @@ class SearchPlanner:
             Conflict: the query vector is of a space that is not searched.
         """
         known, watch = self._known(request), Stopwatch()
-        filters, words = _filters(request, known), terms(request.query_text or "")
-        unknown = self._unknown(request, filters, known)
-        with watch.stage("filter") if request.where else nullcontext():
-            chosen = choose(self._graph, request, filters)
+        words, told = terms(request.query_text or ""), known.describe_unknown(request.ontologies)
+        with watch.stage("filter") if request.documents or request.where else nullcontext():
+            chosen = choose(self._graph, request, known.there(request.ontologies))
         filters = chosen.filters
-        scope = scope_of(request, filters, known, [*unknown, *chosen.notes], chosen.matching)
+        scope = scope_of(request, filters, known, [*told, *chosen.notes], chosen.matching)
         require_space(request, scope.slugs)
         self._require_few(request, known, chosen)
         populating = self._populating(request, scope)
@@ -106,14 +104,6 @@ class SearchPlanner:
         fresh = by_name and (request.ontologies is None or named)
         return self._plans.known(request.ontologies or (), fresh=fresh)
 
-    def _unknown(self, request: SourceSearch, filters: Filters, known: OntologySnapshot) -> list[Degradation]:
-        told = known.describe_unknown(request.ontologies)
-        if told or request.documents is None or filters.document_ids is None:
-            return told
-        return describe_unknown_documents(
-            self._graph, request.documents, filters.document_ids, request.ontologies
-        )
-
     def _require_few(self, request: SourceSearch, known: OntologySnapshot, chosen: Chosen) -> None:
         """Raise InvalidInput where comparing every vector would take too long."""
         if not request.exact or (request.documents is not None and not request.where):
@@ -147,11 +137,3 @@ def _similar(request: SourceSearch, scope: Scope) -> SimilarityFilter:
     least = request.min_similarity
     spaces = {*scope.answering.values(), scope.new}
     return SimilarityFilter({} if least is None else dict.fromkeys(spaces, least))
-
-
-def _filters(request: SourceSearch, known: OntologySnapshot) -> Filters:
-    ontologies = request.ontologies
-    if request.documents is None:
-        return Filters(ontologies, None)
-    within = list(known.embedding_states) if ontologies is None else ontologies
-    return Filters(ontologies, document_ids(within, request.documents))

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kg_api.errors import InvalidInput
 from kg_api.graph.search.passages import Filters
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.embedding.spaces import FIRST_SLUG, SimilarityCalibration
-from kg_api.models.identity import document_id
 from kg_api.models.queries.search import Degradation, SourceSearch
 from kg_api.spaces.plans import OntologySnapshot
-
-MAX_SCOPES = 5000
-"""Ontologies, or documents of all ontologies searched, that one search may name: ten full-text queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +85,7 @@ def scope_of(
         filters: where to look.
         known: all ontologies.
         unknown: what of the filters is not there.
-        matching: the documents that fit the request's conditions, by ontology; None: it has none.
+        matching: the documents that the request names or that fit its conditions, by ontology; None: all do.
     """
     answering = known.answering
     spaces = {space.key: space for space in (known.new, *answering.values())}
@@ -110,7 +105,7 @@ def scope_of(
         searched.setdefault(spaces[key].slug, []).extend(names)
     return Scope(
         spaces=[
-            SpaceScope(spaces[key], _within(names, filters, request, matching, everything=everything))
+            SpaceScope(spaces[key], _within(names, filters, matching, everything=everything))
             for key, names in (own or groups).items()
         ],
         elsewhere={name: space.key for name, space in answering.items() if space.key != FIRST_SLUG},
@@ -125,27 +120,10 @@ def scope_of(
 def _within(
     names: list[str],
     filters: Filters,
-    request: SourceSearch,
     matching: Mapping[str, Sequence[str]] | None,
     *,
     everything: bool,
 ) -> Filters:
     if matching is not None:
         return Filters(names, [each for name in names for each in matching.get(name, ())])
-    if request.documents is not None:
-        return Filters(names, document_ids(names, request.documents))
     return filters if everything else Filters(names, None)
-
-
-def document_ids(ontologies: Sequence[str], documents: Sequence[str]) -> list[str]:
-    """The ids that documents of some names have, or would have, in some ontologies.
-
-    Raises:
-        InvalidInput: they are more than one search can take.
-    """
-    if len(ontologies) * len(documents) > MAX_SCOPES:
-        raise InvalidInput(
-            f"{len(documents)} names in {len(ontologies)} ontologies are more than {MAX_SCOPES:,} "
-            "documents: name fewer of them, or the ontology they are in"
-        )
-    return [document_id(ontology, name) for ontology in ontologies for name in documents]

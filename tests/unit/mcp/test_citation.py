@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kg_api.errors import InvalidInput
-from kg_api.mcp.citation import CitationPlace, read_citation
+from kg_api.mcp.citation import CitationPlace, called, read_citation
 
 
 def test_a_citation_is_read_as_it_is_written() -> None:
@@ -32,3 +32,14 @@ def test_what_is_no_citation_is_refused(text: str) -> None:
 def test_an_empty_place_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="cites nothing"):
         read_citation(text)
+
+
+@pytest.mark.parametrize("text", ["a.md", "notes/a b.md", "notes/a.md#3", "issue #17", "C# for all.md"])
+def test_a_name_is_none_and_is_kept(text: str) -> None:
+    assert called(f" {text}\n") == (text, None)
+
+
+@pytest.mark.parametrize("text", ["ab#5-", "ab#-5", "ab#5-5", "a b#", "ab#1-2-3"])
+def test_a_broken_citation_is_no_name(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        called(text)

@@ -41,7 +41,11 @@ class CannedGraph(Graph):
         return [self.read(each.name, each.space, **each.parameters)[0]["found"] for each in lookups]
 
     def documents_identify(self) -> list[Row]:
-        return [{"document": f"d{n}"} for n in range(1000)]  # all are there
+        asked = self.asked[-1][1]["document_ids"]
+        return [{"document_id": each, "ontology": "o0", "document": "d"} for each in asked]  # all are there
+
+    def search_by_text_in_documents(self) -> list[Row]:
+        return [{"found": [{"looked": 1}, *self.search_by_text()[0]["found"]]}]
 
     def indexes_states(self) -> list[Row]:
         rows = ((name, *state) for name, state in self.states.items())

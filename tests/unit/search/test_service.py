@@ -11,10 +11,10 @@ from kg_api.embed.port import Embedder
 from kg_api.errors import Conflict, InvalidInput, Unavailable
 from kg_api.graph import readiness
 from kg_api.graph.database import Graph
+from kg_api.graph.documents.called import MAX_SCOPES
 from kg_api.graph.readiness import IndexWatch
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.models.queries.search import SourceHits, SourceSearch
-from kg_api.search.plan.scope import MAX_SCOPES
 from kg_api.search.service import SearchService
 from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
@@ -181,10 +181,12 @@ def test_more_documents_than_one_search_can_take_are_refused() -> None:
     assert parts(searched(CannedGraph(), documents=names[:-1], mode="text")) == []
 
 
-def test_many_documents_are_asked_for_in_several_queries_and_merged() -> None:
+def test_very_many_documents_are_filtered_by_behind_the_words() -> None:
     graph = CannedGraph()
-    answer = searched(graph, documents=[f"d{n}" for n in range(200)], mode="text", ontology=["a", "b", "c"])
-    assert graph.times("search/by_text") == 2
+    ids = [f"{n:032x}" for n in range(600)]
+    answer = searched(graph, documents=ids, mode="text", ontology=["o0"])
+    (given,) = (given for name, given in graph.asked if name == "search/by_text_in_documents")
+    assert set(given["document_ids"]) >= set(ids)
     assert len(answer.sources) == 1
 
 

@@ -66,12 +66,6 @@ def hybrid_search(
     return container.hybrid.search(search)
 
 
-@router.get("/sources/{source_id}", summary="Get a source")
-def get_source(container: Open, source_id: SourceId) -> Place:
-    """Give a source with its place and text."""
-    return find_source(container.graph, source_id)
-
-
 @router.get("/sources/{source_id:path}/context", summary="Get a source with its neighbours")
 def get_source_context(
     container: Open,
@@ -83,6 +77,12 @@ def get_source_context(
 ) -> SourceWindow:
     """Give the paragraphs before and after, in order, of the same document only; `left_out` did not fit."""
     return container.search.context(source_id, window_size, token_budget)
+
+
+@router.get("/sources/{source_id:path}", summary="Get a source")
+def get_source(container: Open, source_id: SourceId) -> Place:
+    """Give a source with its place and text."""
+    return find_source(container.graph, source_id)
 
 
 SIMILAR: dict[str, Example] = {
@@ -104,7 +104,7 @@ def source_graph(
     return container.similarity.graph(request)
 
 
-@router.post("/queries/sources/{source_id}/similar", summary="Find similar sources in other documents")
+@router.post("/queries/sources/{source_id:path}/similar", summary="Find similar sources in other documents")
 def similar_sources(
     container: Open, source_id: SourceId, request: Annotated[SimilarSearch, Body(openapi_examples=SIMILAR)]
 ) -> SimilarSources:

@@ -1,0 +1,95 @@
+"""The documents that a filter calls by their names, by `ONTOLOGY/NAME`, by ids or beginnings of those."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kg_api.errors import InvalidInput
+from kg_api.graph.database import Graph, Row
+from kg_api.graph.naming import by_prefix, name_nearest
+from kg_api.models.identity import document_id
+from kg_api.models.queries.search import Degradation
+
+MAX_SCOPES = 5000
+"""Ontologies, or documents of all ontologies searched, that one search may name: ten full-text queries."""
+MAX_TOLD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CalledDocuments:
+    """Which documents are meant."""
+
+    of: Mapping[str, Sequence[str]] = field(default_factory=dict[str, list[str]])
+    """By ontology: their ids."""
+    unknown: Sequence[Degradation] = ()
+    """That some are not there, with the nearest that are."""
+
+    @property
+    def ids(self) -> list[str]:
+        """Of all of them."""
+        return [each for of_ontology in self.of.values() for each in of_ontology]
+
+
+def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[str]) -> CalledDocuments:
+    """Find what a filter names; a name is of all documents that have it in the ontologies looked into.
+
+    Args:
+        graph: where they are.
+        called: names, `ONTOLOGY/NAME`, ids, or at least eight digits that only one id begins with.
+        ontologies: those looked into.
+
+    Raises:
+        InvalidInput: they are more than one search can take.
+        Conflict: several ids begin with the digits given.
+    """
+    if len(ontologies) * len(called) > MAX_SCOPES:
+        raise InvalidInput(
+            f"documents: {len(called)} names in {len(ontologies)} ontologies are more than {MAX_SCOPES:,} "
+            "documents: name fewer of them, or the ontology they are in"
+        )
+    if not ontologies:
+        return CalledDocuments()
+    ways = {each: [*_ways(each, ontologies)] for each in called}
+    ids = [one for of_each in ways.values() for way in of_each for one in way]
+    rows = graph.read("documents/identify", document_ids=ids)
+    there = {row["document_id"]: row for row in rows if row["ontology"] in ontologies}
+    found: dict[str, Row] = {}
+    unknown: list[str] = []
+    for each, of_each in ways.items():
+        fitting = _first(of_each, there) or by_prefix(graph, each, ontologies)
+        found.update((row["document_id"], row) for row in fitting)
+        unknown += [] if fitting else [each]
+    return CalledDocuments(_by_ontology(found), _describe(graph, unknown, ontologies))
+
+
+def _ways(called: str, ontologies: Sequence[str]) -> Iterator[list[str]]:
+    """The ids that are meant, by what it is taken for, in the order of preference."""
+    yield [called]
+    yield [document_id(ontology, called) for ontology in ontologies]
+    owner, slash, name = called.partition("/")
+    yield [document_id(owner.strip(), each) for each in (name, name.strip())] if slash else []
+
+
+def _first(ways: Sequence[Sequence[str]], there: Mapping[str, Row]) -> list[Row]:
+    for way in ways:
+        if rows := [there[one] for one in way if one in there]:
+            return rows
+    return []
+
+
+def _by_ontology(found: Mapping[str, Row]) -> dict[str, list[str]]:
+    of: dict[str, list[str]] = {}
+    for identity, row in found.items():
+        of.setdefault(row["ontology"], []).append(identity)
+    return of
+
+
+def _describe(graph: Graph, unknown: Sequence[str], ontologies: Sequence[str]) -> list[Degradation]:
+    told = unknown[:MAX_TOLD]
+    if not told:
+        return []
+    near = name_nearest(graph, told, ontologies[0] if len(ontologies) == 1 else None)
+    more = f" nor {len(unknown) - MAX_TOLD} more" if len(unknown) > MAX_TOLD else ""
+    effect = f"there is no document {', '.join(map(repr, told))}{more}{near}"
+    return [Degradation(part="query", effect=effect)]
