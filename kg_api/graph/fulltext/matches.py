@@ -29,7 +29,7 @@ _JOINT = re.compile(r"\s*|_+|[-'’＇.:/·]")
 _POSSESSIVE = re.compile(r"(?<=[^\W_])['’＇][sS](?![^\W_])")
 
 
-class Token(NamedTuple):
+class IndexToken(NamedTuple):
     """A word of a text, or a part of one, and what it is compared by."""
 
     start: int
@@ -53,7 +53,7 @@ class QuestionWords:
         every = _forms(_POSSESSIVE.sub("", question)) if asked else []
         self._pairs = frozenset(pair for pair in pairwise(every) if known.issuperset(pair))
         self._wanted = self._alone.union(*self._pairs)
-        self._seen: dict[str, tuple[Token, ...]] = {}
+        self._seen: dict[str, tuple[IndexToken, ...]] = {}
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Start and end of each place, in order, none overlapping; no more than the first 50."""
@@ -65,14 +65,14 @@ class QuestionWords:
                     break
         return found
 
-    def _says(self, phrase: list[Token]) -> bool:
+    def _says(self, phrase: list[IndexToken]) -> bool:
         if len(phrase) == 1:
             return phrase[0].form in self._alone
         return not self._telling or any(each.form in self._telling for each in phrase)
 
-    def _phrases(self, text: str) -> Iterator[list[Token]]:
+    def _phrases(self, text: str) -> Iterator[list[IndexToken]]:
         """Tokens that the question has, too; those beside each other together where it has them so."""
-        phrase: list[Token] = []
+        phrase: list[IndexToken] = []
         for token in self._tokens(text):
             if phrase and not self._goes_on(phrase[-1], token, text):
                 yield phrase
@@ -81,13 +81,13 @@ class QuestionWords:
         if phrase:
             yield phrase
 
-    def _goes_on(self, last: Token, token: Token, text: str) -> bool:
+    def _goes_on(self, last: IndexToken, token: IndexToken, text: str) -> bool:
         """Nothing but blanks stands between them, or a character that joins words."""
         if (last.form, token.form) not in self._pairs:
             return False
         return token.start < last.end or _JOINT.fullmatch(text, last.end, token.start) is not None
 
-    def _tokens(self, text: str) -> Iterator[Token]:
+    def _tokens(self, text: str) -> Iterator[IndexToken]:
         """Those that are wanted; most words of a text are not, and cost little."""
         seen = self._seen
         for word in (_PLAIN_WORD if text.isascii() else _WORD).finditer(text):
@@ -96,14 +96,14 @@ class QuestionWords:
                 known = tuple(token for token in _split(word[0]) if token.form in self._wanted)
                 seen[word[0]] = known
             for start, end, form in known:
-                yield Token(word.start() + start, word.start() + end, form)
+                yield IndexToken(word.start() + start, word.start() + end, form)
 
 
 @lru_cache(KNOWN_FORMS)
-def _split(word: str) -> tuple[Token, ...]:
+def _split(word: str) -> tuple[IndexToken, ...]:
     """The tokens that a word has, from 0; several of one character where it means several."""
     return tuple(
-        Token(part.start(), part.end(), word_form(said))
+        IndexToken(part.start(), part.end(), word_form(said))
         for part in _PART.finditer(word)
         for said in parts(part[0]).split()
     )
