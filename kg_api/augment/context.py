@@ -82,5 +82,6 @@ def _record(passage: MergedPassage, text: str, cited: str, tokens: int) -> Augme
         rank=passage.rank,
         pieces=list(dict.fromkeys(each.piece for each in passage.found)),
         tokens=tokens,
+        matches=hit.matches,
         duplicates=list(passage.duplicates),
     )

@@ -250,3 +250,22 @@ def test_the_client_searches_and_reads_on(kg: KgClient, graph: Graph) -> None:
     hit = answer.sources[0]
     assert kg.source(hit.source_id).full_text.strip() == FRUIT[2]
     assert kg.source_context(hit.source_id, window_size=1).sources == hit.context
+
+
+def test_a_hit_tells_where_the_words_of_the_question_stand(
+    http: httpx.Client, graph: Graph, kg: KgClient
+) -> None:
+    store(graph, "rota", ["Intro.", "  Only Ada is on call; calls go on to Bob."])
+    hit = search(http, "who is on call", mode="text")["sources"][0]
+    said = [hit["full_text"][each["start"] : each["end"]] for each in hit["matches"]]
+    assert said == ["is on call", "calls"]
+    document = http.get(f"/documents/{hit['document_id']}").json()["text"]
+    places = [(hit["start"] + each["start"], hit["start"] + each["end"]) for each in hit["matches"]]
+    assert [document[start:end] for start, end in places] == said
+    (found,) = kg.hybrid_search("who is on call", source_limit=1).sources
+    assert [each.model_dump() for each in found.matches] == hit["matches"]
+    (record,) = kg.augment("who is on call", mode="text").records
+    assert [each.model_dump() for each in record.matches] == hit["matches"]
+    asked = small_embedder().embed_query("calls").tolist()
+    (other, *_) = search(http, **vector(asked, limit=1))["sources"]
+    assert other["matches"] == [], "there is no word to mark"

@@ -44,7 +44,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "safetensors": "kg_api/chunk/",
     "yake_rust": "kg_api/extract/keyphrase/words.py",
     "textblob": "kg_api/extract/keyphrase/english.py",
-    "Stemmer": "kg_api/extract/keyphrase/ranking.py",
+    "Stemmer": ("kg_api/extract/keyphrase/ranking.py", "kg_api/graph/fulltext/forms.py"),
     "rapidfuzz": ("kg_api/extract/quotes.py", "kg_api/wording/nearest.py"),
     "apscheduler": "kg_api/jobs/",
     "httpx": ("kg_api/client/", "kg_api/provider/json_client.py", "kg_api/rerank/remote/"),

@@ -10,7 +10,7 @@ from kg_api.models.base import Answer, Body, Flag, Text
 from kg_api.models.library.conversations import Messages
 from kg_api.models.queries.fields import DocumentNames, Limit, Ontologies, Share, Similarity, TokenBudget
 from kg_api.models.queries.filters import Where
-from kg_api.models.queries.places import DescribedPlace
+from kg_api.models.queries.places import DescribedPlace, WordMatch
 from kg_api.models.vocabulary import (
     MAX_PER_PIECE,
     MAX_PIECE,
@@ -115,6 +115,8 @@ class AugmentRecord(DescribedPlace):
     """Numbers of the pieces that found it, the nearest first."""
     tokens: int
     """Of its part of the context."""
+    matches: list[WordMatch] = Field(default_factory=list[WordMatch])
+    """Where words of the piece that is nearest stand in `full_text`, as in a search's hit."""
     duplicates: list[str] = Field(default_factory=list[str])
     """Sources that say almost the same and were left out for it."""
 

@@ -35,6 +35,17 @@ class Place(SourcePlace):
     full_text: str
 
 
+class WordMatch(Answer):
+    """Where words of the question stand in a source: code points of its `full_text`, from 0.
+
+    In its document they are at the source's `start` and so many code points more.
+    """
+
+    start: int
+    end: int
+    """Behind the last code point."""
+
+
 class DescribedPlace(Place):
     """A source with what is known of its document."""
 

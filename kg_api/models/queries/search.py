@@ -19,7 +19,7 @@ from kg_api.models.queries.fields import (
     Window,
 )
 from kg_api.models.queries.filters import Where
-from kg_api.models.queries.places import DescribedPlace, Place
+from kg_api.models.queries.places import DescribedPlace, Place, WordMatch
 from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_QUERY_CHARACTERS, Fusion, GroupBy, SearchMode
 
 MAX_FIRST_STAGE = 100
@@ -192,6 +192,9 @@ class SourceHit(DescribedPlace):
     """Through which concepts it came, if concepts brought it: at most three, the strongest first."""
     duplicates: list[str] = Field(default_factory=list[str])
     """Sources that say almost the same and were left out for it."""
+    matches: list[WordMatch] = Field(default_factory=list[WordMatch])
+    """Where words of `query_text` stand in `full_text`, as full text compares them: in any form and case;
+    words beside each other as in the question are one. Stop words only beside others. The first 50."""
     explanation: Explanation | None = None
     """How it came to its place, if asked for."""
     context: list[Place] | None = None

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kg_api.graph.database import Graph
+from kg_api.graph.fulltext.matches import QuestionWords
 from kg_api.graph.search.carried import concepts_of
 from kg_api.graph.search.passages import TEXT_INDEX, chunk_texts
-from kg_api.models.queries.places import DescribedPlace
+from kg_api.models.queries.places import DescribedPlace, WordMatch
 from kg_api.models.queries.search import CarriedConcept, Explanation, LanePart, SourceHit, SourceHits
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
@@ -83,7 +84,11 @@ def present_hits(
         carried: the concepts of the hits, where they were asked for.
     """
     there = ((hit, places.get(hit.found.source.source_id)) for hit in hits)
-    return [_present(plan, hit, place, texts, carried) for hit, place in there if place is not None]
+    shown = [_present(plan, hit, place, texts, carried) for hit, place in there if place is not None]
+    words = QuestionWords(plan.text)
+    for each in shown:
+        each.matches = [WordMatch(start=start, end=end) for start, end in words.find(each.full_text)]
+    return shown
 
 
 def _present(

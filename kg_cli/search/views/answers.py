@@ -7,10 +7,12 @@ import sys
 from rich.markup import escape
 from rich.text import Text
 
+from kg_api.mcp.citation import read_citation
 from kg_api.models.queries.answering import Answered, Citation, Statement
 from kg_api.models.queries.augment import Augmented, AugmentRecord
 from kg_api.wording.plural import pluralize
-from kg_cli.search.views.passages import excerpt, title_of
+from kg_cli.search.views.marking import excerpt, marks_in
+from kg_cli.search.views.passages import title_of
 from kg_cli.terminal import console
 
 SHOWN_CHARACTERS = 300
@@ -89,9 +91,11 @@ def _say(answer: Augmented) -> None:
 def _row(number: int, record: AugmentRecord) -> list[str | Text]:
     similarity = "-" if record.similarity is None else f"{record.similarity:.2f}"
     pieces = ", ".join(map(str, record.pieces))
+    _, place = read_citation(record.citation)
+    marks = marks_in(record, record.matches, place.start if place else record.start, record.text)
     return [
         str(number),
         similarity,
         pieces,
-        title_of(record) + Text(excerpt(record.text, None)) + Text(f"\n{record.citation}\n", style="dim"),
+        title_of(record) + excerpt(record.text, marks) + Text(f"\n{record.citation}\n", style="dim"),
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from rich.text import Text
@@ -13,12 +12,8 @@ from kg_api.models.queries.search import ContextWindow, LeftOut, SourceHit, Sour
 from kg_api.models.queries.windows import SourceWindow
 from kg_api.wording.pages import describe_pages
 from kg_api.wording.plural import pluralize
+from kg_cli.search.views.marking import excerpt, mark, marks_in
 from kg_cli.terminal import console
-
-SHOWN_CHARACTERS = 500
-LEAD_CHARACTERS = 120
-"""How much is shown before the first word that matches."""
-MIN_STEM_LENGTH = 4
 
 
 def print_hits(answer: SourceHits, *, full: bool) -> None:
@@ -27,12 +22,8 @@ def print_hits(answer: SourceHits, *, full: bool) -> None:
     if not answer.sources:
         console.say(_nothing(answer.left_out))
         return
-    words = compile_highlight(answer.query_text or "")
     several = len(answer.spaces) > 1
-    rows = [
-        _row(number, hit, words, full=full, space=several)
-        for number, hit in enumerate(answer.sources, start=1)
-    ]
+    rows = [_row(number, hit, full=full, space=several) for number, hit in enumerate(answer.sources, start=1)]
     console.print_table(["#", "similarity", "passage"], rows)
     print_windows(answer.windows)
     told = pluralize(len(rows), "hit")
@@ -62,8 +53,7 @@ def print_hybrid(answer: HybridHits, *, full: bool) -> None:
                 for each in answer.concepts
             ],
         )
-    words = compile_highlight(answer.query_text)
-    rows = [_row(at, hit, words, full=full, space=False) for at, hit in enumerate(answer.sources, start=1)]
+    rows = [_row(at, hit, full=full, space=False) for at, hit in enumerate(answer.sources, start=1)]
     if rows:
         console.print_table(["#", "similarity", "passage"], rows)
     print_windows(answer.windows)
@@ -97,42 +87,10 @@ def print_context(context: SourceWindow) -> None:
         console.say(f"\n{given}; {context.left_out} of the paragraphs around it did not fit.")
 
 
-def compile_highlight(query: str) -> re.Pattern[str] | None:
-    """A pattern of the words to highlight: those of the query, and longer ones that begin like them.
-
-    A short word of Latin letters stands for itself: "on" does not mark "only".
-    """
-    words = [_pattern(word) for word in re.findall(r"\w{2,}", query.lower())]
-    return re.compile(rf"\b(?:{'|'.join(words)})", re.IGNORECASE) if words else None
-
-
-def excerpt(text: str, words: re.Pattern[str] | None) -> str:
-    """The part of a passage around its first match; `…` stands where text is left out."""
-    text = text.strip()
-    if len(text) <= SHOWN_CHARACTERS:
-        return text
-    found = words.search(text) if words else None
-    start = max(0, min((found.start() if found else 0) - LEAD_CHARACTERS, len(text) - SHOWN_CHARACTERS))
-    end = start + SHOWN_CHARACTERS
-    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
-
-
-def _pattern(word: str) -> str:
-    short = len(word) < MIN_STEM_LENGTH and word.isascii()
-    return re.escape(_stem(word)) + (r"\b" if short else r"\w*")
-
-
-def _stem(word: str) -> str:
-    return word[:-1] if len(word) > MIN_STEM_LENGTH and word.endswith("s") else word
-
-
-def _row(
-    number: int, hit: SourceHit, words: re.Pattern[str] | None, *, full: bool, space: bool
-) -> list[str | Text]:
-    whole = hit.parent or hit.chunk  # the larger part is what is meant to be read
-    passage = Text(whole.text if full else excerpt(hit.chunk.text, words))
-    if words:
-        passage.highlight_regex(words, "bold yellow")
+def _row(number: int, hit: SourceHit, *, full: bool, space: bool) -> list[str | Text]:
+    part = (hit.parent or hit.chunk) if full else hit.chunk  # the larger part is what is meant to be read
+    marks = marks_in(hit, hit.matches, part.start, part.text)
+    passage = mark(part.text, marks) if full else excerpt(part.text, marks)
     similarity = _similarity(hit.similarity)
     if space and hit.space:  # those of two models cannot be compared
         similarity += f"\n{hit.space}"

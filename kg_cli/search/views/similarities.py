@@ -15,7 +15,8 @@ from kg_api.models.queries.similarity import (
     SourceNode,
 )
 from kg_api.wording.plural import pluralize
-from kg_cli.search.views.passages import excerpt, title_of
+from kg_cli.search.views.marking import excerpt
+from kg_cli.search.views.passages import title_of
 from kg_cli.terminal import console
 
 MAX_EDGES = 50
@@ -79,7 +80,7 @@ def _row(number: int, each: SimilarSource) -> list[str | Text]:
     notes = ["says almost the same"] if each.near_duplicate else []
     notes += [f"almost the same: {d.ontology} / {d.document} ¶{d.paragraph}" for d in each.duplicates]
     told = Text("".join(f"\n{note}" for note in notes), style="yellow")
-    text = Text(excerpt(each.chunk.text, None))
+    text = excerpt(each.chunk.text)
     measure = each.score if each.similarity is None else each.similarity
     return [
         str(number),

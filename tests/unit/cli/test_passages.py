@@ -3,40 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.console import Console
 
 from kg_api.models.concepts.queries import ConceptHit
 from kg_api.models.queries.hybrid import HybridHits
-from kg_api.models.queries.places import Place
+from kg_api.models.queries.places import Place, WordMatch
 from kg_api.models.queries.search import Degradation, LeftOut, MatchedChunk, Ranks, SourceHit, SourceHits
 from kg_api.models.queries.windows import SourceWindow
-from kg_cli.search.views.passages import (
-    SHOWN_CHARACTERS,
-    compile_highlight,
-    excerpt,
-    print_context,
-    print_hits,
-    print_hybrid,
-)
+from kg_cli.search.views.passages import print_context, print_hits, print_hybrid
 from kg_cli.terminal import console
-
-WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
-
-
-def marked(query: str, text: str) -> list[str]:
-    words = compile_highlight(query)
-    return words.findall(text) if words else []
-
-
-def test_words_of_the_query_are_marked_in_any_case() -> None:
-    assert marked("Lease", "a lease, LEASES and leasing; release not") == ["lease", "LEASES"]
-
-
-def test_a_plural_marks_the_singular_too() -> None:
-    assert marked("heartbeats", "Heartbeat and heartbeats") == ["Heartbeat", "heartbeats"]
-    assert marked("gas", "gas ga") == ["gas"], "short words are left as they are"
 
 
 def test_the_id_of_a_concept_can_be_copied_at_80_columns(
@@ -58,63 +33,6 @@ def test_the_id_of_a_concept_can_be_copied_at_80_columns(
         full=False,
     )
     assert identity in capsys.readouterr().out
-
-
-def test_a_short_word_marks_itself_only() -> None:
-    assert marked("who is on call", "Only Ada is on call; calls go on, isolated") == [
-        "is",
-        "on",
-        "call",
-        "calls",
-        "on",
-    ]
-    assert marked("東京", "東京都") == ["東京都"], "without blanks between words"
-
-
-@pytest.mark.parametrize("query", ["", " ", "?!", "a", "-"])
-def test_a_query_without_words_marks_nothing(query: str) -> None:
-    assert compile_highlight(query) is None
-
-
-@pytest.mark.parametrize("query", ["C++ (a|b)*", "[unclosed", "a.b", "\\", "^start$ end.*"])
-def test_a_query_is_no_pattern(query: str) -> None:
-    assert marked(query, "nothing of this") == []
-
-
-@given(WORDS, WORDS)
-def test_any_query_marks_only_what_is_in_the_text(query: str, text: str) -> None:
-    assert all(each in text for each in marked(query, text))
-
-
-def test_a_short_passage_is_shown_whole() -> None:
-    assert excerpt("  a short one\n", compile_highlight("short")) == "a short one"
-
-
-def test_a_long_passage_is_shown_around_its_first_match() -> None:
-    text = "before " * 200 + "needle " + "after " * 200
-    shown = excerpt(text, compile_highlight("needle"))
-    assert shown.startswith("…")
-    assert shown.endswith("…")
-    assert "needle" in shown[: len(shown) // 2]
-    assert len(shown) == SHOWN_CHARACTERS + 2
-
-
-@pytest.mark.parametrize("query", ["needle", ""])
-def test_a_passage_without_a_match_is_shown_from_its_beginning(query: str) -> None:
-    shown = excerpt("first " + "more " * 300, compile_highlight(query))
-    assert (shown[:5], shown[-1]) == ("first", "…")
-
-
-def test_a_match_at_the_end_shows_the_end() -> None:
-    shown = excerpt("before " * 200 + "needle", compile_highlight("needle"))
-    assert (shown[0], shown[-6:]) == ("…", "needle")
-
-
-@given(st.text(max_size=2000), WORDS)
-def test_an_excerpt_is_a_part_of_the_passage(text: str, query: str) -> None:
-    shown = excerpt(text, compile_highlight(query))
-    assert len(shown) <= SHOWN_CHARACTERS + 2
-    assert shown in text or shown.removeprefix("…").removesuffix("…") in text
 
 
 @pytest.fixture
@@ -171,6 +89,19 @@ def test_a_hit_shows_where_it_is_and_its_whole_id(narrow: Console) -> None:
         "0.87",
         "-",
     ]
+
+
+def test_what_the_service_tells_is_marked_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    screen = Console(width=80, highlight=False, record=True, force_terminal=True, color_system="standard")
+    monkeypatch.setattr(console, "stdout", lambda: screen)
+    found = hits(0.5)
+    found.sources[0].matches = [WordMatch(start=20, end=25)]
+    print_hits(found, full=False)
+    shown = screen.export_text(styles=True)
+    assert shown.count("\x1b[1;33m") == 1
+    assert "\x1b[1;33mlease\x1b[0m" in shown
 
 
 def test_what_could_not_be_done_is_said_before_the_hits(narrow: Console) -> None:

@@ -1,0 +1,70 @@
+"""Where the words of a question stand in a text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.graph.fulltext.forms import word_form
+from kg_api.graph.fulltext.matches import MAX_MATCHES, MAX_SCANNED, QuestionWords
+from kg_api.graph.fulltext.tokens import parts
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "No"]), max_size=60) | st.lists(
+    st.sampled_from(
+        ["on", "call", "calls", "the", "Is", "snake_case", "l’homme", "café", "测试", ".", "\n", "½"]
+    )
+).map(" ".join)
+
+
+def marked(question: str, text: str) -> list[str]:
+    return [text[start:end] for start, end in QuestionWords(question).find(text)]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("Lease", "a lease, LEASES and leasing; release not", ["lease", "LEASES", "leasing"]),
+        ("possible ontology", "possibly. ontologies, ontological", ["possibly", "ontologies", "ontological"]),
+        ("who is on call", "Only Ada is on call; calls go on", ["is on call", "calls"]),
+        ("who is on call", "isolated, on the call; on-call", ["call", "on-call"]),
+        ("how do I use a filter", "I use a\nfilter as you do", ["I use a\nfilter"]),
+        ("to be or not to be", "to be, or: not to be", ["to be", "not to be"]),
+        ("case of snakes", "snake_case, snake-case, showcase", ["snake", "case", "snake", "case"]),
+        ("snake_case", "a case; snake_case, snake case", ["snake_case", "snake case"]),
+        ("Python's", "python Pythons Python’s S", ["python", "Pythons", "Python"]),
+        ("résumé", "Resume cafe\u0301 re\u0301sume\u0301s", ["Resume", "re\u0301sume\u0301s"]),
+        ("caf\u00e9", "cafe\u0301, CAFÉ", ["cafe\u0301", "CAFÉ"]),
+        ("测试文档", "这是一个测试，文档。", ["测试", "文档"]),
+        ("½ inch", "½inch ½ 2", ["½"]),
+        ("C++ (a|b)*", "C, c++", ["C", "c"]),
+        ("the", "the wall", []),
+        ("", "nothing", []),
+        ("?!", "?! nothing", []),
+    ],
+)
+def test_words_are_marked_as_full_text_compares_them(question: str, text: str, expected: list[str]) -> None:
+    assert marked(question, text) == expected
+
+
+@given(TEXTS, TEXTS)
+def test_all_that_is_marked_are_words_of_the_question(question: str, text: str) -> None:
+    asked = {word_form(each) for word in parts(question).split() for each in (word, *word)}
+    last = 0
+    for start, end in QuestionWords(question).find(text):
+        assert last <= start < end <= len(text)
+        last = end
+        said = parts(text[start:end]).split()
+        assert said
+        assert all(word_form(word) in asked or asked.issuperset(map(word_form, word)) for word in said)
+
+
+@given(st.lists(st.sampled_from(["leases", "worker", "renewing", "café", "foo_bar"]), min_size=1, max_size=5))
+def test_a_text_that_says_what_is_asked_is_marked_from_end_to_end(words: list[str]) -> None:
+    text = " ".join(words)
+    assert marked(text, text) == [text]
+
+
+def test_no_more_than_some_are_told_and_looked_for() -> None:
+    assert len(marked("word", "word. " * 1000)) == MAX_MATCHES
+    assert marked("word", " " * MAX_SCANNED + "word") == []
