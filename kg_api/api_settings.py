@@ -1,8 +1,9 @@
-"""Settings of the REST service; settings.py reads them."""
+"""Settings of the REST service and of reading files; settings.py reads them."""
 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from pydantic import Field, field_validator
 
@@ -128,3 +129,46 @@ class ApiSettings(Section):
     def allowed_web_pages(self) -> tuple[str, ...]:
         """The origins one by one."""
         return split_list(self.allowed_origins)
+
+
+class ConversionSettings(Section):
+    """Files that are no plain text are read in processes apart."""
+
+    processes: int = Field(
+        default=2, ge=1, le=64, description="Files converted at once, by each process of the service."
+    )
+    max_seconds: Seconds = Field(default=120, description="Time limit for converting one file.")
+    max_memory_mb: int = Field(
+        default=2048,
+        ge=512,
+        le=1_048_576,
+        description="Memory limit of a converting process, in MiB.",
+    )
+    ocr: Literal["auto", "off", "tesseract", "rapidocr"] = Field(
+        default="auto",
+        description=(
+            "What reads pages of PDFs that are pictures: `tesseract` (a program), `rapidocr` "
+            "(the extra `ocr`), `auto` (the first of the two that is installed) or `off`. A page takes "
+            "seconds."
+        ),
+    )
+    ocr_languages: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z_]+(/[A-Za-z_]+)?(\+[A-Za-z_]+(/[A-Za-z_]+)?){0,7}$",
+        description=(
+            "Languages of such pages as tesseract names them, such as `eng+deu`; unset: up to three that are "
+            "installed, English first. `rapidocr` knows Latin, Chinese and Japanese letters at once."
+        ),
+    )
+    ocr_max_pages: int = Field(
+        default=200, ge=1, le=10_000, description="Pages of one file that OCR reads at most."
+    )
+    ocr_max_seconds: Seconds = Field(
+        default=300, description="Time for OCR of one file; pages that are left then are told of."
+    )
+    ocr_max_megapixels: float = Field(
+        default=10,
+        ge=1,
+        le=100,
+        description="Size of the picture that a page is drawn as for OCR; 200 dpi where that is less.",
+    )

@@ -238,21 +238,6 @@ class ConceptsSettings(Section):
     )
 
 
-class ConversionSettings(Section):
-    """Files that are no plain text are read in processes apart."""
-
-    processes: int = Field(
-        default=2, ge=1, le=64, description="Files converted at once, by each process of the service."
-    )
-    max_seconds: Seconds = Field(default=120, description="Time limit for converting one file.")
-    max_memory_mb: int = Field(
-        default=2048,
-        ge=512,
-        le=1_048_576,
-        description="Memory limit of a converting process, in MiB.",
-    )
-
-
 class SyncSettings(Section):
     """Folders that are followed."""
 

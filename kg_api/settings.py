@@ -21,7 +21,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from kg_api.api_settings import ApiSettings
+from kg_api.api_settings import ApiSettings, ConversionSettings
 from kg_api.cores import batch_for, cores
 from kg_api.errors import ConfigurationError
 from kg_api.models.vocabulary import Provider
@@ -29,7 +29,6 @@ from kg_api.neo4j_settings import Neo4jSettings
 from kg_api.sections import (
     CohereSettings,
     ConceptsSettings,
-    ConversionSettings,
     LlmSettings,
     NomicSettings,
     OpenAISettings,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Protocol, cast
 
+from kg_api.api_settings import ConversionSettings
+from kg_api.convert.ocr.choice import EngineName
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
@@ -26,6 +28,10 @@ class _Converter(Protocol):
     def convert(self, data: bytes) -> Converted: ...
 
 
+class _PictureConverter(Protocol):
+    def convert(self, data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted: ...
+
+
 class _ScopeFinder(Protocol):
     def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]: ...
 
@@ -38,6 +44,16 @@ def convert(data: bytes, form: ConvertedFormat) -> Converted:
     """
     module = cast("_Converter", import_module(f"kg_api.convert.{_MODULES[form]}"))
     return module.convert(data)
+
+
+def convert_pictures(data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted:
+    """Make Markdown of a PDF with pages that are pictures, in this process.
+
+    Raises:
+        UnreadableDocument: it is broken or protected, or the engine cannot be used.
+    """
+    module = cast("_PictureConverter", import_module("kg_api.convert.pdf.pictures.document"))
+    return module.convert(data, engine, settings)
 
 
 def find_scopes(data: bytes, suffix: str) -> list[CodeScope]:

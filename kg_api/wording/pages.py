@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
+
 
 def describe_pages(page: int, last_page: int | None) -> str:
     """`page 3`, or `pages 3-4` of what begins on one and ends on the other."""
     return f"page {page}" if last_page in {None, page} else f"pages {page}-{last_page}"
+
+
+def name_pages(numbers: Sequence[int]) -> str:
+    """`page 3`, or `pages 2-3, 5` of numbers in their order."""
+    runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
+    told = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    return f"page {told}" if len(numbers) == 1 else f"pages {told}"

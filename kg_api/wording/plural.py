@@ -11,3 +11,8 @@ def pluralize(number: int, noun: str, plural: str | None = None) -> str:
 def are(number: int) -> str:
     """The verb behind it."""
     return "is" if number == 1 else "are"
+
+
+def was(number: int) -> str:
+    """The verb behind what has been."""
+    return "was" if number == 1 else "were"

@@ -7,6 +7,7 @@ import threading
 import time
 from pathlib import Path
 
+from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.folders import find_folder, register, request_scan
@@ -14,7 +15,6 @@ from kg_api.ingest.reading import DocumentReader
 from kg_api.jobs.run import Handler
 from kg_api.jobs.runner import Runner
 from kg_api.models.library.folders import Folder, FolderScan, NewFolder
-from kg_api.sections import ConversionSettings
 from kg_api.settings import WorkerSettings
 from kg_api.sync.access import FolderAccess
 from kg_api.sync.handler import FolderSync

@@ -1,6 +1,6 @@
 """A process that converts one file after the other, and can do little else.
 
-python -m kg_api.convert.isolated.child MAX_BYTES IDLE_SECONDS PARENT
+python -m kg_api.convert.isolated.child MAX_BYTES IDLE_SECONDS PARENT SETTINGS
 """
 
 from __future__ import annotations
@@ -8,11 +8,15 @@ from __future__ import annotations
 import faulthandler
 import os
 import select
+import shutil
 import sys
+from typing import cast
 
+from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated import sandbox
-from kg_api.convert.isolated.messages import ANSWERS, PROGRAM, Answer, receive, send
-from kg_api.convert.kinds import convert, find_scopes
+from kg_api.convert.isolated.messages import ANSWERS, OCR, PROGRAM, Answer, receive, send
+from kg_api.convert.kinds import convert, convert_pictures, find_scopes
+from kg_api.convert.ocr.choice import EngineName
 from kg_api.errors import UnreadableDocument
 
 MAX_INPUT = 1 << 30
@@ -23,22 +27,25 @@ OUT_OF_MEMORY = 3
 def main() -> None:
     """Answer until nobody asks, or for too long."""
     max_bytes, idle_seconds, parent = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+    settings = ConversionSettings.model_validate_json(sys.argv[4])
     requests, answers = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     faulthandler.disable()
     sandbox.end_with(parent)
-    sandbox.enter(max_bytes)
+    sandbox.enter(max_bytes, shutil.which("tesseract"))
     while select.select([requests], [], [], idle_seconds)[0]:
         form, content = receive(requests, 100), receive(requests, MAX_INPUT)
         if form is None or content is None:
             return
-        send(answers, ANSWERS.dump_json(_answer(content, form.decode())))
+        send(answers, ANSWERS.dump_json(_answer(content, form.decode(), settings)))
 
 
-def _answer(content: bytes, form: str) -> Answer:
+def _answer(content: bytes, form: str, settings: ConversionSettings) -> Answer:
     try:
         if form.startswith(PROGRAM):
             return find_scopes(content, form.removeprefix(PROGRAM))
+        if form.startswith(OCR):
+            return convert_pictures(content, cast("EngineName", form.removeprefix(OCR)), settings)
         return convert(content, form)  # pyright: ignore[reportArgumentType] - as the pool sent it
     except UnreadableDocument as error:
         return str(error)

@@ -19,6 +19,8 @@ Answer = Converted | list[CodeScope] | str
 ANSWERS = TypeAdapter[Answer](Answer)
 PROGRAM = "program."
 """What stands before the suffix of a program, where else the kind of a file stands."""
+OCR = "ocr."
+"""What stands before the engine that is to read a PDF's pictures."""
 
 
 def send(pipe: BinaryIO, content: bytes) -> None:

@@ -10,13 +10,15 @@ from typing import cast
 
 import structlog
 
-from kg_api.convert.isolated.messages import PROGRAM, Answer
+from kg_api.api_settings import ConversionSettings
+from kg_api.convert.isolated.messages import OCR, PROGRAM, Answer
+from kg_api.convert.isolated.pictures import note_pictures
 from kg_api.convert.isolated.process import ConverterDied, ConverterProcess
+from kg_api.convert.ocr.choice import choose
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
-from kg_api.sections import ConversionSettings
 
 log = structlog.get_logger()
 
@@ -39,6 +41,7 @@ class ConverterPool:
             settings: how many processes, and their bounds.
             start: starts one; None: as usual.
         """
+        self._settings = settings
         self._start = partial(start or ConverterProcess, settings)
         self._room = threading.BoundedSemaphore(settings.processes)
         self._line = threading.BoundedSemaphore(settings.processes * (1 + WAITING_EACH))
@@ -54,7 +57,18 @@ class ConverterPool:
             UnreadableDocument: it is broken, protected, takes too much or holds no text; the message says
                 what to do.
         """
-        return cast("Converted", self._answer(data, form))
+        made = cast("Converted", self._answer(data, form))
+        return self._with_pictures(data, made) if made.pictures else made
+
+    def _with_pictures(self, data: bytes, made: Converted) -> Converted:
+        """Asked for by itself: what it takes or breaks costs the other pages nothing."""
+        engine, reason = choose(self._settings)
+        if engine is None:
+            return note_pictures(made, reason)
+        try:
+            return note_pictures(cast("Converted", self._answer(data, f"{OCR}{engine}")), "")
+        except UnreadableDocument as error:
+            return note_pictures(made, f"OCR ({engine}) failed: {error}")
 
     def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
         """Find the functions and classes of a program, in UTF-8; waits as `convert` does.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -12,9 +13,9 @@ from typing import BinaryIO, cast
 
 from pydantic import ValidationError
 
+from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.child import OUT_OF_MEMORY
-from kg_api.convert.isolated.messages import ANSWERS, Answer, receive, send
-from kg_api.sections import ConversionSettings
+from kg_api.convert.isolated.messages import ANSWERS, OCR, Answer, receive, send
 
 IDLE_SECONDS = 60.0
 MAX_FILES = 200
@@ -22,7 +23,17 @@ MAX_FILES = 200
 OUTPUT_PER_INPUT = 50
 MIN_OUTPUT = 16 * 1024 * 1024
 """Bytes that an answer may have: so many, or so many times the file."""
-_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
+_KEPT = (
+    "TESSDATA_PREFIX",
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "SYSTEMROOT",
+    "LD_LIBRARY_PATH",
+    "VIRTUAL_ENV",
+    "PYTHONPATH",
+)
 """Of the environment: keys and passwords are none of its business."""
 
 
@@ -45,11 +56,12 @@ class ConverterProcess:
             settings: its bounds.
             module: what it runs.
         """
-        self._seconds = settings.max_seconds
+        self._settings = settings
         self._megabytes = settings.max_memory_mb
         self.files = 0
         """How many it was given."""
         given = [str(settings.max_memory_mb * 1024 * 1024), str(IDLE_SECONDS), str(os.getpid())]
+        given.append(settings.model_dump_json())
         self._process = subprocess.Popen(
             [sys.executable, "-B", "-m", module, *given],
             stdin=subprocess.PIPE,
@@ -72,21 +84,25 @@ class ConverterProcess:
         """
         self.files += 1
         late = threading.Event()
-        timer = threading.Timer(self._seconds, self._end_late, [late])
+        seconds = self._settings.max_seconds
+        if form.startswith(OCR):  # it keeps to its own limit, but for the page it is at
+            seconds += self._settings.ocr_max_seconds
+        timer = threading.Timer(seconds, self._end_late, [late])
         timer.start()
         try:
             return self._ask(data, form)
         except (OSError, ValueError) as error:
             self.end()
             again = self.files > 1 and not late.is_set()
-            raise ConverterDied(self._reason(late, error), again=again) from error
+            raise ConverterDied(
+                self._reason(seconds if late.is_set() else None, error), again=again
+            ) from error
         finally:
             timer.cancel()
 
     def end(self) -> None:
         """End it now."""
-        with contextlib.suppress(OSError):
-            self._process.kill()
+        self._kill()
         for pipe in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):
                 cast("BinaryIO", pipe).close()
@@ -106,12 +122,19 @@ class ConverterProcess:
 
     def _end_late(self, late: threading.Event) -> None:
         late.set()
+        self._kill()
+
+    def _kill(self) -> None:
+        """With a program that it may run: both are of a session of their own."""
+        with contextlib.suppress(OSError):
+            if self._process.poll() is None and hasattr(os, "killpg"):
+                os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
             self._process.kill()
 
-    def _reason(self, late: threading.Event, error: Exception) -> str:
-        if late.is_set():
-            return f"reading it took more than {self._seconds:.0f} s (KG_CONVERSION__MAX_SECONDS); divide it"
+    def _reason(self, late: float | None, error: Exception) -> str:
+        if late is not None:
+            return f"reading it took more than {late:.0f} s (KG_CONVERSION__MAX_SECONDS); divide it"
         if self._process.returncode == OUT_OF_MEMORY:
             told = f"reading it took more than {self._megabytes} MB (KG_CONVERSION__MAX_MEMORY_MB)"
             return f"{told}; divide it"
@@ -121,7 +144,8 @@ class ConverterProcess:
 
 
 def _environment() -> dict[str, str]:
-    """Where Python finds kg, and nothing else."""
+    """Where Python finds kg and tesseract its languages, and little else."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     package = str(Path(__file__).parents[3])
+    kept["OMP_THREAD_LIMIT"] = "1"  # threads of its own make tesseract slower
     return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, [package, kept.get("PYTHONPATH")]))}

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import signal
 import sys
 import threading
 import time
+from functools import partial
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 OPEN_FILES = 64
@@ -22,7 +24,7 @@ _FORBIDDEN = frozenset(
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def enter(max_bytes: int) -> None:
+def enter(max_bytes: int, program: str | None = None) -> None:
     """Give up the network, other programs, writing of files, and memory beyond a limit, for good.
 
     The kernel holds memory and file sizes everywhere that is Unix, and the network where Linux lets a process
@@ -30,10 +32,11 @@ def enter(max_bytes: int) -> None:
 
     Args:
         max_bytes: of address space.
+        program: the one that may be run: its processes have the same limits, and no network either.
     """
     _leave_network()
     _limit(max_bytes)
-    sys.addaudithook(_refuse)
+    sys.addaudithook(partial(_refuse, program))
 
 
 def end_with(parent: int) -> None:
@@ -42,9 +45,16 @@ def end_with(parent: int) -> None:
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1)
-        os._exit(1)
+        end_group()
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def end_group() -> None:
+    """End this process, and the program that it runs, at once."""
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(1)
 
 
 def _leave_network() -> None:
@@ -71,8 +81,11 @@ def _limit(max_bytes: int) -> None:
             resource.setrlimit(which, (most, most))
 
 
-def _refuse(event: str, given: tuple[object, ...]) -> None:
+def _refuse(program: str | None, event: str, given: tuple[object, ...]) -> None:
+    if event == "subprocess.Popen" and program is not None and given[0] == program:
+        return
     if event in _FORBIDDEN:
         raise PermissionError(f"a converter may not do {event}")
-    if event == "open" and isinstance(flags := given[2], int) and flags & _WRITES:
+    of_path = event == "open" and not isinstance(given[0], int)  # not what is open already, such as a pipe
+    if of_path and isinstance(flags := given[2], int) and flags & _WRITES:
         raise PermissionError("a converter may not write files")

@@ -2,39 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
+from dataclasses import replace
+from typing import Protocol
 
 import pypdfium2 as pdfium
 
 from kg_api.convert.pdf.blocks import blocks
-from kg_api.convert.pdf.characters import PageText, read
+from kg_api.convert.pdf.characters import PageText, read, without_text
 from kg_api.convert.pdf.columns import columns
 from kg_api.convert.pdf.document import metadata, opened, outline, title
 from kg_api.convert.pdf.headings import headings
 from kg_api.convert.pdf.layout import Column, Line
 from kg_api.convert.pdf.markdown import markdown
+from kg_api.convert.pdf.pictures.places import place_words
 from kg_api.convert.pdf.repeated import leave_out
-from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 
 
-def convert(data: bytes) -> Converted:
-    """Read a PDF's text in reading order, with its headings, lists and code."""
+class Pictures(Protocol):
+    """Reads pages that are pictures."""
+
+    def read(self, document: pdfium.PdfDocument, pages: list[PageText]) -> None:
+        """Put what it reads into those of the pages that have no text."""
+        ...
+
+    def notes(self) -> tuple[str, ...]:
+        """Tell what became of them."""
+        ...
+
+
+def convert(data: bytes, pictures: Pictures | None = None) -> Converted:
+    """Read a PDF's text in reading order, with its headings, lists and code.
+
+    Args:
+        data: the file.
+        pictures: reads the pages that have no text; None: they are only counted.
+    """
     with opened(data) as document:
         pages = [_page(document, number) for number in range(len(document))]
-        without = [number for number, page in enumerate(pages, 1) if not (page.pieces or page.across)]
-        empty = [number for number in without if not pages[number - 1].is_blank]
-        if len(without) == len(pages):
-            raise UnreadableDocument(
-                "the PDF has no text, it seems to be scanned: "
-                "run OCR over it (ocrmypdf, for example), and add that file"
-            )
-        notes = _notes(empty, leave_out(pages))
-        lines = [line for number, page in enumerate(pages) for line in _lines(page, number)]
-        found = blocks(lines, headings(lines, outline(document)))
-        text, offsets = markdown(found, len(pages))
-        return Converted(text, title(document), metadata(document), offsets, notes)
+        if pictures:
+            pictures.read(document, pages)
+        notes = (*(pictures.notes() if pictures else ()), *_notes(leave_out(pages)))
+        return replace(_converted(document, pages), notes=notes, pictures=without_text(pages))
+
+
+def _converted(document: pdfium.PdfDocument, pages: list[PageText]) -> Converted:
+    lines = [line for number, page in enumerate(pages) for line in _lines(page, number)]
+    found = blocks(lines, headings(lines, outline(document)))
+    text, offsets, begins = markdown(found, len(pages))
+    words = place_words(text, found, begins)
+    return Converted(text, title(document), metadata(document), offsets, words=words)
 
 
 def _page(document: pdfium.PdfDocument, number: int) -> PageText:
@@ -58,18 +75,7 @@ def _lines(page: PageText, number: int) -> list[Line]:
     return found + aside
 
 
-def _notes(empty: Sequence[int], repeated: tuple[int, int]) -> tuple[str, ...]:
-    notes: list[str] = []
+def _notes(repeated: tuple[int, int]) -> tuple[str, ...]:
     lines, pages = repeated
-    if lines:
-        notes.append(f"{lines} repeated headers, footers and page numbers on {pages} pages are left out")
-    if empty:
-        page, has, it = ("pages", "have", "they are") if len(empty) > 1 else ("page", "has", "it is")
-        pictures = "scanned pictures" if len(empty) > 1 else "a scanned picture"
-        notes.append(f"{page} {_ranges(empty)} {has} no text ({pictures}?): {it} not found")
-    return tuple(notes)
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
-    return ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    told = f"{lines} repeated headers, footers and page numbers on {pages} pages are left out"
+    return (told,) if lines else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,11 @@ class PageText:
     across: list[TextRun] = field(default_factory=list[TextRun])
     is_blank: bool = False
     """There is nothing on it at all, no picture either."""
+
+
+def without_text(pages: Sequence[PageText]) -> tuple[int, ...]:
+    """Give the pages, from 1, that have something on them but no text."""
+    return tuple(n for n, page in enumerate(pages, 1) if not (page.pieces or page.across or page.is_blank))
 
 
 class _Open:

@@ -12,6 +12,16 @@ ASCENT, DESCENT = 0.75, 0.22
 """Of the font size: every line is taken to be so high, whatever its font claims."""
 
 
+@dataclass(frozen=True, slots=True)
+class PageWord:
+    """A word that OCR read."""
+
+    text: str
+    box: tuple[float, float, float, float]
+    """Left, top, right and bottom, from 0 to 1 of the page from its upper left corner."""
+    confidence: float
+
+
 @dataclass(slots=True)
 class TextRun:
     """Text on one baseline without a wide gap in it: a line of a column, or a cell of a table's row."""
@@ -26,6 +36,8 @@ class TextRun:
     mono: bool = False
     from_right: bool = False
     """It is written from right to left."""
+    words: tuple[PageWord, ...] = ()
+    """Where OCR read it."""
 
     @property
     def top(self) -> float:

@@ -16,24 +16,27 @@ _EMPTY_LINE = 1.9
 """Of the usual distance: further apart are two lines of code with an empty one between them."""
 
 
-def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ...]]:
-    """Give the text, and the offset at which the first block of each page begins."""
+def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ...], list[int]]:
+    """Give the text, and the offsets at which the first block of each page, and each block, begin."""
     words = Vocabulary(line.text for block in blocks for line in block.lines)
     parts: list[str] = []
     begins: dict[int, int] = {}
+    each: list[int] = []
     offset = 0
     for i, block in enumerate(blocks):
         text = _block(block, words)
         if not text:
+            each.append(offset)
             continue
         if parts:
             tight = block.kind == "item" and i > 0 and blocks[i - 1].kind == "item"
             parts.append("\n" if tight else "\n\n")
             offset += len(parts[-1])
+        each.append(offset)
         begins.setdefault(block.lines[0].page, offset)
         parts.append(text)
         offset += len(text)
-    return "".join(parts), _offsets(begins, pages, offset)
+    return "".join(parts), _offsets(begins, pages, offset), each
 
 
 def _offsets(begins: dict[int, int], pages: int, end: int) -> tuple[int, ...]:

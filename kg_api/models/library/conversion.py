@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kg_api.models.library.metadata import MetadataValue
+from kg_api.models.library.word_boxes import WordBox
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +22,7 @@ class Converted:
     """Where each page, slide or sheet begins in `text`, in code points, the first at 0; none: it has none."""
     notes: tuple[str, ...] = ()
     """What a person should know, such as what was left out and how often."""
+    pictures: tuple[int, ...] = ()
+    """Pages, from 1, that have something on them but no text; where they are all, `text` is empty."""
+    words: tuple[WordBox, ...] = ()
+    """What OCR read, by its place in `text`."""

@@ -14,12 +14,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.pool import WAITING_EACH, ConverterPool
 from kg_api.convert.isolated.process import ConverterProcess
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.records import Incoming
-from kg_api.sections import ConversionSettings
 
 SETTINGS = ConversionSettings(processes=1, max_seconds=2, max_memory_mb=1024)
 HOSTILE = partial(ConverterProcess, module="tests.support.hostile_child")

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import pypdfium2 as pdfium
 from reportlab.lib.enums import TA_JUSTIFY
 from reportlab.lib.styles import ParagraphStyle, getSampleStyleSheet
+from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import BaseDocTemplate, Flowable, Frame, PageTemplate, Paragraph, Preformatted
 
@@ -90,5 +92,17 @@ def lines(*texts: str, x: float = 72, y: float = 740, font: str = "Times-Roman",
         canvas.setFont(font, size)
         for i, text in enumerate(texts):
             canvas.drawString(x, y - 12 * i, text)
+
+    return draw
+
+
+def picture_of(page: Callable[[Canvas], None], dpi: int = 200) -> Callable[[Canvas], None]:
+    """Draw a page as a scanner would have sent it: all of it is one picture."""
+    drawing = pdfium.PdfDocument(drawn(page))[0]
+    scale: Any = dpi / 72
+    picture = ImageReader(drawing.render(scale=scale, grayscale=True).to_pil())
+
+    def draw(canvas: Canvas) -> None:
+        canvas.drawImage(picture, 0, 0, WIDTH, HEIGHT)
 
     return draw

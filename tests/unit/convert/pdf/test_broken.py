@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
+from kg_api.convert.isolated.pictures import note_pictures
 from kg_api.convert.pdf import convert
 from kg_api.errors import UnreadableDocument
 from tests.unit.convert.pdf.files import STORY, drawn, lines, paragraphs, story
@@ -38,8 +39,10 @@ def test_a_file_without_text_seems_to_be_scanned() -> None:
     def picture(canvas: Canvas) -> None:
         canvas.rect(100, 100, 300, 300, fill=1)
 
-    with pytest.raises(UnreadableDocument, match=r"scanned.*OCR"):
-        convert(drawn(picture, picture))
+    found = convert(drawn(picture, picture))
+    assert (found.text, found.pictures) == ("", (1, 2))
+    with pytest.raises(UnreadableDocument, match=r"scanned.*OCR is off.*ocrmypdf"):
+        note_pictures(found, "OCR is off")
 
 
 WHOLE = story(*paragraphs(STORY * 4))

@@ -81,11 +81,11 @@ def test_pages_begin_where_their_text_does_and_empty_ones_where_the_next_does() 
     found = convert(drawn(lines("One."), picture, picture, lines("Four."), picture))
     assert found.text == "One.\n\nFour."
     assert found.pages == (0, 6, 6, 6, 11)
-    assert found.notes == ("pages 2-3, 5 have no text (scanned pictures?): they are not found",)
+    assert (found.pictures, found.notes) == ((2, 3, 5), ())
 
 
 def test_blank_pages_are_no_pictures() -> None:
-    assert convert(drawn(lines("One."), lambda _: None, lines("Three."))).notes == ()
+    assert convert(drawn(lines("One."), lambda _: None, lines("Three."))).pictures == ()
 
 
 def test_the_outline_tells_levels_and_headings_of_body_size() -> None:

@@ -1,0 +1,34 @@
+"""What is told of pages that are pictures and were not read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kg_api.errors import UnreadableDocument
+from kg_api.models.library.conversion import Converted
+from kg_api.wording.pages import name_pages
+
+
+def note_pictures(made: Converted, reason: str) -> Converted:
+    """Add a note on pages without text.
+
+    Args:
+        made: what the file became.
+        reason: why they were not read; empty: its notes say that.
+
+    Raises:
+        UnreadableDocument: no page has text.
+    """
+    if not made.text.strip():
+        told = reason or "; ".join(made.notes)
+        raise UnreadableDocument(
+            f"the PDF has no text, it seems to be scanned, and it was not read by OCR: {told}; "
+            "or run another OCR over it (ocrmypdf, for example), and add that file"
+        )
+    if not made.pictures:
+        return made
+    several = len(made.pictures) > 1
+    has, pictures = ("have", "scanned pictures") if several else ("has", "a scanned picture")
+    found = "they are not found" if several else "it is not found"
+    told = f"{name_pages(made.pictures)} {has} no text ({pictures}?): {found}"
+    return replace(made, notes=(*made.notes, f"{told}; {reason}" if reason else told))

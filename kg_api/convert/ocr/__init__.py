@@ -1,0 +1,1 @@
+"""Reading pictures of pages: by tesseract where it is installed, else by rapidocr."""

@@ -1,0 +1,143 @@
+"""Pages that are pictures: bounds, places and notes, with an engine that says what a test tells it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from PIL import Image
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen.canvas import Canvas
+
+from kg_api.api_settings import ConversionSettings
+from kg_api.convert.isolated.pictures import note_pictures
+from kg_api.convert.ocr.records import OcrFailed, Picture, PixelLine, PixelWord
+from kg_api.convert.pdf import convert
+from kg_api.convert.pdf.pictures import drawing
+from kg_api.convert.pdf.pictures.reading import PictureReader
+from kg_api.models.library.conversion import Converted
+from tests.unit.convert.pdf.files import HEIGHT, WIDTH, drawn, lines
+
+LETTER, SIZE = 14.0, 28.0
+
+
+def line(text: str, left: float, baseline: float, confidence: float = 0.9) -> PixelLine:
+    words: list[PixelWord] = []
+    for word in text.split():
+        right = left + LETTER * len(word)
+        words.append(PixelWord(word, left, baseline - 20, right, baseline + 6, confidence))
+        left = right + LETTER
+    return PixelLine(tuple(words), baseline, SIZE)
+
+
+@dataclass
+class Engine:
+    """Gives each picture the next of its answers."""
+
+    answers: list[Sequence[PixelLine] | Exception]
+    shapes: list[tuple[int, ...]] = field(default_factory=list)
+    name = "test"
+
+    def read(self, picture: Picture, seconds: float) -> list[PixelLine]:
+        assert seconds > 0
+        self.shapes.append(picture.shape)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return list(answer)
+
+
+def picture(canvas: Canvas) -> None:
+    canvas.rect(100, 100, 300, 300, fill=1)
+
+
+def read(
+    engine: Engine, *pages: Callable[[Canvas], None], limits: ConversionSettings | None = None
+) -> Converted:
+    return convert(drawn(*pages), PictureReader(engine, limits or ConversionSettings()))
+
+
+def test_only_pages_without_text_are_read_and_pages_stay_right() -> None:
+    engine = Engine([[line("Two is read.", 200, 300)], [line("Four is too.", 200, 300)]])
+    found = read(engine, lines("One."), picture, lines("Three."), picture)
+    assert found.text == "One.\n\nTwo is read.\n\nThree.\n\nFour is too."
+    assert found.pages == tuple(found.text.index(each) for each in ("One", "Two", "Three", "Four"))
+    assert found.pictures == ()
+    assert found.notes == ("pages 2, 4 were read by OCR (test, confidence 0.90): words may be wrong",)
+    assert [(found.text[box.start : box.end], box.page) for box in found.words] == [
+        *(("Two", 2), ("is", 2), ("read.", 2)),
+        *(("Four", 4), ("is", 4), ("too.", 4)),
+    ]
+
+
+def test_a_word_has_its_place_on_the_page() -> None:
+    engine = Engine([[line("Klippan harbour", 200, 1169.5)]])
+    first, second = read(engine, picture).words
+    width, height = WIDTH * 200 / 72, HEIGHT * 200 / 72
+    assert first.left == pytest.approx(200 / width * 10_000, abs=5)
+    assert first.top == pytest.approx(1149.5 / height * 10_000, abs=5)
+    assert first.right < second.left
+    assert first.confidence == 90
+
+
+def test_columns_are_read_one_after_the_other_and_torn_words_are_whole() -> None:
+    left = ["The harbour master of Klippan did", "keep two books of the ships, and infor-", "mation on it."]
+    right = ["The second of them was the thicker", "one, which nobody had asked him to", "keep at all."]
+    rows = [row for at, pair in enumerate(zip(left, right, strict=True)) for row in _beside(pair, at)]
+    found = read(Engine([rows]), picture)
+    assert found.text.startswith(
+        "The harbour master of Klippan did keep two books of the ships, and information"
+    )
+    assert found.text.index("mation on it.") < found.text.index("The second")
+    assert {"infor", "mation"} <= {found.text[box.start : box.end] for box in found.words}
+
+
+def _beside(pair: tuple[str, str], at: int) -> list[PixelLine]:
+    return [line(pair[0], 150, 400 + 36 * at), line(pair[1], 850, 400 + 36 * at)]
+
+
+def test_lines_that_are_guesses_are_left_out_and_told() -> None:
+    found = read(Engine([[line("Sure.", 200, 300), line("xq§ |l", 200, 400, 0.2)]]), picture)
+    assert found.text == "Sure."
+    assert "1 line is left out" in found.notes[1]
+
+
+def test_a_page_that_cannot_be_read_costs_no_other() -> None:
+    engine = Engine([OcrFailed("the engine broke"), [], [line("Three.", 200, 300)]])
+    found = note_pictures(read(engine, picture, picture, picture), "")
+    assert (found.text, found.pictures) == ("Three.", (1, 2))
+    assert "page 1 could not be read by OCR: the engine broke" in found.notes
+    assert "page 2 could not be read by OCR: no text was found on it" in found.notes
+    assert found.notes[-1] == "pages 1-2 have no text (scanned pictures?): they are not found"
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        (ConversionSettings(ocr_max_pages=1), "KG_CONVERSION__OCR_MAX_PAGES"),
+        (ConversionSettings(ocr_max_seconds=1e-9), "KG_CONVERSION__OCR_MAX_SECONDS"),
+    ],
+)
+def test_pages_beyond_a_limit_are_told(limits: ConversionSettings, told: str) -> None:
+    found = read(Engine([[line("One.", 200, 300)]]), lines("Text."), picture, picture, limits=limits)
+    assert 3 in found.pictures
+    assert told in "".join(found.notes)
+
+
+def test_a_page_is_drawn_with_as_many_pixels_as_it_may_have() -> None:
+    engine = Engine([[line("One.", 20, 30)], [line("One.", 20, 30)]])
+    read(engine, picture)
+    read(engine, picture, limits=ConversionSettings(ocr_max_megapixels=1))
+    (high, wide), (less_high, less_wide) = engine.shapes
+    assert (wide, high) == (round(WIDTH * 200 / 72 + 0.5), round(HEIGHT * 200 / 72 + 0.5))
+    assert 900_000 < less_high * less_wide < 1_010_000
+
+
+def test_a_picture_that_is_far_too_large_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "MAX_PIXELS", 90_000)
+    large = ImageReader(Image.new("L", (301, 300)))
+
+    def page(canvas: Canvas) -> None:
+        canvas.drawImage(large, 0, 0)
+
+    found = read(Engine([]), lines("Text."), page)
+    assert found.notes == ("page 2 could not be read by OCR: a picture on it has 0 megapixels",)
