@@ -38,6 +38,8 @@ ENDS = 5
 """A passage holds a sentence of which it has so many words at its beginning or end: it may be cut within."""
 SHOWN = 120
 LATIN = re.compile("[a-z\u00df-\u024f]{6,}")
+FENCES = re.compile(r"(?m)^\s*`{3,}.*")
+"""Their language may be a word of the file's markup."""
 FEW = {".xlsx": 3, ".ods": 3, ".csv": 3, ".tsv": 3, ".pptx": 4, ".eml": 4}
 """The fewest words of a sentence, of kinds that hold few long ones."""
 
@@ -147,7 +149,7 @@ def _ask(client: KgClient, path: Path, identity: str, kind: Kind, most: int) -> 
     text = client.document(identity).text
     kind.characters += len(text)
     stored = words(text)
-    kind.joined += joined_words(stored, vocabulary(path))
+    kind.joined += joined_words(words(FENCES.sub("", text)), vocabulary(path))
     whole = f" {' '.join(stored)} "
     for sentence in _evenly(sentences(path, FEW.get(path.suffix.lower(), 6)), most):
         kind.asked += 1

@@ -20,6 +20,8 @@ from defusedxml import ElementTree
 
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+"""It is metadata, and no passage."""
 _PROSE = 0.7
 """Of the words of a sentence of a PDF: made of letters, three or more. Rows of tables, numbers of lines and
 formulas have no order that two readers must share, and a person takes none of them for a sentence."""
@@ -92,8 +94,8 @@ def vocabulary(path: Path) -> set[str]:
 
 
 def _in_markup(text: str) -> set[str]:
-    plain = html.unescape(text)
-    return {*words(re.sub(r"<[^>]*>", "", plain)), *words(re.sub(r"<[^>]*>", " ", plain))}
+    bare = (re.sub(r"<[^>]*>", between, text) for between in ("", " "))
+    return {word for each in bare for word in words(html.unescape(each))}
 
 
 def words(text: str) -> list[str]:
@@ -197,7 +199,7 @@ def _ipynb(path: Path) -> Iterator[Said]:
 
 
 def _text(path: Path) -> Iterator[Said]:
-    yield from map(Said, _PARAGRAPHS.split(path.read_text("utf-8", "replace")))
+    yield from map(Said, _PARAGRAPHS.split(_FRONT_MATTER.sub("", path.read_text("utf-8", "replace"))))
 
 
 READERS: dict[str, Callable[[Path], Iterator[Said]]] = {

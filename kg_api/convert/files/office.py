@@ -45,7 +45,7 @@ def open_office(data: bytes, kind: str, *, needs: str) -> zipfile.ZipFile:
     for name in archive.namelist():
         part = read_entry(archive, name)
         if name.endswith((".xml", ".rels")) and any(mark in part for mark in _DOCTYPES):
-            raise UnreadableDocument(f"{name[:200]!r} in it has a document type, which no {kind} has")
+            raise UnreadableDocument(f"{name[:200]!r} in it has a document type, which {kind} never has")
     return archive
 
 

@@ -103,6 +103,8 @@ class PageWalk:
             self._words.append(f" {element.get('alt', '')} ")
         elif tag == "q":
             self._words.append("“")
+        elif tag == "span" and "classifier" in element.get("class", "").split():
+            self._words.append(" : ")  # as Docutils' style sheets show it: the type of a parameter
         elif tag in BLOCKS or tag in _LISTS:
             self._flush()
             if not self._level:

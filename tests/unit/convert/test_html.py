@@ -62,6 +62,11 @@ def test_the_page_is_read_into_the_right_blocks() -> None:
     ]
 
 
+def test_the_type_of_a_parameter_is_apart_from_its_name() -> None:
+    page = '<dl><dt><strong>check</strong><span class="classifier">bool</span></dt><dd>Text.</dd></dl>'
+    assert convert(page.encode()).text == "- check : bool\n\n  Text.\n"
+
+
 WORDS = st.lists(st.from_regex(r"[a-zäß]{1,9}", fullmatch=True), min_size=1, max_size=6).map(" ".join)
 BLOCKS = st.sampled_from(["p", "div", "h2", "blockquote", "li", "td", "section", "dd", "pre", "figcaption"])
 
