@@ -5,7 +5,7 @@
 The provider is an HTTP server of this script, in a process of its own. Asked first by a bare loop of as many
 threads with requests of the same size, which is what it can give; then by a worker of kg. Its answers are
 made beforehand, so that it takes no processor time from either. Prints one JSON object: texts a second of
-both, their ratio, and at the end how many stored vectors are not the one that the provider gives for the
+both, their ratio, CPU milliseconds a text of each process (without kills), and at the end how many stored vectors are not the one that the provider gives for the
 source's text. With --kills the worker is killed with SIGKILL that many times in the middle.
 """
 
@@ -33,6 +33,7 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.processes import Watched
 from benchmarks.stack import Stack, machine, stack, stored_vectors
 from kg_api.models.jobs import FINISHED
 from kg_api.settings import load_settings
@@ -170,6 +171,8 @@ def bare_loop(address: str, requests: int = 10) -> float:
 def embed(running: Stack, kills: int, texts: int, bare: float) -> dict[str, Any]:
     """Have all embedded, killing on the way; how fast it went from the job's start to its end."""
     moments = sorted(random.sample(range(20, 80), kills))
+    watched = Watched({} if kills else running.pids())
+    before = watched.cpu_seconds()
     with running.client() as client:
         job = client.job(client.embed_ontology(ONTOLOGY).job_id or "")
         while job.state not in FINISHED:
@@ -180,6 +183,7 @@ def embed(running: Stack, kills: int, texts: int, bare: float) -> dict[str, Any]
             job = client.job(job.job_id)
     assert job.started_at is not None
     assert job.finished_at is not None
+    spent = {role: took - before[role] for role, took in watched.cpu_seconds().items()}
     seconds = (job.finished_at - job.started_at).total_seconds()
     rate = texts / seconds
     return {
@@ -187,6 +191,7 @@ def embed(running: Stack, kills: int, texts: int, bare: float) -> dict[str, Any]
         "kg_per_second": round(rate),
         "share": round(rate / bare, 3),
         "seconds": seconds,
+        "cpu_ms_a_text": {role: round(1000 * took / texts, 2) for role, took in spent.items()},
     }
 
 

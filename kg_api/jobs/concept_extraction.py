@@ -116,8 +116,9 @@ class ExtractionPass:
         read = read_on(place_of(self._run.cursor, self._mark), self._due, size)
         room = 1 if self._extractor.name == "llm" else READ_AHEAD
         with Flight(self._run, self._extract, room=room) as flight:
-            for due, extracted in flight.over(read, is_current):
-                self._write(extracted(), due[-1])
+            for landed in flight.over(read, is_current):
+                for due, extracted in landed:
+                    self._write(extracted(), due[-1])
 
     def left(self) -> bool:
         """Whether anything is due, wherever it stands."""

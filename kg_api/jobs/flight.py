@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
+from functools import partial
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
@@ -19,6 +20,8 @@ LOOK_SECONDS = 0.1
 """How often it is looked, while a batch is waited for, whether the job is to go on at all."""
 MAX_CHARACTERS = 4_000_000
 """Of the texts of all batches that are under way; a batch that alone is larger goes alone."""
+MAX_TOGETHER = 1000
+"""Items of batches that are given back together, so that they can be written by one transaction."""
 
 BatchT = TypeVar("BatchT")
 Landed = tuple[Sequence[ItemT], Callable[[], BatchT]]
@@ -36,6 +39,7 @@ class Flight(Generic[ItemT, BatchT]):
         at_once: int = 1,
         room: int = 1,
         characters: Callable[[Sequence[ItemT]], int] = lambda _: 0,
+        together: bool = False,
     ) -> None:
         """Begin nothing yet.
 
@@ -46,11 +50,13 @@ class Flight(Generic[ItemT, BatchT]):
             room: so many batches are under way or wait to be written. With 1 a batch begins when the last one
                 is written, and is only read before.
             characters: how long the texts of a batch are.
+            together: batches that are done by then are given back with the first one, unless they failed.
         """
         self._run = run
         self._work = work
         self._room = room
         self._characters = characters
+        self._together = together
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="in flight")
         self._ends = threading.Event()
         self._reason: BaseException | None = None
@@ -68,8 +74,8 @@ class Flight(Generic[ItemT, BatchT]):
 
     def over(
         self, read: Iterator[Sequence[ItemT]], is_current: Callable[[], bool]
-    ) -> Generator[Landed[ItemT, BatchT]]:
-        """Send what is read, as long as that is current; give each batch when those before it are through.
+    ) -> Generator[list[Landed[ItemT, BatchT]]]:
+        """Send what is read, as long as that is current; give batches in their order, some of them together.
 
         A job that is to stop or to let others go first sends no more; what was begun is given, then it ends.
 
@@ -89,7 +95,7 @@ class Flight(Generic[ItemT, BatchT]):
             raise
         yield from self._land_all()
 
-    def _make_room(self, due: Sequence[ItemT]) -> Generator[Landed[ItemT, BatchT]]:
+    def _make_room(self, due: Sequence[ItemT]) -> Generator[list[Landed[ItemT, BatchT]]]:
         while self._sent and (len(self._sent) >= self._room or self._length(due) > MAX_CHARACTERS):
             yield self._land()
 
@@ -116,18 +122,29 @@ class Flight(Generic[ItemT, BatchT]):
         self._reason = self._reason or reason
         self._ends.set()
 
-    def _land_all(self) -> Generator[Landed[ItemT, BatchT]]:
+    def _land_all(self) -> Generator[list[Landed[ItemT, BatchT]]]:
         while self._sent:
             yield self._land()
 
-    def _land(self) -> Landed[ItemT, BatchT]:
-        """Wait for the first that was sent, as long as the job is ours."""
+    def _land(self) -> list[Landed[ItemT, BatchT]]:
+        """Wait for the first that was sent, as long as the job is ours; give it, and what can go with it."""
         due, done = self._sent.popleft()
         while not wait([done], LOOK_SECONDS).done:
             self._run.require_lease()
             if self._run.is_stopping:
                 self._end(Stopped())
-        return due, lambda: self._outcome(done)
+        landed, items = [(due, done)], len(due)
+        while self._is_next_done(done) and items + len(self._sent[0][0]) <= MAX_TOGETHER:
+            landed.append(self._sent.popleft())
+            items += len(landed[-1][0])
+        return [(due, partial(self._outcome, done)) for due, done in landed]
+
+    def _is_next_done(self, first: Future[BatchT]) -> bool:
+        """Whether the next batch can be written with one that has landed; what failed comes by itself."""
+        if not (self._together and self._sent):
+            return False
+        following = self._sent[0][1]
+        return following.done() and not (first.exception() or following.exception())
 
     def _outcome(self, done: Future[BatchT]) -> BatchT:
         try:

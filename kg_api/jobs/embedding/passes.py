@@ -48,8 +48,11 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         if place:
             target.resume(place, self._batch_size)
         with self._flight(target) as flight:
-            for due, embedded in flight.over(self._read(target, place), self.is_current):
-                self._take(target, due, embedded)
+            for landed in flight.over(self._read(target, place), self.is_current):
+                if len(landed) > 1:  # none of them failed
+                    self._write(target, [(due, embedded()) for due, embedded in landed])
+                else:
+                    self._take(target, *landed[0])
         if self._rejected:
             target.model.check()
         self._reject(target)
@@ -63,7 +66,14 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         """
         at_once = target.model.at_once
         room = 1 if at_once == 1 and not target.model.remembers else 2 * at_once
-        return Flight(self._run, target.embed, at_once=at_once, room=room, characters=target.characters)
+        return Flight(
+            self._run,
+            target.embed,
+            at_once=at_once,
+            room=room,
+            characters=target.characters,
+            together=target.is_written_together,
+        )
 
     def _read(self, target: EmbeddingTarget[ItemT, BatchT], place: str) -> Iterator[Sequence[ItemT]]:
         for due in read_on(place, target.due, self._batch_size):
@@ -85,14 +95,20 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
             for half in halves(due):
                 self._take(target, half, lambda half=half: target.embed(half))
         else:
-            self._write(target, due, batch)
+            self._write(target, [(due, batch)])
 
-    def _write(self, target: EmbeddingTarget[ItemT, BatchT], due: Sequence[ItemT], batch: BatchT) -> None:
-        after = cursor_at(target.name, due[-1])
-        done = self._run.commit(lambda tx: target.write(tx, batch), after=after, done=len(due))
+    def _write(
+        self, target: EmbeddingTarget[ItemT, BatchT], batches: Sequence[tuple[Sequence[ItemT], BatchT]]
+    ) -> None:
+        """Write batches in their order, by one transaction."""
+        after = cursor_at(target.name, batches[-1][0][-1])
+        items = sum(len(due) for due, _ in batches)
+        done = self._run.commit(
+            lambda tx: sum(target.write(tx, batch) for _, batch in batches), after=after, done=items
+        )
         self._accepted = True
         self.written += done
-        self.passed_over += len(due) - done
+        self.passed_over += items - done
         self._reject(target)
         target.committed()
 

@@ -32,6 +32,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
     """The sources of an ontology that are due by a plan, in reading order."""
 
     noun = "source"
+    is_written_together = True
 
     def __init__(
         self,

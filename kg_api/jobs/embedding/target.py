@@ -21,6 +21,8 @@ class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
     """What a cursor calls all of them, without a colon: another text for each way to embed them."""
     model: SpaceModel
     """What embeds them."""
+    is_written_together = False
+    """Whether batches that are there at once are written by one transaction; if so, without `committed`."""
 
     @abstractmethod
     def due(self, after: str, limit: int) -> Sequence[ItemT]:

@@ -107,6 +107,34 @@ def test_so_many_are_asked_at_once_and_written_in_order() -> None:
     assert flying.written == "abcdefghijklmnopqr"
 
 
+def test_what_is_there_at_once_is_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PictureTarget, "is_written_together", True)
+    gates = Gates()
+    gates.hold("a")
+    flying = Flying("abcdefghijklmnopqr", gates)
+    until(lambda: "q" in gates.begun)
+    time.sleep(0.1)  # until it is embedded, too
+    gates.go("a")
+    flying.end()
+    assert flying.error is None
+    assert flying.cursors == ["pictures:p17"], "one transaction moves the cursor behind all that it wrote"
+    assert flying.job.told("done") == [18]
+    assert flying.written == "abcdefghijklmnopqr"
+
+
+def test_what_is_written_at_once_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PictureTarget, "is_written_together", True)
+    monkeypatch.setattr(flight, "MAX_TOGETHER", 2 * SIZE)
+    gates = Gates()
+    gates.hold("a")
+    flying = Flying("abcdefghijklmnop", gates)
+    until(lambda: "m" in gates.begun)
+    time.sleep(0.1)
+    gates.go("a")
+    flying.end()
+    assert flying.cursors == ["pictures:p07", "pictures:p15"]
+
+
 def test_what_is_read_ahead_is_bounded() -> None:
     gates = Gates()
     gates.hold("00")
@@ -145,7 +173,11 @@ def failing(caption: str, gates: Gates) -> Callable[[Sequence[str]], None]:
     return before
 
 
-def test_one_that_fails_in_the_middle_ends_it_there_and_the_next_run_skips_nothing() -> None:
+@pytest.mark.parametrize("together", [False, True])
+def test_one_that_fails_in_the_middle_ends_it_there_and_the_next_run_skips_nothing(
+    monkeypatch: pytest.MonkeyPatch, *, together: bool
+) -> None:
+    monkeypatch.setattr(PictureTarget, "is_written_together", together)
     gates = Gates()
     gates.hold("a", "m")
     flying = Flying("abcdefghijklmnopqrstuvwxyz", failing("i", gates))
@@ -179,7 +211,11 @@ def test_those_that_wait_for_a_provider_give_up_when_another_has_failed() -> Non
     assert flying.cursors == []
 
 
-def test_a_rejected_text_is_set_aside_and_the_others_land_in_order() -> None:
+@pytest.mark.parametrize("together", [False, True])
+def test_a_rejected_text_is_set_aside_and_the_others_land_in_order(
+    monkeypatch: pytest.MonkeyPatch, *, together: bool
+) -> None:
+    monkeypatch.setattr(PictureTarget, "is_written_together", together)
     captions = [*"abcde", "poison", *"ghijkl"]
     flying = Flying(captions, Gates())
     flying.end()
