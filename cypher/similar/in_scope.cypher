@@ -5,4 +5,4 @@ WHERE s.ontology IN $ontologies AND s.document_id >= '' AND s.paragraph >= 0
 WITH s ORDER BY s.ontology, s.document, s.document_id, s.paragraph LIMIT $limit
 RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document, s.document_id AS document_id,
        s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
-       s.last_page AS last_page, s.full_text AS full_text
+       s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence, s.full_text AS full_text

@@ -4,6 +4,6 @@ MATCH (s:Source)
 WHERE s.document_id = place.document_id AND s.paragraph >= place.first AND s.paragraph <= place.last
 RETURN place.source_id AS around, s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
        s.document_id AS document_id, s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
-       s.last_page AS last_page,
+       s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence,
        s.full_text AS full_text
 ORDER BY around, paragraph

@@ -10,7 +10,7 @@ from kg_api.ingest.conversation import heading, quote_block
 from kg_api.models.queries.augment import AugmentRecord
 from kg_api.models.queries.places import DescribedPlace
 from kg_api.models.queries.search import SourceHit
-from kg_api.wording.pages import describe_pages
+from kg_api.wording.pages import describe_ocr, describe_pages
 
 Block = tuple[AugmentRecord, str]
 
@@ -57,6 +57,7 @@ def _block(passage: MergedPassage, number: int, count: Callable[[str], int]) -> 
     text, start, end = _to_read(hit)
     cited = citation(hit.source_id, start, end)
     page = "" if hit.page is None else f", {describe_pages(hit.page, hit.last_page)}"
+    page += f", {describe_ocr(hit.ocr_confidence)}" if hit.ocr else ""
     near = page if hit.similarity is None else f"{page}, similarity {hit.similarity:.2f}"
     place = heading(f"{number}. {' > '.join([hit.ontology + ' / ' + hit.document, *hit.heading])}", 3)
     block = f"{place}[{cited}]{near}\n\n{quote_block(text)}\n\n"

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from kg_api.client.call import Call
 from kg_api.errors import ConfigurationError, ServiceUnreachable
 
 DEFAULT_TIMEOUT_SECONDS = 60.0
@@ -15,6 +16,9 @@ MAX_SILENCE_SECONDS = 45.0
 """After so long without a sign a stream counts as broken; the service gives one every ten."""
 MAX_THINKING_SECONDS = 120.0
 """The same of an answer: before its first event a language model may be asked for what to search by."""
+
+MAX_READING_SECONDS = 900.0
+"""The same of a file that is sent: its pages may be pictures, and others may be read before it."""
 
 
 def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[str, Any]:
@@ -33,6 +37,14 @@ def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[
         "trust_env": not is_loopback(url.host),
         "verify": _verification(url),
     }
+
+
+def patience(usual: httpx.Timeout, call: Call[Any]) -> dict[str, Any]:
+    """What a call may wait for its answer: to read a file's pages by OCR takes minutes."""
+    if call.files is None:
+        return {}
+    read = max(usual.read or MAX_READING_SECONDS, MAX_READING_SECONDS)
+    return {"timeout": httpx.Timeout(connect=usual.connect, read=read, write=usual.write, pool=usual.pool)}
 
 
 def _verification(url: httpx.URL) -> ssl.SSLContext | bool:

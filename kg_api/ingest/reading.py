@@ -72,7 +72,12 @@ class DocumentReader:
         made = self.converters.convert(content, cast("ConvertedFormat", incoming.format))
         given = {**made.metadata, **incoming.metadata}
         read = replace(
-            incoming, text=made.text, own_title=made.title, metadata=given, pages=tuple(made.pages)
+            incoming,
+            text=made.text,
+            own_title=made.title,
+            metadata=given,
+            pages=tuple(made.pages),
+            words=tuple(made.words),
         )
         return read, made.notes
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from kg_api.errors import UnreadableDocument
+from kg_api.ingest.pages import DocumentPages
 from kg_api.models.identity import content_hash, digest, document_id, source_ids
 from kg_api.models.library.documents import DocumentRecord, DocumentUpload, Duplicates, SourceRecord
 from kg_api.models.library.formats import CONVERTED, Format
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.parsing import CodeScope, ParsedDocument
+from kg_api.models.library.word_boxes import WordBox
 from kg_api.parse.documents import parse
 from kg_api.parse.split import SPLITTER_VERSION, blocks_of, split
 
@@ -36,6 +36,8 @@ class Incoming:
     """Of a new document that says what another says."""
     review: bool = False
     """Whether it waits for approval."""
+    words: tuple[WordBox, ...] = ()
+    """Of pages that OCR read."""
     scopes: tuple[CodeScope, ...] = ()
     """Of a program: where its functions and classes begin."""
 
@@ -61,7 +63,7 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
 
 def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
     identity = document_id(incoming.ontology, incoming.document)
-    sources = _sources(identity, parsed, incoming.pages)
+    sources = _sources(identity, parsed, DocumentPages(incoming.pages, incoming.words))
     if not sources:
         raise UnreadableDocument("it holds no text; nothing was stored")
     given = {**parsed.metadata, **incoming.metadata}
@@ -87,12 +89,13 @@ def _content_hash(incoming: Incoming, form: Format, metadata: str) -> str:
     """Of all that is stored; a title counts where it was given, not where it is read out of the text."""
     given = (SPLITTER_VERSION, form, incoming.text, incoming.uri or "", metadata)
     of_file = (incoming.own_title, str(incoming.pages)) if form in CONVERTED else ()
+    of_pictures = (str(incoming.words),) if incoming.words else ()
     of_program = (json.dumps(incoming.scopes),) if incoming.scopes else ()
     told = () if incoming.title is None else (incoming.title,)
-    return digest(*given, *of_file, *of_program, *told)
+    return digest(*given, *of_file, *of_pictures, *of_program, *told)
 
 
-def _sources(identity: str, parsed: ParsedDocument, pages: Sequence[int]) -> tuple[SourceRecord, ...]:
+def _sources(identity: str, parsed: ParsedDocument, pages: DocumentPages) -> tuple[SourceRecord, ...]:
     spans = split(parsed)
     texts = [parsed.text[span.start : span.end] for span in spans]
     hashes = [content_hash(text) for text in texts]
@@ -106,8 +109,7 @@ def _sources(identity: str, parsed: ParsedDocument, pages: Sequence[int]) -> tup
             span.start,
             span.end,
             blocks,
-            bisect_right(pages, span.start) or None,
-            bisect_left(pages, span.start + len(text.rstrip())) or None,
+            *pages.of(span.start, text),
         )
         for paragraph, (source_id, span, text, content, blocks) in enumerate(
             zip(source_ids(identity, hashes), spans, texts, hashes, blocks_of(parsed, spans), strict=True)

@@ -11,6 +11,11 @@ def describe_pages(page: int, last_page: int | None) -> str:
     return f"page {page}" if last_page in {None, page} else f"pages {page}-{last_page}"
 
 
+def describe_ocr(confidence: float | None) -> str:
+    """`OCR, confidence 0.93` of what was read from a picture."""
+    return "OCR" if confidence is None else f"OCR, confidence {confidence:.2f}"
+
+
 def name_pages(numbers: Sequence[int]) -> str:
     """`page 3`, or `pages 2-3, 5` of numbers in their order."""
     runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]

@@ -31,6 +31,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("source_id", "ontology", "document", "document_id", "paragraph", "heading", "full_text"),
             *("content_hash", "start", "end", "page", "last_page", "scope"),
+            *("ocr_confidence", "word_boxes"),
             *("embedding", "embedded_with", "embedded_at"),
             *("held_at", "refused_because", "title", "block_kinds", "block_starts", "unembedded", "unread"),
             *("extracted_with", "extracted_at", "not_extracted_because", "unverified_quotes"),

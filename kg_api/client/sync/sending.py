@@ -44,7 +44,8 @@ class Sending:
 
     def _send(self, call: Call[T]) -> T:
         try:
-            response = self._http.request(call.method, call.path, **call.parts)
+            patience = connection.patience(self._http.timeout, call)
+            response = self._http.request(call.method, call.path, **call.parts, **patience)
         except httpx.RequestError as error:
             raise connection.unreachable(self._http.base_url, error) from error
         return read(call, response)

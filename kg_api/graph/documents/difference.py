@@ -92,6 +92,8 @@ def _place(row: Row) -> tuple[Any, ...]:
         row["full_text"],
         row["page"],
         row["last_page"],
+        row["ocr_confidence"],
+        row["word_boxes"],
     )
 
 
@@ -112,6 +114,8 @@ def source_row(source: SourceRecord) -> Row:
         "end": source.end,
         "page": source.page,
         "last_page": source.last_page,
+        "ocr_confidence": source.ocr_confidence,
+        "word_boxes": source.word_boxes,
         "block_kinds": [block.kind for block in source.blocks],
         "block_starts": [block.start for block in source.blocks],
     }

@@ -59,6 +59,8 @@ class PassageHit(Passage):
     """On which it begins."""
     last_page: int | None = None
     """On which it ends, if that is another one."""
+    ocr_confidence: float | None = None
+    """Read by OCR, words may be wrong; 0 to 1."""
     similarity: float | None = None
     """Cosine of question and passage; unset without a vector."""
     matched: str | None = None
@@ -106,6 +108,7 @@ def hit_of(found: SourceHit) -> PassageHit:
         date=str(found.metadata["date"]) if found.metadata.get("date") else None,
         page=found.page,
         last_page=None if found.last_page == found.page else found.last_page,
+        ocr_confidence=found.ocr_confidence,
         similarity=None if found.similarity is None else round(found.similarity, 4),
         matched=_cite_part(found, found.chunk),
         parent=_cite_part(found, found.parent),

@@ -34,6 +34,10 @@ class SourceRecord:
     """On which it begins, from 1; a slide or a sheet, too. None: its document has no pages."""
     last_page: int | None = None
     """On which it ends."""
+    ocr_confidence: float | None = None
+    """How sure OCR was of its words, from 0 to 1. None: its words are the file's own."""
+    word_boxes: bytes | None = None
+    """Where the words that OCR read stand on their page, by `word_boxes.pack`; no answer holds them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,10 @@ class SourcePlace(Answer):
     """On which it begins, from 1; a slide or a sheet, too. None: its document has no pages."""
     last_page: int | None = None
     """On which it ends."""
+    ocr: bool = False
+    """Whether OCR read it, or a part of it, from a picture: its words may be wrong."""
+    ocr_confidence: float | None = None
+    """How sure OCR was of its words, from 0 to 1."""
 
 
 class Place(SourcePlace):

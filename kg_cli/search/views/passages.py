@@ -10,7 +10,7 @@ from kg_api.models.queries.hybrid import HybridHits
 from kg_api.models.queries.places import DescribedPlace, SourcePlace
 from kg_api.models.queries.search import ContextWindow, LeftOut, SourceHit, SourceHits
 from kg_api.models.queries.windows import SourceWindow
-from kg_api.wording.pages import describe_pages
+from kg_api.wording.pages import describe_ocr, describe_pages
 from kg_api.wording.plural import pluralize
 from kg_cli.search.views.marking import excerpt, mark, marks_in
 from kg_cli.terminal import console
@@ -140,4 +140,5 @@ def title_of(place: SourcePlace) -> Text:
 
 def _where(place: SourcePlace) -> str:
     page = [] if place.page is None else [describe_pages(place.page, place.last_page)]
-    return " > ".join([*place.heading, *page, f"¶{place.paragraph}"])
+    ocr = f" ({describe_ocr(place.ocr_confidence)})" if place.ocr else ""
+    return " > ".join([*place.heading, *page, f"¶{place.paragraph}"]) + ocr

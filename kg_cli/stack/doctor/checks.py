@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 
 from kg_api import __version__
+from kg_api.convert.ocr.choice import INSTALL, choose, installed
 from kg_api.errors import ConfigurationError, KgError
 from kg_api.managed import ports, probes, roles, state
 from kg_api.managed.home import Home
@@ -43,7 +44,7 @@ def examine(home: Path | None) -> list[DoctorFinding]:
         return [_versions(), DoctorFinding("settings", "fail", str(error), fix)]
     place = Home(settings.home)
     database = (_java, _jars, _bolt) if settings.neo4j.uri is None else (_own_database,)
-    checks = (_home, _memory, *database, _processes)
+    checks = (_home, _memory, _ocr, *database, _processes)
     found = [finding for check in checks for finding in check(place, settings)]
     return [_versions(), DoctorFinding("settings", "ok", "all KG_* variables are valid"), *found]
 
@@ -70,6 +71,20 @@ def _home(home: Home, settings: Settings) -> Iterator[DoctorFinding]:
         yield DoctorFinding("disk", grade, told, "free some space, or set KG_HOME to another disk")
     else:
         yield DoctorFinding("disk", "ok", detail)
+
+
+def _ocr(_: Home, settings: Settings) -> Iterator[DoctorFinding]:
+    """Pages that are pictures are read by OCR where there is one; kg works without."""
+    engine, reason = choose(settings.conversion)
+    if engine:
+        others = [each for each in installed() if each != engine]
+        too = f"; {others[0]} is installed too" if others else ""
+        yield DoctorFinding("ocr", "ok", f"{engine} reads pages that are pictures{too}")
+    elif settings.conversion.ocr in {"auto", "off"}:
+        yield DoctorFinding("ocr", "ok", f"pages of PDFs that are pictures are not read: {reason}")
+    else:
+        fix = f"{INSTALL}; or set KG_CONVERSION__OCR=auto"
+        yield DoctorFinding("ocr", "warn", f"{settings.conversion.ocr} is not installed", fix)
 
 
 def _memory(home: Home, settings: Settings) -> Iterator[DoctorFinding]:

@@ -1,0 +1,123 @@
+"""Pages that are pictures, through the processes that convert: by the engines that there are."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import zlib
+from collections.abc import Callable, Iterator
+
+import psutil
+import pytest
+
+from kg_api.api_settings import ConversionSettings
+from kg_api.convert.isolated.pool import ConverterPool
+from kg_api.convert.ocr import choice
+from kg_api.errors import UnreadableDocument
+from tests.support.pictures import pictured
+
+FIRST = ("Apricots ripen early in July, and", "Blueberries need acid soil.")
+SECOND = ("Cherries split after rain.",)
+TEXT = "Apricots ripen early in July, and Blueberries need acid soil."
+MAX_MEMORY_MB = 2048
+
+Opener = Callable[[ConversionSettings], ConverterPool]
+
+
+@pytest.fixture
+def opened() -> Iterator[Opener]:
+    pools: list[ConverterPool] = []
+
+    def start(settings: ConversionSettings) -> ConverterPool:
+        pools.append(ConverterPool(settings))
+        return pools[-1]
+
+    yield start
+    for pool in pools:
+        pool.close()
+
+
+with_tesseract = pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
+
+
+@pytest.mark.parametrize("engine", [pytest.param("tesseract", marks=with_tesseract), "rapidocr"])
+def test_pictures_are_read_and_pages_of_text_are_not(opened: Opener, engine: str) -> None:
+    pool = opened(ConversionSettings(processes=1, ocr=engine))  # pyright: ignore[reportArgumentType]
+    found = pool.convert(pictured(SECOND, FIRST, SECOND, text_pages=[1, 3]), "pdf")
+    assert found.text == f"{SECOND[0]}\n\n{TEXT}\n\n{SECOND[0]}"
+    assert found.pages == (0, len(SECOND[0]) + 2, len(SECOND[0]) + 2 + len(TEXT) + 2)
+    assert {box.page for box in found.words} == {2}
+    assert " ".join(found.text[box.start : box.end] for box in found.words) == TEXT
+    assert min(box.confidence for box in found.words) > 50
+    tops = [box.top for box in found.words if found.text[box.start : box.end] in {"Apricots", "Blueberries"}]
+    assert tops[0] < tops[1]
+    (note,) = found.notes
+    assert note.startswith(f"page 2 was read by OCR ({engine}")
+    assert _peak(pool) < MAX_MEMORY_MB * 1024 * 1024 * 0.6
+
+
+def _peak(pool: ConverterPool) -> int:
+    return psutil.Process(pool._idle[0]._process.pid).memory_info().rss
+
+
+@pytest.mark.parametrize(("setting", "told"), [("off", "OCR is off"), ("auto", "no OCR is installed")])
+def test_without_ocr_each_document_says_so(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch, setting: str, told: str
+) -> None:
+    monkeypatch.setattr(choice, "installed", list)
+    pool = opened(ConversionSettings(processes=1, ocr=setting))  # pyright: ignore[reportArgumentType]
+    (note,) = pool.convert(pictured(FIRST, SECOND, text_pages=[2]), "pdf").notes
+    assert note.startswith("page 1 has no text (a scanned picture?): it is not found; ")
+    assert told in note
+    with pytest.raises(UnreadableDocument, match=told):
+        pool.convert(pictured(FIRST), "pdf")
+
+
+@with_tesseract
+def test_a_language_that_is_not_installed_is_told(opened: Opener) -> None:
+    pool = opened(ConversionSettings(processes=1, ocr="tesseract", ocr_languages="tlh"))
+    (note,) = pool.convert(pictured(FIRST, SECOND, text_pages=[2]), "pdf").notes
+    assert "tesseract has no language tlh; installed:" in note
+
+
+def test_what_ocr_takes_costs_the_other_pages_nothing(opened: Opener) -> None:
+    """Its models do not go into so little memory: the process ends, the text is there all the same."""
+    pool = opened(ConversionSettings(processes=1, ocr="rapidocr", max_memory_mb=512))
+    found = pool.convert(pictured(FIRST, SECOND, text_pages=[2]), "pdf")
+    assert found.text == SECOND[0]
+    assert "page 1 has no text" in found.notes[-1]
+    assert "OCR (rapidocr) failed" in found.notes[-1] or "could not be read by OCR" in found.notes[0]
+    assert pool.convert(pictured(SECOND, text_pages=[1]), "pdf").text == SECOND[0]
+
+
+def _bomb(side: int) -> bytes:
+    """A PDF of a few kB whose only picture has so many pixels a side."""
+    rows, deflate = b"\0" * side, zlib.compressobj(9)
+    data = b"".join(deflate.compress(rows) for _ in range(side)) + deflate.flush()
+    content = b"q 500 0 0 500 0 0 cm /Im Do Q"
+    picture = (
+        f"<< /Type /XObject /Subtype /Image /Width {side} /Height {side} /BitsPerComponent 8 "
+        f"/ColorSpace /DeviceGray /Filter /FlateDecode /Length {len(data)} >>"
+    )
+    return b"\n".join(
+        [
+            b"%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj",
+            b"2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 >> endobj",
+            (
+                b"3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 500 500] /Contents 4 0 R"
+                b" /Resources << /XObject << /Im 5 0 R >> >> >> endobj"
+            ),
+            b"4 0 obj << /Length %d >> stream\n%s\nendstream endobj" % (len(content), content),
+            b"5 0 obj " + picture.encode() + b" stream\n" + data + b"\nendstream endobj",
+            b"trailer << /Root 1 0 R >>",
+        ]
+    )
+
+
+def test_a_picture_that_is_a_bomb_is_one_line_for_one_file(opened: Opener) -> None:
+    pool = opened(ConversionSettings(processes=1, ocr="rapidocr"))
+    begun = time.monotonic()
+    with pytest.raises(UnreadableDocument, match="a picture on it has 400 megapixels"):
+        pool.convert(_bomb(20_000), "pdf")
+    assert time.monotonic() - begun < 60
+    assert _peak(pool) < 700 * 1024 * 1024

@@ -1,0 +1,89 @@
+"""What is told of OCR: of a passage, by the doctor; and how long a client waits for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from kg_api.client import connection
+from kg_api.client.call import post
+from kg_api.convert.ocr import choice
+from kg_api.ingest.pages import DocumentPages
+from kg_api.managed.home import Home
+from kg_api.mcp.tools.search import hit_of
+from kg_api.models.library.documents import Ingested
+from kg_api.models.library.word_boxes import WordBox, unpack
+from kg_api.models.queries.places import DescribedPlace
+from kg_api.models.queries.search import SourceHit
+from kg_api.settings import load_settings
+from kg_cli.search.views.passages import title_of
+from kg_cli.stack.doctor import checks
+
+PLACE = {
+    "source_id": "s",
+    "ontology": "notes",
+    "document": "a.pdf",
+    "document_id": "d",
+    "paragraph": 3,
+    "heading": [],
+    "start": 100,
+    "end": 120,
+    "page": 2,
+    "last_page": 2,
+    "full_text": "Blueberries",
+}
+READ = {**PLACE, "ocr": True, "ocr_confidence": 0.934}
+
+
+def box(start: int, page: int, confidence: int) -> WordBox:
+    return WordBox(start, start + 4, page, 1, 2, 3, 4, confidence)
+
+
+def test_a_passage_has_the_words_that_begin_in_it_and_their_confidence() -> None:
+    pages = DocumentPages((0, 100), [box(96, 1, 10), box(100, 2, 90), box(110, 2, 80), box(120, 2, 10)])
+    found = pages.of(100, "word and so word... \n")
+    assert found[:3] == (2, 2, 0.85)
+    assert unpack(found.word_boxes or b"", 100) == [box(100, 2, 90), box(110, 2, 80)]
+
+
+def test_a_passage_of_a_page_that_was_read_is_marked_even_without_words() -> None:
+    pages = DocumentPages((0, 100), [box(150, 2, 90)])
+    assert pages.of(120, "| |") == (2, 2, 0.9, None)
+    assert pages.of(20, "written") == (1, 1, None, None)
+
+
+def test_hits_say_that_they_were_read_by_ocr() -> None:
+    assert "page 2 > ¶3 (OCR, confidence 0.93)" in title_of(DescribedPlace.model_validate(READ)).plain
+    assert "OCR" not in title_of(DescribedPlace.model_validate(PLACE)).plain
+    chunk = {"text": "Blueberries", "start": 100, "end": 120}
+    hit = SourceHit.model_validate({**READ, "similarity": None, "score": 1, "ranks": {}, "chunk": chunk})
+    assert hit_of(hit).ocr_confidence == 0.934
+
+
+@pytest.mark.parametrize(
+    ("setting", "there", "state", "told"),
+    [
+        ("auto", ["tesseract", "rapidocr"], "ok", "tesseract reads pages that are pictures; rapidocr is"),
+        ("auto", [], "ok", "are not read: no OCR is installed"),
+        ("off", ["rapidocr"], "ok", "are not read: OCR is off"),
+        ("tesseract", ["rapidocr"], "warn", "tesseract is not installed"),
+    ],
+)
+def test_the_doctor_says_which_ocr_there_is(
+    monkeypatch: pytest.MonkeyPatch, setting: str, there: list[str], state: str, told: str
+) -> None:
+    monkeypatch.setenv("KG_CONVERSION__OCR", setting)
+    monkeypatch.setattr(choice, "installed", lambda: there)
+    monkeypatch.setattr(checks, "installed", lambda: there)
+    (finding,) = checks._ocr(Home(Path()), load_settings())
+    assert (finding.state, told in finding.detail) == (state, True), finding
+
+
+def test_a_client_waits_longer_for_a_file_than_for_anything_else() -> None:
+    usual = httpx.Timeout(5)
+    sent = connection.patience(usual, post(Ingested, "documents", files={"file": ("a.pdf", b"")}))
+    assert sent["timeout"].read == connection.MAX_READING_SECONDS
+    assert sent["timeout"].connect == 5
+    assert connection.patience(usual, post(Ingested, "documents", json={})) == {}
