@@ -10,8 +10,9 @@ from pydantic import BaseModel, Field
 
 from kg_api.mcp.answers import More, ToolAnswer
 from kg_api.mcp.budget import fill, room_in
-from kg_api.mcp.cursor import Cursor, Position, digest, read_cursor, write_cursor
+from kg_api.mcp.cursor import Cursor, Position, read_cursor, write_cursor
 from kg_api.models.base import Body
+from kg_api.models.cursors import digest
 
 MIN_BUDGET = 300
 MAX_BUDGET = 100_000

@@ -41,6 +41,9 @@ Tier = Literal["pilot", "standard", "full"]
 
 MAX_LIMIT = 100
 """Hits of a search."""
+MAX_PAGED_HITS = 1000
+"""Hits that the pages of one search give together."""
+MAX_CURSOR_CHARACTERS = 7000
 MAX_PAGE = 1000
 """Items of a list."""
 MAX_OFFSET = 1_000_000

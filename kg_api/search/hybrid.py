@@ -35,12 +35,13 @@ class HybridService:
         """
         plan = self._search.plan(_of_sources(request), concepts_alone=request.mode == "concept")
         found = self._search.answer(plan)
-        concepts = self._concepts(plan, request.concept_limit)
+        concepts = self._concepts(plan, request.concept_limit) if request.cursor is None else []
         return HybridHits(
             query_text=request.query_text,
             mode=request.mode,
             concepts=concepts,
             sources=found.sources,
+            next_cursor=found.next_cursor,
             windows=found.windows,
             degraded=plan.notes.unique,
             timings_ms=plan.watch.milliseconds(),

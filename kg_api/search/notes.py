@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from kg_api.models.queries.search import Degradation
 
-Step = Literal["plan", "lanes", "seeds", "concepts", "rank", "context", "find_concepts"]
+Step = Literal["plan", "lanes", "seeds", "concepts", "rank", "page", "context", "find_concepts"]
 
 
 class Notes:

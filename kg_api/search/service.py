@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kg_api.graph.database import Graph
 from kg_api.graph.readiness import IndexWatch
 from kg_api.models.queries.search import SourceHits, SourceSearch
@@ -13,8 +15,11 @@ from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.plan.similarity import SimilarityFilter
 from kg_api.search.present.presenter import Presenter
 from kg_api.search.present.reading import Reader
+from kg_api.search.rank.diversity import go_on
 from kg_api.search.rank.order import falls_short, fuse_lanes, order
+from kg_api.search.rank.pages import can_go_deeper, is_short, take_page
 from kg_api.search.rank.ranker import NO_RERANKING, Ranker, Reranking
+from kg_api.search.retrieve.candidates import Candidates, Ranking
 from kg_api.search.retrieve.retriever import Retriever
 from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
@@ -75,7 +80,24 @@ class SearchService:
             plan = plan.deeper
             candidates = self._retriever.retrieve(plan, candidates)
             ranking = order(plan, candidates)
-        return self._presenter.present(plan, self._ranker.refine(plan, ranking, places), places)
+        refined = self._ranker.refine(plan, ranking, places)
+        return self._present(plan, candidates, ranking, refined, places)
+
+    def _present(
+        self, plan: SearchPlan, candidates: Candidates, found: Ranking, refined: Ranking, places: PlaceReader
+    ) -> SourceHits:
+        """Give the page that is wanted; from deeper lanes, where those so far do not fill it."""
+        kept = refined.hits
+        while is_short(plan, kept):
+            kept = go_on(kept, found.hits, plan.request, places)
+            if not (is_short(plan, kept) and can_go_deeper(plan, candidates)):
+                break
+            plan = plan.deeper
+            candidates = self._retriever.retrieve(plan, candidates)
+            found = order(plan, candidates)
+        ranking = replace(refined, hits=kept, left_out=found.left_out)
+        page = take_page(plan, candidates, ranking, len(found.hits), places)
+        return self._presenter.present(plan, page, places)
 
     def context(self, source_id: str, window: int, token_budget: int | None = None) -> SourceWindow:
         """A source among its neighbours of the same document, as many as a budget of tokens allows.

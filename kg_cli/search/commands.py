@@ -9,6 +9,7 @@ import typer
 
 from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_LIMIT, MAX_TOKEN_BUDGET, Fusion, HybridMode
 from kg_cli.search.options import (
+    CursorOption,
     ExactOption,
     ExplainOption,
     FullOption,
@@ -65,6 +66,7 @@ def search(
         typer.Option(min=1, max=MAX_TOKEN_BUDGET, help="With --window: maximum tokens to return."),
     ] = None,
     explain: ExplainOption = False,
+    cursor: CursorOption = None,
     full: FullOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -95,8 +97,9 @@ def search(
             window_size=DEFAULT_WINDOW if window is None else window,
             token_budget=tokens,
             explain=explain,
+            cursor=cursor,
         )
-    emit(answer, partial(print_hits, full=full), as_json=as_json)
+    emit(answer, partial(print_hits, full=full, further=cursor is not None), as_json=as_json)
 
 
 def hybrid(
@@ -117,6 +120,7 @@ def hybrid(
     ] = "hybrid",
     window: WindowOption = None,
     explain: ExplainOption = False,
+    cursor: CursorOption = None,
     full: FullOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -136,6 +140,7 @@ def hybrid(
             source_limit=limit,
             mode=mode,
             explain=explain,
+            cursor=cursor,
             expand_context=window is not None,
             window_size=DEFAULT_WINDOW if window is None else window,
         )

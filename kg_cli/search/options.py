@@ -40,6 +40,10 @@ WindowOption = Annotated[
         help="Return reading windows: this many paragraphs around each hit.",
     ),
 ]
+CursorOption = Annotated[
+    str | None,
+    typer.Option(help="Show the next page: the cursor printed below the last one, all else being the same."),
+]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")]
 FullOption = Annotated[bool, typer.Option("--full", help="Show whole passages, not only the matching part.")]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Literal
 
 from kg_api.client.asynchronous.sending import AsyncSending
@@ -10,7 +10,7 @@ from kg_api.client.call import body_of, get, post
 from kg_api.models.queries.filters import Condition
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.places import Place
-from kg_api.models.queries.search import SourceHits, SourceSearch
+from kg_api.models.queries.search import SourceHit, SourceHits, SourceSearch
 from kg_api.models.queries.similarity import (
     GraphRequest,
     SimilarDocuments,
@@ -37,6 +37,7 @@ class AsyncSearchMethods(AsyncSending):
         where: Sequence[Condition | str | dict[str, Any]] | None = None,
         mode: SearchMode = "hybrid",
         limit: int = 10,
+        cursor: str | None = None,
         min_similarity: float | None = None,
         fusion: Fusion = "adaptive",
         rrf_k: int = 60,
@@ -60,6 +61,37 @@ class AsyncSearchMethods(AsyncSending):
         body = body_of(SourceSearch, locals())
         return await self._send(post(SourceHits, "queries", "sources", "search", json=body))
 
+    async def source_pages(self, search: SourceSearch | str) -> AsyncGenerator[SourceHits]:
+        """Give the answers to a search page by page, until there are no more; `limit` is the hits of one.
+
+        Raises:
+            InvalidInput: there are more than 1,000 hits, and so many have been given.
+        """
+        asked = SourceSearch(query_text=search) if isinstance(search, str) else search
+        while True:
+            body = asked.model_dump(mode="json", exclude_unset=True)
+            page = await self._send(post(SourceHits, "queries", "sources", "search", json=body))
+            yield page
+            if page.next_cursor is None:
+                return
+            asked = asked.model_copy(update={"cursor": page.next_cursor})
+
+    async def iter_sources(
+        self, search: SourceSearch | str, *, most: int | None = None
+    ) -> AsyncGenerator[SourceHit]:
+        """Give the hits of a search one by one, all or so many; `source_pages` says what could not be done.
+
+        Raises:
+            InvalidInput: there are more than 1,000 hits, and so many have been given.
+        """
+        given = 0
+        async for page in self.source_pages(search):
+            for hit in page.sources:
+                yield hit
+                given += 1
+                if given == most:
+                    return
+
     async def hybrid_search(
         self,
         query_text: str,
@@ -70,6 +102,7 @@ class AsyncSearchMethods(AsyncSending):
         mode: HybridMode = "hybrid",
         concept_limit: int = 5,
         source_limit: int = 10,
+        cursor: str | None = None,
         min_similarity: float | None = None,
         rerank: bool = False,
         explain: bool = False,

@@ -38,6 +38,8 @@ def word_form(word: str) -> str:
 
     All words that the analyzer takes for one have one form. It keeps accents: here `resume` is `résumé`, too.
     """
+    if word.isascii():
+        return _stem(word.lower())
     composed = unicodedata.normalize("NFC", word).lower().replace("ς", "σ")
     stem = _stem(composed)
     if stem.isascii():

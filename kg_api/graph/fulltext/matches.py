@@ -53,6 +53,7 @@ class QuestionWords:
         every = _forms(_POSSESSIVE.sub("", question)) if asked else []
         self._pairs = frozenset(pair for pair in pairwise(every) if known.issuperset(pair))
         self._wanted = self._alone.union(*self._pairs)
+        self._begin = frozenset(form[:2] for form in self._wanted)
         self._seen: dict[str, tuple[IndexToken, ...]] = {}
 
     def find(self, text: str) -> list[tuple[int, int]]:
@@ -93,15 +94,22 @@ class QuestionWords:
         for word in (_PLAIN_WORD if text.isascii() else _WORD).finditer(text):
             known = seen.get(word[0])
             if known is None:
-                known = tuple(token for token in _split(word[0]) if token.form in self._wanted)
-                seen[word[0]] = known
+                known = seen[word[0]] = self._known(word[0])
             for start, end, form in known:
                 yield IndexToken(word.start() + start, word.start() + end, form)
+
+    def _known(self, word: str) -> tuple[IndexToken, ...]:
+        """The wanted tokens of a word; a stem begins as its word does, which leaves few to look at."""
+        if word.isascii() and self._begin.isdisjoint((word[:2].lower(), word[0].lower())):
+            return ()
+        return tuple(token for token in _split(word) if token.form in self._wanted)
 
 
 @lru_cache(KNOWN_FORMS)
 def _split(word: str) -> tuple[IndexToken, ...]:
     """The tokens that a word has, from 0; several of one character where it means several."""
+    if word.isascii():
+        return (IndexToken(0, len(word), word_form(word)),)
     return tuple(
         IndexToken(part.start(), part.end(), word_form(said))
         for part in _PART.finditer(word)

@@ -8,7 +8,15 @@ from pydantic import Field, StringConstraints
 
 from kg_api.models.base import Answer, Body, Flag, Text
 from kg_api.models.concepts.queries import ConceptHit
-from kg_api.models.queries.fields import DocumentNames, Limit, Ontologies, Similarity, TokenBudget, Window
+from kg_api.models.queries.fields import (
+    DocumentNames,
+    HitsCursor,
+    Limit,
+    Ontologies,
+    Similarity,
+    TokenBudget,
+    Window,
+)
 from kg_api.models.queries.filters import Where
 from kg_api.models.queries.search import ContextWindow, Degradation, SourceHit
 from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_LIMIT, MAX_QUERY_CHARACTERS, HybridMode
@@ -30,6 +38,9 @@ class HybridSearch(Body):
     concepts of the question; `source`: by meaning and words; `text`: by words."""
     concept_limit: Annotated[int, Field(strict=True, ge=0, le=MAX_LIMIT)] = 5
     source_limit: Limit = 10
+    cursor: HitsCursor | None = None
+    """`next_cursor` of the page before, for the sources behind it; all else as in that request. Concepts are
+    in the first page only. Pages give 1,000 sources at most."""
     min_similarity: Similarity | None = None
     """Leave out sources whose cosine similarity is lower, or that have no vector yet. Not for mode `text`."""
     rerank: Flag = False
@@ -53,6 +64,8 @@ class HybridHits(Answer):
     """Those that fit the question, the best first."""
     sources: list[SourceHit]
     """The best first; each names its concepts, and those through which it came."""
+    next_cursor: str | None = None
+    """For the sources behind these; none when there are no more. The next page may be empty."""
     windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])
     """What to read: neighbours of all hits, merged and within the budget; with `expand_context`."""
     degraded: list[Degradation]

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from kg_api.models.base import Answer, Body, Flag, NodeId, Text
 from kg_api.models.queries.fields import (
     DocumentNames,
+    HitsCursor,
     Hypothetical,
     Limit,
     Number,
@@ -44,6 +45,9 @@ class SourceSearch(Body):
     mode: SearchMode = "hybrid"
     """`vector`: by meaning; `text`: by words; `hybrid`: both, fused."""
     limit: Limit = 10
+    cursor: HitsCursor | None = None
+    """`next_cursor` of the page before, for the hits behind it; all else as in that request. Pages give 1,000
+    hits at most. Not with `hyde`, whose answers are written anew each time."""
     min_similarity: Similarity | None = None
     """Leave out sources whose cosine similarity is lower, or that have no vector yet, before the best are
     taken. Where the question cannot be embedded, what words find is given with `similarity` null, and
@@ -107,6 +111,10 @@ class SourceSearch(Body):
             raise ValueError("min_similarity needs vectors, and mode 'text' searches without; leave one out")
         if self.hyde and self.hyde != "auto" and (self.mode == "text" or self.query_vector is not None):
             raise ValueError("hyde makes the vector; leave it out with mode 'text', or with query_vector")
+        if self.hyde and self.cursor is not None:
+            raise ValueError(
+                "cursor: with hyde there are no pages, for its answers are written anew each time"
+            )
         return self
 
 
@@ -263,6 +271,8 @@ class SourceHits(Answer):
     hypothetical: list[str] = Field(default_factory=list[str])
     """The hypothetical answers that were searched by besides the question; with `hyde`."""
     sources: list[SourceHit]
+    next_cursor: str | None = None
+    """For the hits behind these; none when there are no more, and with `hyde`. The next page may be empty."""
     left_out: LeftOut = Field(default_factory=LeftOut)
     """What `min_similarity` left out of what was looked at."""
     windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])

@@ -17,6 +17,7 @@ from kg_api.models.queries.search import SourceSearch
 from kg_api.search.plan.chosen import Chosen, choose
 from kg_api.search.plan.degradations import describe_degradations
 from kg_api.search.plan.hyde import Hyde
+from kg_api.search.plan.page import read_page
 from kg_api.search.plan.query_vector import QueryVector, query_vector, require_space
 from kg_api.search.plan.scope import Scope, scope_of
 from kg_api.search.plan.search_plan import LANE_DEPTH, SearchPlan
@@ -59,10 +60,11 @@ class SearchPlanner:
             concepts_alone: whether sources are found through the question's concepts only.
 
         Raises:
-            InvalidInput: the query vector does not fit its space, the filters name too many documents, or
-                there are too many vectors for an exact search.
+            InvalidInput: the query vector does not fit its space, the filters name too many documents, there
+                are too many vectors for an exact search, or the cursor is none for this search.
             Conflict: the query vector is of a space that is not searched.
         """
+        page = read_page(request, concepts_alone=concepts_alone)
         known, watch = self._known(request), Stopwatch()
         words, told = terms(request.query_text or ""), known.describe_unknown(request.ontologies)
         with watch.stage("filter") if request.documents or request.where else nullcontext():
@@ -92,6 +94,7 @@ class SearchPlanner:
             hyde_fault=hyde_fault,
             populating=populating,
             similar=similar or _similar(request, scope),
+            page=page,
             concepts_alone=concepts_alone,
             watch=watch,
         )

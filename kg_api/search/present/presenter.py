@@ -52,6 +52,7 @@ class Presenter:
             spaces=spaces,
             hypothetical=next(hypothetical, list[str]()),
             sources=hits,
+            next_cursor=_next_cursor(plan, ranking),
             left_out=ranking.left_out,
             windows=windows,
             degraded=plan.notes.all,
@@ -65,6 +66,12 @@ class Presenter:
             carried = concepts_of(self._graph, ids) if plan.request.include_concepts else {}
             texts = chunk_texts(self._graph, find_needed_texts(found))
             return present_hits(plan, ranking.hits, places.read(ids), texts, carried)
+
+
+def _next_cursor(plan: SearchPlan, ranking: Ranking) -> str | None:
+    if not (ranking.more and plan.page.may_follow):
+        return None
+    return plan.page.next_cursor(hit.identity for hit in ranking.hits)
 
 
 def present_hits(

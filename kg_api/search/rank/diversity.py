@@ -28,6 +28,18 @@ def thin_out(hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) ->
     return list(hits)
 
 
+def go_on(kept: Sequence[Hit], hits: Sequence[Hit], request: SourceSearch, places: PlaceReader) -> list[Hit]:
+    """What is kept, unchanged, and behind it what deeper lanes found, thinned out with it."""
+    known = {hit.identity for hit in kept}
+    new = [hit for hit in hits if hit.identity not in known]
+    if request.collapse_duplicates and new:
+        new = [hit for hit in without_duplicates([*kept, *new], places) if hit.identity not in known]
+    every = [*kept, *new]
+    if request.per_document is None:
+        return every
+    return limit_per_group(every, lambda hit: hit.found.source.document_id, request.per_document)
+
+
 def without_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
     """The first of each group of near-duplicates, naming the others; without those that were deleted."""
     hits = places.there(hits)
@@ -45,7 +57,7 @@ def diverse(plan: SearchPlan, hits: Sequence[Hit], vectors: Mapping[str, NDArray
         return list(hits)
     spaces = [plan.scope.space_of(hit.found.source.ontology) for hit in hits]
     near = similarities([vectors.get(hit.identity) for hit in hits], spaces)
-    chosen = marginal_relevance([hit.score for hit in hits], near, weight, plan.request.limit)
+    chosen = marginal_relevance([hit.score for hit in hits], near, weight, plan.reach)
     return [hits[at]._replace(score=value, mmr_rank=rank) for rank, (at, value) in enumerate(chosen, start=1)]
 
 

@@ -38,14 +38,15 @@ class Ranker:
         self._reranking = reranking
 
     def refine(self, plan: SearchPlan, ranking: Ranking, places: PlaceReader) -> Ranking:
-        """The best hits; not only such as concepts brought beside one that is not among the best."""
+        """All hits; the best are not only such as concepts brought beside one that is not among them."""
         similar = filter_of(plan)
-        best = self._best(plan, ranking.hits, places)
+        kept = self._kept(plan, ranking.hits, places)
+        best = kept[: plan.request.limit]
         if best and not any(similar.passes(hit) for hit in best):
-            best = self._best(plan, similar.strict(ranking.hits), places)
-        return replace(ranking, hits=best)
+            kept = self._kept(plan, similar.strict(ranking.hits), places)
+        return replace(ranking, hits=kept)
 
-    def _best(self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
+    def _kept(self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
         """Rerank, collapse near-duplicates, thin out documents, diversify."""
         request, notes = plan.request, list[Degradation]()
         every = self._rerank(plan, hits, places, notes) if request.rerank else hits
@@ -53,14 +54,14 @@ class Ranker:
             kept = thin_out(every, request, places)
         short = len(kept) < request.limit
         if request.mmr_lambda is not None:
+            first = max(request.first_stage_limit, request.limit)
             with plan.watch.stage("mmr"):
-                kept = self._diverse(plan, kept[: max(request.first_stage_limit, request.limit)], notes)
+                kept = [*self._diverse(plan, kept[:first], notes), *kept[first:]]
         if request.collapse_duplicates and short and len(every) > MAX_COMPARED:
             effect = f"the best {MAX_COMPARED} hits are near-duplicates of few; the others were left out"
             notes.append(Degradation(part="query", effect=effect))
         plan.notes.record("rank", notes)
-        with plan.watch.stage("tell"):
-            return _first_there(kept, request.limit, places)
+        return kept
 
     def _rerank(
         self, plan: SearchPlan, hits: Sequence[Hit], places: PlaceReader, notes: list[Degradation]
@@ -113,16 +114,8 @@ class Ranker:
         if without := sum(hit.identity not in vectors for hit in chosen):
             effect = f"{without} of the hits have no vector: mmr_lambda took them as unlike all others"
             notes.append(Degradation(part="vectors", effect=effect))
-        return chosen
-
-
-def _first_there(hits: Sequence[Hit], limit: int, places: PlaceReader) -> list[Hit]:
-    """The best ones; what was deleted since it was found takes nobody's place."""
-    there = list[Hit]()
-    while hits and len(there) < limit:
-        part, hits = hits[: limit - len(there)], hits[limit - len(there) :]
-        there += places.there(part)
-    return there
+        taken = {hit.identity for hit in chosen}
+        return [*chosen, *(hit for hit in hits if hit.identity not in taken)]
 
 
 def _apply_scores(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:

@@ -34,3 +34,5 @@ class Ranking:
 
     hits: Sequence[Hit]
     left_out: LeftOut = field(default_factory=LeftOut)
+    more: bool = False
+    """Whether there may be others behind them."""

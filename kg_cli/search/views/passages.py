@@ -16,11 +16,17 @@ from kg_cli.search.views.marking import excerpt, mark, marks_in
 from kg_cli.terminal import console
 
 
-def print_hits(answer: SourceHits, *, full: bool) -> None:
-    """Print the hits of a search as a table, and what could not be done."""
+def print_hits(answer: SourceHits, *, full: bool, further: bool = False) -> None:
+    """Print the hits of a search as a table, and what could not be done.
+
+    Args:
+        answer: the page.
+        full: whole passages, not only what matched.
+        further: whether other pages were before.
+    """
     console.note(*(each.effect for each in answer.degraded))
     if not answer.sources:
-        console.say(_nothing(answer.left_out))
+        console.say(_nothing(answer.left_out, further=further))
         return
     several = len(answer.spaces) > 1
     rows = [_row(number, hit, full=full, space=several) for number, hit in enumerate(answer.sources, start=1)]
@@ -28,10 +34,13 @@ def print_hits(answer: SourceHits, *, full: bool) -> None:
     print_windows(answer.windows)
     told = pluralize(len(rows), "hit")
     console.say(f"{told} in {answer.timings_ms['total']:.0f} ms. Read around one: kg show ID")
+    _say_more(answer.next_cursor)
 
 
-def _nothing(left_out: LeftOut) -> str:
+def _nothing(left_out: LeftOut, *, further: bool) -> str:
     """Why there is no hit."""
+    if further:
+        return "There are no more hits."
     if left_out.nearest is None or not left_out.below_similarity:
         return "Nothing was found. `kg ontologies` shows what there is to search."
     told = pluralize(left_out.below_similarity, "passage")
@@ -60,6 +69,12 @@ def print_hybrid(answer: HybridHits, *, full: bool) -> None:
     found = f"{pluralize(len(answer.concepts), 'concept')} and {pluralize(len(rows), 'passage')}"
     told = f"{found} in {answer.timings_ms['total']:.0f} ms."
     console.say(f"{told} More of a concept: kg concept show ID; read around a passage: kg show ID")
+    _say_more(answer.next_cursor)
+
+
+def _say_more(cursor: str | None) -> None:
+    if cursor is not None:
+        console.say(f"There are more; the next ones: the same command with --cursor {cursor}")
 
 
 def print_windows(windows: Sequence[ContextWindow]) -> None:

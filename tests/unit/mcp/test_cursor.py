@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.mcp.cursor import Position, digest, read_cursor, write_cursor
+from kg_api.mcp.cursor import Position, read_cursor, write_cursor
+from kg_api.models.cursors import digest
 
 CALL = digest("search_sources", "{}")
 places = st.builds(Position, st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))

@@ -1,0 +1,133 @@
+"""Hits page by page, over real HTTP: none twice, none left out, whatever is asked besides."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+import pytest
+
+from kg_api.client import AsyncKgClient, KgClient
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.queries.search import SourceSearch
+from tests.service.asking import SEARCH, Json, problem, search
+from tests.support.embedding import run_jobs
+from tests.support.records import record
+from tests.support.running import Service
+
+DOCUMENTS, EACH = 12, 20
+ALL = DOCUMENTS * EACH
+
+
+@pytest.fixture
+def many(graph: Graph, http: httpx.Client) -> None:
+    """240 passages of apples in 12 documents: more than the lanes of a page look at."""
+    del http  # it empties the database
+    for at in range(DOCUMENTS):
+        texts = [f"Apples number {at}-{each} are {'red ' * (each % 5)}and good." for each in range(EACH)]
+        store_document(graph, record(f"d{at}", texts))
+    run_jobs(graph)
+
+
+def walk(http: httpx.Client, asked: Json, path: str = SEARCH) -> list[Json]:
+    """All pages of a search."""
+    pages: list[Json] = []
+    cursor = None
+    while not pages or cursor:
+        body = {"query_text": "red apples", **asked, **({"cursor": cursor} if cursor else {})}
+        response = http.post(path, json=body)
+        assert response.status_code == 200, response.text
+        pages.append(response.json())
+        cursor = pages[-1]["next_cursor"]
+    return pages
+
+
+def ids(pages: list[Json]) -> list[str]:
+    return [hit["source_id"] for page in pages for hit in page["sources"]]
+
+
+WALKS: list[tuple[Json, int]] = [
+    ({"mode": "hybrid"}, ALL),
+    ({"mode": "vector"}, ALL),
+    ({"mode": "text", "limit": 100}, ALL),
+    ({"documents": ["d1", "d2", "d3"]}, 3 * EACH),
+    ({"where": ["title!=d1"]}, ALL - EACH),
+    ({"per_document": 3}, 3 * DOCUMENTS),
+    ({"mmr_lambda": 0.5, "first_stage_limit": 50}, ALL),
+    ({"rerank": True}, ALL),
+    ({"exact": True, "mode": "vector"}, ALL),
+    ({"group_by": "chunk"}, ALL),
+    ({"concepts": True}, ALL),
+]
+
+
+@pytest.mark.usefixtures("many")
+def test_a_walk_gives_each_hit_once(http: httpx.Client) -> None:
+    for given, expected in WALKS:
+        asked = {"limit": 40, **given}
+        pages = walk(http, asked)
+        found = ids(pages)
+        assert len(found) == len(set(found)) == expected, given
+        assert all(len(page["sources"]) == asked["limit"] for page in pages[:-2]), given
+        assert search(http, "red apples", **asked)["sources"] == pages[0]["sources"], given
+        assert not [each for page in pages for each in page["degraded"] if each["part"] == "query"], given
+
+
+@pytest.mark.usefixtures("many")
+def test_near_duplicates_are_given_once_over_all_pages(http: httpx.Client, graph: Graph) -> None:
+    same = " ".join(f"word{number}" for number in range(60))
+    copies = [f"Copy {number}: {same} of red apples" for number in range(60)]
+    store_document(graph, record("copies", copies))
+    run_jobs(graph)
+    pages = walk(http, {"limit": 20, "collapse_duplicates": True, "mode": "text"})
+    hits = [hit for page in pages for hit in page["sources"]]
+    assert sum(hit["document"] == "copies" for hit in hits) == 1
+    assert len(ids(pages)) == len(set(ids(pages)))
+
+
+@pytest.mark.usefixtures("many")
+def test_hybrid_gives_its_sources_page_by_page_and_concepts_first(http: httpx.Client) -> None:
+    pages = walk(http, {"source_limit": 100}, "/queries/hybrid")
+    assert len(ids(pages)) == len(set(ids(pages))) == ALL
+    assert all(page["concepts"] == [] for page in pages[1:])
+
+
+@pytest.mark.usefixtures("many")
+def test_what_was_added_between_pages_makes_no_hit_come_twice(http: httpx.Client, graph: Graph) -> None:
+    first = search(http, "red apples", limit=30)
+    store_document(graph, record("new", ["red apples, red apples", "red apples again"]))
+    run_jobs(graph)
+    second = search(http, "red apples", limit=30, cursor=first["next_cursor"])
+    assert not set(ids([first])) & set(ids([second]))
+    assert "new" in {hit["document"] for hit in second["sources"]}
+
+
+@pytest.mark.usefixtures("many")
+def test_the_clients_walk_on_by_themselves(service: Service, kg: KgClient) -> None:
+    asked = SourceSearch(query_text="red apples", limit=100, mode="text")
+    found = [hit.source_id for hit in kg.iter_sources(asked)]
+    assert len(found) == len(set(found)) == ALL
+    assert [hit.source_id for hit in kg.iter_sources(asked, most=150)] == found[:150]
+
+    async def walk_on() -> list[str]:
+        async with AsyncKgClient(service.url) as client:
+            return [hit.source_id async for hit in client.iter_sources(asked)]
+
+    assert asyncio.run(walk_on()) == found
+
+
+@pytest.mark.usefixtures("many")
+def test_a_bad_cursor_is_refused_by_name(http: httpx.Client) -> None:
+    cursor = search(http, "red apples")["next_cursor"]
+    assert search(http, "no such wordling", mode="text")["next_cursor"] is None
+    for body in (
+        {"query_text": "red apples", "cursor": cursor[:-1]},
+        {"query_text": "red apples", "cursor": ""},
+        {"query_text": "other", "cursor": cursor},
+        {"query_text": "red apples", "cursor": cursor, "hyde": 1},
+    ):
+        answer = http.post(SEARCH, json=body)
+        assert answer.status_code == 422
+        assert "cursor" in answer.text
+    assert problem(http.post(SEARCH, json={"query_text": "other", "cursor": cursor}), 422)
