@@ -21,6 +21,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("folder_id", "file_stamp", "file_hash", "file_content"),  # of the folder that it came from
         }
     ),
+    "DocumentWrite": frozenset(),
     "Source": frozenset(
         {
             *("source_id", "ontology", "document", "document_id", "paragraph", "heading", "full_text"),

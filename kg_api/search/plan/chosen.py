@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.matching import asks_for_absence, describe_unknown_fields, matching_documents
+from kg_api.graph.filters.matching import asks_for_absence, describe_unknown_fields
+from kg_api.graph.filters.remembered import RememberedFilters
 from kg_api.graph.fulltext.queries import SCOPES_A_QUERY
 from kg_api.graph.search.passages import Filters
+from kg_api.models.queries.filters import Clause
 from kg_api.models.queries.search import Degradation, SourceSearch
 
 
@@ -36,19 +38,28 @@ class Chosen:
         return self.filters.document_ids if self._are_many else None
 
 
-def choose(graph: Graph, request: SourceSearch, filters: Filters) -> Chosen:
+def choose(graph: Graph, remembered: RememberedFilters, request: SourceSearch, filters: Filters) -> Chosen:
     """Find the documents for which a request's conditions hold.
 
     Raises:
         InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
     """
-    if not request.where:
-        return Chosen(filters)
-    matching = matching_documents(graph, request.where, filters.ontologies, filters.document_ids)
+    return choose_documents(graph, remembered, request.where, filters) if request.where else Chosen(filters)
+
+
+def choose_documents(
+    graph: Graph, remembered: RememberedFilters, where: Sequence[Clause], filters: Filters
+) -> Chosen:
+    """Find the documents that fit conditions, of which there is one at least.
+
+    Raises:
+        InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
+    """
+    matching = remembered.matching(where, filters.ontologies, filters.document_ids)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
     notes: list[Degradation] = []
-    if not ids or asks_for_absence(request.where):
-        notes += describe_unknown_fields(graph, request.where, filters.ontologies)
+    if not ids or asks_for_absence(where):
+        notes += describe_unknown_fields(graph, where, filters.ontologies)
     if not ids:
         notes.append(Degradation(part="query", effect="no document fits the conditions of the filter"))
     return Chosen(Filters(filters.ontologies, ids), matching, notes)
