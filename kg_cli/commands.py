@@ -21,7 +21,7 @@ from kg_cli.stack.commands import doctor, down, serve, status, up, worker
 
 COMMANDS = (
     *(up, down, status, doctor),
-    *(answer, augment, conversation, ingest, library.ontologies, mcp),
+    *(answer, augment, conversation, ingest, library.ontologies, library.facets, mcp),
     *(search, hybrid, show, serve, worker, similar, similar_documents, source_graph),
 )
 GROUPS = {

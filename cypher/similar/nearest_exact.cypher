@@ -5,12 +5,12 @@ CALL (ask) {
   CALL (ask) {
     MATCH (n:Source)
     WHERE n.ontology IN $ontologies AND n.document_id > ask.after AND n.document_id < ask.before AND n.paragraph >= 0
-      AND n[$property] IS NOT NULL
+      AND n[$property] IS NOT NULL AND ($document_ids IS NULL OR n.document_id IN $document_ids)
     RETURN n
     UNION ALL
     MATCH (n:Chunk)
     WHERE n.space = $key AND n.ontology IN $ontologies AND n.document_id > ask.after AND n.document_id < ask.before
-      AND n[$property] IS NOT NULL
+      AND n[$property] IS NOT NULL AND ($document_ids IS NULL OR n.document_id IN $document_ids)
     RETURN n
   }
   WITH n, 2 * vector.similarity.cosine(n[$property], ask.vector) - 1 AS similarity

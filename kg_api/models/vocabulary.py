@@ -82,3 +82,6 @@ MAX_EVIDENCE = 200
 MAX_PASSAGES = 100
 """Sources that carry a concept."""
 MAX_PATHS = 20
+MAX_FACETS = 10
+"""Fields whose values one request counts."""
+MAX_FACET_VALUES = 1000

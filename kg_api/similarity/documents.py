@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kg_api.errors import Unavailable
 from kg_api.graph.database import Graph
@@ -41,9 +41,19 @@ def similar_documents(
     document_id: str,
     request: SimilarDocumentSearch,
     known: OntologySnapshot,
+    *,
     watches: tuple[IndexWatch, EmbeddingWatch],
+    among: Callable[[Comparable, str], Comparable],
 ) -> SimilarDocuments:
     """Find the documents that are most like one.
+
+    Args:
+        graph: where they are.
+        document_id: what to compare.
+        request: what to look for.
+        known: all ontologies.
+        watches: what may not be ready.
+        among: narrows what is looked into to the documents of a filter.
 
     Raises:
         NotFound: there is no such document.
@@ -53,6 +63,7 @@ def similar_documents(
     document = find_document(graph, document_id)
     places, total = places_in(graph, [document.ontology], [document.document_id], MAX_SOURCES)
     scope = comparable(known.space_of(document.ontology), request.ontologies, known)
+    scope = among(scope, document.document_id)
     if waiting := indexes.populating(*(space.index_name for space, _ in scope.slots)):
         raise Unavailable(
             f"the vector index {', '.join(waiting)} is still being filled; try again in a moment"
@@ -107,7 +118,9 @@ def _nearest(
 ) -> Iterable[tuple[int, NearSource]]:
     for begin in range(0, len(asked), TOGETHER):
         for space, names in scope.slots:
-            nears, _ = nearest(graph, asked[begin : begin + TOGETHER], space, names, EACH)
+            nears, _ = nearest(
+                graph, asked[begin : begin + TOGETHER], space, names, EACH, document_ids=scope.documents
+            )
             yield from ((begin + near.asked, near) for near in nears)
 
 

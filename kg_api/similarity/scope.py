@@ -23,7 +23,9 @@ class Comparable:
     elsewhere: list[str]
     """Ontologies that another model answers."""
     unknown: list[Degradation] = field(default_factory=list[Degradation])
-    """That ontologies which are asked for are not there."""
+    """That ontologies which are asked for are not there, or that no document fits."""
+    documents: Sequence[str] | None = None
+    """Only these; None: all but the one that is compared."""
 
     @property
     def ontologies(self) -> list[str]:

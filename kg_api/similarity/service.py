@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+
 from kg_api.errors import InvalidInput, Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_source
+from kg_api.graph.filters.remembered import RememberedFilters
 from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
-from kg_api.graph.search.passages import TEXT_INDEX
+from kg_api.graph.search.passages import TEXT_INDEX, Filters
 from kg_api.graph.search.similar import (
     NearSource,
     SimilarityQuery,
@@ -15,6 +20,7 @@ from kg_api.graph.search.similar import (
     nearest,
     vectors_of,
 )
+from kg_api.models.queries.filters import Clause
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import Degradation
 from kg_api.models.queries.similarity import (
@@ -26,6 +32,7 @@ from kg_api.models.queries.similarity import (
     SimilarSources,
     SourceGraph,
 )
+from kg_api.search.plan.chosen import choose_documents
 from kg_api.search.plan.planner import MAX_EXACT
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.documents import similar_documents
@@ -47,6 +54,7 @@ class SimilarityService:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
+        self._remembered = RememberedFilters(graph)
         self._plans = PlanWatch(graph)
         self._indexes = IndexWatch(graph)
         self._progress = EmbeddingWatch(graph)
@@ -63,9 +71,12 @@ class SimilarityService:
         known = self._plans.known([own.ontology, *(request.ontologies or ())])
         with watch.stage("vectors"):
             parts = self._parts(own, known)
-        if not parts:
-            return self._by_words(own, request, watch)
         scope = comparable(known.space_of(own.ontology), request.ontologies, known)
+        with watch.stage("filter") if request.where else nullcontext():
+            left_out = None if request.same_document else own.document_id
+            scope = self._among(request.where, request.ontologies, scope, left_out)
+        if not parts:
+            return self._by_words(own, request, scope, watch)
         with watch.stage("nearest"):
             sources, degraded = self._by_vectors(own, parts, scope, request)
         return SimilarSources(
@@ -85,7 +96,12 @@ class SimilarityService:
             Unavailable: the vector index is still being filled.
         """
         known = self._plans.known(request.ontologies or ())
-        return similar_documents(self._graph, document_id, request, known, (self._indexes, self._progress))
+
+        def among(scope: Comparable, own: str) -> Comparable:
+            return self._among(request.where, request.ontologies, scope, own)
+
+        watches = (self._indexes, self._progress)
+        return similar_documents(self._graph, document_id, request, known, watches=watches, among=among)
 
     def graph(self, request: GraphRequest) -> SourceGraph:
         """Connect sources with those that are most similar to them.
@@ -100,6 +116,20 @@ class SimilarityService:
     def _parts(self, own: Place, known: OntologySnapshot) -> list[VectorPart]:
         found = vectors_of(self._graph, [own.source_id], known.answering, known.new)
         return evenly(found.get(own.source_id, []), MAX_PARTS)
+
+    def _among(
+        self,
+        where: Sequence[Clause] | None,
+        ontologies: Sequence[str] | None,
+        scope: Comparable,
+        left_out: str | None,
+    ) -> Comparable:
+        """Look only into the documents that fit, without the one that is compared."""
+        if not where:
+            return scope
+        chosen = choose_documents(self._graph, self._remembered, where, Filters(ontologies, None))
+        ids = [each for each in chosen.filters.document_ids or () if each != left_out]
+        return replace(scope, documents=ids, unknown=[*scope.unknown, *chosen.notes])
 
     def _by_vectors(
         self, own: Place, parts: list[VectorPart], scope: Comparable, request: SimilarSearch
@@ -126,7 +156,7 @@ class SimilarityService:
         """
         if not (request.exact or waiting):
             return
-        sources = count_sources(self._graph, scope.ontologies)
+        sources = count_sources(self._graph, scope.ontologies, scope.documents)
         if sources > MAX_EXACT and request.exact:
             raise InvalidInput(
                 f"exact compares every vector, and {sources:,} sources are more than {MAX_EXACT:,}: name "
@@ -151,7 +181,7 @@ class SimilarityService:
                 return groups, more
             depth = min(MAX_COMPARED, 4 * depth)
             if depth > MAX_BY_INDEX and not exact:
-                if count_sources(self._graph, scope.ontologies) > MAX_EXACT:
+                if count_sources(self._graph, scope.ontologies, scope.documents) > MAX_EXACT:
                     return groups, more
                 exact = True
 
@@ -160,13 +190,16 @@ class SimilarityService:
     ) -> tuple[list[NearSource], bool]:
         """In both slots of the space, where both answer."""
         slots = [
-            nearest(self._graph, [asked], space, names, depth, exact=exact) for space, names in scope.slots
+            nearest(self._graph, [asked], space, names, depth, exact=exact, document_ids=scope.documents)
+            for space, names in scope.slots
         ]
         found = [near for nears, _ in slots for near in nears]
         best_first = sorted(found, key=lambda near: -near.similarity)
         return best_first, any(more for _, more in slots)
 
-    def _by_words(self, own: Place, request: SimilarSearch, watch: Stopwatch) -> SimilarSources:
+    def _by_words(
+        self, own: Place, request: SimilarSearch, scope: Comparable, watch: Stopwatch
+    ) -> SimilarSources:
         waiting = self._indexes.populating(TEXT_INDEX)
         if waiting:
             raise Unavailable(
@@ -174,12 +207,12 @@ class SimilarityService:
                 "try again in a moment"
             )
         with watch.stage("text"):
-            sources = similar_by_words(self._graph, own, request)
+            sources = similar_by_words(self._graph, own, request, scope.documents)
         return SimilarSources(
             source=own,
             by="text",
             space=None,
             sources=sources,
-            degraded=why(own, request),
+            degraded=[*why(own, request), *scope.unknown],
             timings_ms=watch.milliseconds(),
         )

@@ -7,8 +7,8 @@ from itertools import chain
 
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.queries import MAX_TERMS, lucene_queries, terms
-from kg_api.graph.search.passages import SpaceVectors
-from kg_api.graph.search.words import by_text
+from kg_api.graph.search.passages import LaneHit, SpaceVectors
+from kg_api.graph.search.words import WordedAmong, by_text
 from kg_api.models.identity import scope_of_document
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import Degradation
@@ -24,11 +24,13 @@ Scored = tuple[Place, float]
 """A source, and how much of the words it shares."""
 
 
-def similar_by_words(graph: Graph, own: Place, request: SimilarSearch) -> list[SimilarSource]:
-    """The sources that share most words with one, the best first."""
+def similar_by_words(
+    graph: Graph, own: Place, request: SimilarSearch, documents: Sequence[str] | None = None
+) -> list[SimilarSource]:
+    """The sources that share most words with one, the best first; of some documents, or of all."""
     limit = max(50, 3 * request.limit)
     while True:
-        found = _find(graph, own, request, limit)
+        found = _find(graph, own, request, limit, documents)
         groups = _groups(own, found, together=request.group_duplicates)
         if len(groups) >= request.limit or len(found) < limit - 1 or limit >= MAX_HITS:
             return groups[: request.limit]
@@ -48,15 +50,25 @@ def why(own: Place, request: SimilarSearch) -> list[Degradation]:
     return told
 
 
-def _find(graph: Graph, own: Place, request: SimilarSearch, limit: int) -> list[Scored]:
+def _find(
+    graph: Graph, own: Place, request: SimilarSearch, limit: int, documents: Sequence[str] | None
+) -> list[Scored]:
     queries = lucene_queries(terms(own.full_text), request.ontologies)
     if not request.same_document:
         queries = [f"{query} -scope:{scope_of_document(own.document_id)}" for query in queries]
-    every = chain.from_iterable(by_text(graph, query, NO_VECTORS, limit) for query in queries)
+    every = chain.from_iterable(_by_text(graph, query, limit, documents) for query in queries)
     best = sorted(every, key=lambda each: (-each.score, each.source.source_id))[:limit]
     scores = {each.source.source_id: each.score for each in best if each.source.source_id != own.source_id}
     places = PlaceReader(graph).read(scores)
     return [(places[each], score) for each, score in scores.items() if each in places]
+
+
+def _by_text(graph: Graph, query: str, limit: int, documents: Sequence[str] | None) -> Sequence[LaneHit]:
+    if documents is None:
+        return by_text(graph, query, NO_VECTORS, limit)
+    among = WordedAmong(query, NO_VECTORS, limit, documents)
+    (found,) = graph.look_up([among.lookup])
+    return among.hits(graph, found).found
 
 
 def _groups(own: Place, found: Sequence[Scored], *, together: bool) -> list[SimilarSource]:

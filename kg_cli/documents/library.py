@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kg_api.models.vocabulary import MAX_FACET_VALUES
 from kg_api.wording.plural import pluralize
 from kg_cli.documents.options import ListsOption
 from kg_cli.terminal.answers import emit, report
@@ -15,13 +16,16 @@ from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import (
     JsonOption,
     OffsetOption,
+    OnlyOntologiesOption,
     OnlyOntologyOption,
     PageOption,
     WhereOption,
     YesOption,
 )
 
-delete = typer.Typer(help="Delete a document or an ontology.", no_args_is_help=True)
+delete = typer.Typer(
+    help="Delete a document, the documents of a filter, or an ontology.", no_args_is_help=True
+)
 
 
 def ontologies(*, as_json: JsonOption = False) -> None:
@@ -59,6 +63,33 @@ def list_documents(
     with open_client() as client:
         page = client.documents(ontology, where=where, offset=offset, limit=limit)
     emit(page, partial(print_documents, offset=offset), as_json=as_json)
+
+
+def facets(
+    fields: Annotated[
+        list[str], typer.Argument(metavar="FIELD...", help="author, tags, format, ontology, date:year, ...")
+    ],
+    *,
+    ontology: OnlyOntologiesOption = None,
+    where: WhereOption = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=MAX_FACET_VALUES, help="Values of each field.")
+    ] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Count documents by the values of their fields: metadata, format, ontology, dates.
+
+    A date is counted by :year, :month or :day. At most 10 fields at once.
+
+    Example: kg facets author date:year --where tags=oncall
+    """
+    from kg_cli.documents.library_views import print_facets
+
+    report(
+        lambda kg: kg.facets(fields, ontology=ontology, where=where, limit=limit),
+        print_facets,
+        as_json=as_json,
+    )
 
 
 @documents.command("set")
@@ -118,6 +149,32 @@ def delete_document(
             identity = found.document_id
             confirm(f"Delete {found.document} of {found.ontology} ({pluralize(found.sources, 'source')})?")
         print_deleted(client.delete_document(identity, ontology=ontology), as_json=as_json)
+
+
+@delete.command("documents")
+def delete_documents(
+    *,
+    where: Annotated[list[str], typer.Option("--where", help="Documents for which this holds; repeat: all.")],
+    ontology: OnlyOntologiesOption = None,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete the documents that fit a filter; what would go is shown first.
+
+    They are deleted only where as many fit as were shown. --yes goes on without asking.
+
+    Example: kg delete documents --ontology notes --where 'date<2020' --where tags=old
+    """
+    from kg_cli.documents.library_views import print_deleted_matching, print_to_delete
+
+    with open_client() as client:
+        found = client.delete_documents(where, ontology=ontology)
+        if found.documents:
+            if not yes:
+                print_to_delete(found)
+                confirm(f"Delete {pluralize(found.documents, 'document')}?")
+            found = client.delete_documents(where, ontology=ontology, dry_run=False, expected=found.documents)
+    print_deleted_matching(found, as_json=as_json)
 
 
 @delete.command("ontology")

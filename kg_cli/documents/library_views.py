@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.markup import escape
 from rich.text import Text
 
+from kg_api.models.library.deletion import DeletedMatching
 from kg_api.models.library.documents import (
     Deleted,
     DocumentChanged,
@@ -13,6 +14,7 @@ from kg_api.models.library.documents import (
     OntologyList,
 )
 from kg_api.models.library.metadata import MetadataValue
+from kg_api.models.queries.facets import Facets
 from kg_api.wording.plural import pluralize
 from kg_cli.documents.review.views import say_waiting
 from kg_cli.terminal import console
@@ -67,6 +69,42 @@ def print_deleted(deleted: Deleted, *, as_json: bool, what: str = "") -> None:
     if not deleted.notes and not as_json:
         counts = f"{pluralize(deleted.documents, 'document')}, {pluralize(deleted.sources, 'source')}"
         console.say(escape(f"deleted: {what}{counts}"))
+
+
+def print_to_delete(found: DeletedMatching) -> None:
+    """Show what would go."""
+    for each in found.first:
+        console.say(escape(f"  {each.ontology} / {each.document}"))
+    if more := found.documents - len(found.first):
+        console.say(f"  and {pluralize(more, 'more document')}")
+    counts = f"{pluralize(found.documents, 'document')}, {pluralize(found.sources, 'source')}"
+    console.say(f"would be deleted: {counts}")
+
+
+def print_deleted_matching(deleted: DeletedMatching, *, as_json: bool) -> None:
+    """Say what was deleted."""
+    if as_json:
+        console.print_json(deleted.model_dump(mode="json"))
+        return
+    for note in deleted.notes:
+        console.say(escape(note))
+    if deleted.documents:
+        counts = f"{pluralize(deleted.documents, 'document')}, {pluralize(deleted.sources, 'source')}"
+        console.say(f"deleted: {counts}")
+
+
+def print_facets(found: Facets) -> None:
+    """Print a table for each field, and what is left out of it."""
+    for each in found.facets:
+        name = f"{each.field}:{each.by}" if each.by else each.field
+        rows = [[str(value.value), str(value.documents)] for value in each.values]
+        console.print_table([name, "documents"], rows)
+        if each.left_out:
+            console.say(f"{pluralize(each.left_out, 'further value')} left out; --limit shows more")
+        if each.missing:
+            console.say(f"{each.missing} of {pluralize(found.documents, 'document')} have none")
+    for note in found.notes:
+        console.say(escape(note))
 
 
 def _none(page: DocumentPage) -> str:

@@ -10,13 +10,20 @@ from kg_api.models.vocabulary import MAX_NEIGHBOURS, MAX_NODES, MAX_PAIRS
 from kg_cli.search.options import ExactOption, SimilarityOption, without_place
 from kg_cli.terminal.answers import emit
 from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import JsonOption, LimitOption, OnlyDocumentsOption, OnlyOntologiesOption
+from kg_cli.terminal.options import (
+    JsonOption,
+    LimitOption,
+    OnlyDocumentsOption,
+    OnlyOntologiesOption,
+    WhereOption,
+)
 
 
 def similar(
     source: Annotated[str, typer.Argument(help="Id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH.")],
     *,
     ontology: OnlyOntologiesOption = None,
+    where: WhereOption = None,
     limit: LimitOption = 10,
     min_similarity: SimilarityOption = None,
     same_document: Annotated[
@@ -30,7 +37,7 @@ def similar(
 ) -> None:
     """Find similar passages in other documents, across all ontologies.
 
-    Examples: kg similar 3f2a9c04 --limit 5
+    Examples: kg similar 3f2a9c04 --limit 5 --where 'date>=2025'
         kg similar notes/install.md#3
     """
     from kg_cli.search.views.similarities import print_similar
@@ -39,6 +46,7 @@ def similar(
         answer = client.similar_sources(
             without_place(source),
             ontology=ontology,
+            where=where,
             limit=limit,
             min_similarity=min_similarity,
             same_document=same_document,
@@ -54,6 +62,7 @@ def similar_documents(
     ],
     *,
     ontology: OnlyOntologiesOption = None,
+    where: WhereOption = None,
     limit: LimitOption = 10,
     pairs: Annotated[int, typer.Option(min=1, max=MAX_PAIRS, help="Pairs of passages per document.")] = 3,
     min_similarity: SimilarityOption = None,
@@ -67,7 +76,7 @@ def similar_documents(
 
     with open_client() as client:
         answer = client.similar_documents(
-            document, ontology=ontology, limit=limit, pairs=pairs, min_similarity=min_similarity
+            document, ontology=ontology, where=where, limit=limit, pairs=pairs, min_similarity=min_similarity
         )
     emit(answer, print_documents, as_json=as_json)
 

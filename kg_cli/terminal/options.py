@@ -20,7 +20,8 @@ WhereOption = Annotated[
     typer.Option(
         "--where",
         help="Only documents for which this holds, such as 'date>=2025-01-01', tags=oncall, "
-        "'format in rst,text', 'author exists'; repeat: all must hold.",
+        "'format in rst,text', 'author exists', 'tags=a || author=Ada && draft=false'; "
+        "repeat: all must hold.",
     ),
 ]
 OnlyDocumentsOption = Annotated[

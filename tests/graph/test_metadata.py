@@ -12,15 +12,15 @@ from pydantic import TypeAdapter
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.matching import describe_unknown_fields, matching_documents
 from kg_api.graph.documents.writes import store_document
+from kg_api.graph.filters.matching import describe_unknown_fields, matching_documents
 from kg_api.graph.migrations import migrate
 from kg_api.models.identity import digest
-from kg_api.models.queries.filters import Condition, Where
+from kg_api.models.queries.filters import Clause, Where
 from tests.support.cypher import rows
 from tests.support.records import record
 
-WHERE: TypeAdapter[list[Condition]] = TypeAdapter(Where)
+WHERE: TypeAdapter[list[Clause]] = TypeAdapter(Where)
 DOCUMENTS: dict[str, dict[str, Any]] = {
     "a": {"author": "Ada", "date": "2025-01-31", "tags": ["oncall", "ops"], "version": 3, "draft": False},
     "b": {"author": "Bob", "date": "2025-03-01T10:00:00+02:00", "tags": ["web"], "version": 4.5},
@@ -67,7 +67,7 @@ def test_what_was_stored_before_is_projected(graph: Graph, driver: neo4j.Driver)
 
 
 def names(graph: Graph, *where: object) -> str:
-    found = matching_documents(graph, WHERE.validate_python(list(where)), None)
+    found = matching_documents(graph, WHERE.validate_python(list(where)), None, in_order=True)
     known = {record(name, ["x"]).document_id: name for name in DOCUMENTS}
     return "".join(known[each] for ids in found.values() for each in ids)
 
@@ -115,4 +115,22 @@ def test_a_field_that_no_document_has(graph: Graph) -> None:
     with pytest.raises(InvalidInput, match="'auhtor'; the nearest: 'author'"):
         describe_unknown_fields(graph, WHERE.validate_python(["auhtor=Ada"]), None)
     told = describe_unknown_fields(graph, WHERE.validate_python(["zzz=1", "author=Bob"]), ["notes"])
+    assert [each.effect for each in told] == ["no document has the field 'zzz'"]
+
+
+ALTERNATIVES: dict[str, str] = {
+    "author=Ada || tags=web": "ab",
+    "author=Ada && draft=true || version>4 && date=2025-03": "b",
+    "author does not exist || draft=false": "acd",
+    "document in c,d && date exists || author=Bob": "bc",
+    "author=Eve || version>99": "",
+}
+
+
+def test_alternatives(graph: Graph) -> None:
+    for name, metadata in DOCUMENTS.items():
+        stored(graph, name, metadata)
+    assert {text: names(graph, text) for text in ALTERNATIVES} == ALTERNATIVES
+    assert names(graph, "author exists", "tags=ops || version>4", {"any_of": [["draft=false"]]}) == "a"
+    told = describe_unknown_fields(graph, WHERE.validate_python(["author=Eve || zzz=1"]), None)
     assert [each.effect for each in told] == ["no document has the field 'zzz'"]

@@ -206,11 +206,14 @@ LARGE = re.compile(r":(?:Source|Chunk|Concept|Instance|Document|CachedVector|Cac
 RELATIONSHIPS_READ = "TypeScan"
 READS_ALL = {
     "search/exactly": {"Source", "Chunk"},
+    "documents/facets": {"Document"},
+    "documents/matching": {"Document"},
     "similar/nearest_exact": {"Chunk"},
     "cache/prune_contexts": {"CachedContext"},
     "cache/prune_vectors": {"CachedVector"},
 }
-"""What is meant to; the chunks of a space have no index by their ontology."""
+"""What is meant to: a filter of all ontologies compares each document, fastest without an index; the
+chunks of a space have no index by their ontology."""
 
 
 @pytest.mark.parametrize(

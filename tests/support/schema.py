@@ -27,6 +27,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("beginning", "version", "given", "given_at", "folder_id", "file_stamp", "file_hash"),
         }
     ),
+    "DocumentWrite": frozenset(),
     "Source": frozenset(
         {
             *("source_id", "ontology", "document", "document_id", "paragraph", "heading", "full_text"),

@@ -12,7 +12,7 @@ from kg_api.client.connection import MAX_THINKING_SECONDS
 from kg_api.models.library.conversations import Message
 from kg_api.models.queries.answering import Answered, AnswerEvent, AnswerRequest, Statement
 from kg_api.models.queries.augment import Augmented, AugmentRequest
-from kg_api.models.queries.filters import Condition
+from kg_api.models.queries.filters import AnyOf, Condition
 from kg_api.models.vocabulary import SearchMode
 
 
@@ -26,7 +26,7 @@ class AsyncAnsweringMethods(AsyncSending):
         messages: Sequence[Message | dict[str, Any]] | None = None,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        where: Sequence[Condition | str | dict[str, Any]] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         mode: SearchMode = "hybrid",
         chunk_tokens: int = 1800,
         overlap_tokens: int = 150,
@@ -53,7 +53,7 @@ class AsyncAnsweringMethods(AsyncSending):
         *,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        where: Sequence[Condition | str | dict[str, Any]] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         mode: SearchMode = "hybrid",
         limit: int = 8,
         min_similarity: float | None = None,
@@ -79,7 +79,7 @@ class AsyncAnsweringMethods(AsyncSending):
         *,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        where: Sequence[Condition | str | dict[str, Any]] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         mode: SearchMode = "hybrid",
         limit: int = 8,
         min_similarity: float | None = None,

@@ -10,6 +10,7 @@ from kg_api.client.call import batch_of, body_of, delete, form_of, get, patch, p
 from kg_api.models.embedding.configuration import DocumentPreview
 from kg_api.models.library.batches import IngestedBatch
 from kg_api.models.library.conversations import Conversation, Message
+from kg_api.models.library.deletion import DeletedMatching, DocumentDeletion
 from kg_api.models.library.documents import (
     Deleted,
     DocumentChange,
@@ -22,6 +23,8 @@ from kg_api.models.library.documents import (
 )
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.parsing import Format
+from kg_api.models.queries.facets import Facet, FacetRequest, Facets
+from kg_api.models.queries.filters import AnyOf, Condition
 
 
 class AsyncDocumentMethods(AsyncSending):
@@ -140,6 +143,17 @@ class AsyncDocumentMethods(AsyncSending):
         filtered = {"ontology": ontology, "where": list(where) if where else None}
         return await self._send(get(DocumentPage, "documents", **filtered, offset=offset, limit=limit))
 
+    async def facets(
+        self,
+        fields: Sequence[Facet | str | dict[str, Any]],
+        *,
+        ontology: str | Sequence[str] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
+        limit: int = 20,
+    ) -> Facets:
+        """Count the values of fields, such as `author` or `date:year`, among the documents that fit."""
+        return await self._send(post(Facets, "queries", "facets", json=body_of(FacetRequest, locals())))
+
     async def document(self, document_id: str, *, ontology: str | None = None) -> DocumentContent:
         """Read a document with its text, by its id, at least 8 digits of it, or its name."""
         return await self._send(get(DocumentContent, "documents", document_id, ontology=ontology))
@@ -167,3 +181,15 @@ class AsyncDocumentMethods(AsyncSending):
         A whole id that is not there is no error: zeros and a note. A name that is not there is NotFound.
         """
         return await self._send(delete(Deleted, "documents", document_id, ontology=ontology))
+
+    async def delete_documents(
+        self,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]],
+        *,
+        ontology: str | Sequence[str] | None = None,
+        dry_run: bool = True,
+        expected: int | None = None,
+    ) -> DeletedMatching:
+        """Say which documents fit; or, without `dry_run`, delete them: where so many fit as are expected."""
+        body = body_of(DocumentDeletion, locals())
+        return await self._send(post(DeletedMatching, "documents", "delete", json=body))

@@ -13,7 +13,7 @@ from kg_api.client.sync.sending import Sending
 from kg_api.models.library.conversations import Message
 from kg_api.models.queries.answering import Answered, AnswerEvent, AnswerRequest, Statement
 from kg_api.models.queries.augment import Augmented, AugmentRequest
-from kg_api.models.queries.filters import Condition
+from kg_api.models.queries.filters import AnyOf, Condition
 from kg_api.models.vocabulary import SearchMode
 
 
@@ -27,7 +27,7 @@ class AnsweringMethods(Sending):
         messages: Sequence[Message | dict[str, Any]] | None = None,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        where: Sequence[Condition | str | dict[str, Any]] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         mode: SearchMode = "hybrid",
         chunk_tokens: int = 1800,
         overlap_tokens: int = 150,
@@ -54,7 +54,7 @@ class AnsweringMethods(Sending):
         *,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        where: Sequence[Condition | str | dict[str, Any]] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         mode: SearchMode = "hybrid",
         limit: int = 8,
         min_similarity: float | None = None,
@@ -80,7 +80,7 @@ class AnsweringMethods(Sending):
         *,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        where: Sequence[Condition | str | dict[str, Any]] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         mode: SearchMode = "hybrid",
         limit: int = 8,
         min_similarity: float | None = None,

@@ -11,6 +11,7 @@ from kg_api.client.sync.sending import Sending
 from kg_api.models.embedding.configuration import DocumentPreview
 from kg_api.models.library.batches import IngestedBatch
 from kg_api.models.library.conversations import Conversation, Message
+from kg_api.models.library.deletion import DeletedMatching, DocumentDeletion
 from kg_api.models.library.documents import (
     Deleted,
     DocumentChange,
@@ -23,6 +24,8 @@ from kg_api.models.library.documents import (
 )
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.parsing import Format
+from kg_api.models.queries.facets import Facet, FacetRequest, Facets
+from kg_api.models.queries.filters import AnyOf, Condition
 
 
 class DocumentMethods(Sending):
@@ -141,6 +144,17 @@ class DocumentMethods(Sending):
         filtered = {"ontology": ontology, "where": list(where) if where else None}
         return self._send(get(DocumentPage, "documents", **filtered, offset=offset, limit=limit))
 
+    def facets(
+        self,
+        fields: Sequence[Facet | str | dict[str, Any]],
+        *,
+        ontology: str | Sequence[str] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
+        limit: int = 20,
+    ) -> Facets:
+        """Count the values of fields, such as `author` or `date:year`, among the documents that fit."""
+        return self._send(post(Facets, "queries", "facets", json=body_of(FacetRequest, locals())))
+
     def document(self, document_id: str, *, ontology: str | None = None) -> DocumentContent:
         """Read a document with its text, by its id, at least 8 digits of it, or its name."""
         return self._send(get(DocumentContent, "documents", document_id, ontology=ontology))
@@ -168,3 +182,15 @@ class DocumentMethods(Sending):
         A whole id that is not there is no error: zeros and a note. A name that is not there is NotFound.
         """
         return self._send(delete(Deleted, "documents", document_id, ontology=ontology))
+
+    def delete_documents(
+        self,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]],
+        *,
+        ontology: str | Sequence[str] | None = None,
+        dry_run: bool = True,
+        expected: int | None = None,
+    ) -> DeletedMatching:
+        """Say which documents fit; or, without `dry_run`, delete them: where so many fit as are expected."""
+        body = body_of(DocumentDeletion, locals())
+        return self._send(post(DeletedMatching, "documents", "delete", json=body))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from kg_api.client.call import body_of, get, post
 from kg_api.client.sync.sending import Sending
-from kg_api.models.queries.filters import Condition
+from kg_api.models.queries.filters import AnyOf, Condition
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import SourceHit, SourceHits, SourceSearch
@@ -35,7 +35,7 @@ class SearchMethods(Sending):
         space: str | None = None,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        where: Sequence[Condition | str | dict[str, Any]] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         mode: SearchMode = "hybrid",
         limit: int = 10,
         cursor: str | None = None,
@@ -97,7 +97,7 @@ class SearchMethods(Sending):
         *,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
-        where: Sequence[Condition | str | dict[str, Any]] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         mode: HybridMode = "hybrid",
         concept_limit: int = 5,
         source_limit: int = 10,
@@ -128,6 +128,7 @@ class SearchMethods(Sending):
         source_id: str,
         *,
         ontology: str | Sequence[str] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         min_similarity: float | None = None,
         limit: int = 10,
         same_document: bool = False,
@@ -149,6 +150,7 @@ class SearchMethods(Sending):
         document_id: str,
         *,
         ontology: str | Sequence[str] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         min_similarity: float | None = None,
         limit: int = 10,
         pairs: int = 3,

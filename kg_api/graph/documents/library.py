@@ -11,7 +11,7 @@ from kg_api.errors import NotFound
 from kg_api.graph.concepts.removal import forget_apart, forget_evidence
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.changing import change_document
-from kg_api.graph.documents.matching import asks_for_absence, describe_unknown_fields, matching_documents
+from kg_api.graph.filters.matching import asks_for_absence, describe_unknown_fields, matching_documents
 from kg_api.graph.naming import identify_document, identify_source, is_whole_id, note_on_ontology
 from kg_api.graph.review.waiting import forget_waiting_of
 from kg_api.graph.spaces.marks import Mark
@@ -25,7 +25,7 @@ from kg_api.models.library.documents import (
     EmbeddingStatus,
     OntologySummary,
 )
-from kg_api.models.queries.filters import Condition
+from kg_api.models.queries.filters import Clause
 from kg_api.models.queries.places import Place
 
 DOCUMENTS_A_PORTION = 100
@@ -83,7 +83,7 @@ def page_of_documents(
 
 
 def list_documents(
-    graph: Graph, *, ontology: str | None, offset: int, limit: int, where: Sequence[Condition] = ()
+    graph: Graph, *, ontology: str | None, offset: int, limit: int, where: Sequence[Clause] = ()
 ) -> DocumentPage:
     """One page of documents as it is answered, with a note where the ontology is not there.
 
@@ -98,17 +98,22 @@ def list_documents(
 
 
 def _list_matching(
-    graph: Graph, ontology: str | None, where: Sequence[Condition], offset: int, limit: int
+    graph: Graph, ontology: str | None, where: Sequence[Clause], offset: int, limit: int
 ) -> DocumentPage:
     within = None if ontology is None else [ontology]
-    matching = matching_documents(graph, where, within)
+    matching = matching_documents(graph, where, within, in_order=True)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
     notes = [] if ids else note_on_ontology(graph, ontology)
     if not notes and (not ids or asks_for_absence(where)):
         notes = [each.effect for each in describe_unknown_fields(graph, where, within)]
-    rows = graph.read("documents/of_ids", document_ids=ids[offset : offset + limit])
-    found = [DocumentSummary.model_validate(_to_fields(row)) for row in rows]
+    found = summaries(graph, ids[offset : offset + limit])
     return DocumentPage(documents=found, total=len(ids), offset=offset, limit=limit, notes=notes)
+
+
+def summaries(graph: Graph, document_ids: Sequence[str]) -> list[DocumentSummary]:
+    """Some documents by their ids, in that order; what is not there is missing."""
+    rows = graph.read("documents/of_ids", document_ids=list(document_ids)) if document_ids else []
+    return [DocumentSummary.model_validate(_to_fields(row)) for row in rows]
 
 
 def find_document(graph: Graph, called: str, ontology: str | None = None) -> DocumentContent:

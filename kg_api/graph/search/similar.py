@@ -37,10 +37,15 @@ class SimilarityQuery:
     parts: Sequence[VectorPart]
     same_document: bool = False
 
-    def rows(self, number: int) -> list[Row]:
-        """As statements take it: for each vector the documents before and behind its own."""
+    def rows(self, number: int, *, among: bool = False) -> list[Row]:
+        """As statements take it: for each vector the documents before and behind its own.
+
+        Args:
+            number: what its hits are told by.
+            among: whether documents are named, without its own.
+        """
         own = self.place.document_id
-        ranges = [(FIRST, LAST)] if self.same_document else [(FIRST, own), (own, LAST)]
+        ranges = [(FIRST, LAST)] if self.same_document or among else [(FIRST, own), (own, LAST)]
         return [
             {
                 "source": number,
@@ -78,6 +83,7 @@ def nearest(
     limit: int,
     *,
     exact: bool = False,
+    document_ids: Sequence[str] | None = None,
 ) -> tuple[list[NearSource], bool]:
     """What is nearest to some sources in one slot of a space; a filter never shrinks it.
 
@@ -88,18 +94,23 @@ def nearest(
         ontologies: where to look.
         limit: most passages for each source.
         exact: compare with every vector instead of asking the index.
+        document_ids: only these, whatever `same_document` says; None: all.
 
     Returns:
         By source the nearest first, and whether there may be more of them.
     """
+    among = document_ids is not None
     given = {
-        "asked": [row for number, each in enumerate(asked) for row in each.rows(number)],
+        "asked": [row for number, each in enumerate(asked) for row in each.rows(number, among=among)],
         "ontologies": list(ontologies),
         "limit": limit,
         "property": space.vector_property,
+        "document_ids": None if document_ids is None else list(document_ids),
     }
     if exact:
         rows = graph.read("similar/nearest_exact", **given, key=space.key)
+    elif among:
+        rows = graph.read("similar/nearest_among", space.key, **given)
     else:
         rows = graph.read("similar/nearest", space.key, **given)
     return [_near(row) for row in rows], any(row["more"] for row in rows)

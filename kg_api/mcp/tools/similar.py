@@ -32,6 +32,8 @@ class SimilarArguments(Paged):
     """Citation or source id of the passage at hand, or ONTOLOGY/DOCUMENT#PARAGRAPH."""
     ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Only in these collections; unset: all."""
+    where: list[str] | None = None
+    """Conditions on documents: `date>=2025-01-01`, `tags=oncall`."""
     limit: Limit = 10
     """How many passages."""
     min_similarity: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None = None
@@ -68,7 +70,7 @@ def similar(library: Library, arguments: SimilarArguments) -> SimilarAnswer:
     """Find similar passages."""
     walk = Pager(NAME, arguments)
     source_id, _ = called(arguments.citation)
-    same = arguments.model_dump(include={"limit", "min_similarity", "same_document"})
+    same = arguments.model_dump(include={"limit", "min_similarity", "same_document", "where"})
     asked = {"ontology": arguments.ontologies, **same}
     found = library.similar(source_id, valid(SimilarSearch, asked))
     own = found.source

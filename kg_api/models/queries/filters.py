@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    model_validator,
+)
 
 from kg_api.models.base import Body, Text
 from kg_api.models.library.metadata import INT64
@@ -15,6 +24,8 @@ Compared = Annotated[Text, StringConstraints(max_length=1000)] | int | float | b
 
 MAX_CONDITIONS = 20
 MAX_CHOICES = 100
+MAX_ALTERNATIVES = 20
+MAX_IN_ALL = 100
 KNOWN_FIELDS: Final = ("document", "ontology", "title", "format", "uri", "updated_at")
 """Fields of every document; all others are keys of its metadata."""
 METADATA: Final = "metadata."
@@ -26,6 +37,8 @@ _WRITTEN = re.compile(
 )
 _EXISTS = re.compile(r"\s*(?P<field>'[^']+'|[^\s=!<>]+)\s+(?P<no>does\s+not\s+exist|exists)\s*")
 _QUOTED = re.compile(r"'(.*)'|\"(.*)\"", re.DOTALL)
+_OR, _AND = "||", "&&"
+_JOINED = re.compile(r"'[^']*'|\"[^\"]*\"|(?<=\s)(\|\||&&)(?=\s)")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
@@ -100,19 +113,87 @@ def _unquote(text: str) -> str:
     return (found[1] or found[2] or "") if found else text
 
 
+def parse_conditions(text: str) -> dict[str, Any]:
+    """A condition, or alternatives of them, from one line: `tags=oncall || author=Ada && draft=false`.
+
+    `&&` binds closer than `||`; both have blanks around them, and within quotes they are text.
+
+    Raises:
+        ValueError: a part of it is no condition.
+    """
+    groups = [[*map(parse_condition, _split(group, _AND))] for group in _split(text, _OR)]
+    if len(groups) == 1 and len(groups[0]) == 1:
+        return groups[0][0]
+    return {"any_of": groups}
+
+
+def _split(text: str, by: str) -> list[str]:
+    parts, start = list[str](), 0
+    for found in _JOINED.finditer(text):
+        if found[0] == by:
+            parts.append(text[start : found.start()])
+            start = found.end()
+    return [*parts, text[start:]]
+
+
 def _read(given: Any) -> Any:
-    return parse_condition(given) if isinstance(given, str) else given
+    found = _read_joined(given)
+    if isinstance(given, str) and "any_of" in found:
+        raise ValueError(f"{given[:100]!r} is several conditions; within any_of each stands by itself")
+    return found
 
 
+def _read_joined(given: Any) -> Any:
+    return parse_conditions(given) if isinstance(given, str) else given
+
+
+def _kind(given: Any) -> str:
+    return "any_of" if isinstance(given, AnyOf) or (isinstance(given, dict) and "any_of" in given) else "one"
+
+
+def _require_few(where: list[Clause]) -> list[Clause]:
+    if len(conditions_of(where)) > MAX_IN_ALL:
+        raise ValueError(f"has more than {MAX_IN_ALL} conditions in all")
+    return where
+
+
+Written = Annotated[Condition, BeforeValidator(_read, json_schema_input_type=Condition | str)]
+Group = Annotated[list[Written], Field(min_length=1, max_length=MAX_CONDITIONS)]
+
+
+class AnyOf(Body):
+    """Alternatives, one of which holds: of it all conditions."""
+
+    any_of: Annotated[list[Group], Field(min_length=1, max_length=MAX_ALTERNATIVES)]
+
+
+Clause = Condition | AnyOf
 Where = Annotated[
-    list[Annotated[Condition, BeforeValidator(_read, json_schema_input_type=Condition | str)]],
+    list[
+        Annotated[
+            Annotated[Condition, Tag("one")] | Annotated[AnyOf, Tag("any_of")],
+            Discriminator(_kind),
+            BeforeValidator(_read_joined, json_schema_input_type=Condition | AnyOf | str),
+        ]
+    ],
     Field(max_length=MAX_CONDITIONS),
+    AfterValidator(_require_few),
 ]
-"""Conditions that all hold; each as an object, or on one line (`date>=2025-01-01`)."""
+"""Conditions that all hold; each an object, or a line (`date>=2025-01-01`, `tags=a || author=Ada`)."""
 
 
 class DocumentFilter(Body):
     """Which documents are meant."""
 
-    where: Where = Field(default_factory=list[Condition])
+    where: Where = Field(default_factory=list[Clause])
     """All of these hold."""
+
+
+def alternatives_of(clause: Clause) -> list[list[Condition]]:
+    """Groups of conditions, one of which holds."""
+    return clause.any_of if isinstance(clause, AnyOf) else [[clause]]
+
+
+def conditions_of(where: Iterable[Clause]) -> list[Condition]:
+    """All conditions, wherever they stand."""
+    return [each for clause in where for group in alternatives_of(clause) for each in group]

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from kg_api.models.base import Answer, Body, Called, Flag
 from kg_api.models.queries.fields import DocumentNames, Ontologies, Similarity
+from kg_api.models.queries.filters import Where
 from kg_api.models.queries.places import DescribedPlace, Place, SourcePlace
 from kg_api.models.queries.search import Degradation, Limit, MatchedChunk
 from kg_api.models.vocabulary import MAX_NEIGHBOURS, MAX_NODES, MAX_PAIRS
@@ -27,7 +28,12 @@ class _Scoped(Body):
         return [self.ontology] if isinstance(self.ontology, str) else self.ontology
 
 
-class SimilarSearch(_Scoped):
+class _Filtered(_Scoped):
+    where: Where | None = None
+    """Look only in documents for which all of this holds."""
+
+
+class SimilarSearch(_Filtered):
     """What to look for that is like a source."""
 
     limit: Limit = 10
@@ -82,7 +88,7 @@ class SimilarSources(Answer):
     timings_ms: dict[str, float]
 
 
-class SimilarDocumentSearch(_Scoped):
+class SimilarDocumentSearch(_Filtered):
     """What documents to look for that are like a document."""
 
     limit: Limit = 10

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.called import CalledDocuments, documents_called
-from kg_api.graph.documents.matching import asks_for_absence, describe_unknown_fields, matching_documents
+from kg_api.graph.documents.called import documents_called
+from kg_api.graph.filters.matching import asks_for_absence, describe_unknown_fields
+from kg_api.graph.filters.remembered import RememberedFilters
 from kg_api.graph.fulltext.queries import SCOPES_A_QUERY
 from kg_api.graph.search.passages import Filters
-from kg_api.models.queries.filters import Where
+from kg_api.models.queries.filters import Clause
 from kg_api.models.queries.search import Degradation, SourceSearch
 
 
@@ -38,11 +39,14 @@ class Chosen:
         return self.filters.document_ids if self._are_many else None
 
 
-def choose(graph: Graph, request: SourceSearch, ontologies: Sequence[str]) -> Chosen:
+def choose(
+    graph: Graph, remembered: RememberedFilters, request: SourceSearch, ontologies: Sequence[str]
+) -> Chosen:
     """Find the documents that a request names, and those of them for which its conditions hold.
 
     Args:
         graph: where they are.
+        remembered: what filters chose a moment ago.
         request: what is asked for.
         ontologies: those that are there of the ones that are searched.
 
@@ -52,22 +56,26 @@ def choose(graph: Graph, request: SourceSearch, ontologies: Sequence[str]) -> Ch
         Conflict: several documents' ids begin with digits that it names.
     """
     named = None if request.documents is None else documents_called(graph, request.documents, ontologies)
+    within = Filters(request.ontologies, None if named is None else named.ids)
     if not request.where:
-        if named is None:
-            return Chosen(Filters(request.ontologies))
-        return Chosen(Filters(request.ontologies, named.ids), named.of, named.unknown)
-    return _fitting(graph, request.where, request.ontologies, named)
+        return Chosen(within) if named is None else Chosen(within, named.of, named.unknown)
+    fitting = choose_documents(graph, remembered, request.where, within)
+    return fitting if named is None else replace(fitting, notes=[*named.unknown, *fitting.notes])
 
 
-def _fitting(
-    graph: Graph, where: Where, ontologies: Sequence[str] | None, named: CalledDocuments | None
+def choose_documents(
+    graph: Graph, remembered: RememberedFilters, where: Sequence[Clause], within: Filters
 ) -> Chosen:
-    within = None if named is None else named.ids
-    matching = matching_documents(graph, where, ontologies, within)
+    """Find the documents that fit conditions, of which there is one at least.
+
+    Raises:
+        InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
+    """
+    matching = remembered.matching(where, within.ontologies, within.document_ids)
     ids = [each for of_ontology in matching.values() for each in of_ontology]
-    notes = [*named.unknown] if named is not None else []
+    notes: list[Degradation] = []
     if not ids or asks_for_absence(where):
-        notes += describe_unknown_fields(graph, where, ontologies)
-    if not ids and (named is None or named.ids):
+        notes += describe_unknown_fields(graph, where, within.ontologies)
+    if not ids and within.document_ids != []:
         notes.append(Degradation(part="query", effect="no document fits the conditions of the filter"))
-    return Chosen(Filters(ontologies, ids), matching, notes)
+    return Chosen(Filters(within.ontologies, ids), matching, notes)

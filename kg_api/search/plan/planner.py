@@ -7,6 +7,7 @@ from contextlib import nullcontext
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
+from kg_api.graph.filters.remembered import RememberedFilters
 from kg_api.graph.fulltext.queries import lucene_queries, terms, word_pairs
 from kg_api.graph.fulltext.stopwords import stop_words_of
 from kg_api.graph.readiness import IndexWatch
@@ -38,6 +39,7 @@ class SearchPlanner:
         self, graph: Graph, spaces: SpaceRegistry, hyde: Hyde, plans: PlanWatch, indexes: IndexWatch
     ) -> None:
         self._graph = graph
+        self._remembered = RememberedFilters(graph)
         self._spaces = spaces
         self._hyde = hyde
         self._plans = plans
@@ -68,7 +70,7 @@ class SearchPlanner:
         known, watch = self._known(request), Stopwatch()
         words, told = terms(request.query_text or ""), known.describe_unknown(request.ontologies)
         with watch.stage("filter") if request.documents or request.where else nullcontext():
-            chosen = choose(self._graph, request, known.there(request.ontologies))
+            chosen = choose(self._graph, self._remembered, request, known.there(request.ontologies))
         filters = chosen.filters
         scope = scope_of(request, filters, known, [*told, *chosen.notes], chosen.matching)
         require_space(request, scope.slugs)

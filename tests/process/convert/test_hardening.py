@@ -54,8 +54,8 @@ FORMS = cast("dict[str, ConvertedFormat]", {"xlsx": "spreadsheet", "ods": "sprea
 ZERO_WIDTH = ("\u200b" * 10_000).encode()
 TEN_MB = b"word " * 2_000_000
 SLIP: dict[str, str | bytes] = dict.fromkeys(
-    ("../../../../tmp/kg-slip", "/tmp/kg-slip", "..\\..\\kg-slip"), b"taken"
-)  # noqa: S108
+    ("../../../../tmp/kg-slip", "/tmp/kg-slip", "..\\..\\kg-slip"), b"taken"  # noqa: S108
+)
 
 
 @dataclass(frozen=True)

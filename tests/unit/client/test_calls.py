@@ -59,6 +59,8 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "documents": lambda kg: kg.documents("o", where=["a=1"]),
     "document": lambda kg: kg.document("d"),
     "change_document": lambda kg: kg.change_document("d", metadata={"a": 1}),
+    "facets": lambda kg: kg.facets(["author"]),
+    "delete_documents": lambda kg: kg.delete_documents(["a=1"]),
     "delete_document": lambda kg: kg.delete_document("d"),
     "waiting": lambda kg: kg.waiting("o"),
     "approve": lambda kg: kg.approve(ontology="o", documents=["d"]),

@@ -21,11 +21,13 @@ from kg_api.models.embedding.regeneration import Regeneration
 from kg_api.models.embedding.spaces import NewSpace
 from kg_api.models.embedding.switching import ChosenOntologies, SpaceActivation, SpaceBuild
 from kg_api.models.library.conversations import Conversation
+from kg_api.models.library.deletion import DocumentDeletion
 from kg_api.models.library.documents import DocumentChange, DocumentText, DocumentUpload
 from kg_api.models.library.folders import NewFolder, ScanRequest
 from kg_api.models.library.review import Approval, Review
 from kg_api.models.queries.answering import AnswerRequest
 from kg_api.models.queries.augment import AugmentRequest
+from kg_api.models.queries.facets import Facet, FacetRequest
 from kg_api.models.queries.filters import Condition
 from kg_api.models.queries.hybrid import HybridSearch
 from kg_api.models.queries.search import SourceSearch
@@ -49,6 +51,8 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "change_document": DocumentChange,
     "approve": Approval,
     "reject": Review,
+    "facets": FacetRequest,
+    "delete_documents": DocumentDeletion,
     "set_embedding_config": EmbeddingConfigChange,
     "set_extraction_config": ExtractionConfig,
     "regenerate_embeddings": Regeneration,
@@ -144,14 +148,14 @@ def test_an_option_has_the_type_of_its_field(name: str) -> None:
 def kinds(hint: Any) -> set[Any]:
     """The members of a union, each as it may be given: any sequence for a list, JSON for a model.
 
-    A condition may be a line, too.
+    A condition or a facet may be a line, too.
     """
     if get_origin(hint) in {Union, UnionType}:
         return set().union(*map(kinds, get_args(hint)))
     if get_origin(hint) in {list, Sequence}:
         return {("several", frozenset(kinds(get_args(hint)[0])))}
     if isinstance(hint, type) and issubclass(hint, BaseModel):
-        return {hint, dict[str, Any], *([str] if hint is Condition else [])}
+        return {hint, dict[str, Any], *([str] if hint in {Condition, Facet} else [])}
     return {hint}
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from kg_api.models.library.moments import moment
-from kg_api.models.queries.filters import Condition, Where, parse_condition
+from kg_api.models.queries.filters import Clause, Condition, Where, alternatives_of, parse_condition
 
-WHERE: TypeAdapter[list[Condition]] = TypeAdapter(Where)
+WHERE: TypeAdapter[list[Clause]] = TypeAdapter(Where)
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,42 @@ WHERE: TypeAdapter[list[Condition]] = TypeAdapter(Where)
 )
 def test_what_a_line_says(line: str, field: str, op: str, value: object) -> None:
     (found,) = WHERE.validate_python([line])
+    assert isinstance(found, Condition)
     assert (found.field, found.op, found.value) == (field, op, value)
     assert type(found.value) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("line", "groups"),
+    [
+        ("a=1 || b=2", [["a"], ["b"]]),
+        ("a=1 && b=2 || c exists", [["a", "b"], ["c"]]),
+        ("a='x || y' || b=2", [["a"], ["b"]]),
+        ("a=x||y", [["a"]]),
+        ("a=1 && b in 2, 3", [["a", "b"]]),
+    ],
+)
+def test_alternatives_on_one_line(line: str, groups: list[list[str]]) -> None:
+    (found,) = WHERE.validate_python([line])
+    assert [[each.field for each in group] for group in alternatives_of(found)] == groups
+    assert WHERE.validate_python([found.model_dump()]) == [found]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("a=1 || ", "is no condition"),
+        ("&& a=1", "is no condition"),
+        ({"any_of": []}, "at least 1"),
+        ({"any_of": [[]]}, "at least 1"),
+        ({"any_of": [["a=1"]], "all_of": []}, "all_of"),
+        ({"any_of": [["a=1 || b=2"]]}, "several conditions"),
+        ({"any_of": [["a=1"] * 20] * 6}, "more than 100 conditions"),
+    ],
+)
+def test_alternatives_that_cannot_be(given: object, why: str) -> None:
+    with pytest.raises(ValidationError, match=why):
+        WHERE.validate_python([given])
 
 
 @pytest.mark.parametrize("line", ["", "author", "=x", "author=", "author ~ x", "author in ", "two words=x"])

@@ -8,7 +8,10 @@ from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 
 from kg_api.graph.documents import library
+from kg_api.graph.documents.deleting import delete_matching
+from kg_api.graph.filters.facets import count_facets
 from kg_api.graph.review.waiting import count_waiting
+from kg_api.models.library.deletion import DeletedMatching, DocumentDeletion
 from kg_api.models.library.documents import (
     Deleted,
     DocumentChange,
@@ -17,6 +20,7 @@ from kg_api.models.library.documents import (
     DocumentPage,
     OntologyList,
 )
+from kg_api.models.queries.facets import FacetRequest, Facets
 from kg_api.models.queries.filters import DocumentFilter
 from kg_api.spaces.plans import read_embedding_states
 from kg_api.web.dependencies import (
@@ -35,6 +39,21 @@ router = APIRouter(tags=["library"], route_class=StrictRoute)
 CHANGE: dict[str, Example] = {
     "a date and tags": {"value": {"metadata": {"date": "2025-01-31", "tags": ["oncall"], "draft": None}}}
 }
+DELETION: dict[str, Example] = {
+    "what would go": {"value": {"ontology": "notes", "where": ["date<2020"]}},
+    "delete these": {
+        "value": {"ontology": "notes", "where": ["date<2020"], "dry_run": False, "expected": 12}
+    },
+}
+FACETS: dict[str, Example] = {
+    "authors and years": {"value": {"fields": ["author", "date:year"], "where": ["tags=oncall"]}},
+}
+
+
+@router.post("/queries/facets", summary="Count the values of documents' fields")
+def count_values(container: Open, request: Annotated[FacetRequest, Body(openapi_examples=FACETS)]) -> Facets:
+    """Count the values of metadata keys, formats, ontologies, or dates by year, month or day."""
+    return count_facets(container.graph, request)
 
 
 @router.get("/ontologies", summary="List ontologies")
@@ -90,6 +109,18 @@ def change_document(
     404: there is no such document; the message names those nearest. 409: several have that name.
     """
     return library.change_called(container.graph, document_id, change, ontology)
+
+
+@router.post("/documents/delete", summary="Delete documents by filter, or preview it")
+def delete_documents(
+    container: Open, deletion: Annotated[DocumentDeletion, Body(openapi_examples=DELETION)]
+) -> DeletedMatching:
+    """Say which documents fit (`dry_run`, as it is by itself), or delete them with their sources.
+
+    With `expected` they are deleted only where so many fit as a dry run said. 409: others fit meanwhile,
+    and nothing was deleted. Repeated, it deletes what is still there; where nothing is, zeros and a note.
+    """
+    return delete_matching(container.graph, deletion)
 
 
 @router.delete("/documents/{document_id:path}", summary="Delete a document")

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kg_api.errors import InvalidInput
-from kg_api.graph.database import Graph, Row
+from kg_api.graph.database import Graph, Reader, Row
 from kg_api.graph.documents.metadata import TIMES, VALUES
 from kg_api.models.library.moments import Moment, moment, year
-from kg_api.models.queries.filters import KNOWN_FIELDS, Condition
+from kg_api.models.queries.filters import KNOWN_FIELDS, Clause, Condition, alternatives_of, conditions_of
 from kg_api.models.queries.search import Degradation
 from kg_api.wording.nearest import suggestion
 
@@ -18,34 +18,49 @@ _OPERATORS: Final = {"=": "in", "!=": "not in"}
 
 
 def matching_documents(
-    graph: Graph,
-    where: Sequence[Condition],
+    graph: Reader,
+    where: Sequence[Clause],
     ontologies: Sequence[str] | None,
     document_ids: Sequence[str] | None = None,
+    *,
+    in_order: bool = False,
 ) -> dict[str, list[str]]:
-    """The ids of documents for which all conditions hold, by ontology, in the order of their names.
+    """The ids of documents that fit a filter, by ontology.
 
     Args:
         graph: where they are.
         where: the conditions.
         ontologies: only of these; None: of all.
         document_ids: only these; None: all.
+        in_order: whether they are in the order of their names, which takes as long again.
     """
     within = {"ontologies": _listed(ontologies), "document_ids": _listed(document_ids)}
-    rows = graph.read("documents/matching", conditions=[*map(_parameters, where)], **within)
+    conditions = [[[*map(_parameters, group)] for group in alternatives_of(each)] for each in where]
+    rows = graph.read("documents/matching", conditions=conditions, in_order=in_order, **within)
     known = {row["ontology"]: row["document_ids"] for row in rows}
     return {name: ids for name, ids in known.items() if ontologies is None or name in ontologies}
 
 
 def describe_unknown_fields(
-    graph: Graph, where: Sequence[Condition], ontologies: Sequence[str] | None
+    graph: Graph, where: Sequence[Clause], ontologies: Sequence[str] | None
 ) -> list[Degradation]:
     """That no document has a field; for filters that found nothing, or ask for what is not so.
 
     Raises:
         InvalidInput: there is one that is spelt nearly so.
     """
-    asked = [each.key for each in where if each.key is not None]
+    asked = [each.key for each in conditions_of(where) if each.key is not None]
+    return describe_unknown_keys(graph, asked, ontologies)
+
+
+def describe_unknown_keys(
+    graph: Graph, asked: Sequence[str], ontologies: Sequence[str] | None
+) -> list[Degradation]:
+    """That no document has some keys in its metadata.
+
+    Raises:
+        InvalidInput: there is one that is spelt nearly so.
+    """
     if not asked:
         return []
     rows = graph.read("documents/fields", ontologies=_listed(ontologies), limit=MAX_FIELDS_READ)
@@ -57,9 +72,11 @@ def describe_unknown_fields(
     return [Degradation(part="query", effect=f"no document has the field {key!r}") for key in unknown]
 
 
-def asks_for_absence(where: Sequence[Condition]) -> bool:
+def asks_for_absence(where: Sequence[Clause]) -> bool:
     """Whether a document without a field may fit."""
-    return any(each.op == "!=" or (each.op == "exists" and each.value is False) for each in where)
+    return any(
+        each.op == "!=" or (each.op == "exists" and each.value is False) for each in conditions_of(where)
+    )
 
 
 def _listed(names: Sequence[str] | None) -> list[str] | None:
@@ -70,8 +87,10 @@ def _parameters(condition: Condition) -> Row:
     key, known = condition.key, condition.field
     spans = [] if condition.op in {"contains", "exists"} else [*map(_span, condition.values)]
     op: str = _OPERATORS.get(condition.op, condition.op)
+    if op == "exists" and condition.value is False:
+        op = "missing"
     return {
-        "op": "missing" if condition.op == "exists" and condition.value is False else op,
+        "op": f"time {op}" if any(spans) else op,
         "property": known if key is None else f"{VALUES}{key}",
         "times": known if key is None else f"{TIMES}{key}",
         "values": condition.values,

@@ -1,0 +1,87 @@
+"""Deleting the documents that fit a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kg_api.errors import Conflict
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.documents.library import delete_document_in, forget_evidence_of, summaries
+from kg_api.graph.filters.matching import (
+    asks_for_absence,
+    describe_unknown_fields,
+    matching_documents,
+)
+from kg_api.graph.naming import note_on_ontology
+from kg_api.graph.search.similar import count_sources
+from kg_api.models.library.deletion import MAX_SHOWN, DeletedMatching, DocumentDeletion
+from kg_api.models.library.documents import Deleted
+from kg_api.models.queries.filters import Clause
+from kg_api.wording.plural import pluralize
+
+
+def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
+    """Delete the documents that fit, each in a transaction of its own; or say which they are.
+
+    Interrupted or repeated, it goes on with what is still there.
+
+    Raises:
+        Conflict: other documents fit than were expected; nothing was deleted.
+        InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
+    """
+    matching = matching_documents(graph, request.where, request.ontologies, in_order=True)
+    ids = [each for of_ontology in matching.values() for each in of_ontology]
+    notes = _notes(graph, request, ids)
+    if request.dry_run or not ids:
+        return _preview(graph, request, matching, ids, notes)
+    if request.expected is not None and request.expected != len(ids):
+        raise Conflict(
+            f"{pluralize(len(ids), 'document')} fit now, and {request.expected} were expected: nothing was "
+            "deleted; ask again with dry_run, and look at what fits"
+        )
+    first, gone = summaries(graph, ids[:MAX_SHOWN]), Deleted(documents=0, sources=0)
+    for each in ids:
+        deleted = _delete_one(graph, each, request.where)
+        gone.documents, gone.sources = gone.documents + deleted.documents, gone.sources + deleted.sources
+    if kept := len(ids) - gone.documents:
+        notes.append(f"{pluralize(kept, 'document')} changed or went meanwhile, and do not fit any more")
+    return DeletedMatching(
+        documents=gone.documents, sources=gone.sources, notes=notes, dry_run=False, first=first
+    )
+
+
+def _preview(
+    graph: Graph,
+    request: DocumentDeletion,
+    matching: Mapping[str, Sequence[str]],
+    ids: Sequence[str],
+    notes: list[str],
+) -> DeletedMatching:
+    return DeletedMatching(
+        documents=len(ids),
+        sources=count_sources(graph, list(matching), ids) if ids else 0,
+        notes=notes,
+        dry_run=request.dry_run,
+        first=summaries(graph, ids[:MAX_SHOWN]),
+    )
+
+
+def _delete_one(graph: Graph, document_id: str, where: Sequence[Clause]) -> Deleted:
+    def still_fitting(tx: Transaction) -> Deleted:
+        tx.run("documents/hold", document_id=document_id)
+        if not matching_documents(tx, where, None, [document_id]):
+            return Deleted(documents=0, sources=0)
+        return delete_document_in(tx, document_id)
+
+    forget_evidence_of(graph, [document_id])
+    return graph.transaction(still_fitting)
+
+
+def _notes(graph: Graph, request: DocumentDeletion, ids: Sequence[str]) -> list[str]:
+    names = request.ontologies
+    notes = [note for name in names or () for note in note_on_ontology(graph, name)]
+    if not ids or asks_for_absence(request.where):
+        notes += [each.effect for each in describe_unknown_fields(graph, request.where, names)]
+    if not ids:
+        notes.append("nothing was deleted: no document fits the conditions of the filter")
+    return notes

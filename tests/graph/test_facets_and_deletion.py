@@ -1,0 +1,152 @@
+"""Facets and deletion by filter, against a plain scan in Python."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kg_api.errors import Conflict, InvalidInput
+from kg_api.graph.database import Graph
+from kg_api.graph.documents import deleting
+from kg_api.graph.documents.changing import change_document
+from kg_api.graph.documents.deleting import delete_matching
+from kg_api.graph.documents.library import list_documents
+from kg_api.graph.documents.writes import store_documents
+from kg_api.graph.filters.facets import count_facets
+from kg_api.models.identity import digest
+from kg_api.models.library.deletion import DeletedMatching, DocumentDeletion
+from kg_api.models.library.documents import DocumentChange, DocumentRecord
+from kg_api.models.queries.facets import FacetRequest, Facets
+from kg_api.models.queries.filters import DocumentFilter
+from tests.support.records import record
+
+DOCUMENTS = 40
+
+
+def metadata(number: int) -> dict[str, Any]:
+    told: dict[str, Any] = {"number": number, "tags": [f"tag {number % 3}", f"tag {number % 5}", "all"]}
+    if number % 4:
+        told["author"] = f"author {number % 7}"
+        told["date"] = f"{2020 + number % 3}-{1 + number % 12:02}-05"
+    return told
+
+
+def numbered(number: int) -> DocumentRecord:
+    told = json.dumps(metadata(number))
+    ontology = "even" if number % 2 == 0 else "odd"
+    new = record(f"{number:02}", [f"passage {number} {at}" for at in range(2)], ontology=ontology)
+    return replace(new, metadata=told, content_hash=digest(new.content_hash, told))
+
+
+@pytest.fixture
+def stored(graph: Graph) -> Graph:
+    for rest in range(2):
+        store_documents(graph, [numbered(n) for n in range(rest, DOCUMENTS, 2)])
+    return graph
+
+
+def facets(graph: Graph, *fields: object, **more: Any) -> Facets:
+    return count_facets(graph, FacetRequest.model_validate({"fields": list(fields), **more}))
+
+
+def counts(found: Facets, at: int = 0) -> dict[object, int]:
+    return {each.value: each.documents for each in found.facets[at].values}
+
+
+def test_facets_are_those_of_a_plain_scan(stored: Graph) -> None:
+    chosen = [n for n in range(DOCUMENTS) if n >= 10]
+    found = facets(stored, "author", "tags", "date:year", "date:month", "ontology", where=["number>=10"])
+    told = [metadata(n) for n in chosen]
+    dates = [each["date"] for each in told if "date" in each]
+    assert found.documents == len(chosen)
+    assert counts(found, 0) == Counter(each["author"] for each in told if "author" in each)
+    assert counts(found, 1) == Counter(tag for each in told for tag in set(each["tags"]))
+    assert counts(found, 2) == Counter(int(each[:4]) for each in dates)
+    assert counts(found, 3) == Counter(each[:7] for each in dates)
+    assert counts(found, 4) == {"even": 15, "odd": 15}
+    assert [each.missing for each in found.facets] == [7, 0, 7, 7, 0]
+    assert [each.left_out for each in found.facets] == [0] * 5
+    for each in found.facets[2].values:
+        where = DocumentFilter.model_validate({"where": ["number>=10", f"date={each.value}"]}).where
+        assert list_documents(stored, ontology=None, offset=0, limit=1, where=where).total == each.documents
+
+
+def test_what_is_cut_is_said_and_the_most_frequent_stay(stored: Graph) -> None:
+    found = facets(stored, "number", "tags", ontology="odd", limit=3).facets
+    assert (len(found[0].values), found[0].left_out) == (3, 17)
+    assert (found[1].values[0].value, found[1].values[0].documents) == ("all", 20)
+    assert found[1].left_out == len({tag for n in range(1, DOCUMENTS, 2) for tag in metadata(n)["tags"]}) - 3
+    assert [each.documents for each in found[1].values] == sorted(
+        (each.documents for each in found[1].values), reverse=True
+    )
+
+
+def test_facets_of_nothing(stored: Graph) -> None:
+    found = facets(stored, "author", "zzz", where=["number>99"])
+    assert (found.documents, [each.values for each in found.facets]) == (0, [[], []])
+    assert "no document fits the conditions of the filter" in found.notes
+    assert "no document has the field 'zzz'" in found.notes
+    with pytest.raises(InvalidInput, match="the nearest: 'author'"):
+        facets(stored, "autor")
+    with pytest.raises(ValueError, match="updated_at:month"):
+        facets(stored, "updated_at")
+    assert sum(counts(facets(stored, "updated_at:day")).values()) == DOCUMENTS
+
+
+def deletion(graph: Graph, *where: object, **more: Any) -> DeletedMatching:
+    return delete_matching(graph, DocumentDeletion.model_validate({"where": list(where), **more}))
+
+
+def left(graph: Graph) -> list[str]:
+    page = list_documents(graph, ontology=None, offset=0, limit=100)
+    return sorted(each.document for each in page.documents)
+
+
+def test_what_a_preview_shows_is_deleted_and_nothing_else(stored: Graph) -> None:
+    where = ["number>=30 || tags='tag 4' && author exists"]
+    going = [n for n in range(DOCUMENTS) if n >= 30 or (n % 5 == 4 and n % 4)]
+    seen = deletion(stored, *where)
+    assert (seen.dry_run, seen.documents, seen.sources) == (True, len(going), 2 * len(going))
+    assert len(seen.first) == 10
+    assert {int(each.document) for each in seen.first} <= set(going)
+    assert len(left(stored)) == DOCUMENTS
+    with pytest.raises(Conflict, match="nothing was deleted"):
+        deletion(stored, *where, dry_run=False, expected=len(going) - 1)
+    assert len(left(stored)) == DOCUMENTS
+    gone = deletion(stored, *where, dry_run=False, expected=len(going))
+    assert (gone.documents, gone.sources, gone.notes) == (len(going), 2 * len(going), [])
+    assert left(stored) == [f"{n:02}" for n in range(DOCUMENTS) if n not in going]
+    again = deletion(stored, *where, dry_run=False, expected=len(going))
+    assert (again.documents, again.sources) == (0, 0)
+    assert again.notes == ["nothing was deleted: no document fits the conditions of the filter"]
+
+
+def test_other_ontologies_stay(stored: Graph) -> None:
+    assert deletion(stored, "number>=0", ontology="odd", dry_run=False).documents == DOCUMENTS // 2
+    assert left(stored) == [f"{n:02}" for n in range(0, DOCUMENTS, 2)]
+
+
+def test_what_changes_meanwhile_and_fits_no_more_stays(
+    stored: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summaries = deleting.summaries
+
+    def changed_meanwhile(graph: Graph, ids: list[str]) -> object:
+        change_document(graph, numbered(39).document_id, DocumentChange(metadata={"number": 0}))
+        return summaries(graph, ids)
+
+    monkeypatch.setattr(deleting, "summaries", changed_meanwhile)
+    gone = deletion(stored, "number>=38", dry_run=False, expected=2)
+    assert gone.documents == 1
+    assert gone.notes == ["1 document changed or went meanwhile, and do not fit any more"]
+    assert "39" in left(stored)
+
+
+@pytest.mark.parametrize("given", [{}, {"where": []}, {"where": ["number"]}])
+def test_an_empty_filter_deletes_nothing(given: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="where"):
+        DocumentDeletion.model_validate({**given, "dry_run": False})

@@ -1,0 +1,100 @@
+"""Filters of what is like a source or a document: against a plain scan of all that is similar."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from kg_api.errors import InvalidInput
+from kg_api.graph.documents.writes import store_documents
+from kg_api.models.identity import digest
+from kg_api.models.library.documents import DocumentRecord
+from kg_api.models.queries.similarity import SimilarDocumentSearch, SimilarSearch
+from kg_api.similarity.service import SimilarityService
+from tests.support.kg import Kg
+from tests.support.records import record
+
+DOCUMENTS = 45
+WHERE = ["number<10 && kind=even || number>=36", "number!=38"]
+
+
+def fits(document: str) -> bool:
+    if not document.isdigit():
+        return False  # what else is there has no number
+    number = int(document)
+    return ((number < 10 and number % 2 == 0) or number >= 36) and number != 38
+
+
+def numbered(number: int) -> DocumentRecord:
+    texts = [f"the keeper counts ships word{number % 7} number{number} and part{at}" for at in range(2)]
+    told = json.dumps({"number": number, "kind": "odd" if number % 2 else "even"})
+    new = record(str(number), texts, ontology="harbour")
+    return replace(new, metadata=told, content_hash=digest(new.content_hash, told))
+
+
+@pytest.fixture
+def harbour(kg: Kg) -> Kg:
+    store_documents(kg.graph, [numbered(n) for n in range(DOCUMENTS)])
+    return kg
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("own", [3, 4])
+def test_similar_sources_are_those_of_a_plain_scan(harbour: Kg, own: int, *, exact: bool) -> None:
+    harbour.work()
+    service, source = SimilarityService(harbour.graph), numbered(own).sources[0].source_id
+    plain = {"limit": 100, "group_duplicates": False, "exact": True}
+    every = service.similar(source, SimilarSearch.model_validate(plain)).sources
+    wanted = [hit.source_id for hit in every if fits(hit.document)]
+    asked = SimilarSearch.model_validate({**plain, "exact": exact, "where": WHERE})
+    found = service.similar(source, asked)
+    assert {hit.source_id for hit in found.sources} == set(wanted)
+    assert len(found.sources) == 2 * sum(fits(str(n)) for n in range(DOCUMENTS) if n != own)
+    assert found.degraded == []
+    few = service.similar(source, asked.model_copy(update={"limit": 7}))
+    assert [round(hit.score, 5) for hit in few.sources] == [
+        round(hit.score, 5) for hit in every if fits(hit.document)
+    ][:7]
+
+
+def test_the_own_document_comes_where_it_is_asked_for_and_fits(harbour: Kg) -> None:
+    harbour.work()
+    service = SimilarityService(harbour.graph)
+    for own, comes in ((4, True), (3, False)):
+        asked = SimilarSearch.model_validate({"limit": 100, "where": WHERE, "same_document": True})
+        found = service.similar(numbered(own).sources[0].source_id, asked)
+        documents = {hit.document for hit in found.sources for hit in (hit, *hit.duplicates)}
+        assert (str(own) in documents) is comes
+
+
+def test_without_vectors_words_are_filtered_too(harbour: Kg) -> None:
+    asked = SimilarSearch.model_validate({"limit": 100, "where": WHERE, "group_duplicates": False})
+    found = SimilarityService(harbour.graph).similar(numbered(3).sources[0].source_id, asked)
+    assert found.by == "text"
+    assert len(found.sources) == 2 * sum(fits(str(n)) for n in range(DOCUMENTS))
+    assert all(fits(hit.document) for hit in found.sources)
+
+
+def test_similar_documents_are_those_of_a_plain_scan(harbour: Kg) -> None:
+    harbour.work()
+    service = SimilarityService(harbour.graph)
+    asked = SimilarDocumentSearch.model_validate({"limit": 100, "where": WHERE})
+    found = service.documents(numbered(4).document_id, asked)
+    wanted = {str(n) for n in range(DOCUMENTS) if fits(str(n)) and n != 4}
+    assert {each.document for each in found.documents} == wanted
+
+
+def test_where_nothing_fits_it_is_said(harbour: Kg) -> None:
+    harbour.work()
+    service, one = SimilarityService(harbour.graph), numbered(1)
+    nothing = ["number>900"]
+    sources = service.similar(one.sources[0].source_id, SimilarSearch.model_validate({"where": nothing}))
+    documents = service.documents(one.document_id, SimilarDocumentSearch.model_validate({"where": nothing}))
+    for found in (sources.sources, documents.documents):
+        assert found == []
+    for told in (sources.degraded, documents.degraded):
+        assert [each.effect for each in told] == ["no document fits the conditions of the filter"]
+    with pytest.raises(InvalidInput, match="'numbr'; the nearest: 'number'"):
+        service.similar(one.sources[0].source_id, SimilarSearch.model_validate({"where": ["numbr=1"]}))

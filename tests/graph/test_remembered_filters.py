@@ -1,0 +1,82 @@
+"""What a filter chose is given again only while no document has been written."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.changing import change_document
+from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.filters.matching import matching_documents
+from kg_api.graph.filters.remembered import KEPT_SECONDS, SETTLED_SECONDS, RememberedFilters
+from kg_api.models.identity import digest
+from kg_api.models.library.documents import DocumentChange, DocumentRecord
+from kg_api.models.queries.filters import DocumentFilter
+from tests.support.records import record
+
+WHERE = DocumentFilter.model_validate({"where": ["tags=ops || version>2"]}).where
+COUNTED = re.compile(r"CREATE \(:DocumentWrite\)")
+WRITES_DOCUMENTS = re.compile(r"\b(SET d\b|DELETE d\b|DETACH DELETE d\b|SET d \+=)")
+FILTERED_BY_NOTHING = {
+    *("documents/hold", "documents/hold_about", "documents/hold_versions", "documents/lock"),
+    *("folders/hold_document", "folders/take_documents", "folders/touch_documents"),
+    "schema/060_document_metadata",
+}
+"""They touch documents, but nothing of what filters compare; `lock` makes what `describe` counts."""
+
+
+def told(name: str, **metadata: Any) -> DocumentRecord:
+    text = json.dumps(metadata)
+    return replace(record(name, [name]), metadata=text, content_hash=digest(name, text))
+
+
+def test_each_write_is_seen(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    remembered = RememberedFilters(graph, lambda: now[0])
+    asked = list[object]()
+
+    def counted(*given: Any) -> dict[str, list[str]]:
+        asked.append(given)
+        return matching_documents(*given)
+
+    monkeypatch.setattr("kg_api.graph.filters.remembered.matching_documents", counted)
+
+    def right() -> int:
+        for _ in range(3):
+            now[0] += SETTLED_SECONDS
+            assert remembered.matching(WHERE, None) == matching_documents(graph, WHERE, None)
+        return sum(map(len, remembered.matching(WHERE, None).values()))
+
+    one, other = told("one", tags=["ops"]), told("other", version=1)
+    store_document(graph, one)
+    assert right() == 1
+    before = len(asked)
+    assert right() == 1
+    assert len(asked) == before, "nothing was written, so nothing is to be chosen again"
+    store_document(graph, other)
+    assert right() == 1
+    change_document(graph, other.document_id, DocumentChange(metadata={"version": 3}))
+    assert right() == 2
+    delete_document(graph, one.document_id)
+    assert right() == 1
+    before = len(asked)
+    now[0] += KEPT_SECONDS
+    assert right() == 1
+    assert len(asked) == before + 1
+
+
+def test_every_statement_that_writes_what_is_compared_is_counted() -> None:
+    folder = Path(__file__).parents[2] / "cypher"
+    found = set[str]()
+    for file in folder.rglob("*.cypher"):
+        text, name = file.read_text(encoding="utf-8"), str(file.relative_to(folder))[: -len(".cypher")]
+        if "Document" in text and WRITES_DOCUMENTS.search(text) and not COUNTED.search(text):
+            found.add(name)
+    assert found == FILTERED_BY_NOTHING
