@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from kg_api.convert.pdf.blocks import PdfBlock
@@ -17,7 +18,7 @@ _EMPTY_LINE = 1.9
 
 
 def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ...], list[int]]:
-    """Give the text, and the offsets at which the first block of each page, and each block, begin."""
+    """Give the text, and the offsets at which the text of each page, and each block, begin."""
     words = Vocabulary(line.text for block in blocks for line in block.lines)
     parts: list[str] = []
     begins: dict[int, int] = {}
@@ -33,10 +34,19 @@ def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ..
             parts.append("\n" if tight else "\n\n")
             offset += len(parts[-1])
         each.append(offset)
-        begins.setdefault(block.lines[0].page, offset)
+        for page, within in _begins(block, words):
+            begins.setdefault(page, offset + within)
         parts.append(text)
         offset += len(text)
     return "".join(parts), _offsets(begins, pages, offset), each
+
+
+def _begins(block: PdfBlock, words: Vocabulary) -> Iterator[tuple[int, int]]:
+    """Its pages, and where each begins in its text: a paragraph may go on over the end of a page."""
+    yield block.lines[0].page, 0
+    for at, (above, line) in enumerate(pairwise(block.lines), 1):
+        if line.page != above.page:
+            yield line.page, len(_block(replace(block, lines=block.lines[:at]), words))
 
 
 def _offsets(begins: dict[int, int], pages: int, end: int) -> tuple[int, ...]:

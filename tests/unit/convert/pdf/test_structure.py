@@ -84,6 +84,13 @@ def test_pages_begin_where_their_text_does_and_empty_ones_where_the_next_does() 
     assert (found.pictures, found.notes) == ((2, 3, 5), ())
 
 
+def test_a_page_begins_within_the_paragraph_that_goes_on_to_it() -> None:
+    full = "the words of a paragraph that fills its line to the very end of it, and then goes on"
+    found = convert(drawn(lines(full, full, y=90), lines(f"here {full}", full, y=740), lines("Last.", y=740)))
+    assert found.text == f"{full} {full} here {full} {full}\n\nLast."
+    assert found.pages == (0, found.text.index(" here"), found.text.index("Last."))
+
+
 def test_blank_pages_are_no_pictures() -> None:
     assert convert(drawn(lines("One."), lambda _: None, lines("Three."))).pictures == ()
 
