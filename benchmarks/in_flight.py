@@ -5,8 +5,9 @@
 The provider is an HTTP server of this script, in a process of its own. Asked first by a bare loop of as many
 threads with requests of the same size, which is what it can give; then by a worker of kg. Its answers are
 made beforehand, so that it takes no processor time from either. Prints one JSON object: texts a second of
-both, their ratio, CPU milliseconds a text of each process (without kills), and at the end how many stored vectors are not the one that the provider gives for the
-source's text. With --kills the worker is killed with SIGKILL that many times in the middle.
+both, their ratio, CPU milliseconds a text of each process (without kills), and at the end how many stored
+vectors are not the one that the provider gives for the source's text. With --kills the worker is killed with
+SIGKILL that many times in the middle.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import neo4j
 import numpy as np
 
-from kg_api.graph.cache import read_vectors, remember_vectors
+from kg_api.graph.cache import prune_cache, read_vectors, remember_vectors
 from kg_api.graph.database import Graph
 from tests.support.cypher import rows
 
@@ -25,7 +25,7 @@ def test_remembered_vectors_come_back_to_the_bit(graph: Graph) -> None:
 
 
 def test_what_an_older_kg_remembered_counts(graph: Graph, driver: neo4j.Driver) -> None:
-    """It kept lists of numbers; the same key is made anew as bytes."""
+    """It kept lists of numbers; what is made anew is kept as bytes, beside it."""
     old = {key: vector.tolist() for key, vector in MADE.items()}
     rows(
         driver,
@@ -39,3 +39,12 @@ def test_what_an_older_kg_remembered_counts(graph: Graph, driver: neo4j.Driver) 
     assert len(known) == len(MADE)
     remember_vectors(graph, {"0": MADE["1"]}, [])
     assert read_vectors(graph, ["0"])["0"].tobytes() == MADE["1"].tobytes()
+    lists = rows(driver, "MATCH (v:CachedVector) WHERE v.key = '0' RETURN v.vector AS vector")
+    assert lists == [{"vector": old["0"]}], "an older kg that comes back finds what it can read"
+
+
+def test_what_is_used_again_is_forgotten_last(graph: Graph) -> None:
+    remember_vectors(graph, MADE, [])
+    remember_vectors(graph, {}, ["3"])
+    prune_cache(graph, 1)
+    assert [*read_vectors(graph, [*MADE])] == ["3"]
