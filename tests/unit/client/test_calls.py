@@ -14,6 +14,7 @@ from kg_api.client import KgClient
 from kg_api.client.call import Call
 from kg_api.errors import InvalidInput, ServiceUnreachable
 from kg_api.models.library.conversations import Message
+from kg_api.models.queries.search import SourceHits
 from kg_api.settings import load_settings
 from kg_api.web.app import create_app
 
@@ -27,6 +28,7 @@ class Recorder(KgClient):
 
     def _send(self, call: Call[Any]) -> Any:
         self.calls.append(call)
+        return SourceHits.model_construct(sources=[]) if call.answer is SourceHits else None  # the last page
 
     def _follow(self, call: Call[Any], silence: float = 0.0) -> Generator[Any]:  # noqa: ARG002 - it waits for nothing
         self.calls.append(call)
@@ -78,6 +80,8 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "add_folder": lambda kg: kg.add_folder("/f", ontology="o"),
     "scan_folder": lambda kg: kg.scan_folder("f", allow_empty=True),
     "remove_folder": lambda kg: kg.remove_folder("f", delete_documents=True),
+    "source_pages": lambda kg: kg.source_pages("a"),
+    "iter_sources": lambda kg: kg.iter_sources("a"),
     "source": lambda kg: kg.source("s"),
     "source_context": lambda kg: kg.source_context("s"),
     "similar_sources": lambda kg: kg.similar_sources("s"),
