@@ -3,8 +3,8 @@
     python benchmarks/ocr.py tesseract --pages 2
     python benchmarks/ocr.py rapidocr --pages 1
 
-The text of the Apache-2.0 licence is drawn in three fonts, in one column and in two, made a picture of
- 150 or 200 dpi with light noise, and read through the processes that convert files.
+The text of the Apache-2.0 licence is drawn in three fonts, in one column and in two, made a picture of 150 or 200 dpi
+with light noise, and read through the processes that convert files.
 """
 
 from __future__ import annotations
@@ -95,8 +95,7 @@ def main() -> None:
     given.add_argument("--pages", type=int, default=2)
     asked = given.parse_args()
     print(
-        "font | columns | dpi | words | right | wrong | sentences whole | confidence | CPU s a page | s a page | "
-        "peak MB"
+        "font, size | columns | dpi | words | right | wrong | sentences whole | confidence | CPU s | s | MB"
     )
     for font, size, columns in FONTS:
         data, texts = drawn(font, size, columns, asked.pages)
@@ -124,8 +123,8 @@ def measure(engine: Any, what: tuple[Any, ...], data: bytes, truth: list[str], p
     whole = sum(each in " ".join(found) for each in asked)
     sure = np.mean([box.confidence for box in made.words]) / 100
     print(
-        f"{font} {size} | {columns} | {dpi} | {len(truth)} | {right / len(truth):.4f} | {len(found) - right} | "
-        f"{whole} of {len(asked)} | {sure:.2f} | {cpu:.1f} | {seconds:.1f} | {after.ru_maxrss // 1024}",
+        f"{font} {size} | {columns} | {dpi} | {len(truth)} | {right / len(truth):.4f} | "
+        f"{len(found) - right} | {whole} of {len(asked)} | {sure:.2f} | {cpu:.1f} | {seconds:.1f} | {after.ru_maxrss // 1024}",
         flush=True,
     )
 
