@@ -3,8 +3,8 @@
     python benchmarks/ocr.py tesseract --pages 2
     python benchmarks/ocr.py rapidocr --pages 1
 
-The text of the Apache-2.0 licence is drawn in three fonts, in one column and in two, made a picture of 150 or 200 dpi
-with light noise, and read through the processes that convert files.
+The text of the Apache-2.0 licence is drawn in three fonts, in one column and in two, made a picture of 150 or 200
+dpi with light noise, and read through the processes that convert files.
 """
 
 from __future__ import annotations
@@ -122,9 +122,10 @@ def measure(engine: Any, what: tuple[Any, ...], data: bytes, truth: list[str], p
     asked = list(sentences(truth))
     whole = sum(each in " ".join(found) for each in asked)
     sure = np.mean([box.confidence for box in made.words]) / 100
+    memory = after.ru_maxrss // 1024
     print(
         f"{font} {size} | {columns} | {dpi} | {len(truth)} | {right / len(truth):.4f} | "
-        f"{len(found) - right} | {whole} of {len(asked)} | {sure:.2f} | {cpu:.1f} | {seconds:.1f} | {after.ru_maxrss // 1024}",
+        f"{len(found) - right} | {whole} of {len(asked)} | {sure:.2f} | {cpu:.1f} | {seconds:.1f} | {memory}",
         flush=True,
     )
 
