@@ -3,8 +3,8 @@
     python benchmarks/ocr.py tesseract --pages 2
     python benchmarks/ocr.py rapidocr --pages 1
 
-The text of the Apache-2.0 licence is drawn in three fonts, in one column and in two, made a picture of 150 or 200
-dpi with light noise, and read through the processes that convert files.
+The text of the Apache-2.0 licence is drawn in three fonts, in one column and in two, made a picture of 150
+or 200 dpi with light noise, and read through the processes that convert files.
 """
 
 from __future__ import annotations
