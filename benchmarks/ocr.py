@@ -1,7 +1,7 @@
 """OCR of pages that are pictures: words right and wrong, sentences that are whole, seconds and memory a page.
 
-    python benchmarks/ocr.py tesseract --pages 2
-    python benchmarks/ocr.py rapidocr --pages 1
+    python -m benchmarks.ocr tesseract --pages 2
+    python -m benchmarks.ocr rapidocr --pages 1
 
 The text of the Apache-2.0 licence is drawn in three fonts, in one column and in two, made a picture of 150
 or 200 dpi with light noise, and read through the processes that convert files.
