@@ -9,7 +9,7 @@ from typing import Literal
 from kg_api.api_settings import ConversionSettings
 
 EngineName = Literal["tesseract", "rapidocr"]
-INSTALL = "install tesseract, or kg with its extra `ocr` (pip install 'kg[ocr]')"
+INSTALL = "install tesseract, or kg with its extra `ocr` (pip install '.[ocr]' in its checkout)"
 
 
 def installed() -> list[EngineName]:
