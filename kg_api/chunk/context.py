@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
-from kg_api.models.library.context_fields import date_and_people
+from kg_api.models.library.context_fields import date_and_people, fill_template
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.parse.formats.titles import plain_title
 
@@ -29,13 +29,28 @@ def template(
             `authors` or `by` are used.
         text: the chunk; headings that it begins with are not repeated.
     """
-    own = {_fold(name) for name in _first_headings(text)}
-    path = [plain_title(name) for name in _without_repeats((title, *heading))]
-    path = [name for name in path if name and _fold(name) not in own]
+    path = _path(_without_repeats((title, *heading)), text)
     rest = map(_in_bounds, date_and_people(metadata))
     ending = ", ".join(part for part in rest if part)
     line = _shorten(path, MAX_LINE_LENGTH - (len(ending) + 3 if ending else 0))
     return f"{line} ({ending})" if line and ending else line or ending
+
+
+def by_template(
+    pattern: str, title: str, heading: Sequence[str], metadata: Mapping[str, MetadataValue], text: str = ""
+) -> str:
+    """Give the line of an ontology's own template, of at most 300 characters; else it is as `template`."""
+    date, people = map(_in_bounds, date_and_people(metadata))
+    above = _without_repeats((title, *heading))[1:] if title else heading
+    path = _shorten(_path(above, text), MAX_LINE_LENGTH // 2)
+    values = {"title": plain_title(title), "heading": path, "date": date, "author": people}
+    return fill_template(pattern, values)[:MAX_LINE_LENGTH].rstrip()
+
+
+def _path(names: Iterable[str], text: str) -> list[str]:
+    """Headings but for those that the text begins with."""
+    own = {_fold(name) for name in _first_headings(text)}
+    return [name for name in map(plain_title, names) if name and _fold(name) not in own]
 
 
 def contextual(before: str, text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from kg_api.chunk.context import template
+from kg_api.chunk.context import by_template, template
 from kg_api.chunk.spans import SentenceVectors
 from kg_api.errors import ConfigurationError, InvalidInput
 from kg_api.graph.database import Graph
@@ -55,7 +55,7 @@ class Contexts:
         """
         match plan.config.context:
             case "template" | "late_template":
-                return self._template
+                return partial(self._template, plan.config.context_template)
             case "llm":
                 return self._open_llm()
             case "none" | "late":
@@ -77,7 +77,9 @@ class Contexts:
         if plan.config.context in {"none", "late"}:
             return ContextEstimate(_none, _nothing)
         if plan.config.context in {"template", "late_template"}:
-            return ContextEstimate(self._template if about is None else partial(_templates, about), _nothing)
+            pattern = plan.config.context_template
+            known = partial(self._template, pattern) if about is None else partial(_templates, pattern, about)
+            return ContextEstimate(known, _nothing)
         if about is None:
             about = about_documents(
                 self._graph, [source.document_id for sources in sample for source in sources[:1]]
@@ -120,13 +122,17 @@ class Contexts:
             self._sentence_vectors = open_sentence_vectors()
         return self._sentence_vectors
 
-    def _template(self, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
-        return _templates(about_documents(self._graph, [source.document_id for source, _ in chunks]), chunks)
+    def _template(self, pattern: str | None, chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
+        about = about_documents(self._graph, [source.document_id for source, _ in chunks])
+        return _templates(pattern, about, chunks)
 
 
-def _templates(about: Mapping[str, DocumentAbout], chunks: Sequence[tuple[SourceText, str]]) -> list[str]:
+def _templates(
+    pattern: str | None, about: Mapping[str, DocumentAbout], chunks: Sequence[tuple[SourceText, str]]
+) -> list[str]:
+    line = template if pattern is None else partial(by_template, pattern)
     return [
-        template(known.title, source.heading, known.metadata, text) if known else ""
+        line(known.title, source.heading, known.metadata, text) if known else ""
         for source, text in chunks
         for known in [about.get(source.document_id)]
     ]

@@ -42,7 +42,7 @@ def print_configuration(found: EmbeddingConfiguration) -> None:
         ("chunk size", f"{config.chunk_size} {config.unit}"),
         ("overlap", "-" if config.overlap is None else str(config.overlap)),
         ("parent size", "-" if config.parent_size is None else f"{config.parent_size} characters"),
-        ("context", config.context),
+        ("context", ": ".join(filter(None, (config.context, config.context_template)))),
         ("space", f"{config.space} ({pluralize(found.dimensions, 'dimension')})"),
         ("embed at ingestion", "on" if config.embed_on_ingest else "off"),
         (

@@ -45,6 +45,9 @@ def config(
     context: Annotated[
         ContextMode | None, typer.Option(help="Context that a chunk is embedded with.")
     ] = None,
+    context_template: Annotated[
+        str | None, typer.Option(help="Line of {title}, {heading}, {date}, {author}; [ ] is optional.")
+    ] = None,
     space: Annotated[
         str | None, typer.Option(help="The embedding space: `kg admin spaces list` shows them.")
     ] = None,
@@ -71,6 +74,7 @@ def config(
         overlap=overlap,
         parent_size=parent_size,
         context=context,
+        context_template=context_template,
         space=space,
         embed_on_ingest=on_ingest,
     )

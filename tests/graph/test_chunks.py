@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -147,6 +148,23 @@ def test_contexts_are_embedded_and_the_stored_text_stays(graph: Graph, driver: n
     assert status(graph).stale == 1, "its context has changed, though its text has not"
     run_jobs(graph, embedder)
     assert embedder.texts == [f"Another > Top\n\n{paragraph(1)}"]
+
+
+def test_a_template_of_its_own_and_what_it_does_not_name(graph: Graph) -> None:
+    configure(graph, context="template", context_template="[{author}: ]{title}[ ({date})]")
+    embedder, about = CountingEmbedder(), replace(document([1]), title="The Title")
+    store_document(graph, about)
+    run_jobs(graph, embedder)
+    told = [{"shelf": 3}, {"shelf": 3, "author": "Ada", "date": "2025-01-31"}]
+    stale = list[int]()
+    for number, metadata in enumerate(told):
+        again = replace(about, metadata=json.dumps(metadata), content_hash=f"{number}")
+        assert store_document(graph, again).change.change == "updated"
+        stale.append(status(graph).stale)
+    assert stale == [0, 1]
+    run_jobs(graph, embedder)
+    wanted = ["The Title", "Ada: The Title (2025-01-31)"]
+    assert embedder.texts == [f"{line}\n\n{paragraph(1)}" for line in wanted]
 
 
 def test_two_ontologies_on_two_spaces_each_have_vectors_of_their_own_size(

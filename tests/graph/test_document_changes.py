@@ -63,3 +63,11 @@ def test_it_is_embedded_anew_only_where_contexts_use_it(kg: Kg, context: str) ->
     date = DocumentChange(metadata={"date": "2025-01-31"})
     assert (change_called(kg.graph, "a.md", date).job_id is not None) == (context == "template")
     assert change_called(kg.graph, "a.md", date).job_id is None
+
+
+def test_only_what_a_template_names_makes_stale(kg: Kg) -> None:
+    configure_in_place(kg.graph, "notes", context="template", context_template="{heading}[ ({author})]")
+    kg.work()
+    for other in (DocumentChange(title="Pumps"), DocumentChange(metadata={"date": "2025-01-31"})):
+        assert change_called(kg.graph, "a.md", other).job_id is None
+    assert change_called(kg.graph, "a.md", DocumentChange(metadata={"author": "Bea"})).job_id is not None

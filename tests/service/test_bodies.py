@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from kg_api.client import KgClient
+from kg_api.errors import InvalidInput
 from tests.service.asking import ingest
 
 METHODS = ("get", "put", "post", "delete", "patch")
@@ -83,6 +84,10 @@ def test_an_empty_object_asks_for_nothing_and_is_taken(http: httpx.Client) -> No
 
 def test_what_a_put_leaves_out_stays_as_it_is(kg: KgClient, http: httpx.Client) -> None:
     kg.set_embedding_config("new", strategy="hierarchical", chunk_size=300, context="template")
+    named = kg.set_embedding_config("new", context_template="{title}[ ({date})]", dry_run=True)
+    assert named.config.context_template == "{title}[ ({date})]"
+    with pytest.raises(InvalidInput, match=r"context_template.*\{author\}"):
+        kg.set_embedding_config("new", context_template="{name}", dry_run=True)
     path = "/ontologies/new/embedding-config"
     assert http.put(path, json={"embed_on_ingest": False}).status_code == 200
     config = kg.embedding_config("new").config

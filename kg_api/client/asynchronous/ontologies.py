@@ -53,6 +53,7 @@ class AsyncOntologyMethods(AsyncSending):
         overlap: int | Unset | None = UNSET,
         parent_size: int | Unset | None = UNSET,
         context: ContextMode | Unset | None = UNSET,
+        context_template: str | Unset | None = UNSET,
         space: str | Unset | None = UNSET,
         embed_on_ingest: bool | Unset | None = UNSET,
     ) -> EmbeddingConfiguration:

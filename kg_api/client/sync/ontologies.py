@@ -54,6 +54,7 @@ class OntologyMethods(Sending):
         overlap: int | Unset | None = UNSET,
         parent_size: int | Unset | None = UNSET,
         context: ContextMode | Unset | None = UNSET,
+        context_template: str | Unset | None = UNSET,
         space: str | Unset | None = UNSET,
         embed_on_ingest: bool | Unset | None = UNSET,
     ) -> EmbeddingConfiguration:

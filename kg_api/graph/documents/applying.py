@@ -71,9 +71,9 @@ def look_again(
 def _is_touched(difference: DocumentDifference, stored: StoredConfiguration) -> bool:
     """Whether chunks or contexts of sources that stay may be others now."""
     configs = [layout.config(embed_on_ingest=True) for layout in stored.layouts]
-    has_context = any(config.context != "none" for config in configs)
+    anew = any(difference.described_anew(each.context, each.context_template) for each in configs)
     crosses = any(config.crosses_sources for config in configs)
-    return (has_context and difference.described_anew) or (crosses and difference.reshapes)
+    return anew or (crosses and difference.reshapes)
 
 
 def _delete(tx: Transaction, gone: Sequence[str]) -> set[str]:

@@ -13,7 +13,8 @@ from kg_api.graph.documents.metadata import metadata_properties
 from kg_api.graph.fulltext.scopes import scope_of_source
 from kg_api.graph.jobs import request_job
 from kg_api.graph.spaces.configuration import StoredConfiguration, read_configuration
-from kg_api.models.library.context_fields import date_and_people
+from kg_api.models.embedding.chunking import Chunking
+from kg_api.models.library.context_fields import used_in_context
 from kg_api.models.library.documents import DocumentChange, DocumentUpload
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.problems import valid
@@ -66,11 +67,12 @@ def _after(before: Row, change: DocumentChange) -> dict[str, Any]:
 
 def _touches(before: Row, after: Row, stored: StoredConfiguration) -> bool:
     """Whether the contexts of chunks use what changed."""
-    contexts = {layout.config(embed_on_ingest=True).context for layout in stored.layouts}
-    if "llm" in contexts and any(before[name] != after[name] for name in ("title", "metadata")):
-        return True
-    told = [(each["title"], date_and_people(_metadata(each))) for each in (before, after)]
-    return bool(contexts & {"template", "late_template"}) and told[0] != told[1]
+    configs = [layout.config(embed_on_ingest=True) for layout in stored.layouts]
+    return any(_used(config, before) != _used(config, after) for config in configs)
+
+
+def _used(config: Chunking, row: Row) -> tuple[object, ...]:
+    return used_in_context(config.context, config.context_template, row["title"] or "", _metadata(row))
 
 
 def _metadata(row: Row) -> dict[str, MetadataValue]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from kg_api.graph.database import Row
 from kg_api.graph.documents.metadata import metadata_properties
 from kg_api.graph.fulltext.scopes import scope_of_source
+from kg_api.models.library.context_fields import used_in_context
 from kg_api.models.library.documents import DocumentRecord, SourceRecord, StoredChange
 
 
@@ -37,11 +39,14 @@ class DocumentDifference:
         """Whether chunks over several sources may be others now."""
         return bool(self.new or self.gone or self.new_headings or self.new_order or self.new_blanks)
 
-    @property
-    def described_anew(self) -> bool:
-        """Whether what contexts are made of is another now, beside the text."""
-        about = (self.record.title, self.record.metadata)
-        return (self.before["title"], self.before["metadata"]) != about or self.new_headings
+    def described_anew(self, context: str, template: str | None) -> bool:
+        """Whether what a context is made of is another now, beside the text."""
+        rows = (self.before["title"], self.before["metadata"]), (self.record.title, self.record.metadata)
+        was, now = (
+            used_in_context(context, template, title or "", json.loads(metadata or "{}"))
+            for title, metadata in rows
+        )
+        return was != now or (context != "none" and self.new_headings)
 
     @property
     def change(self) -> StoredChange:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from kg_api.models.base import Body
+from kg_api.models.base import Body, Text
+from kg_api.models.library.context_fields import checked_template
 from kg_api.models.vocabulary import ContextMode, Strategy
 
 
@@ -37,6 +38,11 @@ MAX_PARENT = 20_000
 """Characters."""
 
 
+ContextTemplate = Annotated[
+    Text, StringConstraints(min_length=1, max_length=300), AfterValidator(checked_template)
+]
+
+
 class Chunking(Body):
     """One way to cut text into chunks. Unset sizes are the strategy's own; a model's limit holds besides."""
 
@@ -57,6 +63,9 @@ class Chunking(Body):
     """What stands before a chunk when it is embedded: nothing, a line of title, headings and metadata, or a
     sentence or two by a language model. `late`: nothing, but the model reads it among its neighbours too;
     `late_template`: both. The stored text stays as it was."""
+    context_template: ContextTemplate | None = None
+    """The line of `template` and `late_template`, of {title}, {heading}, {date} and {author}; a part in [ ]
+    is left out where one of its fields is not known. Unset: title, headings, date and author."""
 
     @model_validator(mode="before")
     @classmethod
@@ -73,6 +82,8 @@ class Chunking(Body):
 
     @model_validator(mode="after")
     def _sensible(self) -> Chunking:
+        if self.context_template is not None and not self.has_template:
+            raise ValueError(f"context_template is for context template or late_template, not {self.context}")
         sizes, size = SIZES[self.strategy], self.size
         if not sizes.smallest <= size <= sizes.largest:
             raise ValueError(
@@ -106,6 +117,11 @@ class Chunking(Body):
     def crosses_sources(self) -> bool:
         """Whether a chunk, or what its vector is made from, may cover several sources."""
         return self.is_late or self.strategy not in {"sentence", "paragraph"}
+
+    @property
+    def has_template(self) -> bool:
+        """Whether a line made by a template stands before a chunk."""
+        return self.context in {"template", "late_template"}
 
     @property
     def is_late(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from kg_api.models.base import Answer, Body, Flag
-from kg_api.models.embedding.chunking import SIZE_FIELDS, Chunking
+from kg_api.models.embedding.chunking import SIZE_FIELDS, Chunking, ContextTemplate
 from kg_api.models.embedding.spaces import FIRST_SLUG, Slug
 from kg_api.models.library.documents import Change, SourceChanges
 from kg_api.models.problems import valid
@@ -47,6 +47,9 @@ class EmbeddingConfigChange(Body):
     """Characters of a parent; `hierarchical` only."""
     context: ContextMode | None = None
     """What stands before a chunk when it is embedded, or whether it is read among its neighbours."""
+    context_template: ContextTemplate | None = None
+    """The line of `template` and `late_template`, of {title}, {heading}, {date} and {author}, such as
+    `{title} > {heading}[ ({date})]`; what is in square brackets is left out where its field is not known."""
     space: Slug | None = None
     """The embedding space; its model decides over provider and dimensions."""
     embed_on_ingest: Flag | None = None
@@ -61,6 +64,8 @@ class EmbeddingConfigChange(Body):
         kept = present.model_dump()
         if self.strategy != present.strategy and "strategy" in self.model_fields_set:
             kept = {name: value for name, value in kept.items() if name not in SIZE_FIELDS}
+        if self.context not in {None, "template", "late_template"}:
+            kept.pop("context_template", None)
         asked = {**kept, **self.model_dump(exclude_unset=True)}
         return valid(EmbeddingConfig, {name: value for name, value in asked.items() if value is not None})
 

@@ -1,13 +1,71 @@
-"""What of a document's metadata stands in front of its chunks when they are embedded by a template. Pure."""
+"""What of a document stands in front of its chunks when they are embedded with a context. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from kg_api.models.library.metadata import MetadataValue
 
 _DATES = ("date", "published", "updated", "created")
 _PEOPLE = ("author", "authors", "by")
+
+
+CONTEXT_FIELDS = ("title", "heading", "date", "author")
+_FIELD = re.compile(r"\{([^{}]*)\}")
+_OPTIONAL = re.compile(r"\[[^\[\]]*\]")
+
+
+def checked_template(template: str) -> str:
+    """A template of a context, if it is one.
+
+    Raises:
+        ValueError: it names no field, or one that there is not, or its brackets do not fit.
+    """
+    fields = _FIELD.findall(template)
+    if wrong := [each for each in fields if each not in CONTEXT_FIELDS]:
+        raise ValueError(f"{{{wrong[0]}}} is no field; those known are {_known()}")
+    if not fields:
+        raise ValueError(f"names no field; those known are {_known()}")
+    rest = _OPTIONAL.sub("", _FIELD.sub("", template))
+    if any(mark in rest for mark in "{}[]"):
+        raise ValueError("has a bracket without its other half, or brackets in brackets")
+    return template
+
+
+def _known() -> str:
+    return ", ".join(f"{{{each}}}" for each in CONTEXT_FIELDS)
+
+
+def fill_template(template: str, values: Mapping[str, str]) -> str:
+    """A line by a template; a part in square brackets needs all its fields, the line one of them."""
+
+    def filled(text: str) -> str:
+        return _FIELD.sub(lambda field: values[field[1]], text)
+
+    def optional(part: re.Match[str]) -> str:
+        inner = part[0][1:-1]
+        return filled(inner) if all(values[each] for each in _FIELD.findall(inner)) else ""
+
+    if not any(values[each] for each in _FIELD.findall(template)):
+        return ""
+    pieces = zip(_OPTIONAL.split(template), [*_OPTIONAL.finditer(template), None], strict=True)
+    line = "".join(filled(plain) + (optional(part) if part else "") for plain, part in pieces)
+    return " ".join(line.split())
+
+
+def used_in_context(
+    context: str, template: str | None, title: str, metadata: Mapping[str, MetadataValue]
+) -> tuple[object, ...]:
+    """What a context says of a document, beside its headings: when this changes, its chunks are stale."""
+    if context == "llm":
+        return title, dict(metadata)
+    if context not in {"template", "late_template"}:
+        return ()
+    date, people = date_and_people(metadata)
+    fields = set(CONTEXT_FIELDS) if template is None else set(_FIELD.findall(template))
+    values = {"title": title, "date": date, "author": people}
+    return tuple(value for name, value in values.items() if name in fields)
 
 
 def date_and_people(metadata: Mapping[str, MetadataValue]) -> tuple[str, str]:

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from kg_api.chunk.context import MAX_LINE_LENGTH, by_template
+from kg_api.models.embedding.chunking import Chunking
+from kg_api.models.embedding.configuration import EmbeddingConfig, EmbeddingConfigChange
+from kg_api.models.library.context_fields import used_in_context
+
+LINE = "{date}[, {author}]: {title} > {heading}"
+
+
+def test_fields_are_filled_in_and_optional_parts_need_theirs() -> None:
+    known = {"date": "2024-05-01", "author": "Ada"}
+    line = by_template(LINE, "Handbook", ("Handbook", "Setup", "Linux"), known)
+    assert line == "2024-05-01, Ada: Handbook > Setup > Linux"
+    assert by_template("{title}[ ({date})]", "Handbook", (), {}) == "Handbook"
+    assert by_template("Of the handbook[ of {date}]", "Handbook", (), {}) == ""
+    assert by_template("{title}: {author}", "{author} [x]", (), {"author": "Ada"}) == "{author} [x]: Ada"
+
+
+def test_it_is_short_and_repeats_no_heading_of_the_text() -> None:
+    assert len(by_template(LINE, "T" * 900, ["h" * 900] * 3, {"author": "a" * 900})) <= MAX_LINE_LENGTH
+    assert by_template("{heading}", "Book", ("Part", "Setup"), {}, "## Setup\n\nInstall it.") == "Part"
+
+
+@pytest.mark.parametrize("wrong", ["no field", "{name}", "{title", "title}", "[{title}", "[[{title}]]", "{}"])
+def test_what_is_no_template(wrong: str) -> None:
+    with pytest.raises(ValidationError, match="context_template"):
+        Chunking(context="template", context_template=wrong)
+
+
+def test_it_belongs_to_the_context_and_goes_with_it() -> None:
+    with pytest.raises(ValidationError, match="context template"):
+        Chunking(context_template="{title}")
+    present = EmbeddingConfig(context="template", context_template="{title}")
+    assert EmbeddingConfigChange(context="late_template").applied(present).context_template == "{title}"
+    assert EmbeddingConfigChange(context="none").applied(present).context_template is None
+    assert EmbeddingConfigChange(context_template=None).applied(present).context_template is None
+
+
+def test_what_is_stored_of_ontologies_without_one_is_as_before() -> None:
+    assert "context_template" not in Chunking().model_dump(exclude_none=True)
+
+
+def test_what_contexts_use() -> None:
+    metadata = {"author": "Ada", "shelf": 3}
+    assert used_in_context("none", None, "T", metadata) == ()
+    assert used_in_context("template", None, "T", metadata) == ("T", "", "Ada")
+    assert used_in_context("late_template", "{author} {heading}", "T", metadata) == ("Ada",)
+    assert used_in_context("llm", None, "T", metadata) == ("T", metadata)
