@@ -42,6 +42,7 @@ class HybridService:
             concepts=concepts,
             sources=found.sources,
             windows=found.windows,
+            did_you_mean=found.did_you_mean,
             degraded=plan.notes.unique,
             timings_ms=plan.watch.milliseconds(),
         )

@@ -86,11 +86,25 @@ def lucene_queries(
     if not words:
         return []
     asked = _to_lucene(words[:MAX_TERMS], fields, light)
+    return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
+
+
+def fuzzy_queries(
+    clauses: str,
+    ontologies: Sequence[str] | None = None,
+    document_ids: Sequence[str] | None = None,
+) -> list[str]:
+    """Queries for texts with words like one (kg_api.graph.fulltext.spelling), where a search looks."""
+    asked = f"+({' '.join(f'{name}:({clauses})^{weight}' for name, weight in FIELDS.items())})"
+    return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
+
+
+def _within(ontologies: Sequence[str] | None, document_ids: Sequence[str] | None) -> list[str]:
     if document_ids is not None:
-        return [f"{asked} {scope}" for scope in _scopes([*map(scope_of_document, document_ids)])]
+        return _scopes([*map(scope_of_document, document_ids)])
     if ontologies is not None:
-        return [f"{asked} {scope}" for scope in _scopes([*map(scope_of_ontology, ontologies)])]
-    return [asked]
+        return _scopes([*map(scope_of_ontology, ontologies)])
+    return [""]
 
 
 def _to_lucene(words: Sequence[str], fields: Mapping[str, float], light: Container[str]) -> str:

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
-from kg_api.graph.fulltext.queries import lucene_queries, terms, word_pairs
+from kg_api.graph.fulltext.queries import terms, word_pairs
 from kg_api.graph.fulltext.stopwords import stop_words_of
 from kg_api.graph.naming import describe_unknown_documents
 from kg_api.graph.readiness import IndexWatch
@@ -22,6 +22,7 @@ from kg_api.search.plan.query_vector import QueryVector, query_vector, require_s
 from kg_api.search.plan.scope import Scope, document_ids, scope_of
 from kg_api.search.plan.search_plan import LANE_DEPTH, SearchPlan
 from kg_api.search.plan.similarity import SimilarityFilter
+from kg_api.search.plan.wording import Wording
 from kg_api.search.timing import Stopwatch
 from kg_api.spaces.plans import OntologySnapshot, PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
@@ -78,14 +79,14 @@ class SearchPlanner:
             hypothetical, hyde_fault = self._hyde.generate(request)
         with watch.stage("embed"):
             vectors = self._vectors(request, scope, populating, hypothetical)
+        wording = Wording(words, stop_words_of(words), filters.ontologies, chosen.in_queries)
         plan = SearchPlan(
             request=request,
             known=known,
             scope=scope,
             filters=filters,
-            full_text=lucene_queries(
-                words, filters.ontologies, chosen.in_queries, light=stop_words_of(words)
-            ),
+            full_text=wording.queries,
+            wording=wording,
             words_among=chosen.behind_queries,
             word_pairs=word_pairs(request.query_text or ""),
             words=len(words),

@@ -53,6 +53,7 @@ class Presenter:
             sources=hits,
             left_out=ranking.left_out,
             windows=windows,
+            did_you_mean=plan.notes.respelt,
             degraded=plan.notes.all,
             timings_ms=plan.watch.milliseconds(),
         )

@@ -59,6 +59,7 @@ class CannedGraph(Graph):
 
     def search_by_text(self) -> list[Row]:
         row: Row = {**place("by text").model_dump(), "similarity": 0.4, "score": 3.0, "asked": True}
+        row["seen"] = self.asked[-1][1]["watched"]
         return [{"found": [{**row, **NO_CHUNK}]}]
 
     def similar_by_ids(self) -> list[Row]:
