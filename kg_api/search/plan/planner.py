@@ -9,6 +9,7 @@ from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.queries import terms, word_pairs
 from kg_api.graph.fulltext.stopwords import stop_words_of
+from kg_api.graph.fulltext.synonyms import synonyms_in
 from kg_api.graph.naming import describe_unknown_documents
 from kg_api.graph.readiness import IndexWatch
 from kg_api.graph.search.passages import TEXT_INDEX, Filters
@@ -79,7 +80,8 @@ class SearchPlanner:
             hypothetical, hyde_fault = self._hyde.generate(request)
         with watch.stage("embed"):
             vectors = self._vectors(request, scope, populating, hypothetical)
-        wording = Wording(words, stop_words_of(words), filters.ontologies, chosen.in_queries)
+        synonyms = synonyms_in(request.query_text or "", known.synonyms_of(filters.ontologies))
+        wording = Wording(words, stop_words_of(words), filters.ontologies, chosen.in_queries, synonyms)
         plan = SearchPlan(
             request=request,
             known=known,

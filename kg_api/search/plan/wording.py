@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kg_api.graph.fulltext.queries import MAX_TERMS, fuzzy_queries, lucene_queries
 from kg_api.graph.fulltext.spelling import fuzzy_clauses, may_be_misspelt
+from kg_api.graph.fulltext.stems import stems_of_question
 from kg_api.graph.fulltext.stopwords import ENGLISH
 from kg_api.models.queries.search import Respelling
 
@@ -20,6 +21,8 @@ class Wording:
     """Those that say little, in lower case."""
     ontologies: Sequence[str] | None = None
     document_ids: Sequence[str] | None = None
+    synonyms: Sequence[str] = ()
+    """What searches of an ontology take for some of them, added at half weight."""
     respelt: tuple[Respelling, ...] = ()
     """What takes the place of words that no text has."""
 
@@ -32,14 +35,16 @@ class Wording:
     @property
     def queries(self) -> list[str]:
         """In Lucene syntax; what may be meant by a word counts half, for it may not be."""
-        meant = [word for each in self.respelt for word in each.meant]
+        meant = [*self.synonyms, *(word for each in self.respelt for word in each.meant)]
         light = self.light | {word.lower() for word in meant}
         words = [*self.words[: MAX_TERMS - len(meant)], *meant]
-        return lucene_queries(words, self.ontologies, self.document_ids, light=light)
+        stems = stems_of_question(words)
+        return lucene_queries(words, self.ontologies, self.document_ids, light=light, stems=stems)
 
     def queries_for(self, word: str) -> list[str]:
         """For one of the words alone."""
-        return lucene_queries([word], self.ontologies, self.document_ids)
+        stems = stems_of_question([word])
+        return lucene_queries([word], self.ontologies, self.document_ids, stems=stems)
 
     def queries_near(self, word: str) -> list[str]:
         """For words like it."""

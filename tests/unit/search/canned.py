@@ -70,6 +70,9 @@ class CannedGraph(Graph):
         spaces = [self.further if n == 5 else None for n in range(6)]
         return [{"ontology": f"o{n}", "space": space, **unset} for n, space in enumerate(spaces)]
 
+    def ontologies_synonyms(self) -> list[Row]:
+        return []
+
     def spaces_list(self) -> list[Row]:
         rows = [{**asdict(model.identity), "slug": slug} for slug, model in SPACES.items()]
         about = {"state": "active", "created_at": None, "related": 0.65, "unrelated": 0.38}
