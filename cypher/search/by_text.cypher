@@ -4,16 +4,17 @@
 // Of words that the index leaves out only the filter would be asked, which scores nothing.
 // Of more candidates than are wanted those count more that have pairs of words as the question has them, one beside the
 // other; words that the index leaves out are seen there, too.
+// Words that are watched are told where a text has them: of one that none has, others may be meant.
 // Chunks are looked for where they can be alone: a COLLECT within CASE is run for every row, which took a fifth.
 CYPHER 25
 CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $candidates}) YIELD node AS s, score
 WHERE score > 0
-WITH s, score, CASE WHEN $pairs = [] THEN '' ELSE replace(toLower(s.full_text), '\n', ' ') END AS said
-WITH s, score * (1 + $weight * size([pair IN $pairs WHERE said CONTAINS pair])) AS score
+WITH s, score, CASE WHEN $pairs = [] AND $watched = [] THEN '' ELSE replace(toLower(s.full_text), '\n', ' ') END AS said
+WITH s, said, score * (1 + $weight * size([pair IN $pairs WHERE said CONTAINS pair])) AS score
 ORDER BY score DESC, s.source_id LIMIT $limit
-WITH s, score, coalesce($spaces[s.ontology], 'default') AS space
-WITH s, score, space, $vectors[space] AS asked, $properties[space] AS property
-WITH s, score, space, asked, property, 2 * vector.similarity.cosine(s[property], asked) - 1 AS own
+WITH s, score, coalesce($spaces[s.ontology], 'default') AS space, [word IN $watched WHERE said CONTAINS word] AS seen
+WITH s, score, space, seen, $vectors[space] AS asked, $properties[space] AS property
+WITH s, score, space, seen, asked, property, 2 * vector.similarity.cosine(s[property], asked) - 1 AS own
 OPTIONAL CALL (s, space, asked, property, own) {
   MATCH (parent:Chunk)<-[:CHILD_OF]-(c:Chunk)-[:CHUNK_OF]->(s) WHERE asked IS NULL AND c.space = space
   RETURN {
@@ -30,11 +31,11 @@ OPTIONAL CALL (s, space, asked, property, own) {
     covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
   } AS chunk
 }
-WITH s, score, asked, chunk, coalesce(own, chunk.near) AS similarity
+WITH s, score, seen, asked, chunk, coalesce(own, chunk.near) AS similarity
 ORDER BY score DESC, s.source_id
 RETURN collect({
   source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
   chunk_id: chunk.chunk_id, offset: chunk.offset, end_offset: chunk.end_offset,
   covers: chunk.covers, parent_id: chunk.parent_id, similarity: similarity,
-  asked: asked IS NOT NULL, score: score
+  asked: asked IS NOT NULL, score: score, seen: seen
 }) AS found

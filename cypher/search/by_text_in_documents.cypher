@@ -5,16 +5,17 @@ CALL () {
   CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $candidates}) YIELD node AS s, score
   WITH s, score, score > 0 AND s.document_id IN $document_ids AS fits
   WITH s, score, fits,
-       CASE WHEN fits AND $pairs <> [] THEN replace(toLower(s.full_text), '\n', ' ') ELSE '' END AS said
-  WITH s, fits, score * (1 + $weight * size([pair IN $pairs WHERE said CONTAINS pair])) AS score
+       CASE WHEN fits AND ($pairs <> [] OR $watched <> []) THEN replace(toLower(s.full_text), '\n', ' ') ELSE '' END AS said
+  WITH s, fits, said, score * (1 + $weight * size([pair IN $pairs WHERE said CONTAINS pair])) AS score
   ORDER BY score DESC, s.source_id
-  RETURN count(s) AS looked, collect(CASE WHEN fits THEN {s: s, score: score} END)[..$limit] AS best
+  RETURN count(s) AS looked, collect(CASE WHEN fits THEN {s: s, score: score, said: said} END)[..$limit] AS best
 }
 CALL (best) {
   UNWIND best AS each
-  WITH each.s AS s, each.score AS score, coalesce($spaces[each.s.ontology], 'default') AS space
-  WITH s, score, space, $vectors[space] AS asked, $properties[space] AS property
-  WITH s, score, space, asked, property, 2 * vector.similarity.cosine(s[property], asked) - 1 AS own
+  WITH each.s AS s, each.score AS score, coalesce($spaces[each.s.ontology], 'default') AS space,
+       [word IN $watched WHERE each.said CONTAINS word] AS seen
+  WITH s, score, space, seen, $vectors[space] AS asked, $properties[space] AS property
+  WITH s, score, space, seen, asked, property, 2 * vector.similarity.cosine(s[property], asked) - 1 AS own
   OPTIONAL CALL (s, space, asked, property, own) {
     MATCH (parent:Chunk)<-[:CHILD_OF]-(c:Chunk)-[:CHUNK_OF]->(s) WHERE asked IS NULL AND c.space = space
     RETURN {
@@ -31,13 +32,13 @@ CALL (best) {
       covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
     } AS chunk
   }
-  WITH s, score, asked, chunk, coalesce(own, chunk.near) AS similarity
+  WITH s, score, seen, asked, chunk, coalesce(own, chunk.near) AS similarity
   ORDER BY score DESC, s.source_id
   RETURN collect({
     source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
     chunk_id: chunk.chunk_id, offset: chunk.offset, end_offset: chunk.end_offset,
     covers: chunk.covers, parent_id: chunk.parent_id, similarity: similarity,
-    asked: asked IS NOT NULL, score: score
+    asked: asked IS NOT NULL, score: score, seen: seen
   }) AS kept
 }
 RETURN [{looked: looked}] + kept AS found

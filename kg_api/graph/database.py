@@ -45,7 +45,7 @@ SEARCH_SECONDS = 15.0
 """How long one statement of a search may take: a database that is warming up is told of, not waited for."""
 _OF_SEARCHES = (
     *("search/", "similar/by_ids", "chunks/texts"),
-    *("concepts/search_", "indexes/states", "ontologies/configuration", "spaces/all"),
+    *("concepts/search_", "indexes/states", "ontologies/configuration", "ontologies/synonyms", "spaces/all"),
 )
 
 

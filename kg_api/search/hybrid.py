@@ -43,6 +43,7 @@ class HybridService:
             sources=found.sources,
             next_cursor=found.next_cursor,
             windows=found.windows,
+            did_you_mean=found.did_you_mean,
             degraded=plan.notes.unique,
             timings_ms=plan.watch.milliseconds(),
         )

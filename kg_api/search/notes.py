@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, get_args
 
-from kg_api.models.queries.search import Degradation
+from kg_api.models.queries.search import Degradation, Respelling
 
 Step = Literal["plan", "lanes", "seeds", "concepts", "rank", "page", "context", "find_concepts"]
 
@@ -18,6 +18,8 @@ class Notes:
 
     def __init__(self) -> None:
         self._of: dict[Step, list[Degradation]] = {}
+        self.respelt: list[Respelling] = []
+        """Words that no text has, and what was looked for as well."""
 
     def record(self, step: Step, degradations: Iterable[Degradation]) -> None:
         """Note what a step could not do, and what was done instead."""

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kg_api.chunk.plan import CHUNKER_VERSION
 from kg_api.chunk.windows import WINDOW_VERSION
@@ -14,6 +14,7 @@ from kg_api.errors import NotFound, Unavailable
 from kg_api.graph.concepts.vectors import ConceptPlan
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import Counted
+from kg_api.graph.fulltext.synonyms import Groups, all_synonyms
 from kg_api.graph.naming import unknown_ontology
 from kg_api.graph.search.passages import count_passages
 from kg_api.graph.spaces.configuration import Layout, StoredConfiguration, read_configurations
@@ -182,6 +183,13 @@ class OntologySnapshot:
     """The space of ontologies that nobody has configured."""
     passages: int = 0
     """Of all ontologies together."""
+    synonyms: Mapping[str, Groups] = field(default_factory=dict[str, Groups])
+    """Words that ontologies take for each other, of those that have any."""
+
+    def synonyms_of(self, wanted: Sequence[str] | None) -> list[Sequence[str]]:
+        """Those of some ontologies, or of all."""
+        names = self.synonyms if wanted is None else wanted
+        return [group for name in names for group in self.synonyms.get(name, ())]
 
     @property
     def answering(self) -> dict[str, Space]:
@@ -229,7 +237,8 @@ class PlanWatch:
         configurations = read_configurations(self._graph)
         spaces = all_spaces(self._graph)
         states = _embedding_states(configurations, spaces)
-        return OntologySnapshot(states, space_of_new(spaces), self._count())
+        synonyms = all_synonyms(self._graph)
+        return OntologySnapshot(states, space_of_new(spaces), self._count(), synonyms)
 
     def _count(self) -> int:
         """Passages, at most a second old, though searches that name documents have all else read anew."""

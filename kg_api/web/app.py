@@ -26,7 +26,7 @@ from kg_api.web.mcp_mount import PATH, McpMount
 from kg_api.web.middleware import RequestLog
 from kg_api.web.opening import Opening
 from kg_api.web.routes.embedding import configuration, extraction, switching
-from kg_api.web.routes.library import documents, folders, ingest, review
+from kg_api.web.routes.library import documents, folders, ingest, review, synonyms
 from kg_api.web.routes.operation import health, jobs, metrics, start
 from kg_api.web.routes.queries import answering, concepts, search
 from kg_api.web.streams import Streams
@@ -37,7 +37,18 @@ DESCRIPTION = (
 MAX_LARGE_BODIES = 4
 """So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
 READING = (search, concepts, answering)
-WITH_PARAMETERS = (*READING, ingest, documents, review, folders, configuration, extraction, switching, jobs)
+WITH_PARAMETERS = (
+    *READING,
+    ingest,
+    documents,
+    review,
+    synonyms,
+    folders,
+    configuration,
+    extraction,
+    switching,
+    jobs,
+)
 """Their query parameters are checked."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kg_api.models.vocabulary import EmbeddedKind
-from kg_cli.admin import concepts, sources, spaces
+from kg_cli.admin import concepts, sources, spaces, synonyms
 from kg_cli.admin.options import AdminGroup, DryRunOption, FollowOption
 from kg_cli.terminal.answers import emit
 from kg_cli.terminal.connect import open_client
@@ -22,6 +22,7 @@ group = typer.Typer(cls=AdminGroup, help="Administer embeddings and their models
 group.add_typer(sources.group, name="source-embeddings")
 group.add_typer(concepts.group, name="concepts")
 group.add_typer(spaces.group, name="spaces")
+group.add_typer(synonyms.group, name="synonyms")
 
 
 @group.command("regenerate-embeddings")

@@ -166,7 +166,7 @@ def _search(client: KgClient, run: Run, choice: Choice, corpus: Corpus, query: S
         found=[_locate(corpus, *place) for place in found],
         ms=round(milliseconds, 3),
         timings_ms=answer.timings_ms,
-        degraded=[each.part for each in answer.degraded],
+        degraded=[each.part for each in answer.degraded if each.part != "spelling"],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from kg_api.client.asynchronous.sending import AsyncSending
@@ -20,6 +21,7 @@ from kg_api.models.embedding.configuration import (
 )
 from kg_api.models.embedding.regeneration import Regeneration, RegenerationStarted
 from kg_api.models.library.documents import Deleted, EmbeddingStatus, OntologyList
+from kg_api.models.library.synonyms import Synonyms
 from kg_api.models.vocabulary import ContextMode, EmbeddedKind, ExtractorName, Selection, Strategy
 
 
@@ -33,6 +35,15 @@ class AsyncOntologyMethods(AsyncSending):
     async def delete_ontology(self, ontology: str) -> Deleted:
         """Delete an ontology with its documents."""
         return await self._send(delete(Deleted, "ontologies", ontology))
+
+    async def synonyms(self, ontology: str) -> Synonyms:
+        """Read the words that searches of an ontology take for each other."""
+        return await self._send(get(Synonyms, "ontologies", ontology, "synonyms"))
+
+    async def set_synonyms(self, ontology: str, groups: Sequence[Sequence[str]]) -> Synonyms:
+        """Replace them: groups such as `["k8s", "kubernetes"]`; none takes all away."""
+        body = {"groups": [[*group] for group in groups]}
+        return await self._send(put(Synonyms, "ontologies", ontology, "synonyms", json=body))
 
     async def embedding_status(self, ontology: str | None = None) -> EmbeddingStatus:
         """Count what is embedded and what is not."""

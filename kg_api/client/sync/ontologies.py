@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from kg_api.client.call import UNSET, Unset, body_of, change_of, delete, get, post, put
@@ -21,6 +22,7 @@ from kg_api.models.embedding.configuration import (
 )
 from kg_api.models.embedding.regeneration import Regeneration, RegenerationStarted
 from kg_api.models.library.documents import Deleted, EmbeddingStatus, OntologyList
+from kg_api.models.library.synonyms import Synonyms
 from kg_api.models.vocabulary import ContextMode, EmbeddedKind, ExtractorName, Selection, Strategy
 
 
@@ -34,6 +36,15 @@ class OntologyMethods(Sending):
     def delete_ontology(self, ontology: str) -> Deleted:
         """Delete an ontology with its documents."""
         return self._send(delete(Deleted, "ontologies", ontology))
+
+    def synonyms(self, ontology: str) -> Synonyms:
+        """Read the words that searches of an ontology take for each other."""
+        return self._send(get(Synonyms, "ontologies", ontology, "synonyms"))
+
+    def set_synonyms(self, ontology: str, groups: Sequence[Sequence[str]]) -> Synonyms:
+        """Replace them: groups such as `["k8s", "kubernetes"]`; none takes all away."""
+        body = {"groups": [[*group] for group in groups]}
+        return self._send(put(Synonyms, "ontologies", ontology, "synonyms", json=body))
 
     def embedding_status(self, ontology: str | None = None) -> EmbeddingStatus:
         """Count what is embedded and what is not."""

@@ -20,14 +20,17 @@ from kg_api.graph.fulltext.tokens import EXTENDING, SINGLE, parts, runs
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
 MAX_TERMS = 64
-SCOPES_A_QUERY = 430
-"""64 words, in two forms in four fields and once in the scope, and 430 scopes: 1,006 of 1,024 clauses."""
+MAX_STEMS = 64
+SCOPES_A_QUERY = 366
+"""64 words, in two forms in four fields and once in `scope`, 64 stems, 366 scopes: 1,006 of 1,024 clauses."""
 FIELDS = {"full_text": 1.0, "heading": 1.0, "title": 1.0, "document": 0.5}
 """The fields of sources that are searched and their weights."""
 CONCEPT_FIELDS = {"label": 2.0, "search_terms": 1.0, "description": 0.5}
 """Those of concepts: what a concept is called says more than what is said of it."""
 LIGHT = "^0.5"
 """The weight of stop words beside the others: ADR 51 has what others give."""
+STEMS_WEIGHT = 1.0
+"""Of stems in the language of a text: ADR 57 has what others give."""
 PARTS_WEIGHT = 1.0
 """Of words that only their parts are found by."""
 
@@ -75,7 +78,9 @@ def lucene_queries(
     ontologies: Sequence[str] | None = None,
     document_ids: Sequence[str] | None = None,
     fields: Mapping[str, float] = FIELDS,
+    *,
     light: Container[str] = (),
+    stems: Sequence[str] = (),
 ) -> list[str]:
     """Queries in Lucene syntax for any of the words, in some ontologies or documents only.
 
@@ -85,20 +90,38 @@ def lucene_queries(
     """
     if not words:
         return []
-    asked = _to_lucene(words[:MAX_TERMS], fields, light)
+    asked = _to_lucene(words[:MAX_TERMS], fields, light, stems[:MAX_STEMS])
+    return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
+
+
+def fuzzy_queries(
+    clauses: str,
+    ontologies: Sequence[str] | None = None,
+    document_ids: Sequence[str] | None = None,
+) -> list[str]:
+    """Queries for texts with words like one (kg_api.graph.fulltext.spelling), where a search looks."""
+    asked = f"+({' '.join(f'{name}:({clauses})^{weight}' for name, weight in FIELDS.items())})"
+    return [" ".join(filter(None, (asked, scope))) for scope in _within(ontologies, document_ids)]
+
+
+def _within(ontologies: Sequence[str] | None, document_ids: Sequence[str] | None) -> list[str]:
     if document_ids is not None:
-        return [f"{asked} {scope}" for scope in _scopes([*map(scope_of_document, document_ids)])]
+        return _scopes([*map(scope_of_document, document_ids)])
     if ontologies is not None:
-        return [f"{asked} {scope}" for scope in _scopes([*map(scope_of_ontology, ontologies)])]
-    return [asked]
+        return _scopes([*map(scope_of_ontology, ontologies)])
+    return [""]
 
 
-def _to_lucene(words: Sequence[str], fields: Mapping[str, float], light: Container[str]) -> str:
+def _to_lucene(
+    words: Sequence[str], fields: Mapping[str, float], light: Container[str], stems: Sequence[str]
+) -> str:
     weights = [LIGHT if word.lower() in light else "" for word in words]
     weighed = [*zip(words, weights, strict=True)]
     forms = " ".join(_quote(form) + weight for word, weight in weighed for form in _forms(word))
     visible = " ".join(_quote(parts(word)) + weight for word, weight in weighed)
     asked = [*((name, forms, weight) for name, weight in fields.items()), ("scope", visible, PARTS_WEIGHT)]
+    if stems:
+        asked.append(("scope", " ".join(map(_quote, stems)), STEMS_WEIGHT))
     return f"+({' '.join(f'{name}:({each})^{weight}' for name, each, weight in asked)})"
 
 

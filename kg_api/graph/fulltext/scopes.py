@@ -1,23 +1,27 @@
 """The property `scope` of sources and concepts: what the full-text index holds of them beside their text.
 
-One token each for ontology and document, which filters ask for, and the parts of words that the index's
-analyzer does not tell apart (kg_api.graph.fulltext.tokens).
+One token each for ontology and document, which filters ask for, the parts of words that the index's analyzer
+does not tell apart (kg_api.graph.fulltext.tokens), and stems of languages (kg_api.graph.fulltext.stems).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import Final, LiteralString
 
 from kg_api.graph.database import Row, Transaction
+from kg_api.graph.fulltext.stems import stems_of_texts
 from kg_api.graph.fulltext.tokens import find_hidden_parts
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
 
 def scope_of_source(ontology: str, document_id: str, texts: Iterable[str]) -> list[str]:
     """What is indexed of a source beside the texts that a reader sees of it."""
-    return [scope_of_ontology(ontology), scope_of_document(document_id), *find_hidden_parts(texts)]
+    seen = [*texts]
+    scopes = [scope_of_ontology(ontology), scope_of_document(document_id)]
+    return [*scopes, *find_hidden_parts(seen), *stems_of_texts(seen)]
 
 
 def scope_of_concept(ontology: str, label: str, search_terms: Iterable[str]) -> list[str]:
@@ -25,8 +29,8 @@ def scope_of_concept(ontology: str, label: str, search_terms: Iterable[str]) -> 
     return [scope_of_ontology(ontology), *find_hidden_parts([label, *search_terms])]
 
 
-def _fill_sources(tx: Transaction, after: str) -> str | None:
-    found = tx.run("schema/041_source_scope", after=after)
+def _fill_sources(tx: Transaction, after: str, *, name: LiteralString) -> str | None:
+    found = tx.run(name, after=after)
     rows = [{**_to_known(row), "scope": _source(row)} for row in found]
     tx.run("sources/write_scopes", rows=_find_changed(rows))
     return found[-1]["source_id"] if found else None
@@ -56,6 +60,10 @@ def _find_changed(rows: Iterable[Row]) -> list[Row]:
 
 
 FILL: Final[Mapping[str, Callable[[Transaction, str], str | None]]] = MappingProxyType(
-    {"schema/041_source_scope": _fill_sources, "schema/042_concept_scope": _fill_concepts}
+    {
+        "schema/041_source_scope": partial(_fill_sources, name="schema/041_source_scope"),
+        "schema/042_concept_scope": _fill_concepts,
+        "schema/077_source_stems": partial(_fill_sources, name="schema/077_source_stems"),
+    }
 )
 """Migrations that this module computes: each takes the next portion and gives the id that it came to."""

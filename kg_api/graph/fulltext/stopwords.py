@@ -5,7 +5,7 @@ The index's English analyzer leaves out 33 English words; "how", "wer" and "quiÃ
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 
 from stop_words import AVAILABLE_LANGUAGES, get_stop_words
@@ -38,7 +38,14 @@ def stop_words_of(words: Iterable[str]) -> frozenset[str]:
 
 
 @cache
-def _lists() -> Collection[frozenset[str]]:
-    """English first: it is taken where several languages have as many."""
+def words_that_say_little() -> Mapping[str, frozenset[str]]:
+    """The stop words of each language, by its English name.
+
+    English first: it is taken where several have as many.
+    """
     others = sorted(set(AVAILABLE_LANGUAGES) - {"english"})
-    return [ENGLISH, *(frozenset(get_stop_words(language)) for language in others)]
+    return {"english": ENGLISH, **{each: frozenset(get_stop_words(each)) for each in others}}
+
+
+def _lists() -> Collection[frozenset[str]]:
+    return words_that_say_little().values()

@@ -64,6 +64,8 @@ class LaneHits:
     found: list[LaneHit]
     cut: bool
     """Whether there may be more behind them."""
+    seen: frozenset[str] = frozenset()
+    """Words that were watched and that one of them has at least."""
 
 
 @dataclass(frozen=True, slots=True)

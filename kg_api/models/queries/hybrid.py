@@ -18,7 +18,7 @@ from kg_api.models.queries.fields import (
     Window,
 )
 from kg_api.models.queries.filters import Where
-from kg_api.models.queries.search import ContextWindow, Degradation, SourceHit
+from kg_api.models.queries.search import ContextWindow, Degradation, Respelling, SourceHit
 from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_LIMIT, MAX_QUERY_CHARACTERS, HybridMode
 
 
@@ -68,5 +68,7 @@ class HybridHits(Answer):
     """For the sources behind these; none when there are no more. The next page may be empty."""
     windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])
     """What to read: neighbours of all hits, merged and within the budget; with `expand_context`."""
+    did_you_mean: list[Respelling] = Field(default_factory=list[Respelling])
+    """Words that no text has, and what was looked for as well; `degraded` says it as a sentence."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]

@@ -217,6 +217,7 @@ class Degradation(Answer):
         "vector_index",
         "text_index",
         "query",
+        "spelling",
         "vectors",
         "rerank",
         "windows",
@@ -225,6 +226,15 @@ class Degradation(Answer):
         "answer",
     ]
     effect: str
+
+
+class Respelling(Answer):
+    """A word of the question that no text has, where it was searched."""
+
+    word: str
+    """In lower case."""
+    meant: list[str]
+    """Words of the texts that were looked for as well: other accents, or a slip of the finger."""
 
 
 class ContextWindow(Answer):
@@ -277,6 +287,8 @@ class SourceHits(Answer):
     """What `min_similarity` left out of what was looked at."""
     windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])
     """What to read: neighbours of all hits, merged and within the budget; with `expand_context`."""
+    did_you_mean: list[Respelling] = Field(default_factory=list[Respelling])
+    """Words that no text has, and what was looked for as well; `degraded` says it as a sentence."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]
 

@@ -8,8 +8,9 @@ from contextlib import nullcontext
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.filters.remembered import RememberedFilters
-from kg_api.graph.fulltext.queries import lucene_queries, terms, word_pairs
+from kg_api.graph.fulltext.queries import terms, word_pairs
 from kg_api.graph.fulltext.stopwords import stop_words_of
+from kg_api.graph.fulltext.synonyms import synonyms_in
 from kg_api.graph.readiness import IndexWatch
 from kg_api.graph.search.passages import TEXT_INDEX
 from kg_api.graph.search.similar import count_sources
@@ -23,6 +24,7 @@ from kg_api.search.plan.query_vector import QueryVector, query_vector, require_s
 from kg_api.search.plan.scope import Scope, scope_of
 from kg_api.search.plan.search_plan import LANE_DEPTH, SearchPlan
 from kg_api.search.plan.similarity import SimilarityFilter
+from kg_api.search.plan.wording import Wording
 from kg_api.search.timing import Stopwatch
 from kg_api.spaces.plans import OntologySnapshot, PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
@@ -80,14 +82,15 @@ class SearchPlanner:
             hypothetical, hyde_fault = self._hyde.generate(request)
         with watch.stage("embed"):
             vectors = self._vectors(request, scope, populating, hypothetical)
+        synonyms = synonyms_in(request.query_text or "", known.synonyms_of(filters.ontologies))
+        wording = Wording(words, stop_words_of(words), filters.ontologies, chosen.in_queries, synonyms)
         plan = SearchPlan(
             request=request,
             known=known,
             scope=scope,
             filters=filters,
-            full_text=lucene_queries(
-                words, filters.ontologies, chosen.in_queries, light=stop_words_of(words)
-            ),
+            full_text=wording.queries,
+            wording=wording,
             words_among=chosen.behind_queries,
             word_pairs=word_pairs(request.query_text or ""),
             words=len(words),

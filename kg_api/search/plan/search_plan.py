@@ -14,6 +14,7 @@ from kg_api.search.plan.page import Page
 from kg_api.search.plan.query_vector import QueryVector
 from kg_api.search.plan.scope import Scope
 from kg_api.search.plan.similarity import SimilarityFilter
+from kg_api.search.plan.wording import Wording
 from kg_api.search.timing import Stopwatch
 from kg_api.spaces.plans import OntologySnapshot
 
@@ -38,6 +39,8 @@ class SearchPlan:
     """Documents that what words find is filtered by, where they are too many for the queries themselves."""
     word_pairs: Sequence[str] = ()
     """Words that stand beside each other in the question."""
+    wording: Wording = field(default_factory=Wording)
+    """Where `full_text` comes from."""
     words: int = 0
     """How many different words the question has."""
     depth: int = LANE_DEPTH
@@ -108,6 +111,10 @@ class SearchPlan:
             properties={space.key: space.vector_property for space in spaces},
             spaces=self.scope.elsewhere,
         )
+
+    def worded(self, wording: Wording) -> SearchPlan:
+        """The same, with other words."""
+        return replace(self, full_text=wording.queries, wording=wording)
 
     @property
     def reach(self) -> int:

@@ -55,6 +55,7 @@ class Presenter:
             next_cursor=_next_cursor(plan, ranking),
             left_out=ranking.left_out,
             windows=windows,
+            did_you_mean=plan.notes.respelt,
             degraded=plan.notes.all,
             timings_ms=plan.watch.milliseconds(),
         )

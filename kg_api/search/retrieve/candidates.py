@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from kg_api.graph.search.carried import Seed
 from kg_api.graph.search.passages import LaneHit
 from kg_api.models.queries.search import LeftOut
+from kg_api.search.plan.wording import Wording
 from kg_api.search.retrieve.hits import Hit
 
 
@@ -25,6 +26,8 @@ class Candidates:
     fused: Sequence[Hit] | None = None
     """All that the lanes found in one order, where concepts go on from the best of it."""
     carried: Sequence[LaneHit] = ()
+    wording: Wording | None = None
+    """The words that were looked for in the end."""
     """What they led to, the best first."""
 
 

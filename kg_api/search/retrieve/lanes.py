@@ -42,15 +42,21 @@ def lanes_of(plan: SearchPlan) -> Iterator[Lane]:
     """Those that a plan asks; what the first ones say of a hit is preferred."""
     if not plan.concepts_alone:
         yield from (Lane(f"{VECTOR}{each.space.slug}", each) for each in _nearest(plan))
+    yield from word_lanes(plan)
+
+
+def word_lanes(plan: SearchPlan) -> Iterator[Lane]:
+    """Those of words alone."""
     if plan.asks_text:
         asked = plan.space_vectors
         yield from (Lane(TEXT, _worded(plan, query, asked)) for query in plan.full_text)
 
 
 def _worded(plan: SearchPlan, query: str, asked: SpaceVectors) -> Passages:
+    pairs, watched = plan.word_pairs, plan.wording.watched
     if plan.words_among is None:
-        return WordedPassages(query, asked, plan.depth, plan.word_pairs)
-    return WordedAmong(query, asked, plan.depth, plan.words_among, plan.word_pairs)
+        return WordedPassages(query, asked, plan.depth, pairs, watched)
+    return WordedAmong(query, asked, plan.depth, plan.words_among, pairs, watched)
 
 
 def _nearest(plan: SearchPlan) -> Iterator[NearestPassages]:

@@ -10,12 +10,14 @@ from kg_api.errors import Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.search.carried import Seed
+from kg_api.graph.search.passages import LaneHits
 from kg_api.models.queries.search import Degradation
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.retrieve.candidates import Candidates
 from kg_api.search.retrieve.concept_lane import ConceptLane
 from kg_api.search.retrieve.hits import TEXT, Hit
-from kg_api.search.retrieve.lanes import lanes_of, merge
+from kg_api.search.retrieve.lanes import Lane, lanes_of, merge, word_lanes
+from kg_api.search.retrieve.spelling import describe_respelling, respell
 
 THREADS = 16
 MAX_TOLD = 10
@@ -50,7 +52,9 @@ class Retriever:
             Unavailable: no lane that was asked for can answer.
         """
         seeds = self._seeds(plan, before) if plan.request.concepts else None
-        candidates = self._lanes(plan)
+        if before is not None and before.wording is not None:
+            plan = plan.worded(before.wording)
+        candidates = self._lanes(plan, respelt=before is not None)
         if not plan.concepts_alone:
             plan.notes.record("lanes", self._degradations(plan, candidates))
         return candidates if seeds is None else self._follow(plan, candidates, seeds())
@@ -61,18 +65,33 @@ class Retriever:
             return lambda: before.seeds
         return self._pool.submit(self._concepts.seeds, plan).result
 
-    def _lanes(self, plan: SearchPlan) -> Candidates:
-        """What the plan's lanes find, all asked at once."""
+    def _lanes(self, plan: SearchPlan, *, respelt: bool) -> Candidates:
+        """What the plan's lanes find, all asked at once; words that no text has are then asked otherwise."""
         lanes = [*lanes_of(plan)]
         if not lanes and not plan.concepts_alone and not plan.asks_text:
             raise Unavailable("the search indexes are still being filled; try again in a moment")
         with plan.watch.stage("retrieve"):
-            rows = self._graph.look_up([lane.passages.lookup for lane in lanes])
-            found = [lane.passages.hits(self._graph, each) for lane, each in zip(lanes, rows, strict=True)]
-        merged = merge(zip((lane.name for lane in lanes), found, strict=True))
-        if plan.asks_text:
-            merged.setdefault(TEXT, ())  # a question without a word finds nothing by words, and has looked
-        return Candidates(merged, any(each.cut for each in found))
+            found = self._ask(lanes)
+        if respelt or not any(name == TEXT for name, _ in found):
+            return _candidates(plan, found)
+        with plan.watch.stage("spelling"):
+            return self._respell(plan, found)
+
+    def _ask(self, lanes: Sequence[Lane]) -> list[tuple[str, LaneHits]]:
+        rows = self._graph.look_up([lane.passages.lookup for lane in lanes])
+        both = zip(lanes, rows, strict=True)
+        return [(lane.name, lane.passages.hits(self._graph, each)) for lane, each in both]
+
+    def _respell(self, plan: SearchPlan, found: list[tuple[str, LaneHits]]) -> Candidates:
+        """The lane of words once more where what may be meant is found, and the others as they are."""
+        seen = {word for name, each in found if name == TEXT for word in each.seen}
+        wording = respell(self._graph, plan.wording, seen)
+        if not wording.respelt:
+            return _candidates(plan, found)
+        plan.notes.respelt = [*wording.respelt]
+        others = [each for each in found if each[0] != TEXT]
+        again = self._ask([*word_lanes(plan.worded(wording))])
+        return replace(_candidates(plan, [*others, *again]), wording=wording)
 
     def _follow(self, plan: SearchPlan, candidates: Candidates, seeds: Sequence[Seed]) -> Candidates:
         """With what concepts lead to from the question and from the best hits."""
@@ -84,6 +103,7 @@ class Retriever:
 
     def _degradations(self, plan: SearchPlan, candidates: Candidates) -> Iterator[Degradation]:
         """What the lanes cannot find."""
+        yield from describe_respelling(plan.notes.respelt)
         words = candidates.lanes.get(TEXT)
         missing = sum(found.without_vector for found in words or ())
         if missing and plan.usable:
@@ -100,3 +120,10 @@ class Retriever:
             far = f"{at.done} of {at.total} sources"
             effect = f"{name}: embedding is under way ({far}); what is not embedded is not found by meaning"
             yield Degradation(part="vectors", effect=effect)
+
+
+def _candidates(plan: SearchPlan, found: Sequence[tuple[str, LaneHits]]) -> Candidates:
+    merged = merge(found)
+    if plan.asks_text:
+        merged.setdefault(TEXT, ())  # a question without a word finds nothing by words, and has looked
+    return Candidates(merged, any(each.cut for _, each in found))

@@ -63,6 +63,7 @@ class CannedGraph(Graph):
 
     def search_by_text(self) -> list[Row]:
         row: Row = {**place("by text").model_dump(), "similarity": 0.4, "score": 3.0, "asked": True}
+        row["seen"] = self.asked[-1][1]["watched"]
         return [{"found": [{**row, **NO_CHUNK}]}]
 
     def similar_by_ids(self) -> list[Row]:
@@ -72,6 +73,9 @@ class CannedGraph(Graph):
         unset = {"chunking": None, "embed_on_ingest": None}
         spaces = [self.further if n == 5 else None for n in range(6)]
         return [{"ontology": f"o{n}", "space": space, **unset} for n, space in enumerate(spaces)]
+
+    def ontologies_synonyms(self) -> list[Row]:
+        return []
 
     def spaces_list(self) -> list[Row]:
         rows = [{**asdict(model.identity), "slug": slug} for slug, model in SPACES.items()]

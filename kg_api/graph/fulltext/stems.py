@@ -1,0 +1,81 @@
+"""Stems of words in the language of a text, beside the English ones: `Zwiebel` finds `Zwiebeln`. Pure.
+
+Snowball's stemmers, accents folded, in the field `scope`: there they are whole words of their own that nobody
+writes. English texts have none, for the index's own analyzer knows English.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import cast
+
+import Stemmer
+
+from kg_api.graph.fulltext.spelling import fold
+from kg_api.graph.fulltext.stopwords import words_that_say_little
+
+MARK = "kgs"
+"""In front of a stem: no word of a text is asked for by it."""
+LANGUAGES = ("german", "spanish", "turkish", "russian", "romanian", "arabic", "greek", "hindi")
+"""Those that gain by it (ADR 57 has the figures)."""
+MIN_STOP_WORDS = 2
+MIN_SHARE = 0.1
+"""Of a text's words that are stop words of its language; in a list of names, none is."""
+ENOUGH = 1000
+"""Words of a text by which its language is told."""
+MIN_STEMMED = 3
+MAX_GUESSED = 8
+"""Words of a question whose language is not told are stemmed in each; more of them are a sentence."""
+
+_WORDS = re.compile(r"[^\W\d_]+")
+
+
+def language_of(words: Iterable[str]) -> str | None:
+    """That whose stop words are most of some words, given in lower case; none where they are few."""
+    counts = Counter(islice(words, ENOUGH))
+    little = {
+        name: sum(map(counts.__getitem__, counts.keys() & listed))
+        for name, listed in words_that_say_little().items()
+    }
+    best = max(little, key=lambda name: (little[name], name in LANGUAGES))
+    enough = little[best] >= MIN_STOP_WORDS and little[best] >= MIN_SHARE * counts.total()
+    return best if enough else None
+
+
+def stems_of_texts(texts: Iterable[str]) -> list[str]:
+    """What is indexed of some texts of one source: their stems, one string; nothing of English."""
+    words = [word for text in texts for word in _words(text)]
+    language = language_of(words)
+    if language not in LANGUAGES:
+        return []
+    little = words_that_say_little()[language]
+    found = (_stem(word, language) for word in words if word not in little and len(word) >= MIN_STEMMED)
+    return [" ".join(found)]
+
+
+def stems_of_question(words: Sequence[str]) -> list[str]:
+    """What is asked for: stems in the question's language, or in each where a few keywords do not tell it."""
+    lower = [word for each in words for word in _words(each)]
+    told = language_of(lower)
+    if told is None and len(lower) > MAX_GUESSED:
+        return []
+    languages = LANGUAGES if told is None else tuple({told} & {*LANGUAGES})
+    asked = (
+        _stem(word, language)
+        for word in lower
+        for language in languages
+        if len(word) >= MIN_STEMMED and word not in words_that_say_little()[language]
+    )
+    return [*dict.fromkeys(asked)]
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORDS.findall(unicodedata.normalize("NFC", text))]
+
+
+def _stem(word: str, language: str) -> str:
+    return MARK + fold(cast("str", Stemmer.Stemmer(language).stemWord(word)))

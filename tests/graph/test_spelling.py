@@ -1,0 +1,101 @@
+"""Words that no text has are looked for otherwise, on the real index, and the answer says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.fulltext.scopes import FILL
+from kg_api.graph.fulltext.synonyms import write_synonyms
+from kg_api.graph.spaces.registry import ensure_space
+from kg_api.models.queries.search import SourceHits, SourceSearch
+from kg_api.search.service import SearchService
+from kg_api.spaces.registry import SpaceRegistry
+from tests.support.embedders import small_embedder
+from tests.support.records import record
+
+
+@pytest.fixture
+def search(graph: Graph) -> Iterator[SearchService]:
+    ensure_space(graph, small_embedder().identity)
+    for ontology, texts in {"a": TEXTS, "b": ["the zeppelin"]}.items():
+        store_document(graph, record("d", texts, ontology))
+    service = SearchService(graph, SpaceRegistry(graph, lambda _: small_embedder()))
+    yield service
+    service.close()
+
+
+TEXTS = [
+    "Suppe aus Kürbis und Kartoffeln",
+    "The configuration of kubernetes is long",
+    "A resume is short",
+    "Die Zwiebeln sind geschnitten",
+    "Hier steht von anderem",
+    "Das Gebäude und die Häuser sind mit dem Hof verbunden",
+]
+
+
+def ask(search: SearchService, text: str, **more: object) -> SourceHits:
+    asked = {"query_text": text, "mode": "text", "ontology": "a", **more}
+    return search.search(SourceSearch.model_validate(asked))
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant", "text"),
+    [
+        ("Kurbis", ["Kürbis"], TEXTS[0]),
+        ("kubernetse", ["kubernetes"], TEXTS[1]),
+        ("configuratoin", ["configuration"], TEXTS[1]),
+        ("résumé", ["resume"], TEXTS[2]),
+        ("Zwiebel", ["Zwiebeln"], TEXTS[3]),
+    ],
+)
+def test_what_is_meant_is_found_and_said(
+    search: SearchService, asked: str, meant: list[str], text: str
+) -> None:
+    answer = ask(search, asked)
+    assert [hit.full_text.strip() for hit in answer.sources] == [text]
+    assert [(each.word, each.meant) for each in answer.did_you_mean] == [(asked.lower(), meant)]
+    assert [(each.part, meant[0] in each.effect) for each in answer.degraded] == [("spelling", True)]
+
+
+@pytest.mark.parametrize("asked", ["Kürbis", "running kubernetes", "a~ kubernetes~1", "zqxwvut", "short*"])
+def test_known_words_and_what_nothing_is_like_are_left_alone(search: SearchService, asked: str) -> None:
+    answer = ask(search, asked)
+    assert (answer.did_you_mean, answer.degraded) == ([], [])
+
+
+def test_only_words_of_what_is_searched_are_meant(search: SearchService) -> None:
+    assert ask(search, "zepelin").sources == []
+    assert [hit.ontology for hit in ask(search, "zepelin", ontology=["a", "b"]).sources] == ["b"]
+    assert ask(search, "Kurbis", documents=["no such document"]).did_you_mean == []
+
+
+def test_a_word_finds_its_other_forms_in_the_language_of_the_text(search: SearchService) -> None:
+    for asked in ("Haus", "wo ist das Haus mit dem Hof"):
+        answer = ask(search, asked)
+        assert answer.sources[0].full_text.strip() == TEXTS[-1]
+        assert (answer.did_you_mean, answer.degraded) == ([], [])
+    assert ask(search, "gebaude").did_you_mean == [], "accents fold"
+
+
+def test_what_was_stored_before_gets_its_stems(
+    search: SearchService, graph: Graph, driver: neo4j.Driver
+) -> None:
+    driver.execute_query("MATCH (s:Source) SET s.scope = s.scope[..2]")
+    assert ask(search, "Haus").sources == []
+    assert graph.transaction(lambda tx: FILL["schema/077_source_stems"](tx, "")) is not None
+    assert ask(search, "Haus").sources[0].full_text.strip() == TEXTS[-1]
+
+
+def test_what_an_ontology_takes_for_a_word_is_found_behind_the_word(
+    graph: Graph, search: SearchService
+) -> None:
+    write_synonyms(graph, "a", [["k8s", "kubernetes"], ["brief", "short"]])
+    answer = ask(search, "k8s configuration")
+    assert [hit.full_text.strip() for hit in answer.sources] == [TEXTS[1]]
+    assert ask(search, "k8s", ontology="b").sources == [], "each ontology has its own"
