@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from kg_api.graph.database import Graph
 from kg_api.graph.readiness import IndexWatch
+from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.models.queries.windows import SourceWindow
+from kg_api.models.vocabulary import USUAL_READ
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.hyde import Hyde
 from kg_api.search.plan.planner import SearchPlanner
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.plan.similarity import SimilarityFilter
+from kg_api.search.present.document import ParagraphReader
 from kg_api.search.present.presenter import Presenter
 from kg_api.search.present.reading import Reader
 from kg_api.search.rank.order import falls_short, fuse_lanes, order
@@ -36,6 +39,7 @@ class SearchService:
         self._retriever = Retriever(graph, indexes, fuse_lanes)
         self._ranker = Ranker(graph, reranking)
         self._reader = Reader(graph, spaces, plans)
+        self._documents = ParagraphReader(graph, spaces, plans)
         self._presenter = Presenter(graph, self._reader)
 
     def close(self) -> None:
@@ -75,7 +79,23 @@ class SearchService:
             plan = plan.deeper
             candidates = self._retriever.retrieve(plan, candidates)
             ranking = order(plan, candidates)
-        return self._presenter.present(plan, self._ranker.refine(plan, ranking, places), places)
+        return self._presenter.present(plan, self._ranker.refine(plan, ranking, places), places, candidates)
+
+    def read(
+        self,
+        called: str,
+        ontology: str | None = None,
+        start: int | None = None,
+        token_budget: int = USUAL_READ,
+    ) -> DocumentReading:
+        """A document from a paragraph on, as much as a budget of tokens allows; see `ParagraphReader.read`.
+
+        Raises:
+            NotFound: there is no such document.
+            Conflict: several are called so.
+            InvalidInput: the document has no such paragraph.
+        """
+        return self._documents.read(called, ontology, start, token_budget)
 
     def context(self, source_id: str, window: int, token_budget: int | None = None) -> SourceWindow:
         """A source among its neighbours of the same document, as many as a budget of tokens allows.

@@ -12,7 +12,8 @@ from kg_api.models.queries.search import CarriedConcept, Explanation, LanePart, 
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.present.reading import Reader
-from kg_api.search.retrieve.candidates import Ranking
+from kg_api.search.rank.nearness import nearness
+from kg_api.search.retrieve.candidates import Candidates, Ranking
 from kg_api.search.retrieve.hits import (
     CONCEPTS,
     TEXT,
@@ -37,10 +38,13 @@ class Presenter:
         self._graph = graph
         self._reader = reader
 
-    def present(self, plan: SearchPlan, ranking: Ranking, places: PlaceReader) -> SourceHits:
+    def present(
+        self, plan: SearchPlan, ranking: Ranking, places: PlaceReader, candidates: Candidates
+    ) -> SourceHits:
         """Make the answer."""
         request = plan.request
         hits = self._hits(plan, ranking, places)
+        told = nearness(plan, candidates, hits)
         windows = self._reader.windows(plan, hits) if request.expand_context else []
         spaces = [vector.space.slug for vector in plan.vectors if vector.vector is not None]
         hypothetical = (list(each.hypothetical) for each in plan.vectors if each.hypothetical)
@@ -52,6 +56,8 @@ class Presenter:
             hypothetical=next(hypothetical, list[str]()),
             sources=hits,
             left_out=ranking.left_out,
+            near=told.near,
+            note=told.note,
             windows=windows,
             degraded=plan.notes.all,
             timings_ms=plan.watch.milliseconds(),

@@ -23,7 +23,7 @@ MIN_STEM_LENGTH = 4
 
 def print_hits(answer: SourceHits, *, full: bool) -> None:
     """Print the hits of a search as a table, and what could not be done."""
-    console.note(*(each.effect for each in answer.degraded))
+    console.note(*(each.effect for each in answer.degraded), *_given(answer.note))
     if not answer.sources:
         console.say(_nothing(answer.left_out))
         return
@@ -47,9 +47,13 @@ def _nothing(left_out: LeftOut) -> str:
     return f"Nothing was similar enough: {told} left out, the nearest has {left_out.nearest:.2f}."
 
 
+def _given(*notes: str | None) -> list[str]:
+    return [each for each in notes if each]
+
+
 def print_hybrid(answer: HybridHits, *, full: bool) -> None:
     """Print concepts and passages as tables, and what could not be done."""
-    console.note(*(each.effect for each in answer.degraded))
+    console.note(*(each.effect for each in answer.degraded), *_given(answer.note, answer.concepts_note))
     if answer.concepts:
         console.print_table(
             ["concept", "similarity", "passages"],

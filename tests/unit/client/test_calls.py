@@ -74,6 +74,7 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "scan_folder": lambda kg: kg.scan_folder("f", allow_empty=True),
     "remove_folder": lambda kg: kg.remove_folder("f", delete_documents=True),
     "source": lambda kg: kg.source("s"),
+    "read_document": lambda kg: kg.read_document("d"),
     "source_context": lambda kg: kg.source_context("s"),
     "similar_sources": lambda kg: kg.similar_sources("s"),
     "cross_document_similarity": lambda kg: kg.cross_document_similarity("s"),
