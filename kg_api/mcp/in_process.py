@@ -10,6 +10,7 @@ from kg_api.graph.documents import library
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
+from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceContext, SourceHits, SourceSearch
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSources
 from kg_api.settings import Settings
@@ -53,6 +54,12 @@ class ContainerLibrary:
     def document(self, document_id: str) -> DocumentContent:
         """See `Library`."""
         return library.find_document(self._container().graph, document_id)
+
+    def reading(
+        self, called: str, ontology: str | None, start: int | None, token_budget: int
+    ) -> DocumentReading:
+        """See `Library`."""
+        return self._container().search.read(called, ontology, start, token_budget)
 
     def ontologies(self) -> OntologyList:
         """See `Library`."""

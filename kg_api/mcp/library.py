@@ -8,6 +8,7 @@ from typing import Protocol
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
+from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceContext, SourceHits, SourceSearch
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSources
 
@@ -41,6 +42,12 @@ class Library(Protocol):
 
     def document(self, document_id: str) -> DocumentContent:
         """Read a document."""
+        ...
+
+    def reading(
+        self, called: str, ontology: str | None, start: int | None, token_budget: int
+    ) -> DocumentReading:
+        """Read a document from a paragraph on."""
         ...
 
     def ontologies(self) -> OntologyList:

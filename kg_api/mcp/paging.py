@@ -25,7 +25,7 @@ class Paged(Body):
     """Arguments that every tool takes."""
 
     token_budget: Annotated[int, Field(strict=True, ge=MIN_BUDGET, le=MAX_BUDGET)] = USUAL_BUDGET
-    """About how many tokens the answer may have; what has no room is told in `more`."""
+    """About how many tokens the answer may have."""
     cursor: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """`more.cursor` of the answer before, to go on; all other arguments as in that call."""
 
@@ -41,6 +41,8 @@ class Listing(Generic[ItemT]):
     """What they are called, in the plural."""
     first: int = 0
     """The place of the first of them in the whole list."""
+    start: int = 0
+    """Where in the whole list a walk begins."""
     total: int | None = None
     """All there are; None: these."""
     remembered: int | None = None
@@ -89,7 +91,8 @@ class Pager:
         """
         if self._cursor is not None:
             self._cursor.check(listing.given(self.position))
-        begin = Position(self.position.index - listing.first, self.position.offset)
+        position = self.position if self._cursor is not None else Position(listing.start)
+        begin = Position(position.index - listing.first, position.offset)
         items, end = fill(listing.items, begin, room_in(frame, self._budget))
         return items, self._more(listing, Position(end.index + listing.first, end.offset))
 

@@ -53,6 +53,9 @@ MAX_QUERY_CHARACTERS = 20_000
 MAX_HYPOTHETICAL = 5
 DEFAULT_WINDOW, MAX_WINDOW = 2, 20
 """Paragraphs before and after."""
+MAX_PARAGRAPH = 10_000_000
+USUAL_READ = 4000
+"""Tokens of a document that are read at once."""
 MAX_TOKEN_BUDGET = 1_000_000
 
 MAX_ANSWER_PASSAGES = 50

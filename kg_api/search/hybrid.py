@@ -8,7 +8,7 @@ from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph
 from kg_api.graph.readiness import IndexWatch
 from kg_api.graph.search.concepts import WORDS_INDEX
-from kg_api.models.concepts.queries import ConceptHit
+from kg_api.models.concepts.queries import ConceptHit, none_fits
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.search import SourceSearch
 from kg_api.search.plan.search_plan import SearchPlan
@@ -42,6 +42,9 @@ class HybridService:
             concepts=concepts,
             sources=found.sources,
             next_cursor=found.next_cursor,
+            near=found.near,
+            note=found.note,
+            concepts_note=none_fits(request.query_text, concepts),
             windows=found.windows,
             did_you_mean=found.did_you_mean,
             degraded=plan.notes.unique,

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 from kg_api.graph.database import Graph
 from kg_api.graph.readiness import IndexWatch
+from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.models.queries.windows import SourceWindow
+from kg_api.models.vocabulary import USUAL_READ
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.hyde import Hyde
 from kg_api.search.plan.planner import SearchPlanner
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.plan.similarity import SimilarityFilter
+from kg_api.search.present.document import ParagraphReader
 from kg_api.search.present.presenter import Presenter
 from kg_api.search.present.reading import Reader
 from kg_api.search.rank.diversity import go_on
@@ -41,6 +44,7 @@ class SearchService:
         self._retriever = Retriever(graph, indexes, fuse_lanes)
         self._ranker = Ranker(graph, reranking)
         self._reader = Reader(graph, spaces, plans)
+        self._documents = ParagraphReader(graph, spaces, plans)
         self._presenter = Presenter(graph, self._reader)
 
     def close(self) -> None:
@@ -97,7 +101,23 @@ class SearchService:
             found = order(plan, candidates)
         ranking = replace(refined, hits=kept, left_out=found.left_out)
         page = take_page(plan, candidates, ranking, len(found.hits), places)
-        return self._presenter.present(plan, page, places)
+        return self._presenter.present(plan, page, places, candidates)
+
+    def read(
+        self,
+        called: str,
+        ontology: str | None = None,
+        start: int | None = None,
+        token_budget: int = USUAL_READ,
+    ) -> DocumentReading:
+        """A document from a paragraph on, as much as a budget of tokens allows; see `ParagraphReader.read`.
+
+        Raises:
+            NotFound: there is no such document.
+            Conflict: several are called so.
+            InvalidInput: the document has no such paragraph.
+        """
+        return self._documents.read(called, ontology, start, token_budget)
 
     def context(self, source_id: str, window: int, token_budget: int | None = None) -> SourceWindow:
         """A source among its neighbours of the same document, as many as a budget of tokens allows.

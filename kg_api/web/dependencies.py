@@ -69,6 +69,13 @@ CalledDocument = Annotated[
     Path(description="Id of a document, at least 8 digits it begins with, its name, or ONTOLOGY/NAME."),
 ]
 _SOURCE = "Id of a source, at least 8 digits it begins with, or ONTOLOGY/DOCUMENT#PARAGRAPH, counted from 0"
+CalledRead = Annotated[
+    Called,
+    Path(
+        description="Id of a document, at least 8 digits it begins with, its name, or ONTOLOGY/NAME; or a "
+        "source, such as ONTOLOGY/DOCUMENT#PARAGRAPH, to begin there."
+    ),
+]
 SourceId = Annotated[Called, Path(description=f"{_SOURCE}.")]
 CalledSource = Annotated[Called, Path(description=f"{_SOURCE}; a document: its beginning.")]
 ConceptId = Annotated[NodeId, Path(description="Id of a concept, or at least 8 digits it begins with.")]

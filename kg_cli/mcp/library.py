@@ -11,6 +11,7 @@ from kg_api.errors import ServiceUnreachable
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
+from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceContext, SourceHits, SourceSearch
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSources
 
@@ -64,6 +65,14 @@ class ClientLibrary:
     def document(self, document_id: str) -> DocumentContent:
         """Read a document."""
         return self._ask(lambda kg: kg.document(document_id))
+
+    def reading(
+        self, called: str, ontology: str | None, start: int | None, token_budget: int
+    ) -> DocumentReading:
+        """See `Library`."""
+        return self._ask(
+            lambda kg: kg.read_document(called, ontology=ontology, start=start, token_budget=token_budget)
+        )
 
     def ontologies(self) -> OntologyList:
         """List ontologies."""

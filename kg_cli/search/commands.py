@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_LIMIT, MAX_TOKEN_BUDGET, Fusion, HybridMode
+from kg_api.models.vocabulary import (
+    DEFAULT_WINDOW,
+    MAX_LIMIT,
+    MAX_PARAGRAPH,
+    MAX_TOKEN_BUDGET,
+    USUAL_READ,
+    Fusion,
+    HybridMode,
+)
 from kg_cli.search.options import (
     CursorOption,
     ExactOption,
@@ -145,6 +153,37 @@ def hybrid(
             window_size=DEFAULT_WINDOW if window is None else window,
         )
     emit(answer, partial(print_hybrid, full=full), as_json=as_json)
+
+
+def read(
+    document: Annotated[
+        str,
+        typer.Argument(help="Name, ONTOLOGY/NAME or id of a document; or a source, to begin there."),
+    ],
+    *,
+    ontology: Annotated[
+        str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
+    ] = None,
+    start: Annotated[
+        int | None, typer.Option("--from", min=0, max=MAX_PARAGRAPH, help="Paragraph to begin with, from 0.")
+    ] = None,
+    tokens: Annotated[
+        int, typer.Option(min=1, max=MAX_TOKEN_BUDGET, help="Maximum tokens; one paragraph is always read.")
+    ] = USUAL_READ,
+    as_json: JsonOption = False,
+) -> None:
+    """Read a document in its order, from its beginning or from a paragraph on.
+
+    Examples: kg read notes/install.md --tokens 2000
+        kg read install.md --ontology notes --from 12
+    """
+    from kg_cli.search.views.reading import print_reading
+
+    with open_client() as client:
+        part = client.read_document(
+            without_place(document), ontology=ontology, start=start, token_budget=tokens
+        )
+    emit(part, print_reading, as_json=as_json)
 
 
 def show(

@@ -25,6 +25,7 @@ from kg_api.models.library.documents import (
 )
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.places import Place
+from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import (
     CarriedConcept,
     Degradation,
@@ -169,6 +170,19 @@ class MemoryLibrary:
         """See `Library`."""
         first = self.places[document_id][0]
         return DocumentContent(**self._summary(first).model_dump(), text=self.text(first))
+
+    def reading(
+        self, called: str, ontology: str | None, start: int | None, token_budget: int
+    ) -> DocumentReading:
+        """See `Library`: documents go by their names, and are given whole."""
+        del token_budget
+        self._fail()
+        for places in self.places.values():
+            if places[0].document == called and ontology in {None, places[0].ontology}:
+                first = start or 0
+                about = self._summary(places[0])
+                return DocumentReading(document=about, start=first, sources=places[first:], tokens=0)
+        raise NotFound(f"there is no document {called!r}")
 
     def ontologies(self) -> OntologyList:
         """See `Library`."""

@@ -11,6 +11,7 @@ from kg_api.client.sync.sending import Sending
 from kg_api.models.queries.filters import AnyOf, Condition
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.places import Place
+from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceHit, SourceHits, SourceSearch
 from kg_api.models.queries.similarity import (
     GraphRequest,
@@ -21,7 +22,7 @@ from kg_api.models.queries.similarity import (
     SourceGraph,
 )
 from kg_api.models.queries.windows import SourceWindow
-from kg_api.models.vocabulary import Fusion, GroupBy, HybridMode, SearchMode
+from kg_api.models.vocabulary import USUAL_READ, Fusion, GroupBy, HybridMode, SearchMode
 
 
 class SearchMethods(Sending):
@@ -104,6 +105,7 @@ class SearchMethods(Sending):
         cursor: str | None = None,
         min_similarity: float | None = None,
         rerank: bool = False,
+        collapse_duplicates: bool = False,
         explain: bool = False,
         expand_context: bool = False,
         window_size: int = 2,
@@ -122,6 +124,18 @@ class SearchMethods(Sending):
         """Read a source among its neighbours, as many of them as a budget of tokens allows."""
         params = {"window_size": window_size, "token_budget": token_budget}
         return self._send(get(SourceWindow, "sources", source_id, "context", **params))
+
+    def read_document(
+        self,
+        document_id: str,
+        *,
+        ontology: str | None = None,
+        start: int | None = None,
+        token_budget: int = USUAL_READ,
+    ) -> DocumentReading:
+        """Read a document from a paragraph on, as much as the budget allows; go on with `next` as `start`."""
+        params = {"ontology": ontology, "start": start, "token_budget": token_budget}
+        return self._send(get(DocumentReading, "reading", document_id, **params))
 
     def similar_sources(
         self,

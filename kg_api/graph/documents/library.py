@@ -139,6 +139,26 @@ def find_document(graph: Graph, called: str, ontology: str | None = None) -> Doc
     )
 
 
+def find_summary(graph: Graph, called: str, ontology: str | None = None) -> DocumentSummary:
+    """A document without its text; see `find_document`.
+
+    Raises:
+        NotFound: none is called so.
+        Conflict: several are.
+    """
+    identity = identify_document(graph, called, ontology)
+    rows = graph.read("documents/of_ids", document_ids=[identity])
+    if not rows:
+        raise NotFound(f"the document {called!r} was deleted at this moment")
+    return DocumentSummary.model_validate(_to_fields(rows[0]))
+
+
+def paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Place]:
+    """The sources of a document from one paragraph to another, in reading order."""
+    around = {"source_id": "", "document_id": document_id, "first": first, "last": last}
+    return [Place.model_validate(row) for row in graph.read("sources/neighbours", places=[around])]
+
+
 def change_called(
     graph: Graph, called: str, change: DocumentChange, ontology: str | None = None
 ) -> DocumentChanged:

@@ -12,14 +12,15 @@ from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
 from kg_api.models.base import Answer, Body, OntologyName
+from kg_api.models.library.documents import DocumentSummary
 from kg_api.models.problems import valid
 
 NAME = "list_documents"
 DESCRIPTION = """\
-List documents by name, with title and size, of one ontology or of all.
+List documents by name, with title, date and size, of one ontology or of all.
 
-Use it to see which documents there are, or to find the name that `documents` of search_sources takes. It \
-does not give their text, and it is no search: to find what a document says use search_sources."""
+Use it to see which documents there are, or to find the name that `documents` of search_sources and \
+read_document take. It is no search: to find what a document says use search_sources."""
 
 AT_ONCE = 100
 
@@ -39,6 +40,8 @@ class DocumentEntry(Answer):
     """Its name."""
     document_id: str
     title: str
+    date: str | None = None
+    """When it was written."""
     uri: str | None = None
     """Where it came from."""
     characters: int
@@ -69,7 +72,7 @@ def documents(library: Library, arguments: DocumentsArguments) -> DocumentsAnswe
     page = library.documents(asked.ontology, first, AT_ONCE)
     frame = DocumentsAnswer(total=page.total, documents=[], notes=page.notes)
     listing = Listing(
-        [DocumentEntry.model_validate(each.model_dump()) for each in page.documents],
+        [_entry(each) for each in page.documents],
         [each.document_id for each in page.documents],
         "documents",
         first=first,
@@ -78,6 +81,11 @@ def documents(library: Library, arguments: DocumentsArguments) -> DocumentsAnswe
     )
     frame.documents, frame.more = walk.step(frame, listing)
     return frame
+
+
+def _entry(found: DocumentSummary) -> DocumentEntry:
+    date = found.metadata.get("date")
+    return DocumentEntry.model_validate({**found.model_dump(), "date": str(date) if date else None})
 
 
 TOOL = Tool(NAME, "List documents", DESCRIPTION, DocumentsArguments, DocumentsAnswer, documents)

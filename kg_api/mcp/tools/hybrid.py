@@ -37,9 +37,9 @@ class HybridArguments(Paged):
     query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
     """A question or words to look for; no query language."""
     ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
-    """Only in these collections, as list_ontologies names them; unset: all."""
+    """Only in these collections; unset: all."""
     documents: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
-    """Passages only of documents of these names, as hits and list_documents name them."""
+    """Passages only of these documents: names, ONTOLOGY/NAME or ids."""
     concept_limit: Annotated[int, Field(strict=True, ge=0, le=MAX_CONCEPTS)] = 5
     """How many concepts."""
     source_limit: Limit = 10
@@ -73,6 +73,8 @@ class HybridHit(PassageHit):
 class HybridAnswer(ToolAnswer):
     """What was found."""
 
+    notes: list[str] | None = None
+    """That no passage is near the question, or no concept fits it."""
     concepts: list[ConceptMatch]
     """The best first; in the first answer only."""
     hits: list[HybridHit]
@@ -83,10 +85,12 @@ def search(library: Library, arguments: HybridArguments) -> HybridAnswer:
     """Find both."""
     walk = Pager(NAME, arguments)
     same = arguments.model_dump(include={"documents", "mode", "concept_limit", "source_limit"})
-    asked = {"query_text": arguments.query, "ontology": arguments.ontologies, **same}
+    given = {"query_text": arguments.query, "ontology": arguments.ontologies}
+    asked = {**given, "collapse_duplicates": True, **same}
     found = library.hybrid(valid(HybridSearch, asked))
     concepts = [_concept(each) for each in found.concepts] if arguments.cursor is None else []
-    frame = HybridAnswer(concepts=concepts, hits=[], degraded=found.degraded)
+    told = [each for each in (found.note, found.concepts_note) if each]
+    frame = HybridAnswer(concepts=concepts, hits=[], notes=told or None, degraded=found.degraded)
     hits = [_hit(each) for each in found.sources]
     frame.hits, frame.more = walk.step(frame, Listing(hits, [hit.citation for hit in hits], "hits"))
     return frame

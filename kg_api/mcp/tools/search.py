@@ -10,6 +10,7 @@ from kg_api.mcp.answers import Passage, ToolAnswer, cite
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
+from kg_api.models.base import Flag
 from kg_api.models.problems import valid
 from kg_api.models.queries.fields import Limit
 from kg_api.models.queries.search import MatchedChunk, SourceHit, SourceSearch
@@ -33,13 +34,15 @@ class SearchArguments(Paged):
     ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Only in these collections; unset: all."""
     documents: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
-    """Only in documents of these names."""
+    """Only in these documents: names, ONTOLOGY/NAME or ids."""
     where: list[str] | None = None
     """Conditions on documents: `date>=2025-01-01`, `tags=oncall`."""
     limit: Limit = 10
     """How many hits."""
     per_document: Limit | None = None
     """At most so many hits of one document."""
+    all_copies: Flag = False
+    """Give near-duplicates one by one, too."""
     mode: SearchMode = "hybrid"
     """`vector`: by meaning; `text`: by words; `hybrid`: both."""
 
@@ -74,6 +77,8 @@ class PassageHit(Passage):
 class SearchAnswer(ToolAnswer):
     """What was found."""
 
+    note: str | None = None
+    """That nothing is near the question, where that is so."""
     hits: list[PassageHit]
     """The best first."""
 
@@ -86,11 +91,12 @@ def search(library: Library, arguments: SearchArguments) -> SearchAnswer:
         "query_text": arguments.query,
         "ontology": arguments.ontologies,
         "where": arguments.where or [],
+        "collapse_duplicates": not arguments.all_copies,
         **same,
     }
     found = library.search(valid(SourceSearch, asked))
     hits = [hit_of(each) for each in found.sources]
-    frame = SearchAnswer(hits=[], degraded=found.degraded)
+    frame = SearchAnswer(hits=[], note=found.note, degraded=found.degraded)
     listing = Listing(hits, [hit.citation for hit in hits], "hits")
     frame.hits, frame.more = walk.step(frame, listing)
     return frame

@@ -45,6 +45,8 @@ class HybridSearch(Body):
     """Leave out sources whose cosine similarity is lower, or that have no vector yet. Not for mode `text`."""
     rerank: Flag = False
     """Let a cross-encoder read question and passage together, and blend its scores into the order."""
+    collapse_duplicates: Flag = False
+    """Give near-duplicates once; the hit names the others."""
     explain: Flag = False
     """Tell how each source came to its place."""
     expand_context: Flag = False
@@ -64,6 +66,13 @@ class HybridHits(Answer):
     """Those that fit the question, the best first."""
     sources: list[SourceHit]
     """The best first; each names its concepts, and those through which it came."""
+    near: bool | None = None
+    """Whether a passage is near the question, by what its model's cosines mean, or because it has all of the
+    question's words. Null: nobody can say, as in mode `text`, or with `hyde`."""
+    note: str | None = None
+    """That nothing is near, where that is so: what was found is only the nearest there is."""
+    concepts_note: str | None = None
+    """That no concept fits, where that is so: those found are only the nearest there are."""
     next_cursor: str | None = None
     """For the sources behind these; none when there are no more. The next page may be empty."""
     windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])

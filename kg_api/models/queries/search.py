@@ -285,6 +285,11 @@ class SourceHits(Answer):
     """For the hits behind these; none when there are no more, and with `hyde`. The next page may be empty."""
     left_out: LeftOut = Field(default_factory=LeftOut)
     """What `min_similarity` left out of what was looked at."""
+    near: bool | None = None
+    """Whether a passage is near the question, by what its model's cosines mean, or because it has all of the
+    question's words. Null: nobody can say, as in mode `text`, or with `hyde`."""
+    note: str | None = None
+    """That nothing is near, where that is so: what was found is only the nearest there is."""
     windows: list[ContextWindow] = Field(default_factory=list[ContextWindow])
     """What to read: neighbours of all hits, merged and within the budget; with `expand_context`."""
     did_you_mean: list[Respelling] = Field(default_factory=list[Respelling])

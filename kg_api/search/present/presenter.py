@@ -13,7 +13,8 @@ from kg_api.models.queries.search import CarriedConcept, Explanation, LanePart, 
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.present.reading import Reader
-from kg_api.search.retrieve.candidates import Ranking
+from kg_api.search.rank.nearness import nearness
+from kg_api.search.retrieve.candidates import Candidates, Ranking
 from kg_api.search.retrieve.hits import (
     CONCEPTS,
     TEXT,
@@ -38,10 +39,13 @@ class Presenter:
         self._graph = graph
         self._reader = reader
 
-    def present(self, plan: SearchPlan, ranking: Ranking, places: PlaceReader) -> SourceHits:
+    def present(
+        self, plan: SearchPlan, ranking: Ranking, places: PlaceReader, candidates: Candidates
+    ) -> SourceHits:
         """Make the answer."""
         request = plan.request
         hits = self._hits(plan, ranking, places)
+        told = nearness(plan, candidates, hits)
         windows = self._reader.windows(plan, hits) if request.expand_context else []
         spaces = [vector.space.slug for vector in plan.vectors if vector.vector is not None]
         hypothetical = (list(each.hypothetical) for each in plan.vectors if each.hypothetical)
@@ -54,6 +58,8 @@ class Presenter:
             sources=hits,
             next_cursor=_next_cursor(plan, ranking),
             left_out=ranking.left_out,
+            near=told.near,
+            note=told.note,
             windows=windows,
             did_you_mean=plan.notes.respelt,
             degraded=plan.notes.all,

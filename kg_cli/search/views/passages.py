@@ -24,7 +24,7 @@ def print_hits(answer: SourceHits, *, full: bool, further: bool = False) -> None
         full: whole passages, not only what matched.
         further: whether other pages were before.
     """
-    console.note(*(each.effect for each in answer.degraded))
+    console.note(*(each.effect for each in answer.degraded), *_given(answer.note))
     if not answer.sources:
         console.say(_nothing(answer.left_out, further=further))
         return
@@ -47,9 +47,13 @@ def _nothing(left_out: LeftOut, *, further: bool) -> str:
     return f"Nothing was similar enough: {told} left out, the nearest has {left_out.nearest:.2f}."
 
 
+def _given(*notes: str | None) -> list[str]:
+    return [each for each in notes if each]
+
+
 def print_hybrid(answer: HybridHits, *, full: bool) -> None:
     """Print concepts and passages as tables, and what could not be done."""
-    console.note(*(each.effect for each in answer.degraded))
+    console.note(*(each.effect for each in answer.degraded), *_given(answer.note, answer.concepts_note))
     if answer.concepts:
         console.print_table(
             ["concept", "similarity", "passages"],

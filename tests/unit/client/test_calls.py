@@ -83,6 +83,7 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "source_pages": lambda kg: kg.source_pages("a"),
     "iter_sources": lambda kg: kg.iter_sources("a"),
     "source": lambda kg: kg.source("s"),
+    "read_document": lambda kg: kg.read_document("d"),
     "source_context": lambda kg: kg.source_context("s"),
     "similar_sources": lambda kg: kg.similar_sources("s"),
     "cross_document_similarity": lambda kg: kg.cross_document_similarity("s"),

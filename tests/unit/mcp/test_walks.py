@@ -39,13 +39,16 @@ def joined(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     [
         ("search_sources", {"query": "bees", "limit": 100}),
         ("get_source_context", {"window": 20}),
+        ("read_document", {"start": 1}),
         ("find_similar_sources", {"limit": 100}),
     ],
 )
 def test_a_walk_gives_what_one_large_answer_gives(
     server: Server[Any], library: MemoryLibrary, tool: str, arguments: dict[str, Any], budget: int
 ) -> None:
-    if "query" not in arguments:
+    if tool == "read_document":
+        arguments = {**arguments, "document": next(iter(library.places.values()))[0].document}
+    elif "query" not in arguments:
         arguments = {**arguments, "citation": next(iter(library.places.values()))[2].source_id}
     large = answer(call(server, tool, **arguments, token_budget=100_000))
     assert "more" not in large

@@ -10,6 +10,7 @@ from fastapi.openapi.models import Example
 from kg_api.graph.documents.library import find_source
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.places import Place
+from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.models.queries.similarity import (
     GraphRequest,
@@ -20,8 +21,8 @@ from kg_api.models.queries.similarity import (
     SourceGraph,
 )
 from kg_api.models.queries.windows import SourceWindow
-from kg_api.models.vocabulary import MAX_TOKEN_BUDGET, MAX_WINDOW
-from kg_api.web.dependencies import CalledDocument, CalledSource, Open, SourceId
+from kg_api.models.vocabulary import MAX_PARAGRAPH, MAX_TOKEN_BUDGET, MAX_WINDOW, USUAL_READ
+from kg_api.web.dependencies import CalledDocument, CalledRead, CalledSource, OntologyFilter, Open, SourceId
 from kg_api.web.limits.strict_json import StrictRoute
 
 router = APIRouter(tags=["search"], route_class=StrictRoute)
@@ -83,6 +84,25 @@ def get_source_context(
 def get_source(container: Open, source_id: SourceId) -> Place:
     """Give a source with its place and text."""
     return find_source(container.graph, source_id)
+
+
+@router.get("/reading/{document_id:path}", summary="Read a document from a place on")
+def read_document(
+    container: Open,
+    document_id: CalledRead,
+    ontology: OntologyFilter = None,
+    start: Annotated[
+        int | None, Query(ge=0, le=MAX_PARAGRAPH, description="Paragraph to begin with, from 0.")
+    ] = None,
+    token_budget: Annotated[
+        int, Query(ge=1, le=MAX_TOKEN_BUDGET, description="Maximum tokens; one paragraph is always given.")
+    ] = USUAL_READ,
+) -> DocumentReading:
+    """Give whole paragraphs in order, 200 at most; `next` is the `start` to go on with.
+
+    404: there is no such document; the message names those nearest. 409: several have that name.
+    """
+    return container.search.read(document_id, ontology, start, token_budget)
 
 
 SIMILAR: dict[str, Example] = {

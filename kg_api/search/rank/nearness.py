@@ -1,0 +1,116 @@
+"""Whether anything that was found is near the question, by what its model's cosines mean. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kg_api.graph.fulltext.queries import terms
+from kg_api.graph.fulltext.stopwords import stop_words_of
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.queries.places import DescribedPlace
+from kg_api.search.plan.search_plan import SearchPlan
+from kg_api.search.rank.fusion import MIN_GAP
+from kg_api.search.retrieve.candidates import Candidates
+from kg_api.search.retrieve.hits import VECTOR
+
+FEW_WORDS = 3
+"""So many words besides stop words make a question a short one: their cosines lie elsewhere."""
+MAX_TOLD = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Where near begins, between the cosine of unrelated texts (0) and of related ones (1)."""
+
+    question: float
+    few_words: float
+
+
+USUAL_SHARES: Final = Shares(0.8, 0.8)
+SHARES: Final[Mapping[str, Shares]] = {
+    "bge-small-en-v1.5": Shares(0.85, 0.9),
+    "all-MiniLM-L6-v2": Shares(0.75, 0.65),
+}
+"""By model, as measured: `python -m benchmarks.nothing_near` (ADR 56)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """What is said of a whole answer."""
+
+    near: bool | None = None
+    """None: nobody can say."""
+    note: str | None = None
+
+
+UNKNOWN: Final = Nearness()
+
+
+@dataclass(frozen=True, slots=True)
+class _Nearest:
+    """The nearest passage of one space."""
+
+    similarity: float
+    floor: float
+
+    @property
+    def near(self) -> bool:
+        return self.similarity >= self.floor
+
+
+def nearness(plan: SearchPlan, candidates: Candidates, shown: Iterable[DescribedPlace]) -> Nearness:
+    """Judge by the nearest passage of each space that was searched, and by the words of what is shown.
+
+    Nobody can say without vectors, by a model that was not calibrated or hardly tells texts apart, or where
+    hypothetical answers were searched by: they are nearer to passages than any question is.
+    """
+    words = content_words(plan.text)
+    if not plan.usable or plan.concepts_alone or any(each.hypothetical for each in plan.vectors):
+        return UNKNOWN
+    found = [_nearest(space, plan, candidates, words) for space in plan.scope.models]
+    measured = [each for each in found if each is not None]
+    if any(each.near for each in measured) or (measured and has_all(shown, words)):
+        return Nearness(near=True)
+    return Nearness(near=False, note=_describe(plan, measured)) if len(measured) == len(found) else UNKNOWN
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The words of a question that are no stop words, in lower case; all of them where there is no other."""
+    words = frozenset(word.casefold() for word in terms(text))
+    return words - stop_words_of(words) or words
+
+
+def has_all(shown: Iterable[DescribedPlace], words: frozenset[str]) -> bool:
+    """Whether one passage, with its headings and title, has all of some words."""
+    texts = (" ".join([place.full_text, *place.heading, place.title or ""]) for place in shown)
+    return bool(words) and any(words <= {word.casefold() for word in terms(text)} for text in texts)
+
+
+def floor_of(space: Space, words: int) -> float | None:
+    """The cosine from which on a passage is near a question of so many words; None where none is known."""
+    calibration = space.calibration
+    if calibration is None or calibration.gap < MIN_GAP:
+        return None
+    shares = SHARES.get(space.identity.model, USUAL_SHARES)
+    share = shares.few_words if 0 < words <= FEW_WORDS else shares.question
+    return calibration.unrelated + share * calibration.gap
+
+
+def _nearest(
+    space: Space, plan: SearchPlan, candidates: Candidates, words: frozenset[str]
+) -> _Nearest | None:
+    floor = floor_of(space, len(words))
+    lane = candidates.lanes.get(f"{VECTOR}{space.slug}", ()) if space.slug in plan.usable else ()
+    similarities = [each.similarity for each in lane if each.similarity is not None]
+    return _Nearest(max(similarities), floor) if similarities and floor is not None else None
+
+
+def _describe(plan: SearchPlan, measured: Iterable[_Nearest]) -> str:
+    best = max(measured, key=lambda each: each.similarity - each.floor)
+    asked = f" {plan.text[:MAX_TOLD]!r}" if plan.text else " the vector"
+    return (
+        f"nothing is near{asked}: the nearest passage has a similarity of {best.similarity:.2f}, and near "
+        f"begins at {best.floor:.2f}; what was found is only the nearest there is"
+    )

@@ -1,0 +1,104 @@
+"""Agents read documents in their order, and are told what stands where and when nothing is near."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+from kg_api.graph.database import Graph
+from tests.neo4j_server import Neo4jServer
+from tests.service.asking import embedded
+from tests.support.cypher import rows
+from tests.support.mcp import Target, answer, call, failure, talk
+from tests.support.running import Service, environment
+
+TEXT = "# Bees\n\nBees dance to show the way.\n\n" + "".join(
+    f"## Year {year}\n\nIn {year} the bees' dance 🐝 was seen again, by number {year}.\n\n"
+    for year in range(1900, 1930)
+)
+
+
+@pytest.fixture
+def document_id(http: httpx.Client, graph: Graph) -> str:
+    """A document, stored and embedded."""
+    return embedded(graph, http, TEXT, document="bees.md", ontology="nature")["document_id"]
+
+
+@pytest.fixture(params=["http", "stdio"])
+def target(request: pytest.FixtureRequest, service: Service, server: Neo4jServer, tmp_path: Path) -> Target:
+    """In the service's process, and by a client of it."""
+    if request.param == "http":
+        return f"{service.url}/mcp"
+    env = environment(server, KG_API_URL=service.url, KG_HOME=str(tmp_path / "home"))
+    return StdioServerParameters(command=sys.executable, args=["-m", "kg_cli.main", "mcp"], env=env)
+
+
+def test_a_listed_document_is_read_to_its_end(target: Target, document_id: str) -> None:
+    listed = answer(call(target, "list_documents", ontology="nature"))["documents"][0]
+
+    async def doing(client: Client) -> list[dict[str, Any]]:
+        asked = {"document": listed["document"], "ontology": listed["ontology"]}
+        steps = [answer(await client.call_tool("read_document", {**asked, "token_budget": 1500}))]
+        while more := steps[-1].get("more"):
+            given = {**asked, "token_budget": 1500, "cursor": more["cursor"]}
+            steps.append(answer(await client.call_tool("read_document", given)))
+        return steps
+
+    steps = talk(target, doing)
+    assert len(steps) > 2
+    assert "".join(each["text"] for step in steps for each in step["paragraphs"]) == TEXT
+    assert {step["document_id"] for step in steps} == {document_id}
+
+
+def test_reading_begins_at_a_citation_and_a_changed_document_is_told(
+    service: Service, http: httpx.Client, graph: Graph, document_id: str
+) -> None:
+    url = f"{service.url}/mcp"
+    hit = answer(call(url, "search_sources", query="dance number 1905", ontologies=["nature"]))["hits"][0]
+    begun = answer(call(url, "read_document", document=hit["citation"], token_budget=1000))
+    assert begun["paragraphs"][0]["citation"] == hit["citation"]
+    third = answer(call(url, "read_document", document="nature/bees.md#3"))["paragraphs"][0]
+    assert third["paragraph"] == 3
+    told = failure(call(url, "read_document", document="bes.md"))
+    assert "there is no document 'bes.md'" in told
+    assert "bees.md" in told
+    first = answer(call(url, "read_document", document=document_id, token_budget=1000))
+    embedded(graph, http, "New.\n\n" + "Changed. " * 900, document="bees.md", ontology="nature")
+    asked = {"document": document_id, "token_budget": 1000, "cursor": first["more"]["cursor"]}
+    assert "has changed" in failure(call(url, "read_document", **asked))
+
+
+def test_lists_and_hits_tell_dates_and_titles_and_copies_come_once(
+    service: Service, http: httpx.Client, graph: Graph
+) -> None:
+    url = f"{service.url}/mcp"
+    about = {"title": "Minutes", "metadata": {"date": "2025-01-31"}, "ontology": "o"}
+    text = "The swarm was caught by the old oak behind the barn on the second of May in the rain. " * 4
+    for name in ("a.md", "b.md"):
+        embedded(graph, http, text, document=name, **about)
+    listed = answer(call(url, "list_documents"))["documents"]
+    assert [(each["title"], each["date"]) for each in listed] == [("Minutes", "2025-01-31")] * 2
+    (hit,) = answer(call(url, "search_sources", query="swarm"))["hits"]
+    assert (hit["title"], hit["date"], len(hit["duplicates"])) == ("Minutes", "2025-01-31", 1)
+    assert len(answer(call(url, "search_sources", query="swarm", all_copies=True))["hits"]) == 2
+    assert len(answer(call(url, "hybrid_search", query="swarm"))["hits"]) == 1
+
+
+def test_an_agent_is_told_when_nothing_is_near(
+    service: Service, driver: neo4j.Driver, document_id: str
+) -> None:
+    assert document_id
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.related = 0.3, e.unrelated = 0.05")
+    asked = {"query": "quantum chromodynamics of gluons and quarks"}
+    told = answer(call(f"{service.url}/mcp", "search_sources", **asked))
+    assert told["note"].startswith("nothing is near")
+    told = answer(call(f"{service.url}/mcp", "hybrid_search", **asked))
+    assert told["notes"][0].startswith("nothing is near")
+    assert "note" not in answer(call(f"{service.url}/mcp", "search_sources", query="bees dance"))

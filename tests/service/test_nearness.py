@@ -1,0 +1,47 @@
+"""Where nothing is near a question, every answer says so."""
+
+from __future__ import annotations
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from tests.service.asking import embedded, search
+from tests.support.cypher import rows
+
+TEXT = "A worker renews its lease every ten seconds, and another takes the job when it does not."
+FITTING = "how often does a worker renew its lease"
+FOREIGN = "the quantum wave function of electrons collapses"
+
+
+@pytest.fixture
+def notes(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> httpx.Client:
+    """One note, and a model that holds texts apart: near begins at 0.25."""
+    embedded(graph, http, TEXT)
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.related = 0.3, e.unrelated = 0.05")
+    return http
+
+
+@pytest.mark.parametrize("path", ["sources/search", "hybrid"])
+def test_a_search_says_whether_anything_is_near(notes: httpx.Client, path: str) -> None:
+    for question, near in ((FITTING, True), (FOREIGN, False), ("lease seconds", True)):
+        answer = notes.post(f"/queries/{path}", json={"query_text": question}).json()
+        assert answer["near"] is near, question
+        assert bool(answer["note"]) is not near
+        assert answer["sources"] or not near, "what is nearest is shown all the same"
+    assert search(notes, FOREIGN)["note"].startswith(f"nothing is near '{FOREIGN}'")
+
+
+def test_nobody_can_say_by_words_alone(notes: httpx.Client) -> None:
+    answer = search(notes, "wolf worker", mode="text")
+    assert (answer["near"], answer["note"]) == (None, None)
+    assert answer["sources"]
+
+
+@pytest.mark.usefixtures("notes")
+def test_the_client_has_it(kg: KgClient) -> None:
+    assert kg.search_sources(FOREIGN).near is False
+    assert kg.hybrid_search(FOREIGN).near is False
+    assert kg.search_sources(FITTING).note is None

@@ -1,0 +1,61 @@
+"""Reading a document in its order, by every name and from every place."""
+
+from __future__ import annotations
+
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import Conflict, InvalidInput, NotFound
+
+NAME = "guide/install.md"
+TEXT = "\n\n".join(f"# Part {n}\n\nParagraph {n} is of {'lease ' * 60}." for n in range(12)) + "\n"
+
+
+@pytest.fixture
+def document_id(kg: KgClient) -> str:
+    """A document of twelve paragraphs."""
+    made = kg.ingest_text(TEXT, ontology="notes", document=NAME, metadata={"date": "2025-01-31"})
+    return made.document_id
+
+
+def test_a_document_is_read_to_its_end_without_loss(kg: KgClient, document_id: str) -> None:
+    text, start = "", 0
+    steps = 0
+    while start is not None:
+        part = kg.read_document(document_id, start=start, token_budget=300)
+        assert part.start == start
+        assert part.tokens <= 300
+        assert part.left == part.document.sources - start - len(part.sources)
+        text += "".join(each.full_text for each in part.sources)
+        start, steps = part.next, steps + 1
+    assert text == TEXT
+    assert steps > 2
+    whole = kg.read_document(document_id, token_budget=100_000)
+    assert (whole.next, whole.left, len(whole.sources)) == (None, 0, whole.document.sources)
+    assert whole.document.metadata["date"] == "2025-01-31"
+    tiny = kg.read_document(document_id, token_budget=1)
+    assert (len(tiny.sources), tiny.next) == (1, 1), "one paragraph is given whatever it has"
+
+
+def test_it_goes_by_every_name_and_begins_at_the_source_that_is_called(
+    kg: KgClient, document_id: str
+) -> None:
+    third = kg.source(f"{NAME}#3")
+    for called in (NAME, f"notes/{NAME}", document_id[:8]):
+        assert kg.read_document(called).start == 0
+    for called in (third.source_id, f"notes/{NAME}#3", f"{document_id[:8]}#3"):
+        assert kg.read_document(called).sources[0].source_id == third.source_id
+    assert kg.read_document(f"{NAME}#3", ontology="notes").start == 3
+    assert kg.read_document(NAME, ontology="notes", start=5).start == 5
+
+
+def test_what_is_not_there_is_told_with_what_is_nearest(kg: KgClient, document_id: str) -> None:
+    with pytest.raises(NotFound, match=r"no document 'instal\.md'; the nearest: 'guide/install\.md'"):
+        kg.read_document("instal.md")
+    with pytest.raises(NotFound, match="no ontology 'nots'; the nearest: 'notes'"):
+        kg.read_document(NAME, ontology="nots")
+    with pytest.raises(InvalidInput, match=f"has {kg.document(document_id).sources} paragraphs"):
+        kg.read_document(NAME, start=99)
+    kg.ingest_text("Other.", ontology="other", document=NAME)
+    with pytest.raises(Conflict, match=rf"notes/{NAME}.*other/{NAME}"):
+        kg.read_document(NAME)

@@ -1,0 +1,64 @@
+"""When an answer says that nothing is near."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kg_api.graph.search.passages import Filters
+from kg_api.models.embedding.spaces import SimilarityCalibration
+from kg_api.search.plan.query_vector import QueryVector
+from kg_api.search.plan.scope import SpaceScope
+from kg_api.search.plan.search_plan import SearchPlan
+from kg_api.search.rank.nearness import UNKNOWN, content_words, floor_of, nearness
+from tests.unit.search.found import SPACE, found, lanes, place, plan
+
+CALIBRATED = replace(SPACE, calibration=SimilarityCalibration(related=0.6, unrelated=0.1))
+"""Near begins at 0.5."""
+
+
+def asked(question: str, space: object = CALIBRATED, hypothetical: tuple[str, ...] = ()) -> SearchPlan:
+    known = plan(query_text=question)
+    assert isinstance(space, type(SPACE))
+    vector = QueryVector(space, np.ones(3, dtype=np.float32), usable=True, hypothetical=hypothetical)
+    return replace(known, vectors=[vector], scope=replace(known.scope, spaces=[SpaceScope(space, Filters())]))
+
+
+@pytest.mark.parametrize(("similarity", "near"), [(0.5, True), (0.49, False)])
+def test_a_passage_is_near_from_the_floor_of_its_model_on(similarity: float, near: bool) -> None:
+    told = nearness(asked("what do foxes do all day"), lanes({"default": [found("a", 1, similarity)]}), [])
+    assert told.near is near
+    assert (told.note is None) is near
+    if told.note:
+        assert "nothing is near 'what do foxes do all day'" in told.note
+        assert "0.49, and near begins at 0.50" in told.note
+
+
+def test_a_passage_that_has_all_words_of_the_question_is_near() -> None:
+    far = lanes({"default": [found("a", 1, 0.2)]})
+    assert nearness(asked("which is the FOX that runs"), far, [place("a")]).near
+    assert nearness(asked("top fox"), far, [place("a")]).near, "headings count"
+    assert nearness(asked("fox wolf"), far, [place("a")]).near is False
+    assert nearness(asked("fox hill"), far, [place("a", "A fox."), place("b", "A hill.")]).near is False
+
+
+def test_nobody_can_say_without_a_vector_a_calibration_or_with_hypothetical_answers() -> None:
+    far = lanes({"default": [found("a", 1, 0.2)]})
+    weak = replace(SPACE, calibration=SimilarityCalibration(related=0.61, unrelated=0.6))
+    assert nearness(plan(), far, []) == UNKNOWN
+    assert nearness(asked("wolf", SPACE), far, []) == UNKNOWN
+    assert nearness(asked("wolf", weak), far, []) == UNKNOWN
+    assert nearness(asked("wolf", hypothetical=("a", "b")), far, []) == UNKNOWN
+    assert nearness(asked("wolf"), lanes({"default": []}), []) == UNKNOWN
+
+
+def test_short_questions_have_a_floor_of_their_own() -> None:
+    space = replace(CALIBRATED, identity=replace(SPACE.identity, model="all-MiniLM-L6-v2"))
+    few, many = floor_of(space, 2), floor_of(space, 4)
+    assert few is not None
+    assert many is not None
+    assert few < many
+    assert content_words("What is the quantum theory of it?") == {"quantum", "theory"}
+    assert content_words("to be") == {"to", "be"}
