@@ -30,7 +30,7 @@ def search(graph: Graph) -> Iterator[SearchService]:
 
 
 TEXTS = [
-    "Suppe aus Kürbis und Kartoffeln",
+    "Kürbis Kartoffeln Lauch",
     "The configuration of kubernetes is long",
     "A resume is short",
     "Die Zwiebeln sind geschnitten",
@@ -51,7 +51,6 @@ def ask(search: SearchService, text: str, **more: object) -> SourceHits:
         ("kubernetse", ["kubernetes"], TEXTS[1]),
         ("configuratoin", ["configuration"], TEXTS[1]),
         ("résumé", ["resume"], TEXTS[2]),
-        ("Zwiebel", ["Zwiebeln"], TEXTS[3]),
     ],
 )
 def test_what_is_meant_is_found_and_said(
@@ -76,11 +75,11 @@ def test_only_words_of_what_is_searched_are_meant(search: SearchService) -> None
 
 
 def test_a_word_finds_its_other_forms_in_the_language_of_the_text(search: SearchService) -> None:
-    for asked in ("Haus", "wo ist das Haus mit dem Hof"):
+    for asked in ("Haus", "Gebaude", "wo ist das Haus mit dem Hof"):
         answer = ask(search, asked)
         assert answer.sources[0].full_text.strip() == TEXTS[-1]
         assert (answer.did_you_mean, answer.degraded) == ([], [])
-    assert ask(search, "gebaude").did_you_mean == [], "accents fold"
+    assert ask(search, "Zwiebel").sources[0].full_text.strip() == TEXTS[3]
 
 
 def test_what_was_stored_before_gets_its_stems(

@@ -22,7 +22,7 @@ def test_synonyms_are_set_read_used_and_taken_away(http: httpx.Client, kg: KgCli
     assert kg.synonyms("a").groups == [["k8s", "kubernetes"]]
     time.sleep(REMEMBERED)
     found = kg.search_sources("K8S", mode="text", ontology="a")
-    assert [hit.full_text.strip() for hit in found.sources] == ["the kubernetes cluster"]
+    assert [hit.full_text.strip() for hit in found.sources] == ["the kubernetes cluster\n\nsomething else"]
     assert kg.search_sources("kuberntes", mode="text").did_you_mean[0].meant == ["kubernetes"]
     assert kg.set_synonyms("a", []).groups == []
     time.sleep(REMEMBERED)

@@ -43,7 +43,7 @@ class AsyncOntologyMethods(AsyncSending):
     async def set_synonyms(self, ontology: str, groups: Sequence[Sequence[str]]) -> Synonyms:
         """Replace them: groups such as `["k8s", "kubernetes"]`; none takes all away."""
         body = {"groups": [[*group] for group in groups]}
-        return await self._send(put(Synonyms, "ontologies", ontology, "synonyms", json=body))
+        return await self._send(put(Synonyms, "ontologies", ontology, "synonyms", json=body, dry_run=False))
 
     async def embedding_status(self, ontology: str | None = None) -> EmbeddingStatus:
         """Count what is embedded and what is not."""

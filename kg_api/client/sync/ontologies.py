@@ -44,7 +44,7 @@ class OntologyMethods(Sending):
     def set_synonyms(self, ontology: str, groups: Sequence[Sequence[str]]) -> Synonyms:
         """Replace them: groups such as `["k8s", "kubernetes"]`; none takes all away."""
         body = {"groups": [[*group] for group in groups]}
-        return self._send(put(Synonyms, "ontologies", ontology, "synonyms", json=body))
+        return self._send(put(Synonyms, "ontologies", ontology, "synonyms", json=body, dry_run=False))
 
     def embedding_status(self, ontology: str | None = None) -> EmbeddingStatus:
         """Count what is embedded and what is not."""

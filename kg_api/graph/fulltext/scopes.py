@@ -18,7 +18,7 @@ from kg_api.models.identity import scope_of_document, scope_of_ontology
 
 
 def scope_of_source(ontology: str, document_id: str, texts: Iterable[str]) -> list[str]:
-    """What is indexed of a source beside the texts that a reader sees of it."""
+    """What is indexed of a source beside the texts that a reader sees of it, its own text first."""
     seen = [*texts]
     scopes = [scope_of_ontology(ontology), scope_of_document(document_id)]
     return [*scopes, *find_hidden_parts(seen), *stems_of_texts(seen)]

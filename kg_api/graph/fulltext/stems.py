@@ -35,24 +35,30 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 
 def language_of(words: Iterable[str]) -> str | None:
-    """That whose stop words are most of some words, given in lower case; none where they are few."""
+    """That whose stop words are most of some words, given in lower case; none where they are few.
+
+    Where several have as many it is English, which is indexed as it is, then one that has stems.
+    """
     counts = Counter(islice(words, ENOUGH))
     little = {
         name: sum(map(counts.__getitem__, counts.keys() & listed))
         for name, listed in words_that_say_little().items()
     }
-    best = max(little, key=lambda name: (little[name], name in LANGUAGES))
+    best = max(little, key=lambda name: (little[name], name == "english", name in LANGUAGES))
     enough = little[best] >= MIN_STOP_WORDS and little[best] >= MIN_SHARE * counts.total()
     return best if enough else None
 
 
-def stems_of_texts(texts: Iterable[str]) -> list[str]:
-    """What is indexed of some texts of one source: their stems, one string; nothing of English."""
-    words = [word for text in texts for word in _words(text)]
-    language = language_of(words)
+def stems_of_texts(texts: Sequence[str]) -> list[str]:
+    """What is indexed of some texts of one source: their stems, one string; nothing of English.
+
+    The first one tells the language: names and titles, which are said twice, say nothing of it.
+    """
+    language = language_of(_words(texts[0]) if texts else ())
     if language not in LANGUAGES:
         return []
     little = words_that_say_little()[language]
+    words = (word for text in texts for word in _words(text))
     found = (_stem(word, language) for word in words if word not in little and len(word) >= MIN_STEMMED)
     return [" ".join(found)]
 

@@ -18,7 +18,13 @@ ENGLISH = "The onions are on the board and they will be cut with the knife."
 
 @pytest.mark.parametrize(
     ("text", "language"),
-    [(GERMAN, "german"), (SPANISH, "spanish"), (ENGLISH, "english"), ("Neo4j Kubernetes Helm", None)],
+    [
+        (GERMAN, "german"),
+        (SPANISH, "spanish"),
+        (ENGLISH, "english"),
+        ("a resume is short", "english"),
+        ("Neo4j Kubernetes Helm", None),
+    ],
 )
 def test_the_language_of_a_text_is_told_by_its_stop_words(text: str, language: str | None) -> None:
     assert language_of(text.lower().split()) == language
@@ -37,6 +43,7 @@ def test_english_and_what_is_of_no_language_is_indexed_as_before() -> None:
     assert stems_of_texts([ENGLISH]) == stems_of_texts(["Neo4j"]) == []
     assert stems_of_question(["who", "is", "on", "call", "and", "where", "is", "the", "runbook"]) == []
     assert len(scope_of_source("o", "d", [ENGLISH])) == 2
+    assert stems_of_texts(["Neo4j", "die der", "die der"]) == [], "its name is said twice"
 
 
 def test_a_sentence_whose_language_is_not_told_is_not_guessed() -> None:
