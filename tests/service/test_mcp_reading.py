@@ -45,9 +45,9 @@ def test_a_listed_document_is_read_to_its_end(target: Target, document_id: str) 
 
     async def doing(client: Client) -> list[dict[str, Any]]:
         asked = {"document": listed["document"], "ontology": listed["ontology"]}
-        steps = [answer(await client.call_tool("read_document", {**asked, "token_budget": 1500}))]
+        steps = [answer(await client.call_tool("read_document", {**asked, "token_budget": 800}))]
         while more := steps[-1].get("more"):
-            given = {**asked, "token_budget": 1500, "cursor": more["cursor"]}
+            given = {**asked, "token_budget": 800, "cursor": more["cursor"]}
             steps.append(answer(await client.call_tool("read_document", given)))
         return steps
 

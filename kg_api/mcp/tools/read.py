@@ -6,12 +6,14 @@ from typing import Annotated
 
 from pydantic import Field
 
+from kg_api.errors import Conflict, InvalidInput
 from kg_api.mcp.answers import Passage, ToolAnswer, cite
 from kg_api.mcp.citation import called
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
 from kg_api.models.queries.places import Place
+from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.vocabulary import MAX_PARAGRAPH, MAX_TOKEN_BUDGET
 
 NAME = "read_document"
@@ -64,7 +66,7 @@ def read(library: Library, arguments: ReadArguments) -> ReadAnswer:
     name, _ = called(arguments.document)
     before = max(walk.position.index - 1, 0)  # the last one given tells whether the document has changed
     first = arguments.start if arguments.cursor is None else before
-    part = library.reading(name, arguments.ontology, first, MAX_TOKEN_BUDGET)
+    part = _read_part(library, name, arguments, first)
     about = part.document
     frame = ReadAnswer(
         ontology=about.ontology,
@@ -87,6 +89,21 @@ def read(library: Library, arguments: ReadArguments) -> ReadAnswer:
     )
     frame.paragraphs, frame.more = walk.step(frame, listing)
     return frame
+
+
+def _read_part(library: Library, name: str, arguments: ReadArguments, first: int | None) -> DocumentReading:
+    """The paragraphs from one on.
+
+    Raises:
+        Conflict: a cursor goes on behind the end, for the document has become shorter.
+    """
+    try:
+        return library.reading(name, arguments.ontology, first, MAX_TOKEN_BUDGET)
+    except InvalidInput:
+        if arguments.cursor is None:
+            raise
+        effect = "the document has changed since the cursor was given, and is shorter; call again without it"
+        raise Conflict(effect) from None
 
 
 def _paragraphs(sources: list[Place]) -> list[ReadParagraph]:
