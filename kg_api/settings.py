@@ -45,8 +45,7 @@ BY_THEIR_OWN_NAMES = ("openai", "nomic", "cohere")
 
 
 SOURCES_READ_A_BATCH = 250
-"""For concepts, without a language model: a second's work. At 50 concepts each, the most there can be, its
-transaction is as large as one that forgets as many (`kg_api/graph/concepts/removal.py`)."""
+"""As many as one transaction forgets (`kg_api/graph/concepts/removal.py`): each may carry 50 concepts."""
 
 
 class WorkerSettings(Section):
@@ -56,10 +55,8 @@ class WorkerSettings(Section):
         default=None,
         ge=1,
         le=2048,
-        description=(
-            "Sources embedded and written per batch; unset: 64, or 16 per core where that is more, and 250 "
-            "where concepts are extracted without a language model."
-        ),
+        description="Sources embedded and written per batch; unset: 64 or, where that is more, 16 per core; "
+        "250 where concepts are extracted without a language model.",
     )
     poll_seconds: Seconds = Field(default=0.5, description="How often an idle worker polls for jobs.")
     lease_seconds: Seconds = Field(

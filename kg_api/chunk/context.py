@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
-from kg_api.models.library.context_fields import date_and_people, fill_template
+from kg_api.models.embedding.context_fields import date_and_people, fill_template
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.parse.formats.titles import plain_title
 

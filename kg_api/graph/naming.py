@@ -24,6 +24,11 @@ def is_whole_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
+def names_place(text: str) -> bool:
+    """Whether a text has the form of a place in a document, `DOCUMENT#PARAGRAPH`."""
+    return _PLACE.fullmatch(text) is not None
+
+
 def names_of_ontologies(graph: Reader) -> list[str]:
     """All of them, in order."""
     return [row["ontology"] for row in graph.read("ontologies/names")]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg_api.models.library.synonyms import BETWEEN, Synonyms
 from kg_cli.terminal import console
 from kg_cli.terminal.answers import report
 from kg_cli.terminal.options import JsonOption, OntologyOption
+
+if TYPE_CHECKING:
+    from kg_api.models.queries.synonyms import Synonyms
 
 group = typer.Typer(help="Words that searches take for each other.", no_args_is_help=True)
 
@@ -36,11 +38,15 @@ def replace(
 
     Example: kg admin synonyms set 'k8s = kubernetes' 'ML = machine learning' --ontology notes
     """
+    from kg_api.models.queries.synonyms import BETWEEN
+
     given = [[word.strip() for word in each.split(BETWEEN)] for each in groups or ()]
     report(lambda kg: kg.set_synonyms(ontology, given), _print, as_json=as_json)
 
 
 def _print(answer: Synonyms) -> None:
+    from kg_api.models.queries.synonyms import BETWEEN
+
     for each in answer.groups:
         console.say(f" {BETWEEN} ".join(each))
     if not answer.groups:

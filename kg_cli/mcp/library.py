@@ -12,8 +12,9 @@ from kg_api.models.concepts.queries import ConceptContext, ConceptHits
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.reading import DocumentReading
-from kg_api.models.queries.search import SourceContext, SourceHits, SourceSearch
+from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSources
+from kg_api.models.queries.windows import SourceContext
 
 T = TypeVar("T")
 

@@ -119,6 +119,8 @@ def test_sources_go_by_their_place_in_a_document(kg: KgClient, graph: Graph) -> 
     assert ("issue #17", 1) in {(each.document, each.paragraph) for each in begun.nodes}
     with pytest.raises(NotFound, match="no paragraph 4: they go from 0 to 3"):
         kg.source(f"notes/{NAME}#4")
+    with pytest.raises(NotFound, match="no paragraph 4: they go from 0 to 3"):
+        kg.source_context(f"notes/{NAME}#4")
     with pytest.raises(NotFound, match=r"nearest: 'notes/issue #17'"):
         kg.source("notes/isue #17#1")
 

@@ -31,12 +31,12 @@ from kg_api.models.queries.search import (
     Degradation,
     MatchedChunk,
     Ranks,
-    SourceContext,
     SourceHit,
     SourceHits,
     SourceSearch,
 )
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSource, SimilarSources
+from kg_api.models.queries.windows import SourceContext
 
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
 LONG = 'A long paragraph about bees, "quoted" and with 蜂 in it. ' * 60 + "\n"

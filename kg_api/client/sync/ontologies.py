@@ -22,7 +22,7 @@ from kg_api.models.embedding.configuration import (
 )
 from kg_api.models.embedding.regeneration import Regeneration, RegenerationStarted
 from kg_api.models.library.documents import Deleted, EmbeddingStatus, OntologyList
-from kg_api.models.library.synonyms import Synonyms
+from kg_api.models.queries.synonyms import Synonyms
 from kg_api.models.vocabulary import ContextMode, EmbeddedKind, ExtractorName, Selection, Strategy
 
 

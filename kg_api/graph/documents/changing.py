@@ -14,7 +14,7 @@ from kg_api.graph.fulltext.scopes import scope_of_source
 from kg_api.graph.jobs import request_job
 from kg_api.graph.spaces.configuration import StoredConfiguration, read_configuration
 from kg_api.models.embedding.chunking import Chunking
-from kg_api.models.library.context_fields import used_in_context
+from kg_api.models.embedding.context_fields import used_in_context
 from kg_api.models.library.documents import DocumentChange, DocumentUpload
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.problems import valid

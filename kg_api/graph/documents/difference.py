@@ -10,7 +10,7 @@ from typing import Any
 from kg_api.graph.database import Row
 from kg_api.graph.documents.metadata import metadata_properties
 from kg_api.graph.fulltext.scopes import scope_of_source
-from kg_api.models.library.context_fields import used_in_context
+from kg_api.models.embedding.context_fields import used_in_context
 from kg_api.models.library.documents import DocumentRecord, SourceRecord, StoredChange
 
 

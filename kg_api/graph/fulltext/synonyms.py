@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kg_api.graph.database import Graph
 from kg_api.graph.naming import unknown_ontology
-from kg_api.models.library.synonyms import BETWEEN
+from kg_api.models.queries.synonyms import BETWEEN
 
 MAX_ADDED = 16
 """Words that are added to one question."""

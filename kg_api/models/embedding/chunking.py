@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from kg_api.models.base import Body, Text
-from kg_api.models.library.context_fields import checked_template
+from kg_api.models.embedding.context_fields import checked_template
 from kg_api.models.vocabulary import ContextMode, Strategy
 
 

@@ -296,11 +296,3 @@ class SourceHits(Answer):
     """Words that no text has, and what was looked for as well; `degraded` says it as a sentence."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]
-
-
-class SourceContext(Answer):
-    """A source among its neighbours of the same document."""
-
-    source_id: str
-    window_size: int
-    sources: list[Place]

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from kg_api.models.queries.search import Degradation, SourceContext
+from kg_api.models.base import Answer
+from kg_api.models.queries.places import Place
+from kg_api.models.queries.search import Degradation
+
+
+class SourceContext(Answer):
+    """A source among its neighbours of the same document."""
+
+    source_id: str
+    window_size: int
+    sources: list[Place]
 
 
 class SourceWindow(SourceContext):

@@ -17,7 +17,7 @@ MARK = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HitPage:
     """Which page of a search is wanted.
 
     A cursor says which hits were given, not how many: so none comes twice, and none is passed over, also
@@ -48,7 +48,7 @@ class Page:
         return hashlib.blake2b(identity.encode(), digest_size=MARK, salt=self.call).digest()
 
 
-def read_page(request: SourceSearch, *, concepts_alone: bool) -> Page:
+def read_page(request: SourceSearch, *, concepts_alone: bool) -> HitPage:
     """The page that a request asks for.
 
     Raises:
@@ -57,7 +57,7 @@ def read_page(request: SourceSearch, *, concepts_alone: bool) -> Page:
     call = digest(f"{concepts_alone}", request.model_dump_json(exclude={"cursor"}))
     may_follow = request.hyde == 0
     if request.cursor is None:
-        return Page(call, may_follow=may_follow)
+        return HitPage(call, may_follow=may_follow)
     held = _FORM.unseal(request.cursor, call)
     given = frozenset(held[at : at + MARK] for at in range(0, len(held), MARK))
     if len(given) + request.limit > MAX_PAGED_HITS:
@@ -65,4 +65,4 @@ def read_page(request: SourceSearch, *, concepts_alone: bool) -> Page:
             f"cursor: {len(given):,} hits were given, and pages go no deeper than {MAX_PAGED_HITS:,}; narrow "
             "the search by ontology, documents or where, or ask more exactly"
         )
-    return Page(call, given, may_follow=may_follow)
+    return HitPage(call, given, may_follow=may_follow)

@@ -10,7 +10,7 @@ from kg_api.graph.search.passages import MAX_CHUNKS, TEXT_INDEX, Filters, SpaceV
 from kg_api.models.queries.search import SourceSearch
 from kg_api.models.vocabulary import SearchMode
 from kg_api.search.notes import Notes
-from kg_api.search.plan.page import Page
+from kg_api.search.plan.page import HitPage
 from kg_api.search.plan.query_vector import QueryVector
 from kg_api.search.plan.scope import Scope
 from kg_api.search.plan.similarity import SimilarityFilter
@@ -53,7 +53,7 @@ class SearchPlan:
     """Indexes that are not online, and their state."""
     similar: SimilarityFilter = field(default_factory=SimilarityFilter)
     """What is similar enough."""
-    page: Page = field(default_factory=Page)
+    page: HitPage = field(default_factory=HitPage)
     """Which of the hits are wanted."""
     concepts_alone: bool = False
     """Whether sources are found through the question's concepts only."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_source, neighbours
-from kg_api.graph.naming import first_source, is_whole_id
+from kg_api.graph.naming import first_source, is_whole_id, names_place
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import ContextWindow, Degradation, SourceHit
 from kg_api.models.queries.windows import SourceWindow
@@ -50,7 +50,7 @@ class Reader:
             try:
                 return find_source(self._graph, first_source(self._graph, called))
             except NotFound as error:
-                raise unknown if is_whole_id(called) else error from None
+                raise unknown if is_whole_id(called) or names_place(called) else error from None
 
     def windows(self, plan: SearchPlan, hits: list[SourceHit]) -> list[ContextWindow]:
         """Give each hit its neighbours, and all of them as windows within the budget."""

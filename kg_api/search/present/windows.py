@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
 from kg_api.models.queries.places import Place
-from kg_api.models.queries.search import ContextWindow, Degradation, SourceContext, SourceHit
-from kg_api.models.queries.windows import SourceWindow
+from kg_api.models.queries.search import ContextWindow, Degradation, SourceHit
+from kg_api.models.queries.windows import SourceContext, SourceWindow
 
 TokensOf = Callable[[Sequence[str]], Sequence[int]]
 """How many tokens each of some texts has."""

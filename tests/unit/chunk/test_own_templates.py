@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from kg_api.chunk.context import MAX_LINE_LENGTH, by_template
 from kg_api.models.embedding.chunking import Chunking
 from kg_api.models.embedding.configuration import EmbeddingConfig, EmbeddingConfigChange
-from kg_api.models.library.context_fields import used_in_context
+from kg_api.models.embedding.context_fields import used_in_context
 
 LINE = "{date}[, {author}]: {title} > {heading}"
 

@@ -97,6 +97,8 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "neighbourhood": lambda kg: kg.neighbourhood("c"),
     "concepts": lambda kg: kg.concepts("o"),
     "extraction_config": lambda kg: kg.extraction_config("o", with_cost=True),
+    "synonyms": lambda kg: kg.synonyms("o"),
+    "set_synonyms": lambda kg: kg.set_synonyms("o", [["k8s", "kubernetes"]]),
     "set_extraction_config": lambda kg: kg.set_extraction_config("o", extractor="llm"),
     "extract_concepts": lambda kg: kg.extract_concepts("o"),
     "extraction_refused": lambda kg: kg.extraction_refused("o"),

@@ -12,14 +12,14 @@ from pydantic import ValidationError
 from kg_api.errors import InvalidInput
 from kg_api.models.queries.search import SourceSearch
 from kg_api.models.vocabulary import MAX_CURSOR_CHARACTERS, MAX_PAGED_HITS
-from kg_api.search.plan.page import Page, read_page
+from kg_api.search.plan.page import HitPage, read_page
 
 
 def search(**asked: Any) -> SourceSearch:
     return SourceSearch.model_validate({"query_text": "words", **asked})
 
 
-def page(*, concepts_alone: bool = False, **asked: Any) -> Page:
+def page(*, concepts_alone: bool = False, **asked: Any) -> HitPage:
     return read_page(search(**asked), concepts_alone=concepts_alone)
 
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.models.queries.places import Place
-from kg_api.models.queries.search import ContextWindow, MatchedChunk, Ranks, SourceContext, SourceHit
+from kg_api.models.queries.search import ContextWindow, MatchedChunk, Ranks, SourceHit
+from kg_api.models.queries.windows import SourceContext
 from kg_api.search.present.windows import fit_to_budget, merge_windows
 
 WORDS = st.text("ab c\né😀", min_size=1, max_size=12)
