@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kg_cli.terminal import console
 from kg_cli.terminal.answers import report
 from kg_cli.terminal.options import JsonOption, OntologyOption
 
@@ -46,6 +45,7 @@ def replace(
 
 def _print(answer: Synonyms) -> None:
     from kg_api.models.queries.synonyms import BETWEEN
+    from kg_cli.terminal import console
 
     for each in answer.groups:
         console.say(f" {BETWEEN} ".join(each))

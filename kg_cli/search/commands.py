@@ -174,7 +174,7 @@ def read(
 ) -> None:
     """Read a document in its order, from its beginning or from a paragraph on.
 
-    Examples: kg read notes/install.md --tokens 2000
+    Example: kg read notes/install.md --tokens 2000
         kg read install.md --ontology notes --from 12
     """
     from kg_cli.search.views.reading import print_reading
@@ -208,7 +208,7 @@ def show(
 
     Eight digits of an id do, as long as no other begins with them.
 
-    Examples: kg show 3f2a9c04 --window 5 --tokens 800
+    Example: kg show 3f2a9c04 --window 5 --tokens 800
         kg show notes/install.md#3
     """
     from kg_cli.search.views.passages import print_context

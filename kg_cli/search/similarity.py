@@ -37,7 +37,7 @@ def similar(
 ) -> None:
     """Find similar passages in other documents, across all ontologies.
 
-    Examples: kg similar 3f2a9c04 --limit 5 --where 'date>=2025'
+    Example: kg similar 3f2a9c04 --limit 5 --where 'date>=2025'
         kg similar notes/install.md#3
     """
     from kg_cli.search.views.similarities import print_similar

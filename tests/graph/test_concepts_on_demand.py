@@ -152,7 +152,7 @@ def test_a_search_counts_no_concepts(learned: Kg, monkeypatch: pytest.MonkeyPatc
     asked = list[str]()
     read = learned.graph.read
 
-    def noted(name: LiteralString, *more: Any, **parameters: Any) -> list[Row]:
+    def noted(name: LiteralString, /, *more: Any, **parameters: Any) -> list[Row]:
         asked.append(name)
         return read(name, *more, **parameters)
 

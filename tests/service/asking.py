@@ -88,10 +88,10 @@ def problem(response: httpx.Response, *statuses: int) -> str:
 
 
 def nodes(driver: neo4j.Driver) -> dict[str, int]:
-    """How many nodes of each label there are."""
+    """How many nodes of each label there are, but for the count of writes, which only grows."""
     with driver.session() as session:
         rows = session.run("MATCH (n) RETURN labels(n)[0] AS label, count(*) AS n").data()
-    return {row["label"]: row["n"] for row in rows}
+    return {row["label"]: row["n"] for row in rows if row["label"] != "DocumentWrite"}
 
 
 def lay_canary(url: str, graph: Graph, driver: neo4j.Driver) -> dict[str, int]:

@@ -13,7 +13,7 @@ from tests.support.embedding import run_jobs
 
 
 def test_an_empty_library_is_no_error(http: httpx.Client) -> None:
-    assert http.get("/ontologies").json() == {"ontologies": []}
+    assert http.get("/ontologies").json() == {"ontologies": [], "waiting": {}}
     assert http.get("/documents").json() == {
         "total": 0,
         "offset": 0,

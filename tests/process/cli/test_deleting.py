@@ -105,4 +105,4 @@ def test_an_ontology_goes_with_its_documents(kg: Kg, document: str) -> None:
         "sources": 1,
         "notes": [],
     }
-    assert json.loads(kg("ontologies", "--json").stdout) == {"ontologies": []}
+    assert json.loads(kg("ontologies", "--json").stdout) == {"ontologies": [], "waiting": {}}

@@ -20,7 +20,7 @@ LONG = TEXT + "".join(f"The mole numbered {n} reads on. " for n in range(100))
 DOLLAR = 1e-6
 """Prices are told to a millionth."""
 FIRST = {"strategy": "paragraph", "space": "default", "embed_on_ingest": True}
-USUAL = {"chunk_size": 400, "overlap": None, "parent_size": None, "context": "none"}
+USUAL = {"chunk_size": 400, "overlap": None, "parent_size": None, "context": "none", "context_template": None}
 STRATEGIES = ("paragraph", "sentence", "hierarchical")
 SPACES = ("together", *(f"cached_{strategy}" for strategy in STRATEGIES))
 """One for each test, all made before the first: each index that is made lets Neo4j plan all anew."""
