@@ -81,7 +81,7 @@ def test_several_requests_at_once_and_each_source_gets_its_own_vector(
     graph: Graph, driver: neo4j.Driver, asking: Asking
 ) -> None:
     dice = random.Random(7)
-    asking.server.load.takes = lambda _: dice.uniform(0.01, 0.08)
+    asking.server.load.takes = lambda _: dice.uniform(0.1, 0.4)  # more than asking again takes
     job = jobs.find_job(graph, seed(graph))
     assert embed(graph, asking) == 1
     assert_right_vectors(driver, SOURCES)
