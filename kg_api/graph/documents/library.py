@@ -147,10 +147,9 @@ def find_summary(graph: Graph, called: str, ontology: str | None = None) -> Docu
         Conflict: several are.
     """
     identity = identify_document(graph, called, ontology)
-    rows = graph.read("documents/of_ids", document_ids=[identity])
-    if not rows:
+    if not (found := summaries(graph, [identity])):
         raise NotFound(f"the document {called!r} was deleted at this moment")
-    return DocumentSummary.model_validate(_to_fields(rows[0]))
+    return found[0]
 
 
 def paragraphs(graph: Graph, document_id: str, first: int, last: int) -> list[Place]:

@@ -7,12 +7,10 @@ paper; Lucene has Porter's own, which differs in three rules (all of 4,382 words
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from functools import lru_cache
-from typing import cast
 
-import Stemmer
+from kg_api.graph.fulltext.stemming import stem
 
 KNOWN_FORMS = 65_536
 OMITTED = frozenset(
@@ -28,9 +26,6 @@ _MEASURED = re.compile("[aeiouy][^aeiouy]")
 """A vowel and a consonant behind it: Porter's m > 0."""
 _ACCENTED = re.compile("([a-z])[\u0300-\u036f]+")
 
-_local = threading.local()
-"""Stemmers are not safe in several threads."""
-
 
 @lru_cache(KNOWN_FORMS)
 def word_form(word: str) -> str:
@@ -41,23 +36,17 @@ def word_form(word: str) -> str:
     if word.isascii():
         return _stem(word.lower())
     composed = unicodedata.normalize("NFC", word).lower().replace("ς", "σ")
-    stem = _stem(composed)
-    if stem.isascii():
-        return stem
-    plain = _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", stem))
+    form = _stem(composed)
+    if form.isascii():
+        return form
+    plain = _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", form))
     return _stem(plain) if plain.isascii() else unicodedata.normalize("NFC", plain)
 
 
 def _stem(word: str) -> str:
     if len(word) < MIN_STEMMED:
         return word
-    stem = _porter(word)
-    if stem.endswith("bli"):
-        return _porter(f"{stem[:-1]}e")
-    return stem[:-1] if stem.endswith("logi") and _MEASURED.search(stem[:-4]) else stem
-
-
-def _porter(word: str) -> str:
-    if not hasattr(_local, "stemmer"):
-        _local.stemmer = Stemmer.Stemmer("porter")
-    return cast("str", _local.stemmer.stemWord(word))
+    found = stem(word, "porter")
+    if found.endswith("bli"):
+        return stem(f"{found[:-1]}e", "porter")
+    return found[:-1] if found.endswith("logi") and _MEASURED.search(found[:-4]) else found

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import takewhile
-from typing import cast
+from collections.abc import Iterable
+from itertools import chain, takewhile
 
-import Stemmer
 from rapidfuzz.distance import OSA
+
+from kg_api.graph.fulltext.stemming import stem
 
 MIN_WORD = 3
 """Characters of a word that is looked for otherwise: of three, only its accents are."""
@@ -59,7 +59,7 @@ def fuzzy_clauses(word: str) -> str:
     Accents count as letters to Lucene, so that a short word may differ by one all the same.
     """
     lower = unicodedata.normalize("NFC", word).lower()
-    stemmed = cast("str", Stemmer.Stemmer("english").stemWord(fold(lower)))
+    stemmed = stem(fold(lower), "english")
     forms = dict.fromkeys([lower, fold(lower), stemmed])
     letters = [each for each in forms if each.isalpha()]
     clauses = [f"{each}~{max(1, most_edits(each))}" for each in letters]
@@ -74,7 +74,7 @@ def meant_by(word: str, texts: Iterable[str]) -> list[str]:
     What differs by its accents only is nearest, then what begins alike.
     """
     wanted, written = fold(word), word.lower()
-    counts = Counter(said for said in _words(texts) if said.lower() != written)
+    counts = Counter(said for said in chain.from_iterable(map(words_in, texts)) if said.lower() != written)
     ranks = {said: _distance(wanted, fold(said)) for said in counts}
     near = [(rank, -counts[said], said) for said, rank in ranks.items() if rank is not None]
     best = min((rank for rank, _, _ in near), default=None)
@@ -104,6 +104,6 @@ def _substitutes(wanted: str, said: str) -> bool:
     return len(wanted) == len(said) and sorted(wanted) != sorted(said)
 
 
-def _words(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        yield from _WORDS.findall(unicodedata.normalize("NFC", text))
+def words_in(text: str) -> list[str]:
+    """Its words as they are written, composed; numbers and signs are none."""
+    return _WORDS.findall(unicodedata.normalize("NFC", text))

@@ -6,16 +6,12 @@ writes. English texts have none, for the index's own analyzer knows English.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import cast
 
-import Stemmer
-
-from kg_api.graph.fulltext.spelling import fold
+from kg_api.graph.fulltext.spelling import fold, words_in
+from kg_api.graph.fulltext.stemming import stem
 from kg_api.graph.fulltext.stopwords import words_that_say_little
 
 MARK = "kgs"
@@ -30,8 +26,6 @@ ENOUGH = 1000
 MIN_STEMMED = 3
 MAX_GUESSED = 8
 """Words of a question whose language is not told are stemmed in each; more of them are a sentence."""
-
-_WORDS = re.compile(r"[^\W\d_]+")
 
 
 def language_of(words: Iterable[str]) -> str | None:
@@ -80,8 +74,8 @@ def stems_of_question(words: Sequence[str]) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    return [word.lower() for word in _WORDS.findall(unicodedata.normalize("NFC", text))]
+    return [word.lower() for word in words_in(text)]
 
 
 def _stem(word: str, language: str) -> str:
-    return MARK + fold(cast("str", Stemmer.Stemmer(language).stemWord(word)))
+    return MARK + fold(stem(word, language))
