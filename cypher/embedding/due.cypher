@@ -42,5 +42,6 @@ WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_pr
   AND ($wants_all OR coalesce(mark, n[$answering_property]) IS NOT NULL OR COUNT { (n)-[:APPEARS_IN]->() } > 1)
 RETURN n.source_id AS source_id, n.document_id AS document_id, n.paragraph AS paragraph, n.heading AS heading,
        n.start AS start, n.full_text AS full_text, n.content_hash AS content_hash, n.concept_id AS concept_id,
-       n.label AS label, n.description AS description, n.search_terms AS search_terms, n.text_hash AS text_hash
+       n.label AS label, n.description AS description, n.search_terms AS search_terms, n.text_hash AS text_hash,
+       coalesce(mark = $renewed, false) AS renewed
 LIMIT $limit

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kg_api.configure.estimate import Estimator
+from kg_api.configure.renewal import Renewal, choose_sources
 from kg_api.errors import Conflict
 from kg_api.graph.concepts.extraction_config import retry_unread
 from kg_api.graph.concepts.vectors import count_concepts, want_concepts
@@ -22,7 +23,7 @@ from kg_api.models.embedding.configuration import Cost, EmbeddingStarted
 from kg_api.models.embedding.regeneration import Regenerated, Regeneration, RegenerationStarted
 from kg_api.models.identity import digest
 from kg_api.models.jobs import Job
-from kg_api.models.vocabulary import EmbeddedKind
+from kg_api.models.vocabulary import EmbeddedKind, Selection
 from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.plans import EmbeddingState, read_embedding_state, read_embedding_states
 from kg_api.wording.plural import pluralize
@@ -88,7 +89,27 @@ class EmbeddingRequests:
             Conflict: the key was used for something else.
             TooBusy: too many jobs wait.
         """
+        if asked.where:
+            return self._renew(asked, key)
         return self._request_regeneration(asked, key, wants_concepts=asked.type in {"concept", "all"})
+
+    def _renew(self, asked: Regeneration, key: str | None) -> RegenerationStarted:
+        """Have the sources embedded anew that a filter chooses."""
+        renewal = choose_sources(self._graph, asked)
+        states = read_embedding_states(self._graph, asked.ontology)
+        if asked.ontology:
+            read_embedding_state(self._graph, asked.ontology)
+        parts = [
+            _Part(states[name], "source", due) for name, due in renewal.sources.items() if name in states
+        ]
+        if asked.dry_run:
+            estimate = self._estimate(parts)
+            return estimate.model_copy(update={"notes": [*renewal.notes, *estimate.notes]})
+
+        def marked(tx: Transaction) -> RegenerationStarted:
+            return self._start(tx, asked, parts, key, renewal)
+
+        return self._graph.transaction(marked)
 
     def _request_regeneration(
         self, asked: Regeneration, key: str | None, *, wants_concepts: bool = False
@@ -140,10 +161,18 @@ class EmbeddingRequests:
         return self._estimator.of_ontology(part.embedding_state.target, due=part.due)
 
     def _start(
-        self, tx: Transaction, asked: Regeneration, known: list[_Part], key: str | None
+        self,
+        tx: Transaction,
+        asked: Regeneration,
+        known: list[_Part],
+        key: str | None,
+        renewal: Renewal | None = None,
     ) -> RegenerationStarted:
         def make() -> dict[str, object]:
-            parts = [replace(part, due=part.due + _retry_rejected(tx, part)) for part in known]
+            if renewal is None:
+                parts = [replace(part, due=part.due + _retry_rejected(tx, part)) for part in known]
+            else:
+                parts = [replace(part, due=_mark_renewed(tx, part, renewal)) for part in known]
             for embedding_state in (part.embedding_state for part in parts if part.type == "concept"):
                 if embedding_state.configured.wants_concepts:
                     want_concepts(tx, embedding_state.ontology)
@@ -151,7 +180,8 @@ class EmbeddingRequests:
                 _to_regenerated(part, job_id=self._request(tx, part, asked) if part.due else None)
                 for part in parts
             ]
-            answer = RegenerationStarted(due=sum(part.due for part in parts), ontologies=started)
+            due, notes = sum(part.due for part in parts), [*renewal.notes] if renewal else []
+            answer = RegenerationStarted(due=due, ontologies=started, notes=notes)
             return answer.model_dump(mode="json")
 
         if key is None:
@@ -163,7 +193,10 @@ class EmbeddingRequests:
         """Ask for the job; one that is at work already counts what is due in its total."""
         kind, ontology = JOB_KINDS[part.type], part.embedding_state.ontology
         added = 0 if is_asked_for(tx, kind, ontology) else part.due
-        return request_job(tx, kind, ontology, added=added, selection=asked.selection, force=asked.force)
+        chosen = asked.where is not None
+        selection: Selection = "due" if chosen else asked.selection
+        force = asked.force and not chosen  # a job that is forced embeds everything anew
+        return request_job(tx, kind, ontology, added=added, selection=selection, force=force)
 
     def _parts(self, embedding_state: EmbeddingState, asked: Regeneration) -> list[_Part]:
         """What there is to be made; of concepts nothing is told where all kinds are meant and none is due."""
@@ -198,6 +231,10 @@ def _to_regenerated(part: _Part, *, job_id: str | None = None, cost: Cost | None
 def _wanting(embedding_state: EmbeddingState) -> EmbeddingState:
     """With the concepts of a single source among what is due."""
     return replace(embedding_state, configured=replace(embedding_state.configured, wants_concepts=True))
+
+
+def _mark_renewed(tx: Transaction, part: _Part, renewal: Renewal) -> int:
+    return renewal.mark(tx, part.embedding_state.ontology, part.embedding_state.target.mark)
 
 
 def _retry_rejected(tx: Transaction, part: _Part) -> int:

@@ -12,7 +12,7 @@ from kg_cli.admin import concepts, sources, spaces, synonyms
 from kg_cli.admin.options import AdminGroup, DryRunOption, FollowOption
 from kg_cli.terminal.answers import emit
 from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import JsonOption
+from kg_cli.terminal.options import JsonOption, WhereOption
 
 if TYPE_CHECKING:
     from kg_api.models.embedding.regeneration import RegenerationStarted
@@ -42,11 +42,14 @@ def regenerate(
     force: Annotated[
         bool, typer.Option("--force", help="Regenerate up-to-date embeddings as well, without the cache.")
     ] = False,
+    where: WhereOption = None,
     dry_run: DryRunOption = False,
     watch: FollowOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Regenerate embeddings: those missing or stale, or all of them with --force.
+
+    With --force and --where, those of the documents that fit.
 
     Example: kg admin regenerate-embeddings --ontology notes --only-stale --dry-run
     """
@@ -57,7 +60,7 @@ def regenerate(
     )
     with open_client() as client:
         started = client.regenerate_embeddings(
-            ontology, kind=kind, selection=selection, force=force, dry_run=dry_run
+            ontology, kind=kind, selection=selection, force=force, where=where, dry_run=dry_run
         )
         emit(started, partial(_print, dry_run=dry_run), as_json=as_json)
         if watch:

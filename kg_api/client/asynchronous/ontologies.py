@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from kg_api.client.asynchronous.sending import AsyncSending
 from kg_api.client.call import UNSET, Unset, body_of, change_of, delete, get, post, put
@@ -21,6 +21,7 @@ from kg_api.models.embedding.configuration import (
 )
 from kg_api.models.embedding.regeneration import Regeneration, RegenerationStarted
 from kg_api.models.library.documents import Deleted, EmbeddingStatus, OntologyList
+from kg_api.models.queries.filters import AnyOf, Condition
 from kg_api.models.queries.synonyms import Synonyms
 from kg_api.models.vocabulary import ContextMode, EmbeddedKind, ExtractorName, Selection, Strategy
 
@@ -86,10 +87,14 @@ class AsyncOntologyMethods(AsyncSending):
         kind: EmbeddedKind | Literal["all"] = "source",
         selection: Selection = "due",
         force: bool = False,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         dry_run: bool = False,
         idempotency_key: str | None = None,
     ) -> RegenerationStarted:
-        """Make embeddings of one ontology, or of all: what is missing or stale; with `force` all."""
+        """Make embeddings of one ontology, or of all: what is missing or stale; with `force` all.
+
+        With `force` and `where`, those of the documents that fit.
+        """
         body = body_of(Regeneration, locals(), type=kind)
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
         call = post(RegenerationStarted, "embeddings", "regenerate", json=body, headers=headers)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kg_api.graph.database import Graph, Row, Transaction
-from kg_api.graph.spaces.marks import Mark
+from kg_api.graph.spaces.marks import RENEWED, Mark
 from kg_api.models.embedding.configuration import RefusedSource
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.parsing import Format, SourceBlock
@@ -47,6 +47,7 @@ class Wanted:
             "forced_at": self.forced_at,
             "until": self.within[1] or LAST,
             "wants_all": self.wants_all,
+            "renewed": RENEWED,
         }
 
 
@@ -63,6 +64,8 @@ class SourceText:
     content_hash: str
     blocks: tuple[SourceBlock, ...] = field(default=(), compare=False)
     """Read with the document only; none of those that were stored before kinds were (ADR 39)."""
+    renewed: bool = field(default=False, compare=False)
+    """Whether somebody asked for it to be embedded anew, and not from the cache."""
 
     @property
     def identity(self) -> str:
@@ -158,5 +161,6 @@ def source_text(row: Row) -> SourceText:
     """A source from its properties."""
     known: dict[str, Any] = {name: row.get(name) for name in SourceText.__dataclass_fields__}
     known["heading"] = tuple(row["heading"])
+    known["renewed"] = row.get("renewed", False)
     known["blocks"] = tuple(map(SourceBlock, row.get("block_kinds") or (), row.get("block_starts") or ()))
     return SourceText(**known)

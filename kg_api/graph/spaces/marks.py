@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -11,6 +12,8 @@ from kg_api.graph.spaces.registry import Space
 
 EXTRACTION_MARK: Final = "extracted_with"
 """The property that says which extractor has read a source."""
+RENEWED: Final = "renewed"
+"""The mark of a source that somebody wants to be embedded anew."""
 EmbeddedLabel = Literal["Source", "Concept"]
 """Of nodes that are embedded; each has its branch in the statements below `cypher/embedding/`."""
 
@@ -64,6 +67,12 @@ def reject(tx: Transaction, space: Space, mark: Mark, *, identity: str, text_has
 def retry_refused(tx: Transaction, ontology: str, mark: Mark) -> int:
     """Let nodes that were set aside be tried again; how many."""
     return tx.run("embedding/retry_refused", ontology=ontology, **mark.parameters())[0]["retried"]
+
+
+def renew_documents(tx: Transaction, ontology: str, document_ids: Sequence[str], mark: Mark) -> int:
+    """Let the sources of some documents be embedded anew, and not from the cache; how many."""
+    parameters = {**mark.parameters(), "renewed": RENEWED, "document_ids": list(document_ids)}
+    return tx.run("sources/renew_documents", ontology=ontology, **parameters)[0]["renewed"]
 
 
 def require_writable(tx: Transaction, space: Space) -> None:

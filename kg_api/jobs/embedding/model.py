@@ -69,8 +69,8 @@ class SpaceModel:
         """
         _ = self.opened
 
-    def embed(self, passages: Sequence[Passage]) -> NDArray[np.float32]:
-        """Embed passages; shape (len(passages), dimensions).
+    def embed(self, passages: Sequence[Passage], *, fresh: bool = False) -> NDArray[np.float32]:
+        """Embed passages, not from the cache where they shall be `fresh`; shape (len(passages), dimensions).
 
         Raises:
             RejectedText: one of them is.
@@ -79,7 +79,7 @@ class SpaceModel:
         opened = self.opened
         try:
             with self._alone:
-                vectors = self._passages.embed(opened, passages, fresh=self.fresh)
+                vectors = self._passages.embed(opened, passages, fresh=fresh or self.fresh)
             for vector in vectors:
                 check_vector(vector, self._space.dimensions)
         except (EmbeddingFailed, InvalidInput) as error:

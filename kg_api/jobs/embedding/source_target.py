@@ -73,12 +73,14 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         alone = _alone(planned)
         chunks = [each for each in planned if id(each) not in {id(one) for one in alone.values()}]
         places = [each.place(key) for each in chunks]
-        there = self._there(chunks)
+        fresh = self.model.fresh or any(source.renewed for source in items)
+        there = set[str]() if fresh else self._there(chunks)
         new = [
             (each, place) for each, place in zip(chunks, places, strict=True) if place.chunk_id not in there
         ]
         texts = (*alone.values(), *(each for each, _ in new))
-        vectors = self.model.embed([each.within or contextual(each.before, each.text) for each in texts])
+        passages = [each.within or contextual(each.before, each.text) for each in texts]
+        vectors = self.model.embed(passages, fresh=fresh)
         parents = _parents(chunks, key)
         return EmbeddedBatch(
             ontology=self._plan.ontology,
@@ -125,7 +127,7 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
 
     def _there(self, chunks: Sequence[PlannedChunk]) -> set[str]:
         ids = {source.source_id for each in chunks for source in each.sources}
-        return set() if self.model.fresh else chunk_ids_of(self._graph, ids, self._plan.space)
+        return chunk_ids_of(self._graph, ids, self._plan.space)
 
 
 def _alone(planned: Sequence[PlannedChunk]) -> dict[str, PlannedChunk]:

@@ -41,6 +41,7 @@ SPACES: dict[str, Example] = {
 REGENERATIONS: dict[str, Example] = {
     "what is due, everywhere": {"value": {}},
     "all of one ontology": {"value": {"ontology": "notes", "force": True}},
+    "of some documents": {"value": {"ontology": "notes", "where": ["date<2020"], "force": True}},
     "what it would take": {"value": {"ontology": "notes", "selection": "stale", "dry_run": True}},
 }
 DryRun = Annotated[bool, Query(description="Show the effects only; change nothing.")]
@@ -110,7 +111,10 @@ def regenerate(
     asked: Annotated[Regeneration, Body(openapi_examples=REGENERATIONS)],
     key: IdempotencyKey = None,
 ) -> RegenerationStarted:
-    """Start the jobs that embed what is missing or stale, of one ontology or of all; or estimate the cost."""
+    """Start the jobs that embed what is missing or stale, of one ontology or of all; or estimate the cost.
+
+    With `force`, everything is embedded anew; with `where` too, the sources of the documents that fit.
+    """
     return container.embeddings.regenerate(asked, key)
 
 
