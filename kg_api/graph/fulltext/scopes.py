@@ -54,7 +54,7 @@ def scope_of_concept(ontology: str, label: str, search_terms: Iterable[str]) -> 
 
 def _fill_sources(tx: Transaction, after: str, *, name: LiteralString) -> str | None:
     found = tx.run(name, after=after)
-    rows = [{**_to_known(row), "scope": _source(row)} for row in found]
+    rows = [{**_to_known(row), "scope": _source(row, row.get("language"))} for row in found]
     tx.run("sources/write_scopes", rows=_find_changed(rows))
     return found[-1]["source_id"] if found else None
 
@@ -87,6 +87,9 @@ FILL: Final[Mapping[str, Callable[[Transaction, str], str | None]]] = MappingPro
         "schema/041_source_scope": partial(_fill_sources, name="schema/041_source_scope"),
         "schema/042_concept_scope": _fill_concepts,
         "schema/077_source_stems": partial(_fill_sources, name="schema/077_source_stems"),
+        "schema/090_source_stems_of_letters": partial(
+            _fill_sources, name="schema/090_source_stems_of_letters"
+        ),
     }
 )
 """Migrations that this module computes: each takes the next portion and gives the id that it came to."""

@@ -6,6 +6,7 @@ writes. English texts have none, for the index's own analyzer knows English.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
@@ -13,6 +14,7 @@ from itertools import islice
 from kg_api.graph.fulltext.spelling import fold, words_in
 from kg_api.graph.fulltext.stemming import stem
 from kg_api.graph.fulltext.stopwords import words_that_say_little
+from kg_api.graph.fulltext.tokens import SINGLE
 
 MARK = "kgs"
 """In front of a stem: no word of a text is asked for by it."""
@@ -24,6 +26,7 @@ MIN_SHARE = 0.1
 ENOUGH = 1000
 """Words of a text by which its language is told."""
 MIN_STEMMED = 3
+_TAKEN_APART = re.compile(f"[{SINGLE}]")
 MAX_GUESSED = 8
 """Words of a question whose language is not told are stemmed in each; more of them are a sentence."""
 
@@ -54,7 +57,7 @@ def stems_of_texts(texts: Sequence[str], chosen: str | None = None) -> list[str]
         return []
     little = words_that_say_little()[language]
     words = (word for text in texts for word in _words(text))
-    found = (_stem(word, language) for word in words if word not in little and len(word) >= MIN_STEMMED)
+    found = (_stem(word, language) for word in words if word not in little and _has_stem(word))
     return [" ".join(found)]
 
 
@@ -73,7 +76,7 @@ def stems_of_question(words: Sequence[str], chosen: Collection[str | None] = (No
         _stem(word, language)
         for word in lower
         for language in languages
-        if len(word) >= MIN_STEMMED and word not in words_that_say_little()[language]
+        if _has_stem(word) and word not in words_that_say_little()[language]
     )
     return [*dict.fromkeys(asked)]
 
@@ -87,6 +90,11 @@ def _guessed(words: Sequence[str]) -> Sequence[str]:
 
 def _words(text: str) -> list[str]:
     return [word.lower() for word in words_in(text)]
+
+
+def _has_stem(word: str) -> bool:
+    """Not what the analyzer takes apart: there each character would count as a rare word does."""
+    return len(word) >= MIN_STEMMED and not _TAKEN_APART.search(word)
 
 
 def _stem(word: str, language: str) -> str:

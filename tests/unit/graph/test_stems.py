@@ -46,6 +46,12 @@ def test_english_and_what_is_of_no_language_is_indexed_as_before() -> None:
     assert stems_of_texts(["Neo4j", "die der", "die der"]) == [], "its name is said twice"
 
 
+def test_what_the_index_takes_apart_has_no_stem() -> None:
+    """Its characters would be found there as if each were rare: nDCG@10 of Chinese fell by six points."""
+    assert stems_of_texts([f"{SPANISH} 黑豹队的防守只丢了 308分"]) == stems_of_texts([f"{SPANISH} 308"])
+    assert stems_of_question(["黑豹队的防守", "ひらがな"]) == []
+
+
 def test_a_sentence_whose_language_is_not_told_is_not_guessed() -> None:
     assert stems_of_question(["zwiebel"])
     assert stems_of_question([f"xyzzy{letter}" for letter in "abcdefghij"]) == []
