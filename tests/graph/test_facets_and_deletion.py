@@ -7,9 +7,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+import neo4j
 import pytest
 
 from kg_api.errors import Conflict, InvalidInput
+from kg_api.graph.concepts import removal
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import deleting
 from kg_api.graph.documents.changing import change_document
@@ -22,6 +24,7 @@ from kg_api.models.library.deletion import DeletedMatching, DocumentDeletion
 from kg_api.models.library.documents import DocumentChange, DocumentRecord
 from kg_api.models.queries.facets import FacetRequest, Facets
 from kg_api.models.queries.filters import DocumentFilter
+from tests.support.concepts import concepts, labelled, write
 from tests.support.records import record
 
 DOCUMENTS = 40
@@ -144,6 +147,25 @@ def test_what_changes_meanwhile_and_fits_no_more_stays(
     assert gone.documents == 1
     assert gone.notes == ["1 document changed or went meanwhile, and do not fit any more"]
     assert "39" in left(stored)
+
+
+def test_what_stays_keeps_its_evidence(
+    stored: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Evidence of a large document goes before it, in transactions of its own."""
+    large, summaries = numbered(39), deleting.summaries
+    write(stored, labelled(large, 0, "passage"), labelled(large, 1, "passage"), ontology="odd")
+
+    def changed_meanwhile(graph: Graph, ids: list[str]) -> object:
+        change_document(graph, large.document_id, DocumentChange(metadata={"number": 0}))
+        return summaries(graph, ids)
+
+    monkeypatch.setattr(deleting, "summaries", changed_meanwhile)
+    monkeypatch.setattr(removal, "SOURCES_A_TRANSACTION", 1)
+    assert deletion(stored, "number>=39", dry_run=False).documents == 0
+    assert concepts(driver) == {"passage": 2}
+    assert deletion(stored, "number=0", ontology="odd", dry_run=False).documents == 1
+    assert concepts(driver) == {}
 
 
 @pytest.mark.parametrize("given", [{}, {"where": []}, {"where": ["number"]}])

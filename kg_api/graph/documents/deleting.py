@@ -67,14 +67,16 @@ def _preview(
 
 
 def _delete_one(graph: Graph, document_id: str, where: Sequence[Clause]) -> Deleted:
-    def still_fitting(tx: Transaction) -> Deleted:
+    def still_fits(tx: Transaction, document_id: str) -> bool:
         tx.run("documents/hold", document_id=document_id)
-        if not matching_documents(tx, where, None, [document_id]):
-            return Deleted(documents=0, sources=0)
-        return delete_document_in(tx, document_id)
+        return bool(matching_documents(tx, where, None, [document_id]))
 
-    forget_evidence_of(graph, [document_id])
-    return graph.transaction(still_fitting)
+    def delete(tx: Transaction) -> Deleted:
+        goes = still_fits(tx, document_id)
+        return delete_document_in(tx, document_id) if goes else Deleted(documents=0, sources=0)
+
+    forget_evidence_of(graph, [document_id], still_fits)
+    return graph.transaction(delete)
 
 
 def _notes(graph: Graph, request: DocumentDeletion, ids: Sequence[str]) -> list[str]:
