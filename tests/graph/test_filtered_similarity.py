@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import neo4j
 import pytest
 
 from kg_api.errors import InvalidInput
@@ -57,6 +58,22 @@ def test_similar_sources_are_those_of_a_plain_scan(harbour: Kg, own: int, *, exa
     assert [round(hit.score, 5) for hit in few.sources] == [
         round(hit.score, 5) for hit in every if fits(hit.document)
     ][:7]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("where", [[], WHERE])
+def test_what_was_read_by_ocr_says_so(
+    harbour: Kg, driver: neo4j.Driver, where: list[str], *, exact: bool
+) -> None:
+    harbour.work()
+    driver.execute_query("MATCH (s:Source {document: '36'}) SET s.ocr_confidence = 0.75")
+    asked = SimilarSearch.model_validate(
+        {"limit": 100, "where": where, "exact": exact, "group_duplicates": False}
+    )
+    found = SimilarityService(harbour.graph).similar(numbered(4).sources[0].source_id, asked)
+    read = {(hit.ocr, hit.ocr_confidence) for hit in found.sources if hit.document == "36"}
+    assert read == {(True, 0.75)}
+    assert not any(hit.ocr for hit in found.sources if hit.document != "36")
 
 
 def test_the_own_document_comes_where_it_is_asked_for_and_fits(harbour: Kg) -> None:

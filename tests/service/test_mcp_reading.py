@@ -75,6 +75,16 @@ def test_reading_begins_at_a_citation_and_a_changed_document_is_told(
     assert "has changed" in failure(call(url, "read_document", **asked))
 
 
+def test_what_ocr_read_says_so_to_agents(service: Service, driver: neo4j.Driver, document_id: str) -> None:
+    url = f"{service.url}/mcp"
+    first = answer(call(url, "read_document", document=document_id))["paragraphs"][0]
+    assert "ocr_confidence" not in first
+    rows(driver, "MATCH (s:Source) SET s.ocr_confidence = 0.75")
+    read = answer(call(url, "read_document", document=document_id))["paragraphs"][0]
+    similar = answer(call(url, "find_similar_sources", citation=first["citation"], same_document=True))
+    assert {each["ocr_confidence"] for each in (read, *similar["similar"])} == {0.75}
+
+
 def test_lists_and_hits_tell_dates_and_titles_and_copies_come_once(
     service: Service, http: httpx.Client, graph: Graph
 ) -> None:
