@@ -128,6 +128,31 @@ def test_what_a_preview_shows_is_deleted_and_nothing_else(stored: Graph) -> None
     assert again.notes == ["nothing was deleted: no document fits the conditions of the filter"]
 
 
+def test_what_was_never_shown_stays_though_as_many_fit(stored: Graph) -> None:
+    seen = deletion(stored, "number>=38")
+    change_document(stored, numbered(39).document_id, DocumentChange(metadata={"number": 0}))
+    change_document(stored, numbered(1).document_id, DocumentChange(metadata={"number": 99}))
+    assert deletion(stored, "number>=38").documents == seen.documents == 2
+    with pytest.raises(Conflict, match="other documents fit now than were expected: nothing was deleted"):
+        deletion(stored, "number>=38", dry_run=False, expected=2, expected_digest=seen.digest)
+    assert len(left(stored)) == DOCUMENTS
+    again = deletion(stored, "number>=38")
+    gone = deletion(stored, "number>=38", dry_run=False, expected=2, expected_digest=again.digest)
+    assert (gone.documents, gone.digest) == (2, None)
+    assert not {"01", "38"} & set(left(stored))
+
+
+def test_after_an_interruption_a_new_preview_is_asked_for(stored: Graph) -> None:
+    seen = deletion(stored, "number>=30")
+    held = {"dry_run": False, "expected": seen.documents, "expected_digest": seen.digest}
+    deletion(stored, "number>=35", dry_run=False)
+    with pytest.raises(Conflict, match="5 documents fit now, and 10 were expected"):
+        deletion(stored, "number>=30", **held)
+    again = deletion(stored, "number>=30")
+    assert deletion(stored, "number>=30", dry_run=False, expected_digest=again.digest).documents == 5
+    assert deletion(stored, "number>=30", **held).notes[0].startswith("nothing was deleted")
+
+
 def test_other_ontologies_stay(stored: Graph) -> None:
     assert deletion(stored, "number>=0", ontology="odd", dry_run=False).documents == DOCUMENTS // 2
     assert left(stored) == [f"{n:02}" for n in range(0, DOCUMENTS, 2)]
