@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import neo4j
 import pytest
 
 from kg_api.errors import InvalidInput
+from kg_api.graph.database import Graph, Lookup, Row
 from kg_api.graph.documents.writes import store_documents
+from kg_api.graph.fulltext.queries import SCOPES_A_QUERY
 from kg_api.models.identity import digest
 from kg_api.models.library.documents import DocumentRecord
 from kg_api.models.queries.similarity import SimilarDocumentSearch, SimilarSearch
+from kg_api.similarity import words
 from kg_api.similarity.service import SimilarityService
 from tests.support.kg import Kg
 from tests.support.records import record
@@ -86,11 +90,30 @@ def test_the_own_document_comes_where_it_is_asked_for_and_fits(harbour: Kg) -> N
         assert (str(own) in documents) is comes
 
 
-def test_without_vectors_words_are_filtered_too(harbour: Kg) -> None:
-    asked = SimilarSearch.model_validate({"limit": 100, "where": WHERE, "group_duplicates": False})
+@pytest.mark.parametrize(
+    ("most", "where", "looked_up"),
+    [
+        (SCOPES_A_QUERY, WHERE, {"search/by_text"}),
+        (1, WHERE, {"search/by_text_in_documents"}),
+        (SCOPES_A_QUERY, ["number>900"], set[str]()),
+    ],
+)
+def test_without_vectors_words_are_filtered_too(
+    harbour: Kg, monkeypatch: pytest.MonkeyPatch, most: int, where: list[str], looked_up: set[str]
+) -> None:
+    """Within the query where the documents are few: behind it, full text is asked for all that it has."""
+    names, look_up = set[str](), Graph.look_up
+
+    def recorded(graph: Graph, lookups: Sequence[Lookup]) -> list[list[Row]]:
+        names.update(each.name for each in lookups)
+        return look_up(graph, lookups)
+
+    monkeypatch.setattr(words, "SCOPES_A_QUERY", most)
+    monkeypatch.setattr(Graph, "look_up", recorded)
+    asked = SimilarSearch.model_validate({"limit": 100, "where": where, "group_duplicates": False})
     found = SimilarityService(harbour.graph).similar(numbered(3).sources[0].source_id, asked)
-    assert found.by == "text"
-    assert len(found.sources) == 2 * sum(fits(str(n)) for n in range(DOCUMENTS))
+    assert (found.by, names) == ("text", looked_up)
+    assert len(found.sources) == (2 * sum(fits(str(n)) for n in range(DOCUMENTS)) if looked_up else 0)
     assert all(fits(hit.document) for hit in found.sources)
 
 
