@@ -101,6 +101,22 @@ def test_lists_and_hits_tell_dates_and_titles_and_copies_come_once(
     assert len(answer(call(url, "hybrid_search", query="swarm"))["hits"]) == 1
 
 
+def test_agents_filter_in_every_search_and_list(target: Target, http: httpx.Client, graph: Graph) -> None:
+    for year in (2024, 2025):
+        about = {"ontology": "o", "metadata": {"date": f"{year}-01-31"}}
+        embedded(graph, http, f"The swarm of {year}.", document=f"{year}.md", **about)
+    for tool, found in (
+        ("search_sources", "hits"),
+        ("hybrid_search", "hits"),
+        ("list_documents", "documents"),
+    ):
+        asked = {} if tool == "list_documents" else {"query": "swarm"}
+        told = answer(call(target, tool, **asked, where=["date>=2025-01-01"]))
+        assert [each["document"] for each in told[found]] == ["2025.md"], tool
+        assert len(answer(call(target, tool, **asked))[found]) == 2, tool
+        assert "where" in failure(call(target, tool, **asked, where=["date"])), tool
+
+
 def test_an_agent_is_told_when_nothing_is_near(
     service: Service, driver: neo4j.Driver, document_id: str
 ) -> None:
