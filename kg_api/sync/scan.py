@@ -59,7 +59,13 @@ class Scan:
         refused_before = {each.document: each for each in before if each.stamp}
         self._extract = extract
         self._looking = FileInspection(
-            folder.ontology, listing, max_bytes, reader, refused_before, folder.review
+            folder.ontology,
+            listing,
+            max_bytes,
+            reader,
+            refused_before,
+            review=folder.review,
+            pictures_read_by=reader.converters.pictures_read_by(),
         )
 
     def run(self, done: int) -> int:

@@ -14,7 +14,7 @@ from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.messages import OCR, PROGRAM, Answer
 from kg_api.convert.isolated.pictures import note_pictures
 from kg_api.convert.isolated.process import ConverterDied, ConverterProcess
-from kg_api.convert.ocr.choice import choose
+from kg_api.convert.ocr.choice import choose, fingerprint
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
@@ -69,6 +69,10 @@ class ConverterPool:
             return note_pictures(cast("Converted", self._answer(data, f"{OCR}{engine}")), "")
         except UnreadableDocument as error:
             return note_pictures(made, f"OCR ({engine}) failed: {error}")
+
+    def pictures_read_by(self) -> str:
+        """The fingerprint of the OCR that there is now, with its limits."""
+        return fingerprint(self._settings)
 
     def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
         """Find the functions and classes of a program, in UTF-8; waits as `convert` does.
