@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -43,6 +44,12 @@ def _run() -> None:
     subprocess.run([sys.executable, "-V"], check=True)
 
 
+def _die_in_a_program() -> None:
+    """As by the kernel for want of memory, while the one program works that may be run."""
+    subprocess.Popen([shutil.which("tesseract") or ""])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 _DEEDS: dict[str, Callable[..., object]] = {
     "crash": _crash,
     "crash if used": _crash_if_used,
@@ -53,6 +60,7 @@ _DEEDS: dict[str, Callable[..., object]] = {
     "print": _print,
     "connect": lambda port: socket.create_connection(("127.0.0.1", int(port))),
     "run": _run,
+    "die in a program": _die_in_a_program,
     "write": lambda path: Path(path).write_text("taken over", encoding="utf-8"),
     "environment": lambda: ",".join(sorted(os.environ)),
     "fine": lambda: None,
