@@ -27,6 +27,29 @@ WAITING_EACH = 4
 BUSY = "too many files are being converted; try again in a few seconds"
 
 
+class _Queue:
+    """So many at work, four times as many in line."""
+
+    def __init__(self, places: int) -> None:
+        self._room = threading.BoundedSemaphore(places)
+        self._line = threading.BoundedSemaphore(places * (1 + WAITING_EACH))
+
+    @contextmanager
+    def place(self) -> Generator[None]:
+        """Wait for a place at work.
+
+        Raises:
+            TooBusy: too many others wait already.
+        """
+        if not self._line.acquire(blocking=False):
+            raise TooBusy(BUSY)
+        try:
+            with self._room:
+                yield
+        finally:
+            self._line.release()
+
+
 class ConverterPool:
     """Converts files. Thread-safe; processes are started when the first file comes."""
 
@@ -43,8 +66,9 @@ class ConverterPool:
         """
         self._settings = settings
         self._start = partial(start or ConverterProcess, settings)
-        self._room = threading.BoundedSemaphore(settings.processes)
-        self._line = threading.BoundedSemaphore(settings.processes * (1 + WAITING_EACH))
+        self._queue = _Queue(settings.processes)
+        self._ocr = _Queue(max(1, settings.processes - 1))
+        """Of those: pictures take minutes, and leave one process to all other files."""
         self._lock = threading.Lock()
         self._idle: list[ConverterProcess] = []
         self._closed = False
@@ -66,7 +90,9 @@ class ConverterPool:
         if engine is None:
             return note_pictures(made, reason)
         try:
-            return note_pictures(cast("Converted", self._answer(data, f"{OCR}{engine}")), "")
+            with self._ocr.place():
+                read = cast("Converted", self._answer(data, f"{OCR}{engine}"))
+            return note_pictures(read, "")
         except UnreadableDocument as error:
             return note_pictures(made, f"OCR ({engine}) failed: {error}")
 
@@ -83,13 +109,8 @@ class ConverterPool:
         return cast("list[CodeScope]", self._answer(data, f"{PROGRAM}{suffix}"))
 
     def _answer(self, data: bytes, form: str) -> Converted | list[CodeScope]:
-        if not self._line.acquire(blocking=False):
-            raise TooBusy(BUSY)
-        try:
-            with self._room:
-                answer = self._ask(data, form)
-        finally:
-            self._line.release()
+        with self._queue.place():
+            answer = self._ask(data, form)
         if isinstance(answer, str):
             raise UnreadableDocument(answer)
         if isinstance(answer, list) != form.startswith(PROGRAM):

@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from kg_api.api_settings import ConversionSettings
+from kg_api.convert.isolated import pool as pool_module
 from kg_api.convert.isolated import process
 from kg_api.convert.isolated.pool import WAITING_EACH, ConverterPool
 from kg_api.convert.isolated.process import ConverterProcess
@@ -133,6 +134,21 @@ def test_no_more_files_at_once_than_there_are_processes() -> None:
         with ThreadPoolExecutor(6) as threads:
             pids = {made.text for made in threads.map(lambda _: pool.convert(b"fine", "html"), range(40))}
         assert len(pids) <= 2
+    finally:
+        pool.close()
+
+
+def test_pictures_leave_a_process_to_other_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "choose", lambda _: ("tesseract", ""))
+    pool = ConverterPool(SETTINGS.model_copy(update={"processes": 2}), HOSTILE)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            scans = [threads.submit(pool.convert, b"scan:4", "pdf") for _ in range(3)]
+            time.sleep(2)  # all of them are at their pictures, or wait for that
+            begun = time.monotonic()
+            assert pool.convert(b"fine", "html").text.startswith("html:")
+            assert time.monotonic() - begun < 1.5
+            assert [each.result().text for each in scans] == ["tesseract"] * 3
     finally:
         pool.close()
 
