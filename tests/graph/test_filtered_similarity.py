@@ -15,7 +15,7 @@ from kg_api.graph.documents.writes import store_documents
 from kg_api.graph.fulltext.queries import SCOPES_A_QUERY
 from kg_api.models.identity import digest
 from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.queries.similarity import SimilarDocumentSearch, SimilarSearch
+from kg_api.models.queries.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
 from kg_api.similarity import words
 from kg_api.similarity.service import SimilarityService
 from tests.support.kg import Kg
@@ -124,6 +124,28 @@ def test_similar_documents_are_those_of_a_plain_scan(harbour: Kg) -> None:
     found = service.documents(numbered(4).document_id, asked)
     wanted = {str(n) for n in range(DOCUMENTS) if fits(str(n)) and n != 4}
     assert {each.document for each in found.documents} == wanted
+
+
+@pytest.mark.parametrize("across", [True, False])
+def test_a_graph_is_made_of_what_fits(harbour: Kg, *, across: bool) -> None:
+    harbour.work()
+    service, every = SimilarityService(harbour.graph), [str(n) for n in range(DOCUMENTS) if fits(str(n))]
+    asked = {"where": WHERE, "across_documents_only": across}
+    chosen = service.graph(GraphRequest.model_validate({**asked, "documents": ["harbour/4", "harbour/5"]}))
+    assert {node.document for node in chosen.nodes} == {"4"}
+    chosen = service.graph(GraphRequest.model_validate(asked))
+    assert sorted({node.document for node in chosen.nodes}, key=int) == every
+    assert (chosen.total, chosen.degraded) == (2 * len(every), [])
+    seeds = [numbered(n).sources[at].source_id for n, at in ((3, 0), (4, 0), (4, 1), (6, 0))]
+    around = service.graph(GraphRequest.model_validate({**asked, "source_ids": seeds, "neighbours": 20}))
+    assert {node.document for node in around.nodes if node.source_id not in seeds} <= {*every}
+    plain = {"limit": 20, "where": WHERE, "group_duplicates": False, "same_document": not across}
+    near = {
+        hit.source_id
+        for seed in seeds
+        for hit in service.similar(seed, SimilarSearch.model_validate(plain)).sources
+    }
+    assert {node.source_id for node in around.nodes} == {*near, *seeds}
 
 
 def test_where_nothing_fits_it_is_said(harbour: Kg) -> None:
