@@ -22,6 +22,7 @@ from kg_api.models.identity import content_hash, digest, document_id, source_ids
 from kg_api.models.library.documents import DocumentRecord, SourceRecord
 from kg_api.models.library.parsing import SourceBlock
 from kg_api.models.queries.filters import Condition, parse_condition
+from kg_api.models.queries.search import SourceHit
 
 ONTOLOGY, CLUSTERS, DIMENSIONS, TOP, REPEATS = "numbers", 200, 256, 10, 9
 FILTERS: dict[str, list[str]] = {
@@ -142,15 +143,18 @@ def _searched(
             if mode == "vector":
                 best = np.sort(matrix @ embedder.embed_query(question))[::-1][:TOP]
                 least = best[-1] - 1e-4 if len(best) else 2
-                shares.append(
-                    sum((hit.similarity or -1) >= least for hit in found.sources) / max(1, len(best))
-                )
+                near = [each for each in map(_similarity, found.sources) if each >= least]
+                shares.append(len(near) / max(1, len(best)))
                 short += len(found.sources) < len(best)
         took[mode] = {
             stage: round(statistics.median(each.get(stage, 0) for each in stages), 1)
             for stage in ("filter", "total")
         }
     return {"recall@10": round(statistics.mean(shares), 4) if within else None, "short": short, **took}
+
+
+def _similarity(hit: SourceHit) -> float:
+    return -1 if hit.similarity is None else hit.similarity  # 0 is one, of texts without a common word
 
 
 def main() -> None:

@@ -6,17 +6,17 @@ OPTIONAL MATCH (e:EmbeddingSpace {for_new: true})
 WITH min(e.slug) AS space
 MERGE (o:Ontology {name: $ontology})
 ON CREATE SET o.created_at = datetime.realtime(), o.space = space
-WITH o.space AS space
+WITH o.space AS space, o.language AS language
 UNWIND $documents AS row
 MERGE (d:Document {document_id: row.document_id})
 ON CREATE SET d.ontology = $ontology, d.document = row.document, d.created_at = datetime.realtime()
 SET d.touched_at = datetime.realtime()
-WITH d, space, row
+WITH d, space, language, row
 OPTIONAL MATCH (w:WaitingDocument {document_id: row.document_id})
 WHERE row.approves IS NULL OR w.version = row.approves
-WITH d, space, row, w, w IS NOT NULL AS waited,
+WITH d, space, language, row, w, w IS NOT NULL AS waited,
      CASE WHEN row.approves IS NOT NULL THEN w {.folder_id, .file_stamp, .file_hash} END AS of_file
 FOREACH (each IN CASE WHEN w IS NULL THEN [] ELSE [w] END | DETACH DELETE each)
 RETURN d.document_id AS document_id, d.content_hash AS content_hash, d.uri AS uri, d.sources AS sources,
        d.written_by AS written_by, d.title AS title, d.metadata AS metadata, d.changes AS changes,
-       space, waited, of_file
+       space, language, waited, of_file

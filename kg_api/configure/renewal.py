@@ -50,7 +50,7 @@ def choose_sources(graph: Graph, asked: Regeneration) -> Renewal:
     sources = {name: count_sources(graph, [name], ids) for name, ids in documents.items()}
     if (total := sum(sources.values())) > MAX_RENEWED:
         raise InvalidInput(
-            f"{total:,} sources fit the filter, and {MAX_RENEWED:,} at most are embedded anew by one request: "
+            f"{total:,} sources fit the filter, and {MAX_RENEWED:,} at most are embedded anew at once: "
             "narrow it down, or leave it out to embed whole ontologies anew"
         )
     told: list[str] = []

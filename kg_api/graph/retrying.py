@@ -44,9 +44,16 @@ class SaidMeanwhile(KgError):
     """Another document came to say what one says that is not wanted twice; the transaction is done again."""
 
 
+class LanguageMeanwhile(KgError):
+    """Another language was chosen for an ontology whose sources were written; that is done again."""
+
+
+_MEANWHILE = (IncompleteCommit, DeletedMeanwhile, SaidMeanwhile, LanguageMeanwhile)
+
+
 def _worth_repeating(error: BaseException) -> bool:
     """The answer to a commit was lost, or a node was deleted while its lock was waited for."""
-    return isinstance(error, IncompleteCommit | DeletedMeanwhile | SaidMeanwhile) or (
+    return isinstance(error, _MEANWHILE) or (
         isinstance(error, Neo4jError) and error.code == _DELETED_MEANWHILE
     )
 

@@ -11,6 +11,7 @@ from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.cache import prune_cache
 from kg_api.graph.concepts.extraction_config import read_extractions
 from kg_api.graph.database import Graph
+from kg_api.graph.filters.counting import prune_writes
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import ensure_job, prune, rests
 from kg_api.graph.jobs.records import CONCEPT_EMBEDDING
@@ -55,7 +56,7 @@ class Backfill:
         if leftovers(self._graph):
             self._graph.transaction(ask_for_cleanup)
         prune(self._graph, days=KEEP_FINISHED_DAYS)
-        while prune_cache(self._graph, self._cache_entries):
+        while prune_cache(self._graph, self._cache_entries) or prune_writes(self._graph):
             run.checkpoint()
         run.finish()
 

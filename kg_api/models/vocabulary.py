@@ -13,6 +13,11 @@ HybridMode = Literal["hybrid", "concept", "source", "text"]
 Fusion = Literal["adaptive", "rrf", "weighted"]
 GroupBy = Literal["source", "chunk"]
 
+TextLanguage = Literal[
+    "auto", "ar", "ca", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "hi", "hu", "id", "it", "nl",
+    "no", "pl", "pt", "ro", "ru", "sv", "tr",
+]  # fmt: skip
+"""ISO 639-1; `auto`: told by each text."""
 Strategy = Literal["sentence", "paragraph", "count", "semantic", "paragraph_group", "hierarchical"]
 ContextMode = Literal["none", "template", "llm", "late", "late_template"]
 Provider = Literal["local", "openai", "nomic", "deterministic"]

@@ -14,7 +14,7 @@ from kg_api.errors import NotFound, Unavailable
 from kg_api.graph.concepts.vectors import ConceptPlan
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import Counted
-from kg_api.graph.fulltext.synonyms import Groups, all_synonyms
+from kg_api.graph.fulltext.synonyms import OntologyWords, all_words
 from kg_api.graph.naming import unknown_ontology
 from kg_api.graph.search.passages import count_passages
 from kg_api.graph.spaces.configuration import Layout, StoredConfiguration, read_configurations
@@ -183,13 +183,18 @@ class OntologySnapshot:
     """The space of ontologies that nobody has configured."""
     passages: int = 0
     """Of all ontologies together."""
-    synonyms: Mapping[str, Groups] = field(default_factory=dict[str, Groups])
-    """Words that ontologies take for each other, of those that have any."""
+    words: Mapping[str, OntologyWords] = field(default_factory=dict[str, OntologyWords])
+    """What ontologies say of their words, of those that say anything."""
 
     def synonyms_of(self, wanted: Sequence[str] | None) -> list[Sequence[str]]:
-        """Those of some ontologies, or of all."""
-        names = self.synonyms if wanted is None else wanted
-        return [group for name in names for group in self.synonyms.get(name, ())]
+        """Words that some ontologies take for each other, or all."""
+        names = self.words if wanted is None else wanted
+        return [group for name in names if name in self.words for group in self.words[name].synonyms]
+
+    def languages_of(self, wanted: Sequence[str] | None) -> frozenset[str | None]:
+        """Those of the sources of some ontologies, or of all; None where each source has its own."""
+        names = self.embedding_states if wanted is None else wanted
+        return frozenset(self.words[name].language if name in self.words else None for name in names)
 
     @property
     def answering(self) -> dict[str, Space]:
@@ -237,8 +242,8 @@ class PlanWatch:
         configurations = read_configurations(self._graph)
         spaces = all_spaces(self._graph)
         states = _embedding_states(configurations, spaces)
-        synonyms = all_synonyms(self._graph)
-        return OntologySnapshot(states, space_of_new(spaces), self._count(), synonyms)
+        words = all_words(self._graph)
+        return OntologySnapshot(states, space_of_new(spaces), self._count(), words)
 
     def _count(self) -> int:
         """Passages, at most a second old, though searches that name documents have all else read anew."""

@@ -9,6 +9,7 @@ import typer
 
 from kg_api.models.vocabulary import EmbeddedKind
 from kg_cli.admin import concepts, sources, spaces, synonyms
+from kg_cli.admin.language import language
 from kg_cli.admin.options import AdminGroup, DryRunOption, FollowOption
 from kg_cli.terminal.answers import emit
 from kg_cli.terminal.connect import open_client
@@ -23,6 +24,7 @@ group.add_typer(sources.group, name="source-embeddings")
 group.add_typer(concepts.group, name="concepts")
 group.add_typer(spaces.group, name="spaces")
 group.add_typer(synonyms.group, name="synonyms")
+group.command("language")(language)
 
 
 @group.command("regenerate-embeddings")

@@ -10,7 +10,7 @@ from kg_cli.terminal.answers import report
 from kg_cli.terminal.options import JsonOption, OntologyOption
 
 if TYPE_CHECKING:
-    from kg_api.models.queries.synonyms import Synonyms
+    from kg_api.models.words.synonyms import Synonyms
 
 group = typer.Typer(help="Words that searches take for each other.", no_args_is_help=True)
 
@@ -37,14 +37,14 @@ def replace(
 
     Example: kg admin synonyms set 'k8s = kubernetes' 'ML = machine learning' --ontology notes
     """
-    from kg_api.models.queries.synonyms import BETWEEN
+    from kg_api.models.words.synonyms import BETWEEN
 
     given = [[word.strip() for word in each.split(BETWEEN)] for each in groups or ()]
     report(lambda kg: kg.set_synonyms(ontology, given), _print, as_json=as_json)
 
 
 def _print(answer: Synonyms) -> None:
-    from kg_api.models.queries.synonyms import BETWEEN
+    from kg_api.models.words.synonyms import BETWEEN
     from kg_cli.terminal import console
 
     for each in answer.groups:

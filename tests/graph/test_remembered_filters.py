@@ -8,17 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import neo4j
 import pytest
 
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.changing import change_document
 from kg_api.graph.documents.library import delete_document
 from kg_api.graph.documents.writes import store_document
+from kg_api.graph.filters.counting import prune_writes
 from kg_api.graph.filters.matching import matching_documents
 from kg_api.graph.filters.remembered import KEPT_SECONDS, SETTLED_SECONDS, RememberedFilters
 from kg_api.models.identity import digest
 from kg_api.models.library.documents import DocumentChange, DocumentRecord
 from kg_api.models.queries.filters import DocumentFilter
+from tests.support.cypher import rows
 from tests.support.records import record
 
 WHERE = DocumentFilter.model_validate({"where": ["tags=ops || version>2"]}).where
@@ -98,3 +101,15 @@ def test_every_statement_that_writes_what_is_compared_is_counted() -> None:
         if "Document" in text and WRITES_DOCUMENTS.search(text) and not COUNTED.search(text):
             found.add(name)
     assert found == FILTERED_BY_NOTHING
+
+
+def test_what_is_pruned_stays_counted(graph: Graph, driver: neo4j.Driver) -> None:
+    for at in range(3):
+        store_document(graph, told(f"{at}"))
+    before = graph.read("documents/writes")
+    assert prune_writes(graph) == 3
+    assert prune_writes(graph) == 0
+    assert rows(driver, "MATCH (w:DocumentWrite) RETURN count(w) AS n") == [{"n": 0}]
+    assert graph.read("documents/writes") == before
+    store_document(graph, told("another"))
+    assert graph.read("documents/writes")[0]["writes"] == before[0]["writes"] + 1

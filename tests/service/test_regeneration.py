@@ -152,7 +152,9 @@ def test_a_filter_chooses_what_is_made_anew(
     assert (quote.due, quote.ontologies[0].job_id) == (1, None)
     started = kg.regenerate_embeddings("notes", force=True, where=["document=old.txt"])
     assert started.due == 1
-    assert kg.search("an old text", mode="vector").hits[0].document == "old.txt", "it is found meanwhile"
+    assert kg.search_sources("an old text", mode="vector").sources[0].document == "old.txt", (
+        "it is found meanwhile"
+    )
     run_jobs(graph)
     after = embeddings(driver)
     assert {each for each in after if after[each] != before[each]} == {document_named(kg, "old.txt")}
@@ -165,7 +167,8 @@ def test_what_a_filter_chooses_does_not_come_from_the_cache(
     http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver
 ) -> None:
     ingest(http, "a text", document="a.txt")
-    embedded(graph, http, "quite another", document="b.txt")
+    ingest(http, "quite another", document="b.txt")
+    run_jobs(graph, cached=True)
     vectors = "MATCH (s:Source) RETURN s.embedding AS vector ORDER BY s.source_id"
     right = rows(driver, vectors)
     swap = (
@@ -175,7 +178,7 @@ def test_what_a_filter_chooses_does_not_come_from_the_cache(
     )
     assert rows(driver, swap) == [{"n": 2}]
     kg.regenerate_embeddings(force=True, where=["document=a.txt"])
-    run_jobs(graph)
+    run_jobs(graph, cached=True)
     assert rows(driver, vectors) == right
 
 

@@ -10,7 +10,8 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("name", "created_at", "changed_at", "space", "chunking", "embed_on_ingest", "paused"),
             *("slot", "serving", "previous", "activates", "leftovers"),
             *("extraction", "extraction_spent", "extraction_receipts", "extraction_paused"),
-            *("concepts_wanted_at", "flagged_for", "unread_for"),
+            *("concepts_wanted_at", "flagged_for", "unread_for", "held_at"),
+            *("synonyms", "language", "index_after", "index_after_paragraph"),
         }
     ),
     "Document": frozenset(
@@ -28,6 +29,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         }
     ),
     "DocumentWrite": frozenset(),
+    "DocumentWritesPruned": frozenset({"writes"}),
     "Source": frozenset(
         {
             *("source_id", "ontology", "document", "document_id", "paragraph", "heading", "full_text"),

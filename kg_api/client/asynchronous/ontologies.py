@@ -22,8 +22,16 @@ from kg_api.models.embedding.configuration import (
 from kg_api.models.embedding.regeneration import Regeneration, RegenerationStarted
 from kg_api.models.library.documents import Deleted, EmbeddingStatus, OntologyList
 from kg_api.models.queries.filters import AnyOf, Condition
-from kg_api.models.queries.synonyms import Synonyms
-from kg_api.models.vocabulary import ContextMode, EmbeddedKind, ExtractorName, Selection, Strategy
+from kg_api.models.vocabulary import (
+    ContextMode,
+    EmbeddedKind,
+    ExtractorName,
+    Selection,
+    Strategy,
+    TextLanguage,
+)
+from kg_api.models.words.language import OntologyLanguage
+from kg_api.models.words.synonyms import Synonyms
 
 
 class AsyncOntologyMethods(AsyncSending):
@@ -45,6 +53,16 @@ class AsyncOntologyMethods(AsyncSending):
         """Replace them: groups such as `["k8s", "kubernetes"]`; none takes all away."""
         body = {"groups": [[*group] for group in groups]}
         return await self._send(put(Synonyms, "ontologies", ontology, "synonyms", json=body, dry_run=False))
+
+    async def language(self, ontology: str) -> OntologyLanguage:
+        """Read in which language the sources of an ontology are indexed."""
+        return await self._send(get(OntologyLanguage, "ontologies", ontology, "language"))
+
+    async def set_language(self, ontology: str, language: TextLanguage) -> OntologyLanguage:
+        """Index them in another, for some seconds; while it is not `complete`, the same call goes on."""
+        body = {"language": language}
+        call = put(OntologyLanguage, "ontologies", ontology, "language", json=body, dry_run=False)
+        return await self._send(call)
 
     async def embedding_status(self, ontology: str | None = None) -> EmbeddingStatus:
         """Count what is embedded and what is not."""

@@ -23,8 +23,16 @@ from kg_api.models.embedding.configuration import (
 from kg_api.models.embedding.regeneration import Regeneration, RegenerationStarted
 from kg_api.models.library.documents import Deleted, EmbeddingStatus, OntologyList
 from kg_api.models.queries.filters import AnyOf, Condition
-from kg_api.models.queries.synonyms import Synonyms
-from kg_api.models.vocabulary import ContextMode, EmbeddedKind, ExtractorName, Selection, Strategy
+from kg_api.models.vocabulary import (
+    ContextMode,
+    EmbeddedKind,
+    ExtractorName,
+    Selection,
+    Strategy,
+    TextLanguage,
+)
+from kg_api.models.words.language import OntologyLanguage
+from kg_api.models.words.synonyms import Synonyms
 
 
 class OntologyMethods(Sending):
@@ -46,6 +54,16 @@ class OntologyMethods(Sending):
         """Replace them: groups such as `["k8s", "kubernetes"]`; none takes all away."""
         body = {"groups": [[*group] for group in groups]}
         return self._send(put(Synonyms, "ontologies", ontology, "synonyms", json=body, dry_run=False))
+
+    def language(self, ontology: str) -> OntologyLanguage:
+        """Read in which language the sources of an ontology are indexed."""
+        return self._send(get(OntologyLanguage, "ontologies", ontology, "language"))
+
+    def set_language(self, ontology: str, language: TextLanguage) -> OntologyLanguage:
+        """Index them in another, for some seconds; while it is not `complete`, the same call goes on."""
+        body = {"language": language}
+        call = put(OntologyLanguage, "ontologies", ontology, "language", json=body, dry_run=False)
+        return self._send(call)
 
     def embedding_status(self, ontology: str | None = None) -> EmbeddingStatus:
         """Count what is embedded and what is not."""

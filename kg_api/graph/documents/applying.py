@@ -40,9 +40,11 @@ def write_sources(tx: Transaction, differences: Sequence[DocumentDifference]) ->
     """
     owners = _owners(differences)
     bereft = _delete(tx, [identity for each in differences for identity in each.gone])
-    for rows in _parts(placed_row(each.record, source) for each in differences for source in each.moved):
+    for rows in _parts(
+        placed_row(each.record, source, each.language) for each in differences for source in each.moved
+    ):
         tx.run("sources/move_many", rows=rows)
-    new = [new_row(each.record, source) for each in differences for source in each.new]
+    new = [new_row(each.record, source, each.language) for each in differences for source in each.new]
     for rows in portions(new, SOURCES_A_STATEMENT):
         tx.run("sources/create_many", rows=rows)
     for rows in _parts(_title_rows(differences)):
@@ -91,7 +93,8 @@ def _title_rows(differences: Sequence[DocumentDifference]) -> Iterator[Row]:
         title = each.record.title
         if each.kept and each.before["title"] != title:
             for source in each.kept:
-                yield {"source_id": source.source_id, "title": title, "scope": scope_of(each.record, source)}
+                scope = scope_of(each.record, source, each.language)
+                yield {"source_id": source.source_id, "title": title, "scope": scope}
 
 
 def _owners(differences: Sequence[DocumentDifference]) -> dict[str, str]:

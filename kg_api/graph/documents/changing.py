@@ -10,6 +10,7 @@ from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.changes import change_metadata, join_changes
 from kg_api.graph.documents.metadata import metadata_properties
+from kg_api.graph.fulltext.language import require_language
 from kg_api.graph.fulltext.scopes import scope_of_source
 from kg_api.graph.jobs import request_job
 from kg_api.graph.spaces.configuration import StoredConfiguration, read_configuration
@@ -52,6 +53,8 @@ def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | 
     tx.run("documents/change", document_id=document_id, properties=properties)
     if after["title"] != before["title"]:
         _write_titles(tx, document_id, {**before, **after})
+        held = tx.run("ontologies/hold_language", name=before["ontology"])
+        require_language(held, before["language"])
     return _embed_anew(tx, document_id, before["ontology"], stored) if touched else None
 
 
@@ -91,7 +94,7 @@ def _write_titles(tx: Transaction, document_id: str, about: Row) -> None:
 
 def _scope(document_id: str, about: Row, source: Row) -> list[str]:
     texts = (source["full_text"], *source["heading"], about["title"], about["document"])
-    return scope_of_source(about["ontology"], document_id, texts)
+    return scope_of_source(about["ontology"], document_id, texts, about["language"])
 
 
 def _embed_anew(tx: Transaction, document_id: str, ontology: str, stored: StoredConfiguration) -> str | None:

@@ -35,6 +35,11 @@ class DocumentDifference:
     """Whether other blanks are behind one that stays: chunks and windows over several sources hold them."""
 
     @property
+    def language(self) -> str | None:
+        """In which its ontology's sources are indexed; None: each in its own."""
+        return self.before["language"]
+
+    @property
     def reshapes(self) -> bool:
         """Whether chunks over several sources may be others now."""
         return bool(self.new or self.gone or self.new_headings or self.new_order or self.new_blanks)
@@ -126,12 +131,12 @@ def source_row(source: SourceRecord) -> Row:
     }
 
 
-def placed_row(record: DocumentRecord, source: SourceRecord) -> Row:
+def placed_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
     """A source with all that full text finds it by."""
-    return {**source_row(source), "scope": scope_of(record, source)}
+    return {**source_row(source), "scope": scope_of(record, source, language)}
 
 
-def new_row(record: DocumentRecord, source: SourceRecord) -> Row:
+def new_row(record: DocumentRecord, source: SourceRecord, language: str | None) -> Row:
     """A source with all that is stored of it."""
     of_document = {
         "document_id": record.document_id,
@@ -139,7 +144,7 @@ def new_row(record: DocumentRecord, source: SourceRecord) -> Row:
         "document": record.document,
         "title": record.title,
     }
-    return {**placed_row(record, source), **of_document}
+    return {**placed_row(record, source, language), **of_document}
 
 
 def _of_file(record: DocumentRecord, file: Row | None) -> Row:
@@ -149,10 +154,10 @@ def _of_file(record: DocumentRecord, file: Row | None) -> Row:
     return {**file, "file_content": record.content_hash}
 
 
-def scope_of(record: DocumentRecord, source: SourceRecord) -> list[str]:
-    """What full text finds a source by, beside its own words."""
+def scope_of(record: DocumentRecord, source: SourceRecord, language: str | None) -> list[str]:
+    """What full text finds a source by, beside its own words, in its ontology's language if it has one."""
     texts = (source.full_text, *source.heading, record.title, record.document)
-    return scope_of_source(record.ontology, record.document_id, texts)
+    return scope_of_source(record.ontology, record.document_id, texts, language)
 
 
 def document_row(record: DocumentRecord, before: Row, mark: str) -> Row:

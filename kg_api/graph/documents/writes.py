@@ -19,6 +19,7 @@ from kg_api.graph.documents.same_text import (
     read_same_texts,
     skipped,
 )
+from kg_api.graph.fulltext.language import require_language
 from kg_api.graph.jobs import request_job
 from kg_api.graph.retrying import DeletedMeanwhile
 from kg_api.graph.review.waiting import put_waiting
@@ -170,7 +171,8 @@ class _Call:
         due.update(look_again(tx, differences, stored))
         rows = [document_row(each.record, each.before, self._mark) for each in differences]
         space = differences[0].before["space"]
-        tx.run("documents/describe", ontology=ontology, space=space, documents=rows)
+        held = tx.run("documents/describe", ontology=ontology, space=space, documents=rows)
+        require_language(held, differences[0].language)
         wanted = due.total() and stored.embed_on_ingest and not stored.paused
         job_id = _request_embedding(tx, ontology, due.total()) if wanted else None
         if self._extract is not None and unread.total():

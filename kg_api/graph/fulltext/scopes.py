@@ -16,12 +16,35 @@ from kg_api.graph.fulltext.stems import stems_of_texts
 from kg_api.graph.fulltext.tokens import find_hidden_parts
 from kg_api.models.identity import scope_of_document, scope_of_ontology
 
+PORTION: Final = 1000
+"""Sources of one transaction that indexes them in another language."""
 
-def scope_of_source(ontology: str, document_id: str, texts: Iterable[str]) -> list[str]:
-    """What is indexed of a source beside the texts that a reader sees of it, its own text first."""
+
+def scope_of_source(
+    ontology: str, document_id: str, texts: Iterable[str], language: str | None = None
+) -> list[str]:
+    """What is indexed of a source beside the texts that a reader sees of it, its own text first.
+
+    Args:
+        ontology: its own.
+        document_id: of its document.
+        texts: that a reader sees of it.
+        language: of its ontology, as `ontologies/set_language` stores it; None: the text's own.
+    """
     seen = [*texts]
     scopes = [scope_of_ontology(ontology), scope_of_document(document_id)]
-    return [*scopes, *find_hidden_parts(seen), *stems_of_texts(seen)]
+    return [*scopes, *find_hidden_parts(seen), *stems_of_texts(seen, language)]
+
+
+def index_in(tx: Transaction, ontology: str, language: str | None, after: tuple[str, int]) -> list[Row]:
+    """Index the next portion of an ontology's sources in a language; those that were looked at, in order."""
+    document, paragraph = after
+    found = tx.run(
+        "sources/to_index", ontology=ontology, after=document, after_paragraph=paragraph, limit=PORTION
+    )
+    rows = [{**_to_known(row), "scope": _source(row, language)} for row in found]
+    tx.run("sources/write_scopes", rows=sorted(_find_changed(rows), key=lambda row: row["source_id"]))
+    return found
 
 
 def scope_of_concept(ontology: str, label: str, search_terms: Iterable[str]) -> list[str]:
@@ -46,9 +69,9 @@ def _fill_concepts(tx: Transaction, after: str) -> str | None:
     return found[-1]["concept_id"] if found else None
 
 
-def _source(row: Row) -> list[str]:
+def _source(row: Row, language: str | None = None) -> list[str]:
     texts = (row["full_text"], *row["heading"], row["title"], row["document"])
-    return scope_of_source(row["ontology"], row["document_id"], texts)
+    return scope_of_source(row["ontology"], row["document_id"], texts, language)
 
 
 def _to_known(row: Row) -> Row:

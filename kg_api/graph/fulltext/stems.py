@@ -7,7 +7,7 @@ writes. English texts have none, for the index's own analyzer knows English.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
 from kg_api.graph.fulltext.spelling import fold, words_in
@@ -44,13 +44,13 @@ def language_of(words: Iterable[str]) -> str | None:
     return best if enough else None
 
 
-def stems_of_texts(texts: Sequence[str]) -> list[str]:
+def stems_of_texts(texts: Sequence[str], chosen: str | None = None) -> list[str]:
     """What is indexed of some texts of one source: their stems, one string; nothing of English.
 
-    The first one tells the language: names and titles, which are said twice, say nothing of it.
+    Without a chosen language the first one tells it: names and titles, said twice, say nothing of it.
     """
-    language = language_of(_words(texts[0]) if texts else ())
-    if language not in LANGUAGES:
+    language = chosen or language_of(_words(texts[0]) if texts else ())
+    if language is None or language == "english" or not (chosen or language in LANGUAGES):
         return []
     little = words_that_say_little()[language]
     words = (word for text in texts for word in _words(text))
@@ -58,13 +58,17 @@ def stems_of_texts(texts: Sequence[str]) -> list[str]:
     return [" ".join(found)]
 
 
-def stems_of_question(words: Sequence[str]) -> list[str]:
-    """What is asked for: stems in the question's language, or in each where a few keywords do not tell it."""
+def stems_of_question(words: Sequence[str], chosen: Collection[str | None] = (None,)) -> list[str]:
+    """What is asked for: stems in the languages of what is searched.
+
+    Args:
+        words: of the question.
+        chosen: the languages of the ontologies that are searched. None is among them where one has none: that
+            is searched in the question's language, or in each where a few keywords do not tell it.
+    """
     lower = [word for each in words for word in _words(each)]
-    told = language_of(lower)
-    if told is None and len(lower) > MAX_GUESSED:
-        return []
-    languages = LANGUAGES if told is None else tuple({told} & {*LANGUAGES})
+    own = {each for each in chosen if each is not None} - {"english"}
+    languages = [*dict.fromkeys([*sorted(own), *(_guessed(lower) if None in chosen else ())])]
     asked = (
         _stem(word, language)
         for word in lower
@@ -72,6 +76,13 @@ def stems_of_question(words: Sequence[str]) -> list[str]:
         if len(word) >= MIN_STEMMED and word not in words_that_say_little()[language]
     )
     return [*dict.fromkeys(asked)]
+
+
+def _guessed(words: Sequence[str]) -> Sequence[str]:
+    told = language_of(words)
+    if told is None:
+        return LANGUAGES if len(words) <= MAX_GUESSED else ()
+    return (told,) if told in LANGUAGES else ()
 
 
 def _words(text: str) -> list[str]:

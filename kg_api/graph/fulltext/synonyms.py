@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from kg_api.graph.database import Graph
 from kg_api.graph.naming import unknown_ontology
-from kg_api.models.queries.synonyms import BETWEEN
+from kg_api.models.words.synonyms import BETWEEN
 
 MAX_ADDED = 16
 """Words that are added to one question."""
@@ -30,10 +31,19 @@ def read_synonyms(graph: Graph, ontology: str) -> Groups:
     return _groups(found[0]["synonyms"])
 
 
-def all_synonyms(graph: Graph) -> Mapping[str, Groups]:
-    """Of all ontologies that have any."""
+@dataclass(frozen=True, slots=True)
+class OntologyWords:
+    """What an ontology says of its words."""
+
+    synonyms: Groups = ()
+    language: str | None = None
+    """Of all its sources; None: each has its own."""
+
+
+def all_words(graph: Graph) -> Mapping[str, OntologyWords]:
+    """Of all ontologies that say anything."""
     rows = graph.read("ontologies/synonyms", name=None)
-    return {row["ontology"]: _groups(row["synonyms"]) for row in rows}
+    return {row["ontology"]: OntologyWords(_groups(row["synonyms"]), row["language"]) for row in rows}
 
 
 def write_synonyms(graph: Graph, ontology: str, groups: Groups) -> None:

@@ -23,6 +23,8 @@ class Wording:
     document_ids: Sequence[str] | None = None
     synonyms: Sequence[str] = ()
     """What searches of an ontology take for some of them, added at half weight."""
+    languages: frozenset[str | None] = frozenset({None})
+    """Of the ontologies that are searched; None: some have none."""
     respelt: tuple[Respelling, ...] = ()
     """What takes the place of words that no text has."""
 
@@ -44,12 +46,12 @@ class Wording:
         meant = [*respelt, *self.synonyms][: self.room]  # what was asked itself gives way to nothing
         light = self.light | {word.lower() for word in meant}
         words = [*self.words[:MAX_TERMS], *meant]
-        stems = stems_of_question(words)
+        stems = stems_of_question(words, self.languages)
         return lucene_queries(words, self.ontologies, self.document_ids, light=light, stems=stems)
 
     def queries_for(self, word: str) -> list[str]:
         """For one of the words alone."""
-        stems = stems_of_question([word])
+        stems = stems_of_question([word], self.languages)
         return lucene_queries([word], self.ontologies, self.document_ids, stems=stems)
 
     def queries_near(self, word: str) -> list[str]:

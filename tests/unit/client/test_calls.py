@@ -98,6 +98,8 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "concepts": lambda kg: kg.concepts("o"),
     "extraction_config": lambda kg: kg.extraction_config("o", with_cost=True),
     "synonyms": lambda kg: kg.synonyms("o"),
+    "language": lambda kg: kg.language("o"),
+    "set_language": lambda kg: kg.set_language("o", "de"),
     "set_synonyms": lambda kg: kg.set_synonyms("o", [["k8s", "kubernetes"]]),
     "set_extraction_config": lambda kg: kg.set_extraction_config("o", extractor="llm"),
     "extract_concepts": lambda kg: kg.extract_concepts("o"),

@@ -9,7 +9,7 @@ from kg_api.graph.fulltext.queries import MAX_STEMS, lucene_queries
 from kg_api.graph.fulltext.scopes import scope_of_source
 from kg_api.graph.fulltext.stems import language_of, stems_of_question, stems_of_texts
 from kg_api.graph.fulltext.synonyms import MAX_ADDED, synonyms_in
-from kg_api.models.queries.synonyms import SynonymList
+from kg_api.models.words.synonyms import SynonymList
 
 GERMAN = "Die Zwiebeln sind auf dem Brett und werden mit dem Messer geschnitten."
 SPANISH = "Los jugadores de la selección han ganado en el estadio de la ciudad."

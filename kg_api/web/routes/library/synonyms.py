@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 
 from kg_api.graph.fulltext.synonyms import read_synonyms, write_synonyms
-from kg_api.models.queries.synonyms import SynonymList, Synonyms
+from kg_api.models.words.synonyms import SynonymList, Synonyms
 from kg_api.web.dependencies import Ontology, Open
 from kg_api.web.limits.strict_json import StrictRoute
 

@@ -1,0 +1,95 @@
+"""The language of an ontology's texts, over REST, the client and the command line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.fulltext.language import choose_language
+from kg_api.models.words.language import LANGUAGE_NAMES
+from tests.service.asking import ingest
+from tests.support.cypher import rows
+
+REMEMBERED = 1.1
+"""Seconds that a service remembers what it knows of ontologies."""
+
+
+def found(kg: KgClient, text: str, ontology: str | Sequence[str] = "a") -> list[str]:
+    """The texts that words find."""
+    time.sleep(REMEMBERED)
+    return [hit.full_text for hit in kg.search_sources(text, mode="text", ontology=ontology).sources]
+
+
+def test_a_text_of_few_words_is_found_by_other_forms_once_its_language_is_chosen(
+    http: httpx.Client, kg: KgClient
+) -> None:
+    ingest(http, "Häuser streichen", ontology="a")
+    assert kg.language("a").language == "auto"
+    assert found(kg, "Haus") == []
+    chosen = kg.set_language("a", "de")
+    assert (chosen.language, chosen.complete, chosen.indexed) == ("de", True, 1)
+    assert found(kg, "Haus") == ["Häuser streichen"]
+    ingest(http, "Bäume schneiden", ontology="a", document="later.txt")
+    assert found(kg, "Baum") == ["Bäume schneiden"], "what comes later is indexed so at once"
+    assert kg.set_language("a", "de").indexed == 0, "nothing is left to do"
+    assert kg.set_language("a", "auto").complete
+    assert found(kg, "Haus") == []
+
+
+def test_a_language_that_auto_does_not_know_is_found_beside_others(http: httpx.Client, kg: KgClient) -> None:
+    ingest(http, "Les chevaux galopaient dans la prairie", ontology="a")
+    ingest(http, "Zwiebeln sind in der Suppe, und es ist gut, dass sie da sind", ontology="b")
+    assert found(kg, "galoper", ["a", "b"]) == []
+    kg.set_language("a", "fr")
+    assert found(kg, "galoper", ["a", "b"]) == ["Les chevaux galopaient dans la prairie"]
+    assert found(kg, "Zwiebel", ["a", "b"]) == [
+        "Zwiebeln sind in der Suppe, und es ist gut, dass sie da sind"
+    ]
+
+
+def test_a_new_title_is_indexed_in_the_chosen_language(http: httpx.Client, kg: KgClient) -> None:
+    ingest(http, "etwas", ontology="a", document="x.txt")
+    kg.set_language("a", "de")
+    kg.change_document(kg.documents("a").documents[0].document_id, title="Die Häuser")
+    assert found(kg, "Haus") == ["etwas"]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 60.0])
+def test_what_was_interrupted_goes_on(
+    http: httpx.Client, kg: KgClient, graph: Graph, driver: neo4j.Driver, seconds: float
+) -> None:
+    text = "\n\n".join(f"Zwiebeln Nummer {at}" for at in range(3))
+    for at in range(2):
+        ingest(http, text, ontology="a", document=f"{at}.txt")
+    begun = choose_language(graph, "a", "de", seconds=0)
+    assert (begun.complete, begun.indexed) == (False, 0)
+    assert not kg.language("a").complete
+    went = choose_language(graph, "a", "de", seconds=seconds)
+    assert went.complete == (seconds > 0)
+    stems = rows(driver, "MATCH (s:Source) RETURN any(each IN s.scope WHERE each CONTAINS 'kgs') AS stemmed")
+    assert {row["stemmed"] for row in stems} == {seconds > 0}
+
+
+def test_bad_languages_and_ontologies_that_are_not_there_are_refused(
+    http: httpx.Client, kg: KgClient
+) -> None:
+    ingest(http, "a text", ontology="a")
+    with pytest.raises(NotFound, match="'a'"):
+        kg.set_language("aa", "de")
+    with pytest.raises(NotFound, match="'a'"):
+        kg.language("aa")
+    with pytest.raises(InvalidInput, match="language"):
+        kg.set_language("a", "xx")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("language", [*LANGUAGE_NAMES])
+def test_each_language_has_its_rules(graph: Graph, http: httpx.Client, language: str) -> None:
+    ingest(http, "some words here", ontology="a")
+    assert choose_language(graph, "a", language).complete  # pyright: ignore[reportArgumentType]
