@@ -5,7 +5,7 @@ CALL () {
   CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $candidates}) YIELD node AS s, score
   WITH s, score, score > 0 AND s.document_id IN $document_ids AS fits
   WITH s, score, fits,
-       CASE WHEN fits AND ($pairs <> [] OR $watched <> []) THEN replace(toLower(s.full_text), '\n', ' ') ELSE '' END AS said
+       CASE WHEN fits AND ($pairs <> [] OR $watched <> []) THEN ' ' + replace(toLower(s.full_text), '\n', ' ') + ' ' ELSE '' END AS said
   WITH s, fits, said, score * (1 + $weight * size([pair IN $pairs WHERE said CONTAINS pair])) AS score
   ORDER BY score DESC, s.source_id
   RETURN count(s) AS looked, collect(CASE WHEN fits THEN {s: s, score: score, said: said} END)[..$limit] AS best
@@ -13,7 +13,7 @@ CALL () {
 CALL (best) {
   UNWIND best AS each
   WITH each.s AS s, each.score AS score, coalesce($spaces[each.s.ontology], 'default') AS space,
-       [word IN $watched WHERE each.said CONTAINS word] AS seen
+       [word IN $watched WHERE each.said CONTAINS ' ' + word + ' '] AS seen
   WITH s, score, space, seen, $vectors[space] AS asked, $properties[space] AS property
   WITH s, score, space, seen, asked, property, 2 * vector.similarity.cosine(s[property], asked) - 1 AS own
   OPTIONAL CALL (s, space, asked, property, own) {

@@ -24,7 +24,7 @@ WITH source, more, n, part, similarity, covers, covers[0] AS s
 WHERE s IS NOT NULL
 RETURN source, part, more, similarity, s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
        s.document_id AS document_id, s.paragraph AS paragraph, s.heading AS heading, s.start AS start, s.end AS end, s.page AS page,
-       s.last_page AS last_page,
+       s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence,
        s.full_text AS full_text, n.chunk_id AS chunk_id, [each IN covers | each.source_id] AS covers,
        COLLECT { MATCH (n)-[:CHILD_OF]->(parent:Chunk) RETURN parent.chunk_id }[0] AS parent_id
 ORDER BY source, similarity DESC, source_id, chunk_id

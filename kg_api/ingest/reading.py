@@ -27,6 +27,10 @@ class Converters(Protocol):
         """Make Markdown of a file."""
         ...
 
+    def pictures_read_by(self) -> str:
+        """What reads pages that are pictures, as one word: another one may read more of the same file."""
+        ...
+
     def find_scopes(self, data: bytes, suffix: str) -> Sequence[CodeScope]:
         """Find the functions and classes of a program."""
         ...

@@ -9,6 +9,8 @@ from kg_api.bootstrap import Container, open_container
 from kg_api.graph.documents import library
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.models.problems import valid
+from kg_api.models.queries.filters import DocumentFilter
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceHits, SourceSearch
@@ -68,10 +70,13 @@ class ContainerLibrary:
         counted = [embedding_state.counted for embedding_state in read_embedding_states(graph).values()]
         return OntologyList(ontologies=library.list_ontologies(graph, counted))
 
-    def documents(self, ontology: str | None, offset: int, limit: int) -> DocumentPage:
+    def documents(
+        self, ontology: str | None, offset: int, limit: int, where: Sequence[str] = ()
+    ) -> DocumentPage:
         """See `Library`."""
+        conditions = valid(DocumentFilter, {"where": list(where)}).where
         graph = self._container().graph
-        return library.list_documents(graph, ontology=ontology, offset=offset, limit=limit)
+        return library.list_documents(graph, ontology=ontology, offset=offset, limit=limit, where=conditions)
 
 
 class LazyContainer:

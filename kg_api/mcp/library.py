@@ -55,6 +55,8 @@ class Library(Protocol):
         """List ontologies."""
         ...
 
-    def documents(self, ontology: str | None, offset: int, limit: int) -> DocumentPage:
-        """List documents, by ontology and name."""
+    def documents(
+        self, ontology: str | None, offset: int, limit: int, where: Sequence[str] = ()
+    ) -> DocumentPage:
+        """List documents for which conditions hold, by ontology and name."""
         ...

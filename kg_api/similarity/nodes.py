@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.called import documents_called
 from kg_api.graph.documents.library import sources_called
+from kg_api.graph.filters.remembered import RememberedFilters
+from kg_api.graph.search.passages import Filters
 from kg_api.graph.search.similar import (
     NearSource,
     SimilarityQuery,
@@ -21,6 +23,7 @@ from kg_api.graph.search.similar import (
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import Degradation
 from kg_api.models.queries.similarity import GraphRequest
+from kg_api.search.plan.chosen import Chosen, choose_documents
 from kg_api.similarity.grouping import each_once
 from kg_api.similarity.scope import Comparable, comparable
 from kg_api.spaces.plans import OntologySnapshot
@@ -40,29 +43,44 @@ class ChosenSources:
     degraded: list[Degradation] = field(default_factory=list[Degradation])
 
 
-def choose_nodes(graph: Graph, request: GraphRequest, known: OntologySnapshot) -> ChosenSources:
-    """The sources that a request names, or those that are like them.
+def choose_nodes(
+    graph: Graph, remembered: RememberedFilters, request: GraphRequest, known: OntologySnapshot
+) -> ChosenSources:
+    """The sources that a request names, or those that are like them; of the documents that fit.
 
     Raises:
         NotFound: one of the sources to begin with is not there.
         Conflict: several are called as one that is named.
-        InvalidInput: the filters name too many documents.
+        InvalidInput: the filters name too many documents, or a field that no document has.
     """
     if request.source_ids is not None:
-        return _around(graph, request, sources_called(graph, request.source_ids), known)
+        fitting = _fitting(graph, remembered, request, None)
+        return _around(graph, request, sources_called(graph, request.source_ids), known, fitting)
     wanted = list(known.embedding_states) if request.ontologies is None else request.ontologies
     named = request.documents
     called = None if named is None else documents_called(graph, named, known.there(request.ontologies))
-    ids = None if called is None else called.ids
-    places, total = places_in(graph, wanted, ids, request.max_nodes)
+    fitting = _fitting(graph, remembered, request, None if called is None else called.ids)
+    places, total = places_in(graph, wanted, fitting.filters.document_ids, request.max_nodes)
     told = known.describe_unknown(request.ontologies) or ([] if called is None else [*called.unknown])
-    return ChosenSources(places, total, told)
+    return ChosenSources(places, total, [*told, *fitting.notes])
+
+
+def _fitting(
+    graph: Graph, remembered: RememberedFilters, request: GraphRequest, ids: Sequence[str] | None
+) -> Chosen:
+    """The documents, of some or of all, that fit the conditions."""
+    within = Filters(request.ontologies, ids)
+    return choose_documents(graph, remembered, request.where, within) if request.where else Chosen(within)
 
 
 def _around(
-    graph: Graph, request: GraphRequest, source_ids: Sequence[str], known: OntologySnapshot
+    graph: Graph,
+    request: GraphRequest,
+    source_ids: Sequence[str],
+    known: OntologySnapshot,
+    fitting: Chosen,
 ) -> ChosenSources:
-    """Some sources, and what is like them: the most similar, as many as there is room for."""
+    """Some sources, and what is like them: the most similar that fit, as many as there is room for."""
     seeds = places_of(graph, source_ids)
     if missing := sorted(set(source_ids) - {place.source_id for place in seeds}):
         told = ", ".join(map(repr, missing[:10]))
@@ -70,9 +88,9 @@ def _around(
     parts = vectors_of(graph, source_ids, known.answering, known.new)
     scopes = {space.slug: space for space in (known.space_of(place.ontology) for place in seeds)}
     found: list[NearSource] = []
-    degraded: list[Degradation] = []
+    degraded = [*fitting.notes]
     for space in scopes.values():
-        scope = comparable(space, request.ontologies, known)
+        scope = replace(comparable(space, request.ontologies, known), documents=fitting.filters.document_ids)
         own = [place for place in seeds if known.space_of(place.ontology).slug == space.slug]
         found += _neighbours(graph, _to_queries(own, parts, request), scope, request)
         degraded += scope.degradations()
@@ -92,13 +110,34 @@ def _to_queries(
 def _neighbours(
     graph: Graph, asked: Sequence[SimilarityQuery], scope: Comparable, request: GraphRequest
 ) -> Iterator[NearSource]:
-    """The nearest sources of each, from both slots of the space: one round trip each."""
+    """The nearest sources of each, from both slots of the space: one round trip each.
+
+    Where a filter chose documents it is one for each document that is compared: the index takes a list of
+    them, out of which that one is taken.
+    """
     depth = PASSAGES_A_SOURCE * request.neighbours + 1
-    found = [near for space, names in scope.slots for near in nearest(graph, asked, space, names, depth)[0]]
-    for number, each in enumerate(asked):
-        own = sorted((near for near in found if near.asked == number), key=lambda near: -near.similarity)
-        once = list(each_once(own, each.place.source_id, request.min_similarity))
-        yield from once[: request.neighbours]
+    for some, among in _lookups(asked, scope, across=request.across_documents_only):
+        found = [
+            near
+            for space, names in scope.slots
+            for near in nearest(graph, some, space, names, depth, document_ids=among)[0]
+        ]
+        for number, each in enumerate(some):
+            own = sorted((near for near in found if near.asked == number), key=lambda near: -near.similarity)
+            once = list(each_once(own, each.place.source_id, request.min_similarity))
+            yield from once[: request.neighbours]
+
+
+def _lookups(
+    asked: Sequence[SimilarityQuery], scope: Comparable, *, across: bool
+) -> Iterator[tuple[Sequence[SimilarityQuery], Sequence[str] | None]]:
+    """What is asked at once, and among which documents."""
+    if scope.documents is None or not across:
+        yield asked, scope.documents
+        return
+    for own in dict.fromkeys(each.place.document_id for each in asked):
+        of_document = [each for each in asked if each.place.document_id == own]
+        yield of_document, [each for each in scope.documents if each != own]
 
 
 def _with_room(

@@ -110,8 +110,9 @@ class SimilarityService:
             NotFound: one of the sources to begin with is not there.
             InvalidInput: the filters name too many documents.
         """
-        known = self._plans.known(request.ontologies or (), fresh=request.documents is not None)
-        return build_graph(self._graph, request, known, self._progress)
+        named = request.documents is not None or bool(request.where)
+        known = self._plans.known(request.ontologies or (), fresh=named)
+        return build_graph(self._graph, self._remembered, request, known, self._progress)
 
     def _parts(self, own: Place, known: OntologySnapshot) -> list[VectorPart]:
         found = vectors_of(self._graph, [own.source_id], known.answering, known.new)

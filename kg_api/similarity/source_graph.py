@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kg_api.graph.database import Graph
+from kg_api.graph.filters.remembered import RememberedFilters
 from kg_api.graph.readiness import EmbeddingWatch
 from kg_api.graph.search.similar import VectorPart, vectors_of
 from kg_api.models.queries.places import Place
@@ -24,7 +25,11 @@ _PLACE = set(SourceNode.model_fields) - {"degree", "group"}
 
 
 def build_graph(
-    graph: Graph, request: GraphRequest, known: OntologySnapshot, progress: EmbeddingWatch
+    graph: Graph,
+    remembered: RememberedFilters,
+    request: GraphRequest,
+    known: OntologySnapshot,
+    progress: EmbeddingWatch,
 ) -> SourceGraph:
     """Choose the nodes, read their vectors, and compare every pair.
 
@@ -34,7 +39,7 @@ def build_graph(
     """
     watch = Stopwatch()
     with watch.stage("nodes"):
-        nodes = choose_nodes(graph, request, known)
+        nodes = choose_nodes(graph, remembered, request, known)
     places = nodes.places
     with watch.stage("vectors"):
         ids = [place.source_id for place in places]

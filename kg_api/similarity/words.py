@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from kg_api.graph.database import Graph
-from kg_api.graph.fulltext.queries import MAX_TERMS, lucene_queries, terms
+from kg_api.graph.fulltext.queries import MAX_TERMS, SCOPES_A_QUERY, lucene_queries, terms
 from kg_api.graph.search.passages import LaneHit, SpaceVectors
 from kg_api.graph.search.words import WordedAmong, by_text
 from kg_api.models.identity import scope_of_document
@@ -53,10 +53,12 @@ def why(own: Place, request: SimilarSearch) -> list[Degradation]:
 def _find(
     graph: Graph, own: Place, request: SimilarSearch, limit: int, documents: Sequence[str] | None
 ) -> list[Scored]:
-    queries = lucene_queries(terms(own.full_text), request.ontologies)
+    behind = documents is not None and len(documents) > SCOPES_A_QUERY
+    queries = lucene_queries(terms(own.full_text), request.ontologies, None if behind else documents)
     if not request.same_document:
         queries = [f"{query} -scope:{scope_of_document(own.document_id)}" for query in queries]
-    every = chain.from_iterable(_by_text(graph, query, limit, documents) for query in queries)
+    among = documents if behind else None
+    every = chain.from_iterable(_by_text(graph, query, limit, among) for query in queries)
     best = sorted(every, key=lambda each: (-each.score, each.source.source_id))[:limit]
     scores = {each.source.source_id: each.score for each in best if each.source.source_id != own.source_id}
     places = PlaceReader(graph).read(scores)

@@ -18,6 +18,7 @@ from kg_api.models.base import DocumentName
 from kg_api.models.identity import document_id
 from kg_api.models.library.documents import DocumentRecord
 from kg_api.models.library.folders import RefusedFile
+from kg_api.parse.documents import format_of
 from kg_api.parse.files import FileToIngest
 from kg_api.sync.listing import FolderListing
 from kg_api.sync.outcome import FileOutcome, refuse
@@ -40,6 +41,8 @@ class FileInspection:
     refused_before: Mapping[str, RefusedFile]
     review: bool
     """Whether what is to be stored waits for approval."""
+    pictures_read_by: str
+    """The OCR that there is: a PDF that was refused or half read without it is read again."""
 
     def at(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
         """Look at a file: read only when it looks otherwise, parsed only when it says something else."""
@@ -47,7 +50,7 @@ class FileInspection:
             return refuse(file.document, name_taken(file.document, known.taken_by))
         try:
             path = inside(file.path, self.listing.root, self.listing.is_private)
-            remembered = self._recall(file, known, stamp_of(path.stat()))
+            remembered = self._recall(file, known, self._as_read(file, stamp_of(path.stat())))
             return remembered or self._read(file, known, path)
         except UnsettledFile:
             return FileOutcome(file.document, "postponed")
@@ -65,7 +68,7 @@ class FileInspection:
         return None
 
     def _read(self, file: FileToIngest, known: KnownFile | None, path: Path) -> FileOutcome:
-        content = read_settled(path, self.max_bytes)
+        content = self._content(file, path)
         mark = FileMark(document_id(self.ontology, file.document), content.stamp, content.file_hash)
         if known and known.as_filed and known.file_hash == content.file_hash:
             return FileOutcome(file.document, "unchanged", mark=mark)
@@ -78,6 +81,14 @@ class FileInspection:
             reason = f"kg failed on it ({type(error).__name__}): see the worker's log, and please report it"
             return refuse(file.document, reason, content.stamp or "")
         return FileOutcome(file.document, None, mark=mark, record=record)
+
+    def _content(self, file: FileToIngest, path: Path) -> Content:
+        found = read_settled(path, self.max_bytes)
+        stamp = found.stamp and self._as_read(file, found.stamp)
+        return Content(found.data, stamp, self._as_read(file, found.file_hash))
+
+    def _as_read(self, file: FileToIngest, seen: str) -> str:
+        return f"{seen}:{self.pictures_read_by}" if format_of(file.document) == "pdf" else seen
 
     def _record(self, document: str, content: Content, uri: str) -> DocumentRecord:
         _check_name(document, uri)

@@ -59,7 +59,13 @@ class Scan:
         refused_before = {each.document: each for each in before if each.stamp}
         self._extract = extract
         self._looking = FileInspection(
-            folder.ontology, listing, max_bytes, reader, refused_before, folder.review
+            folder.ontology,
+            listing,
+            max_bytes,
+            reader,
+            refused_before,
+            review=folder.review,
+            pictures_read_by=reader.converters.pictures_read_by(),
         )
 
     def run(self, done: int) -> int:
@@ -176,7 +182,8 @@ class Scan:
         really = {name: self._listing.has_gone(name) for name in names}
         deleted = set[str]()
         gone = [document_id(self._folder.ontology, name) for name, has_gone in really.items() if has_gone]
-        forget_evidence_of(self._graph, gone)
+        folder_id = self._folder.folder_id
+        forget_evidence_of(self._graph, gone, lambda tx, each: store.is_of_folder(tx, folder_id, each))
 
         def work(tx: Transaction) -> None:
             store.hold_folder(tx, self._folder.folder_id)

@@ -161,7 +161,7 @@ def delete_documents(
 ) -> None:
     """Delete the documents that fit a filter; what would go is shown first.
 
-    They are deleted only where as many fit as were shown. --yes goes on without asking.
+    They are deleted only where the same ones still fit. --yes goes on without asking.
 
     Example: kg delete documents --ontology notes --where 'date<2020' --where tags=old
     """
@@ -173,7 +173,13 @@ def delete_documents(
             if not yes:
                 print_to_delete(found)
                 confirm(f"Delete {pluralize(found.documents, 'document')}?")
-            found = client.delete_documents(where, ontology=ontology, dry_run=False, expected=found.documents)
+            found = client.delete_documents(
+                where,
+                ontology=ontology,
+                dry_run=False,
+                expected=found.documents,
+                expected_digest=found.digest,
+            )
     print_deleted_matching(found, as_json=as_json)
 
 

@@ -79,9 +79,11 @@ class ClientLibrary:
         """List ontologies."""
         return self._ask(lambda kg: kg.ontologies())
 
-    def documents(self, ontology: str | None, offset: int, limit: int) -> DocumentPage:
+    def documents(
+        self, ontology: str | None, offset: int, limit: int, where: Sequence[str] = ()
+    ) -> DocumentPage:
         """List documents."""
-        return self._ask(lambda kg: kg.documents(ontology, offset=offset, limit=limit))
+        return self._ask(lambda kg: kg.documents(ontology, where=where, offset=offset, limit=limit))
 
     def _ask(self, call: Callable[[KgClient], T]) -> T:
         with self._changing:

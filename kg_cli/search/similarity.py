@@ -88,6 +88,7 @@ def source_graph(
     ] = None,
     ontology: OnlyOntologiesOption = None,
     document: OnlyDocumentsOption = None,
+    where: WhereOption = None,
     neighbours: Annotated[
         int, typer.Option("--neighbours", "-k", min=1, max=MAX_NEIGHBOURS, help="Neighbours per passage.")
     ] = 5,
@@ -109,6 +110,7 @@ def source_graph(
             source,
             ontology=ontology,
             documents=document,
+            where=where,
             neighbours=neighbours,
             min_similarity=min_similarity,
             max_nodes=max_nodes,

@@ -12,7 +12,7 @@ from kg_api.errors import DatabaseUnavailable
 from kg_api.graph.concepts import removal
 from kg_api.graph.concepts.writes import count_for_extraction
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents.library import delete_document, delete_ontology
+from kg_api.graph.documents.library import delete_document, delete_ontology, forget_evidence_of
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import check_invariants, concepts, count, extraction, found, labelled, write
@@ -109,6 +109,22 @@ def test_what_comes_in_meanwhile_goes_too(graph: Graph, driver: neo4j.Driver, fi
     delete_document(seen, five.document_id)
     check_invariants(driver)
     assert concepts(driver) == {"Common": 1}
+
+
+@pytest.mark.usefixtures("small")
+def test_of_documents_that_stay_after_all_nothing_is_forgotten(
+    graph: Graph, driver: neo4j.Driver, five: DocumentRecord
+) -> None:
+    other = record("other.md", ["Common too."])
+    asked = list[str]()
+
+    def goes(_: Transaction, document_id: str) -> bool:
+        asked.append(document_id)
+        return document_id == other.document_id
+
+    forget_evidence_of(graph, [five.document_id, other.document_id], goes)
+    assert asked == [five.document_id] * 3 + [other.document_id]
+    assert concepts(driver) == {"Common": 5, **{f"thing{n}": 1 for n in range(5)}}
 
 
 @pytest.mark.parametrize("many", [750, pytest.param(1500, marks=pytest.mark.full)])

@@ -7,9 +7,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+import neo4j
 import pytest
 
 from kg_api.errors import Conflict, InvalidInput
+from kg_api.graph.concepts import removal
 from kg_api.graph.database import Graph
 from kg_api.graph.documents import deleting
 from kg_api.graph.documents.changing import change_document
@@ -22,6 +24,7 @@ from kg_api.models.library.deletion import DeletedMatching, DocumentDeletion
 from kg_api.models.library.documents import DocumentChange, DocumentRecord
 from kg_api.models.queries.facets import FacetRequest, Facets
 from kg_api.models.queries.filters import DocumentFilter
+from tests.support.concepts import concepts, labelled, write
 from tests.support.records import record
 
 DOCUMENTS = 40
@@ -125,6 +128,31 @@ def test_what_a_preview_shows_is_deleted_and_nothing_else(stored: Graph) -> None
     assert again.notes == ["nothing was deleted: no document fits the conditions of the filter"]
 
 
+def test_what_was_never_shown_stays_though_as_many_fit(stored: Graph) -> None:
+    seen = deletion(stored, "number>=38")
+    change_document(stored, numbered(39).document_id, DocumentChange(metadata={"number": 0}))
+    change_document(stored, numbered(1).document_id, DocumentChange(metadata={"number": 99}))
+    assert deletion(stored, "number>=38").documents == seen.documents == 2
+    with pytest.raises(Conflict, match="other documents fit now than were expected: nothing was deleted"):
+        deletion(stored, "number>=38", dry_run=False, expected=2, expected_digest=seen.digest)
+    assert len(left(stored)) == DOCUMENTS
+    again = deletion(stored, "number>=38")
+    gone = deletion(stored, "number>=38", dry_run=False, expected=2, expected_digest=again.digest)
+    assert (gone.documents, gone.digest) == (2, None)
+    assert not {"01", "38"} & set(left(stored))
+
+
+def test_after_an_interruption_a_new_preview_is_asked_for(stored: Graph) -> None:
+    seen = deletion(stored, "number>=30")
+    held = {"dry_run": False, "expected": seen.documents, "expected_digest": seen.digest}
+    deletion(stored, "number>=35", dry_run=False)
+    with pytest.raises(Conflict, match="5 documents fit now, and 10 were expected"):
+        deletion(stored, "number>=30", **held)
+    again = deletion(stored, "number>=30")
+    assert deletion(stored, "number>=30", dry_run=False, expected_digest=again.digest).documents == 5
+    assert deletion(stored, "number>=30", **held).notes[0].startswith("nothing was deleted")
+
+
 def test_other_ontologies_stay(stored: Graph) -> None:
     assert deletion(stored, "number>=0", ontology="odd", dry_run=False).documents == DOCUMENTS // 2
     assert left(stored) == [f"{n:02}" for n in range(0, DOCUMENTS, 2)]
@@ -144,6 +172,25 @@ def test_what_changes_meanwhile_and_fits_no_more_stays(
     assert gone.documents == 1
     assert gone.notes == ["1 document changed or went meanwhile, and do not fit any more"]
     assert "39" in left(stored)
+
+
+def test_what_stays_keeps_its_evidence(
+    stored: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Evidence of a large document goes before it, in transactions of its own."""
+    large, summaries = numbered(39), deleting.summaries
+    write(stored, labelled(large, 0, "passage"), labelled(large, 1, "passage"), ontology="odd")
+
+    def changed_meanwhile(graph: Graph, ids: list[str]) -> object:
+        change_document(graph, large.document_id, DocumentChange(metadata={"number": 0}))
+        return summaries(graph, ids)
+
+    monkeypatch.setattr(deleting, "summaries", changed_meanwhile)
+    monkeypatch.setattr(removal, "SOURCES_A_TRANSACTION", 1)
+    assert deletion(stored, "number>=39", dry_run=False).documents == 0
+    assert concepts(driver) == {"passage": 2}
+    assert deletion(stored, "number=0", ontology="odd", dry_run=False).documents == 1
+    assert concepts(driver) == {}
 
 
 @pytest.mark.parametrize("given", [{}, {"where": []}, {"where": ["number"]}])

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
+import neo4j
 import pytest
 
 from kg_api.errors import InvalidInput
+from kg_api.graph.database import Graph, Lookup, Row
 from kg_api.graph.documents.writes import store_documents
+from kg_api.graph.fulltext.queries import SCOPES_A_QUERY
 from kg_api.models.identity import digest
 from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.queries.similarity import SimilarDocumentSearch, SimilarSearch
+from kg_api.models.queries.similarity import GraphRequest, SimilarDocumentSearch, SimilarSearch
+from kg_api.similarity import words
 from kg_api.similarity.service import SimilarityService
 from tests.support.kg import Kg
 from tests.support.records import record
@@ -59,6 +64,22 @@ def test_similar_sources_are_those_of_a_plain_scan(harbour: Kg, own: int, *, exa
     ][:7]
 
 
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("where", [[], WHERE])
+def test_what_was_read_by_ocr_says_so(
+    harbour: Kg, driver: neo4j.Driver, where: list[str], *, exact: bool
+) -> None:
+    harbour.work()
+    driver.execute_query("MATCH (s:Source {document: '36'}) SET s.ocr_confidence = 0.75")
+    asked = SimilarSearch.model_validate(
+        {"limit": 100, "where": where, "exact": exact, "group_duplicates": False}
+    )
+    found = SimilarityService(harbour.graph).similar(numbered(4).sources[0].source_id, asked)
+    read = {(hit.ocr, hit.ocr_confidence) for hit in found.sources if hit.document == "36"}
+    assert read == {(True, 0.75)}
+    assert not any(hit.ocr for hit in found.sources if hit.document != "36")
+
+
 def test_the_own_document_comes_where_it_is_asked_for_and_fits(harbour: Kg) -> None:
     harbour.work()
     service = SimilarityService(harbour.graph)
@@ -69,11 +90,30 @@ def test_the_own_document_comes_where_it_is_asked_for_and_fits(harbour: Kg) -> N
         assert (str(own) in documents) is comes
 
 
-def test_without_vectors_words_are_filtered_too(harbour: Kg) -> None:
-    asked = SimilarSearch.model_validate({"limit": 100, "where": WHERE, "group_duplicates": False})
+@pytest.mark.parametrize(
+    ("most", "where", "looked_up"),
+    [
+        (SCOPES_A_QUERY, WHERE, {"search/by_text"}),
+        (1, WHERE, {"search/by_text_in_documents"}),
+        (SCOPES_A_QUERY, ["number>900"], set[str]()),
+    ],
+)
+def test_without_vectors_words_are_filtered_too(
+    harbour: Kg, monkeypatch: pytest.MonkeyPatch, most: int, where: list[str], looked_up: set[str]
+) -> None:
+    """Within the query where the documents are few: behind it, full text is asked for all that it has."""
+    names, look_up = set[str](), Graph.look_up
+
+    def recorded(graph: Graph, lookups: Sequence[Lookup]) -> list[list[Row]]:
+        names.update(each.name for each in lookups)
+        return look_up(graph, lookups)
+
+    monkeypatch.setattr(words, "SCOPES_A_QUERY", most)
+    monkeypatch.setattr(Graph, "look_up", recorded)
+    asked = SimilarSearch.model_validate({"limit": 100, "where": where, "group_duplicates": False})
     found = SimilarityService(harbour.graph).similar(numbered(3).sources[0].source_id, asked)
-    assert found.by == "text"
-    assert len(found.sources) == 2 * sum(fits(str(n)) for n in range(DOCUMENTS))
+    assert (found.by, names) == ("text", looked_up)
+    assert len(found.sources) == (2 * sum(fits(str(n)) for n in range(DOCUMENTS)) if looked_up else 0)
     assert all(fits(hit.document) for hit in found.sources)
 
 
@@ -84,6 +124,28 @@ def test_similar_documents_are_those_of_a_plain_scan(harbour: Kg) -> None:
     found = service.documents(numbered(4).document_id, asked)
     wanted = {str(n) for n in range(DOCUMENTS) if fits(str(n)) and n != 4}
     assert {each.document for each in found.documents} == wanted
+
+
+@pytest.mark.parametrize("across", [True, False])
+def test_a_graph_is_made_of_what_fits(harbour: Kg, *, across: bool) -> None:
+    harbour.work()
+    service, every = SimilarityService(harbour.graph), [str(n) for n in range(DOCUMENTS) if fits(str(n))]
+    asked = {"where": WHERE, "across_documents_only": across}
+    chosen = service.graph(GraphRequest.model_validate({**asked, "documents": ["harbour/4", "harbour/5"]}))
+    assert {node.document for node in chosen.nodes} == {"4"}
+    chosen = service.graph(GraphRequest.model_validate(asked))
+    assert sorted({node.document for node in chosen.nodes}, key=int) == every
+    assert (chosen.total, chosen.degraded) == (2 * len(every), [])
+    seeds = [numbered(n).sources[at].source_id for n, at in ((3, 0), (4, 0), (4, 1), (6, 0))]
+    around = service.graph(GraphRequest.model_validate({**asked, "source_ids": seeds, "neighbours": 20}))
+    assert {node.document for node in around.nodes if node.source_id not in seeds} <= {*every}
+    plain = {"limit": 20, "where": WHERE, "group_duplicates": False, "same_document": not across}
+    near = {
+        hit.source_id
+        for seed in seeds
+        for hit in service.similar(seed, SimilarSearch.model_validate(plain)).sources
+    }
+    assert {node.source_id for node in around.nodes} == {*near, *seeds}
 
 
 def test_where_nothing_fits_it_is_said(harbour: Kg) -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import neo4j
 import pytest
 
+from kg_api.convert.ocr import choice
 from kg_api.graph.concepts import removal
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.documents.folders import find_folder, request_scan
@@ -19,6 +20,7 @@ from kg_api.models.library.folders import Folder
 from kg_api.models.vocabulary import JobState
 from kg_api.sync import look
 from kg_api.sync.handler import FolderSync
+from tests.support.pictures import pictured
 from tests.support.records import record
 from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, follow, put, scan, settle, work
 
@@ -232,3 +234,25 @@ def test_evidence_of_large_files_goes_in_parts(
     scan(graph, followed)
     assert at_once == [1, 1, 1, 1], "the one source of each file in a transaction of its own"
     assert documents(graph).keys() == {"below/two.md"}
+
+
+def test_pictures_are_read_once_there_is_an_ocr(
+    graph: Graph, folder: Path, monkeypatch: pytest.MonkeyPatch, calls: list[str]
+) -> None:
+    """A PDF of pictures is refused without one, and half of another is missing: neither has changed then."""
+    (folder / "scanned.pdf").write_bytes(pictured(["Blueberries need acid soil."]))
+    (folder / "half.pdf").write_bytes(pictured(["Cherries split."], ["Apricots ripen."], text_pages=[1]))
+    settle(folder)
+    followed = follow(graph, folder)
+    with monkeypatch.context() as without:
+        without.setattr(choice, "installed", list)
+        assert counts(scan(graph, followed)) == {"added": 3, "refused": 1}
+        calls.clear()
+        assert counts(scan(graph, followed)) == {"unchanged": 3, "refused": 1}
+        assert calls == [], "nothing is another than it was"
+    assert counts(scan(graph, followed)) == {"added": 1, "changed": 1, "unchanged": 2}
+    assert "Blueberries" in documents(graph)["scanned.pdf"]
+    assert "Apricots" in documents(graph)["half.pdf"]
+    calls.clear()
+    assert counts(scan(graph, followed)) == {"unchanged": 4}
+    assert calls == []

@@ -75,6 +75,24 @@ def test_each_write_is_seen(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(asked) == before + 1
 
 
+def test_what_was_asked_right_behind_a_write_is_not_kept_however_long_it_took(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, asked = [0.0], list[object]()
+    remembered = RememberedFilters(graph, lambda: now[0])
+
+    def slow(*given: Any) -> dict[str, list[str]]:
+        asked.append(given)
+        now[0] += 2 * SETTLED_SECONDS
+        return matching_documents(*given)
+
+    monkeypatch.setattr("kg_api.graph.filters.remembered.matching_documents", slow)
+    store_document(graph, told("one", tags=["ops"]))
+    for times in (1, 2, 2):
+        remembered.matching(WHERE, None)
+        assert len(asked) == times
+
+
 def test_every_statement_that_writes_what_is_compared_is_counted() -> None:
     folder = Path(__file__).parents[2] / "cypher"
     found = set[str]()

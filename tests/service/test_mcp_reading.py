@@ -75,6 +75,16 @@ def test_reading_begins_at_a_citation_and_a_changed_document_is_told(
     assert "has changed" in failure(call(url, "read_document", **asked))
 
 
+def test_what_ocr_read_says_so_to_agents(service: Service, driver: neo4j.Driver, document_id: str) -> None:
+    url = f"{service.url}/mcp"
+    first = answer(call(url, "read_document", document=document_id))["paragraphs"][0]
+    assert "ocr_confidence" not in first
+    rows(driver, "MATCH (s:Source) SET s.ocr_confidence = 0.75")
+    read = answer(call(url, "read_document", document=document_id))["paragraphs"][0]
+    similar = answer(call(url, "find_similar_sources", citation=first["citation"], same_document=True))
+    assert {each["ocr_confidence"] for each in (read, *similar["similar"])} == {0.75}
+
+
 def test_lists_and_hits_tell_dates_and_titles_and_copies_come_once(
     service: Service, http: httpx.Client, graph: Graph
 ) -> None:
@@ -89,6 +99,22 @@ def test_lists_and_hits_tell_dates_and_titles_and_copies_come_once(
     assert (hit["title"], hit["date"], len(hit["duplicates"])) == ("Minutes", "2025-01-31", 1)
     assert len(answer(call(url, "search_sources", query="swarm", all_copies=True))["hits"]) == 2
     assert len(answer(call(url, "hybrid_search", query="swarm"))["hits"]) == 1
+
+
+def test_agents_filter_in_every_search_and_list(target: Target, http: httpx.Client, graph: Graph) -> None:
+    for year in (2024, 2025):
+        about = {"ontology": "o", "metadata": {"date": f"{year}-01-31"}}
+        embedded(graph, http, f"The swarm of {year}.", document=f"{year}.md", **about)
+    for tool, found in (
+        ("search_sources", "hits"),
+        ("hybrid_search", "hits"),
+        ("list_documents", "documents"),
+    ):
+        asked = {} if tool == "list_documents" else {"query": "swarm"}
+        told = answer(call(target, tool, **asked, where=["date>=2025-01-01"]))
+        assert [each["document"] for each in told[found]] == ["2025.md"], tool
+        assert len(answer(call(target, tool, **asked))[found]) == 2, tool
+        assert "where" in failure(call(target, tool, **asked, where=["date"])), tool
 
 
 def test_an_agent_is_told_when_nothing_is_near(

@@ -75,6 +75,17 @@ def test_a_walk_gives_each_hit_once(http: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("mode", ["hybrid", "vector"])
+def test_a_walk_ends_where_nothing_more_is_similar_enough(http: httpx.Client, mode: str) -> None:
+    empty = search(http, "red apples", mode=mode, min_similarity=1)
+    assert (empty["sources"], empty["next_cursor"]) == ([], None)
+    near = [hit["similarity"] for hit in search(http, "red apples", mode="vector", limit=30)["sources"]]
+    pages = walk(http, {"mode": mode, "limit": 20, "min_similarity": near[-1] - 1e-6})
+    assert len(ids(pages)) == len(set(ids(pages))) >= len(near)
+    assert [page["degraded"] for page in pages] == [[]] * len(pages), "a lane reached what is too far away"
+
+
+@pytest.mark.usefixtures("many")
 def test_near_duplicates_are_given_once_over_all_pages(http: httpx.Client, graph: Graph) -> None:
     same = " ".join(f"word{number}" for number in range(60))
     copies = [f"Copy {number}: {same} of red apples" for number in range(60)]

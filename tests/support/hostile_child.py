@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
+from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated import child
 from kg_api.models.library.conversion import Converted
 
@@ -43,6 +45,12 @@ def _run() -> None:
     subprocess.run([sys.executable, "-V"], check=True)
 
 
+def _die_in_a_program() -> None:
+    """As by the kernel for want of memory, while the one program works that may be run."""
+    subprocess.Popen([shutil.which("tesseract") or ""])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 _DEEDS: dict[str, Callable[..., object]] = {
     "crash": _crash,
     "crash if used": _crash_if_used,
@@ -53,9 +61,11 @@ _DEEDS: dict[str, Callable[..., object]] = {
     "print": _print,
     "connect": lambda port: socket.create_connection(("127.0.0.1", int(port))),
     "run": _run,
+    "die in a program": _die_in_a_program,
     "write": lambda path: Path(path).write_text("taken over", encoding="utf-8"),
     "environment": lambda: ",".join(sorted(os.environ)),
     "fine": lambda: None,
+    "scan": lambda _: None,
 }
 _FILES = [0]
 
@@ -64,9 +74,17 @@ def _convert(data: bytes, form: str) -> Converted:
     deed, _, given = data.decode().partition(":")
     done = _DEEDS[deed](*([given] if given else []))
     text = done if isinstance(done, str) else f"{form}:{os.getpid()}"
-    return Converted(text, pages=(0,), metadata={"tags": ["a", "b"]})
+    pictures = (1,) if deed == "scan" else ()
+    return Converted(text, pages=(0,), metadata={"tags": ["a", "b"]}, pictures=pictures)
+
+
+def _read_pictures(data: bytes, engine: str, settings: ConversionSettings) -> Converted:
+    """For as long as the file says."""
+    del settings
+    time.sleep(float(data.decode().partition(":")[2]))
+    return Converted(engine)
 
 
 if __name__ == "__main__":
-    with mock.patch.multiple(child, convert=_convert, find_scopes=_convert):
+    with mock.patch.multiple(child, convert=_convert, find_scopes=_convert, convert_pictures=_read_pictures):
         child.main()

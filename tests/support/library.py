@@ -195,8 +195,11 @@ class MemoryLibrary:
             ]
         )
 
-    def documents(self, ontology: str | None, offset: int, limit: int) -> DocumentPage:
-        """See `Library`."""
+    def documents(
+        self, ontology: str | None, offset: int, limit: int, where: Sequence[str] = ()
+    ) -> DocumentPage:
+        """See `Library`; it has no metadata."""
+        assert not where
         self._fail()
         firsts = [places[0] for places in self.places.values() if ontology in {None, places[0].ontology}]
         inorder = sorted(firsts, key=lambda each: (each.ontology, each.document))

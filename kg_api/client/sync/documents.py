@@ -190,7 +190,12 @@ class DocumentMethods(Sending):
         ontology: str | Sequence[str] | None = None,
         dry_run: bool = True,
         expected: int | None = None,
+        expected_digest: str | None = None,
     ) -> DeletedMatching:
-        """Say which documents fit; or, without `dry_run`, delete them: where so many fit as are expected."""
+        """Say which documents fit; or, without `dry_run`, delete them.
+
+        With `expected`, only where so many fit; with `expected_digest`, the `digest` of a dry run, only where
+        exactly these do.
+        """
         body = body_of(DocumentDeletion, locals())
         return self._send(post(DeletedMatching, "documents", "delete", json=body))

@@ -181,6 +181,7 @@ class SearchMethods(Sending):
         ontology: str | Sequence[str] | None = None,
         min_similarity: float | None = None,
         documents: Sequence[str] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         neighbours: int = 5,
         max_nodes: int = 1000,
         across_documents_only: bool = True,

@@ -14,7 +14,7 @@ from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.messages import OCR, PROGRAM, Answer
 from kg_api.convert.isolated.pictures import note_pictures
 from kg_api.convert.isolated.process import ConverterDied, ConverterProcess
-from kg_api.convert.ocr.choice import choose
+from kg_api.convert.ocr.choice import choose, fingerprint
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
@@ -25,6 +25,29 @@ log = structlog.get_logger()
 WAITING_EACH = 4
 """So many files may wait for each process: who waits holds a thread that a search may need."""
 BUSY = "too many files are being converted; try again in a few seconds"
+
+
+class _Queue:
+    """So many at work, four times as many in line."""
+
+    def __init__(self, places: int) -> None:
+        self._room = threading.BoundedSemaphore(places)
+        self._line = threading.BoundedSemaphore(places * (1 + WAITING_EACH))
+
+    @contextmanager
+    def place(self) -> Generator[None]:
+        """Wait for a place at work.
+
+        Raises:
+            TooBusy: too many others wait already.
+        """
+        if not self._line.acquire(blocking=False):
+            raise TooBusy(BUSY)
+        try:
+            with self._room:
+                yield
+        finally:
+            self._line.release()
 
 
 class ConverterPool:
@@ -43,8 +66,9 @@ class ConverterPool:
         """
         self._settings = settings
         self._start = partial(start or ConverterProcess, settings)
-        self._room = threading.BoundedSemaphore(settings.processes)
-        self._line = threading.BoundedSemaphore(settings.processes * (1 + WAITING_EACH))
+        self._queue = _Queue(settings.processes)
+        self._ocr = _Queue(max(1, settings.processes - 1))
+        """Of those: pictures take minutes, and leave one process to all other files."""
         self._lock = threading.Lock()
         self._idle: list[ConverterProcess] = []
         self._closed = False
@@ -66,9 +90,15 @@ class ConverterPool:
         if engine is None:
             return note_pictures(made, reason)
         try:
-            return note_pictures(cast("Converted", self._answer(data, f"{OCR}{engine}")), "")
+            with self._ocr.place():
+                read = cast("Converted", self._answer(data, f"{OCR}{engine}"))
+            return note_pictures(read, "")
         except UnreadableDocument as error:
             return note_pictures(made, f"OCR ({engine}) failed: {error}")
+
+    def pictures_read_by(self) -> str:
+        """The fingerprint of the OCR that there is now, with its limits."""
+        return fingerprint(self._settings)
 
     def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
         """Find the functions and classes of a program, in UTF-8; waits as `convert` does.
@@ -79,13 +109,8 @@ class ConverterPool:
         return cast("list[CodeScope]", self._answer(data, f"{PROGRAM}{suffix}"))
 
     def _answer(self, data: bytes, form: str) -> Converted | list[CodeScope]:
-        if not self._line.acquire(blocking=False):
-            raise TooBusy(BUSY)
-        try:
-            with self._room:
-                answer = self._ask(data, form)
-        finally:
-            self._line.release()
+        with self._queue.place():
+            answer = self._ask(data, form)
         if isinstance(answer, str):
             raise UnreadableDocument(answer)
         if isinstance(answer, list) != form.startswith(PROGRAM):

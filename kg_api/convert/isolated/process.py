@@ -125,9 +125,13 @@ class ConverterProcess:
         self._kill()
 
     def _kill(self) -> None:
-        """With a program that it may run: both are of a session of their own."""
+        """With a program that it may run: both are of a session of their own.
+
+        The program is ended also where the process has died by itself; not once that was waited for, when
+        its number may be another's.
+        """
         with contextlib.suppress(OSError):
-            if self._process.poll() is None and hasattr(os, "killpg"):
+            if self._process.returncode is None and hasattr(os, "killpg"):
                 os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
             self._process.kill()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from kg_api.graph.concepts.texts import ask_for_embedding, delete_orphans, hold_concepts, retell
@@ -39,10 +39,33 @@ def forget_apart(graph: Graph, source_ids: Sequence[str]) -> None:
     Raises:
         DatabaseUnavailable: Neo4j does not answer; what is forgotten stays so.
     """
-    if len(source_ids) <= SOURCES_A_TRANSACTION:
-        return
+    if len(source_ids) > SOURCES_A_TRANSACTION:
+        _forget_in_parts(graph, source_ids, lambda _: True)
+
+
+def forget_apart_of_documents(
+    graph: Graph, sources: Mapping[str, Sequence[str]], goes: Callable[[Transaction, str], bool]
+) -> None:
+    """As `forget_apart`, for documents that may stay after all.
+
+    Args:
+        graph: where they are.
+        sources: the sources of each document.
+        goes: whether a document is still to go. Asked in each transaction, where it must hold the document:
+            what does not go keeps its evidence, but for what went in transactions before it changed.
+    """
+    if sum(map(len, sources.values())) > SOURCES_A_TRANSACTION:
+        for document_id, ids in sources.items():
+            _forget_in_parts(graph, ids, lambda tx, called=document_id: goes(tx, called))
+
+
+def _forget_in_parts(graph: Graph, source_ids: Sequence[str], goes: Callable[[Transaction], bool]) -> None:
+    def forget(tx: Transaction, ids: Sequence[str]) -> None:
+        if goes(tx):
+            _forget_and_unmark(tx, ids)
+
     for ids in portions(sorted(source_ids), SOURCES_A_TRANSACTION):
-        graph.transaction(lambda tx, ids=ids: _forget_and_unmark(tx, ids))
+        graph.transaction(lambda tx, ids=ids: forget(tx, ids))
 
 
 def _forget_and_unmark(tx: Transaction, source_ids: Sequence[str]) -> None:

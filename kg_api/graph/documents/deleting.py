@@ -14,6 +14,7 @@ from kg_api.graph.filters.matching import (
 )
 from kg_api.graph.naming import note_on_ontology
 from kg_api.graph.search.similar import count_sources
+from kg_api.models.identity import digest
 from kg_api.models.library.deletion import MAX_SHOWN, DeletedMatching, DocumentDeletion
 from kg_api.models.library.documents import Deleted
 from kg_api.models.queries.filters import Clause
@@ -23,7 +24,7 @@ from kg_api.wording.plural import pluralize
 def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     """Delete the documents that fit, each in a transaction of its own; or say which they are.
 
-    Interrupted or repeated, it goes on with what is still there.
+    Interrupted, some of them are left: what a dry run said of all does not hold for these.
 
     Raises:
         Conflict: other documents fit than were expected; nothing was deleted.
@@ -34,11 +35,7 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     notes = _notes(graph, request, ids)
     if request.dry_run or not ids:
         return _preview(graph, request, matching, ids, notes)
-    if request.expected is not None and request.expected != len(ids):
-        raise Conflict(
-            f"{pluralize(len(ids), 'document')} fit now, and {request.expected} were expected: nothing was "
-            "deleted; ask again with dry_run, and look at what fits"
-        )
+    _hold_to_expected(request, ids)
     first, gone = summaries(graph, ids[:MAX_SHOWN]), Deleted(documents=0, sources=0)
     for each in ids:
         deleted = _delete_one(graph, each, request.where)
@@ -48,6 +45,19 @@ def delete_matching(graph: Graph, request: DocumentDeletion) -> DeletedMatching:
     return DeletedMatching(
         documents=gone.documents, sources=gone.sources, notes=notes, dry_run=False, first=first
     )
+
+
+def _hold_to_expected(request: DocumentDeletion, ids: Sequence[str]) -> None:
+    other = "nothing was deleted; ask again with dry_run, and look at what fits"
+    if request.expected not in {None, len(ids)}:
+        fit = pluralize(len(ids), "document")
+        raise Conflict(f"{fit} fit now, and {request.expected} were expected: {other}")
+    if request.expected_digest not in {None, _digest(ids)}:
+        raise Conflict(f"other documents fit now than were expected: {other}")
+
+
+def _digest(ids: Sequence[str]) -> str:
+    return digest("documents", *sorted(ids))
 
 
 def _preview(
@@ -63,18 +73,21 @@ def _preview(
         notes=notes,
         dry_run=request.dry_run,
         first=summaries(graph, ids[:MAX_SHOWN]),
+        digest=_digest(ids),
     )
 
 
 def _delete_one(graph: Graph, document_id: str, where: Sequence[Clause]) -> Deleted:
-    def still_fitting(tx: Transaction) -> Deleted:
+    def still_fits(tx: Transaction, document_id: str) -> bool:
         tx.run("documents/hold", document_id=document_id)
-        if not matching_documents(tx, where, None, [document_id]):
-            return Deleted(documents=0, sources=0)
-        return delete_document_in(tx, document_id)
+        return bool(matching_documents(tx, where, None, [document_id]))
 
-    forget_evidence_of(graph, [document_id])
-    return graph.transaction(still_fitting)
+    def delete(tx: Transaction) -> Deleted:
+        goes = still_fits(tx, document_id)
+        return delete_document_in(tx, document_id) if goes else Deleted(documents=0, sources=0)
+
+    forget_evidence_of(graph, [document_id], still_fits)
+    return graph.transaction(delete)
 
 
 def _notes(graph: Graph, request: DocumentDeletion, ids: Sequence[str]) -> list[str]:

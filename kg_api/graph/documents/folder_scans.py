@@ -99,9 +99,14 @@ def forget_waiting(tx: Transaction, folder_id: str, document_ids: Sequence[str])
     tx.run("folders/forget_waiting", folder_id=folder_id, document_ids=sorted(document_ids))
 
 
+def is_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bool:
+    """Whether a document came from the folder; if so, it is held."""
+    return bool(tx.run("folders/hold_document", folder_id=folder_id, document_id=document_id))
+
+
 def delete_if_of_folder(tx: Transaction, folder_id: str, document_id: str) -> bool:
     """Delete a document with everything that only it supported, if it came from the folder."""
-    if not tx.run("folders/hold_document", folder_id=folder_id, document_id=document_id):
+    if not is_of_folder(tx, folder_id, document_id):
         return False
     return delete_document_in(tx, document_id).documents > 0
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kg_api.errors import NotFound
-from kg_api.graph.concepts.removal import forget_apart, forget_evidence
+from kg_api.graph.concepts.removal import forget_apart_of_documents, forget_evidence
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.changing import change_document
 from kg_api.graph.filters.matching import asks_for_absence, describe_unknown_fields, matching_documents
@@ -270,10 +270,15 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
     return gone
 
 
-def forget_evidence_of(graph: Graph, document_ids: Sequence[str]) -> None:
-    """Before documents are deleted in one transaction: where they are large, their evidence goes in parts."""
-    rows = [row for each in document_ids for row in graph.read("sources/ids_of_document", document_id=each)]
-    forget_apart(graph, [row["source_id"] for row in rows])
+def forget_evidence_of(
+    graph: Graph,
+    document_ids: Sequence[str],
+    goes: Callable[[Transaction, str], bool] = lambda _tx, _document_id: True,
+) -> None:
+    """Before documents are deleted in one transaction; see `forget_apart_of_documents`."""
+    rows = {each: graph.read("sources/ids_of_document", document_id=each) for each in document_ids}
+    sources = {each: [row["source_id"] for row in found] for each, found in rows.items()}
+    forget_apart_of_documents(graph, sources, goes)
 
 
 def delete_document_in(tx: Transaction, document_id: str) -> Deleted:

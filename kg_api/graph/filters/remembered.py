@@ -46,8 +46,9 @@ class RememberedFilters:
         known = self._known(writes, key)
         if known is not None:
             return known
+        asked_at = self._clock()  # not when it is answered, which may be seconds after
         found = matching_documents(self._graph, where, ontologies, document_ids)
-        self._keep(writes, key, found)
+        self._keep(writes, key, found, asked_at)
         return found
 
     def _known(self, writes: int, key: str) -> Matching | None:
@@ -59,12 +60,11 @@ class RememberedFilters:
             kept_at, found = self._kept.get(key, (float("-inf"), None))
             return found if now - kept_at < KEPT_SECONDS else None
 
-    def _keep(self, writes: int, key: str, found: Matching) -> None:
+    def _keep(self, writes: int, key: str, found: Matching, asked_at: float) -> None:
         with self._lock:
-            now = self._clock()
-            if writes != self._writes or now - self._seen_at < SETTLED_SECONDS:
+            if writes != self._writes or asked_at - self._seen_at < SETTLED_SECONDS:
                 return
-            self._kept[key] = (now, found)
+            self._kept[key] = (asked_at, found)
             while len(self._kept) > MAX_KEPT or self._ids > MAX_KEPT_IDS:
                 self._kept.popitem(last=False)
 

@@ -15,7 +15,8 @@ MAX_ADDED = 16
 """Words that are added to one question."""
 
 Groups = Sequence[Sequence[str]]
-_WORDS = re.compile(r"\w+")
+_WORDS = re.compile(r"(?<!\S)\.\w+|\w+(?:\+\+|[+#]+(?![+#\w]))?")
+"""Signs that make another word are of it: C, C++ and C#; net and .NET."""
 
 
 def read_synonyms(graph: Graph, ontology: str) -> Groups:

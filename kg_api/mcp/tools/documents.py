@@ -30,6 +30,8 @@ class DocumentsArguments(Paged):
 
     ontology: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """Only of this collection; unset: of all."""
+    where: list[str] | None = None
+    """Conditions on documents: `date>=2025-01-01`, `tags=oncall`."""
 
 
 class DocumentEntry(Answer):
@@ -69,7 +71,7 @@ def documents(library: Library, arguments: DocumentsArguments) -> DocumentsAnswe
     asked = valid(_Asked, {"ontology": arguments.ontology})
     walk = Pager(NAME, arguments)
     first = max(walk.position.index - 1, 0)  # the last one given tells whether the list has changed
-    page = library.documents(asked.ontology, first, AT_ONCE)
+    page = library.documents(asked.ontology, first, AT_ONCE, arguments.where or ())
     frame = DocumentsAnswer(total=page.total, documents=[], notes=page.notes)
     listing = Listing(
         [_entry(each) for each in page.documents],

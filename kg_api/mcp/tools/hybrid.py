@@ -39,7 +39,9 @@ class HybridArguments(Paged):
     ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Only in these collections; unset: all."""
     documents: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
-    """Passages only of these documents: names, ONTOLOGY/NAME or ids."""
+    """Only in these documents: names, ONTOLOGY/NAME or ids."""
+    where: list[str] | None = None
+    """Conditions on documents: `date>=2025-01-01`, `tags=oncall`."""
     concept_limit: Annotated[int, Field(strict=True, ge=0, le=MAX_CONCEPTS)] = 5
     """How many concepts."""
     source_limit: Limit = 10
@@ -84,7 +86,7 @@ class HybridAnswer(ToolAnswer):
 def search(library: Library, arguments: HybridArguments) -> HybridAnswer:
     """Find both."""
     walk = Pager(NAME, arguments)
-    same = arguments.model_dump(include={"documents", "mode", "concept_limit", "source_limit"})
+    same = arguments.model_dump(include={"documents", "where", "mode", "concept_limit", "source_limit"})
     given = {"query_text": arguments.query, "ontology": arguments.ontologies}
     asked = {**given, "collapse_duplicates": True, **same}
     found = library.hybrid(valid(HybridSearch, asked))

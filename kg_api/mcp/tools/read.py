@@ -43,6 +43,8 @@ class ReadParagraph(Passage):
     heading: list[str] | None = None
     """The headings above it, where they are others than before."""
     page: int | None = None
+    ocr_confidence: float | None = None
+    """Where OCR read it from a picture: how sure it is of the words, 0 to 1."""
 
 
 class ReadAnswer(ToolAnswer):
@@ -116,6 +118,7 @@ def _paragraphs(sources: list[Place]) -> list[ReadParagraph]:
             paragraph=each.paragraph,
             heading=None if each.heading == last else each.heading,
             page=each.page,
+            ocr_confidence=each.ocr_confidence,
         )
         for each, last in zip(sources, before, strict=False)
     ]

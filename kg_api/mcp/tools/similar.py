@@ -51,6 +51,8 @@ class Similar(Passage):
     """The headings above it, from the top."""
     similarity: float | None = None
     """Cosine of both, -1 to 1; unset where only words were compared."""
+    ocr_confidence: float | None = None
+    """Where OCR read it from a picture: how sure it is of the words, 0 to 1."""
     near_duplicate: bool
     """Whether it says almost the same."""
     duplicates: list[str] | None = None
@@ -90,6 +92,7 @@ def _passage(found: SimilarSource) -> Similar:
         document=found.document,
         heading=found.heading,
         similarity=None if found.similarity is None else round(found.similarity, 4),
+        ocr_confidence=found.ocr_confidence,
         near_duplicate=found.near_duplicate,
         duplicates=[each.source_id for each in found.duplicates] or None,
     )

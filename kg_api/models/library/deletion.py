@@ -26,6 +26,9 @@ class DocumentDeletion(Body):
     expected: Annotated[int, Field(strict=True, ge=0)] | None = None
     """Delete only where so many documents fit, as a dry run said; else 409. Where none is left, it has been
     done already."""
+    expected_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = None
+    """Delete only where exactly those documents fit that a dry run counted: the `digest` that it gave; else
+    409."""
 
     @property
     def ontologies(self) -> list[str] | None:
@@ -40,3 +43,5 @@ class DeletedMatching(Deleted, Answer):
     """Whether nothing was deleted: the counts are of what would go."""
     first: list[DocumentSummary]
     """Some of them, by ontology and name, as they were."""
+    digest: str | None = None
+    """Of a dry run: stands for all of them, for `expected_digest`."""

@@ -139,7 +139,7 @@ class SimilarDocuments(Answer):
     timings_ms: dict[str, float]
 
 
-class GraphRequest(_Scoped):
+class GraphRequest(_Filtered):
     """Which sources to connect."""
 
     source_ids: Annotated[list[Called], Field(min_length=1, max_length=MAX_SEEDS)] | None = None

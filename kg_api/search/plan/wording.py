@@ -35,11 +35,17 @@ class Wording:
         return [word for word in lower if self._may_be_misspelt(word)]
 
     @property
+    def room(self) -> int:
+        """How many words may be added to it."""
+        return max(0, MAX_TERMS - len(self.words))
+
+    @property
     def queries(self) -> list[str]:
         """In Lucene syntax; what may be meant by a word counts half, for it may not be."""
-        meant = [*self.synonyms, *(word for each in self.respelt for word in each.meant)]
+        respelt = [word for each in self.respelt for word in each.meant]
+        meant = [*respelt, *self.synonyms][: self.room]  # what was asked itself gives way to nothing
         light = self.light | {word.lower() for word in meant}
-        words = [*self.words[: MAX_TERMS - len(meant)], *meant]
+        words = [*self.words[:MAX_TERMS], *meant]
         stems = stems_of_question(words, self.languages)
         return lucene_queries(words, self.ontologies, self.document_ids, light=light, stems=stems)
 

@@ -78,6 +78,8 @@ class Presenter:
 def _next_cursor(plan: SearchPlan, ranking: Ranking) -> str | None:
     if not (ranking.more and plan.page.may_follow):
         return None
+    if not (ranking.hits or plan.page.given):  # the cursor behind an empty first page were that page again
+        return None
     return plan.page.next_cursor(hit.identity for hit in ranking.hits)
 
 

@@ -73,7 +73,9 @@ def nearness(plan: SearchPlan, candidates: Candidates, shown: Iterable[Described
     measured = [each for each in found if each is not None]
     if any(each.near for each in measured) or (measured and has_all(shown, words)):
         return Nearness(near=True)
-    return Nearness(near=False, note=_describe(plan, measured)) if len(measured) == len(found) else UNKNOWN
+    if len(measured) < len(found) or plan.page.given:  # a page before may have a passage with all words
+        return UNKNOWN
+    return Nearness(near=False, note=_describe(plan, measured))
 
 
 def content_words(text: str) -> frozenset[str]:

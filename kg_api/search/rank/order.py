@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kg_api.concepts.ranks import RRF_K
-from kg_api.graph.search.passages import MAX_CHUNKS, LaneHit
+from kg_api.graph.search.passages import LaneHit
 from kg_api.models.embedding.spaces import USUAL
 from kg_api.models.vocabulary import GroupBy
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.diversity import limit_per_group, thin_out
 from kg_api.search.rank.fusion import LaneScores, fuse
+from kg_api.search.rank.pages import can_go_deeper
 from kg_api.search.rank.threshold import filter_of
 from kg_api.search.retrieve.candidates import Candidates, Ranking
 from kg_api.search.retrieve.hits import CONCEPTS, TEXT, VECTOR, Hit, LaneContribution, identity_of
@@ -28,9 +29,7 @@ def falls_short(plan: SearchPlan, candidates: Candidates, ranking: Ranking, plac
     """Whether deeper lanes may make an answer longer that is too short for what is left out."""
     request = plan.request
     leaves_out = request.per_document is not None or request.collapse_duplicates or plan.similar.least
-    if not (leaves_out and candidates.cut and plan.depth < MAX_CHUNKS):
-        return False
-    if not filter_of(plan).may_hide(candidates, plan.scope.slugs):
+    if not (leaves_out and can_go_deeper(plan, candidates)):
         return False
     with plan.watch.stage("thin_out"):
         return len(thin_out(ranking.hits, request, places)) < request.limit

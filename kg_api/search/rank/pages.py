@@ -14,6 +14,7 @@ from kg_api.models.queries.search import Degradation
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.diversity import MAX_COMPARED
+from kg_api.search.rank.threshold import filter_of
 from kg_api.search.retrieve.candidates import Candidates, Ranking
 from kg_api.search.retrieve.hits import Hit
 
@@ -24,8 +25,14 @@ def is_short(plan: SearchPlan, hits: Sequence[Hit]) -> bool:
 
 
 def can_go_deeper(plan: SearchPlan, candidates: Candidates) -> bool:
-    """Whether deeper lanes may find more."""
-    return candidates.cut and plan.depth < MAX_CHUNKS
+    """Whether deeper lanes may find more, and may be asked."""
+    return plan.depth < MAX_CHUNKS and _there_may_be_more(plan, candidates)
+
+
+def _there_may_be_more(plan: SearchPlan, candidates: Candidates) -> bool:
+    """Not where a lane, which is ordered by similarity, reached what is not similar enough."""
+    hidden = not plan.similar.least or filter_of(plan).may_hide(candidates, plan.scope.slugs)
+    return candidates.cut and hidden
 
 
 def take_page(
@@ -45,7 +52,7 @@ def take_page(
         shown = _first_there(left, plan.request.limit, places)
     beyond = len(left) > plan.request.limit or _were_left_out(plan, left, found)
     more = beyond or can_go_deeper(plan, candidates)
-    if candidates.cut and plan.page.given and not more:
+    if plan.page.given and not more and _there_may_be_more(plan, candidates):
         effect = f"no search looks at more than the first {MAX_CHUNKS:,} of each lane; there may be more"
         plan.notes.record("page", [Degradation(part="query", effect=effect)])
     return replace(ranking, hits=shown, more=more)

@@ -26,9 +26,9 @@ class Candidates:
     fused: Sequence[Hit] | None = None
     """All that the lanes found in one order, where concepts go on from the best of it."""
     carried: Sequence[LaneHit] = ()
-    wording: Wording | None = None
-    """The words that were looked for in the end."""
     """What they led to, the best first."""
+    wording: Wording | None = None
+    """The words that were looked for in the end, where they are not the plan's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ class Retriever:
         if before is not None and before.wording is not None:
             plan = plan.worded(before.wording)
         candidates = self._lanes(plan, respelt=before is not None)
+        if before is not None:  # a still deeper look is worded as this one
+            candidates = replace(candidates, wording=before.wording)
         if not plan.concepts_alone:
             plan.notes.record("lanes", self._degradations(plan, candidates))
         return candidates if seeds is None else self._follow(plan, candidates, seeds())

@@ -29,7 +29,7 @@ def respell(graph: Graph, wording: Wording, seen: Iterable[str]) -> Wording:
     """
     there = frozenset(seen)
     doubted = [word for word in wording.watched if word not in there]
-    if not doubted:
+    if not (doubted and wording.room):
         return wording
     known = known_words(graph, {word: wording.queries_for(word) for word in doubted})
     missing = [word for word in doubted if word not in known][:MAX_RETRIED]
@@ -37,8 +37,18 @@ def respell(graph: Graph, wording: Wording, seen: Iterable[str]) -> Wording:
         return wording
     texts = texts_near(graph, {word: wording.queries_near(word) for word in missing})
     found = ((word, meant_by(word, texts.get(word, ()))) for word in missing)
-    respelt = tuple(Respelling(word=word, meant=meant) for word, meant in found if meant)
-    return replace(wording, respelt=respelt)
+    respelt = [Respelling(word=word, meant=meant) for word, meant in found if meant]
+    return replace(wording, respelt=_as_many_as_fit(respelt, wording.room))
+
+
+def _as_many_as_fit(respelt: Iterable[Respelling], room: int) -> tuple[Respelling, ...]:
+    """Those that are asked for: no answer tells of another."""
+    kept = list[Respelling]()
+    for each in respelt:
+        room -= len(each.meant)
+        if room >= 0:
+            kept.append(each)
+    return tuple(kept)
 
 
 def describe_respelling(respelt: Iterable[Respelling]) -> list[Degradation]:

@@ -73,6 +73,21 @@ def answering(answer: Callable[[Request], Reply]) -> Generator[str]:
 
 
 @contextlib.contextmanager
+def forwarding(service: Service, after: Callable[[Request], None] = lambda _: None) -> Generator[str]:
+    """Give the address of a server that hands on to a service, and does something after each answer of it."""
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+
+        def answer(request: Request) -> Reply:
+            kept = {name: value for name, value in request.headers.items() if name.lower() == "content-type"}
+            told = client.request(request.method, request.path, content=request.body, headers=kept)
+            after(request)
+            return Reply(told.status_code, told.content, told.headers["content-type"])
+
+        with answering(answer) as url:
+            yield url
+
+
+@contextlib.contextmanager
 def flaky(service: Service, failures: int) -> Generator[str]:
     """Give the address of a service whose database is away for the first so many documents or batches."""
     left = [failures]

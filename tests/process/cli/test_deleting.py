@@ -10,6 +10,7 @@ from kg_api.client import KgClient
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import ensure_space
 from tests.process.cli.conftest import Kg
+from tests.process.cli.doubles import Request, forwarding
 from tests.support.embedders import small_embedder
 from tests.support.running import Service
 
@@ -106,3 +107,24 @@ def test_an_ontology_goes_with_its_documents(kg: Kg, document: str) -> None:
         "notes": [],
     }
     assert json.loads(kg("ontologies", "--json").stdout) == {"ontologies": [], "waiting": {}}
+
+
+def test_by_a_filter_goes_what_was_shown_or_nothing(kg: Kg, document: str, service: Service) -> None:
+    """Behind the preview one document leaves the filter and another one enters it: as many fit."""
+    with KgClient(service.url) as client:
+        client.change_document(document, metadata={"tags": ["old"]})
+        other = client.ingest_text("Another note.\n", ontology="notes", document="b.md").document_id
+
+        def swap(request: Request) -> None:
+            if request.path == "/documents/delete" and b'"dry_run":false' not in request.body:
+                client.change_document(document, metadata={"tags": ["new"]})
+                client.change_document(other, metadata={"tags": ["old"]})
+
+        with forwarding(service, swap) as url:
+            ran = kg("delete", "documents", "--where", "tags=old", "--yes", env={"KG_API_URL": url})
+    assert ran.returncode != 0
+    assert "other documents fit now than were expected: nothing was deleted" in " ".join(ran.stderr.split())
+    assert left(kg) == 2
+    again = kg("delete", "documents", "--where", "tags=old", "--yes")
+    assert (again.returncode, left(kg)) == (0, 1)
+    assert "deleted: 1 document, 1 source" in again.stderr

@@ -8,13 +8,17 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 import psutil
 import pytest
 
 from kg_api.api_settings import ConversionSettings
+from kg_api.convert.isolated import pool as pool_module
+from kg_api.convert.isolated import process
 from kg_api.convert.isolated.pool import WAITING_EACH, ConverterPool
 from kg_api.convert.isolated.process import ConverterProcess
 from kg_api.errors import TooBusy, UnreadableDocument
@@ -134,6 +138,21 @@ def test_no_more_files_at_once_than_there_are_processes() -> None:
         pool.close()
 
 
+def test_pictures_leave_a_process_to_other_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "choose", lambda _: ("tesseract", ""))
+    pool = ConverterPool(SETTINGS.model_copy(update={"processes": 2}), HOSTILE)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            scans = [threads.submit(pool.convert, b"scan:4", "pdf") for _ in range(3)]
+            time.sleep(2)  # all of them are at their pictures, or wait for that
+            begun = time.monotonic()
+            assert pool.convert(b"fine", "html").text.startswith("html:")
+            assert time.monotonic() - begun < 1.5
+            assert [each.result().text for each in scans] == ["tesseract"] * 3
+    finally:
+        pool.close()
+
+
 def test_a_process_ends_with_the_one_that_started_it() -> None:
     """In the middle of a file: nobody is left who would end it."""
     pool_pid = os.fork()
@@ -151,6 +170,41 @@ def test_a_process_ends_with_the_one_that_started_it() -> None:
     _, left = psutil.wait_procs(children, timeout=10)
     assert children
     assert not left
+
+
+def test_a_program_ends_with_the_process_that_ran_it(
+    pool: ConverterPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "tesseract"
+    program.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    receive = process.receive
+
+    def late(pipe: BinaryIO, most: int) -> bytes | None:
+        """On a busy machine its death may be seen long before anybody acts on it."""
+        found = receive(pipe, most)
+        if found is None:
+            time.sleep(0.5)
+        return found
+
+    monkeypatch.setattr(process, "receive", late)
+    session = pid_of(pool)
+    with pytest.raises(UnreadableDocument):
+        pool.convert(b"die in a program", "html")
+    until = time.monotonic() + 10
+    while left := _of_session(session):
+        assert time.monotonic() < until, left
+        time.sleep(0.05)
+
+
+def _of_session(session: int) -> list[int]:
+    found = list[int]()
+    for pid in psutil.pids():
+        with suppress(ProcessLookupError):
+            if os.getsid(pid) == session:
+                found.append(pid)
+    return found
 
 
 def test_programs_are_read_in_such_a_process_too() -> None:

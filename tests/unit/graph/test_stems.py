@@ -89,3 +89,23 @@ def test_so_many_words_are_added_at_most() -> None:
 def test_what_can_be_no_synonym_is_refused(group: list[str]) -> None:
     with pytest.raises(ValidationError, match="groups"):
         SynonymList.model_validate({"groups": [group]})
+
+
+@pytest.mark.parametrize(
+    ("text", "added"),
+    [
+        ("C++ guide", ["cpp"]),
+        ("is c++11 old?", ["cpp"]),
+        ("vitamin C", []),
+        ("what is C#?", ["c sharp"]),
+        ("a C#-developer", ["c sharp"]),
+        ("c sharp and cpp", ["C#", "C++"]),
+        ("a fishing net.", []),
+        ("the .NET runtime", ["dotnet"]),
+        ("salt+pepper, machine-learning", ["sodium chloride", "ML"]),
+    ],
+)
+def test_signs_make_other_words(text: str, added: list[str]) -> None:
+    groups = [["C#", "c sharp"], ["C++", "cpp"], [".NET", "dotnet"]]
+    groups += [["salt", "sodium chloride"], ["ML", "machine learning"]]
+    assert synonyms_in(text, groups) == added

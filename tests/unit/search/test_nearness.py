@@ -9,6 +9,7 @@ import pytest
 
 from kg_api.graph.search.passages import Filters
 from kg_api.models.embedding.spaces import SimilarityCalibration
+from kg_api.search.plan.page import HitPage
 from kg_api.search.plan.query_vector import QueryVector
 from kg_api.search.plan.scope import SpaceScope
 from kg_api.search.plan.search_plan import SearchPlan
@@ -52,6 +53,15 @@ def test_nobody_can_say_without_a_vector_a_calibration_or_with_hypothetical_answ
     assert nearness(asked("wolf", weak), far, []) == UNKNOWN
     assert nearness(asked("wolf", hypothetical=("a", "b")), far, []) == UNKNOWN
     assert nearness(asked("wolf"), lanes({"default": []}), []) == UNKNOWN
+
+
+def test_of_a_further_page_words_alone_say_nothing() -> None:
+    """A passage with all words may have been on a page before."""
+    further = replace(asked("fox wolf"), page=HitPage(given=frozenset({b"hit"})))
+    assert nearness(further, lanes({"default": [found("a", 1, 0.2)]}), [place("a")]) == UNKNOWN
+    assert nearness(further, lanes({"default": [found("a", 1, 0.5)]}), [place("a")]).near
+    with_all = replace(further, request=asked("fox").request)
+    assert nearness(with_all, lanes({"default": [found("a", 1, 0.2)]}), [place("a")]).near
 
 
 def test_short_questions_have_a_floor_of_their_own() -> None:

@@ -117,8 +117,9 @@ def delete_documents(
 ) -> DeletedMatching:
     """Say which documents fit (`dry_run`, as it is by itself), or delete them with their sources.
 
-    With `expected` they are deleted only where so many fit as a dry run said. 409: others fit meanwhile,
-    and nothing was deleted. Repeated, it deletes what is still there; where nothing is, zeros and a note.
+    With `expected_digest` they are deleted only where exactly those fit that a dry run counted (`digest`),
+    with `expected` where so many do. 409: others fit meanwhile, and nothing was deleted. After an
+    interruption some are left, which is 409 too: ask for a dry run again. Where none is, zeros and a note.
     """
     return delete_matching(container.graph, deletion)
 
