@@ -5,7 +5,7 @@
 // Of more candidates than are wanted those count more that have pairs of words as the question has them, one beside the
 // other; words that the index leaves out are seen there, too.
 // Words that are watched are told where a text has them between blanks, for a part of another word is not that word: of
-// one that none has, others may be meant. Beside a comma one may be missed here: then it is looked up by itself.
+// one that none has, others may be meant. Beside other signs than these one may be missed: it is looked up by itself.
 // Chunks are looked for where they can be alone: a COLLECT within CASE is run for every row, which took a fifth.
 CYPHER 25
 CALL db.index.fulltext.queryNodes('source_words', $query, {limit: $candidates}) YIELD node AS s, score
@@ -13,7 +13,8 @@ WHERE score > 0
 WITH s, score, CASE WHEN $pairs = [] AND $watched = [] THEN '' ELSE ' ' + replace(toLower(s.full_text), '\n', ' ') + ' ' END AS said
 WITH s, said, score * (1 + $weight * size([pair IN $pairs WHERE said CONTAINS pair])) AS score
 ORDER BY score DESC, s.source_id LIMIT $limit
-WITH s, score, coalesce($spaces[s.ontology], 'default') AS space, [word IN $watched WHERE said CONTAINS ' ' + word + ' '] AS seen
+WITH s, score, coalesce($spaces[s.ontology], 'default') AS space, replace(replace(said, ',', ' '), '.', ' ') AS said
+WITH s, score, space, [word IN $watched WHERE said CONTAINS ' ' + word + ' '] AS seen
 WITH s, score, space, seen, $vectors[space] AS asked, $properties[space] AS property
 WITH s, score, space, seen, asked, property, 2 * vector.similarity.cosine(s[property], asked) - 1 AS own
 OPTIONAL CALL (s, space, asked, property, own) {
