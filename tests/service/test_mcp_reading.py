@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from kg_api.graph.database import Graph
+from kg_api.spaces.plans import REMEMBERED_SECONDS
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import embedded
 from tests.support.cypher import rows
@@ -122,6 +124,7 @@ def test_an_agent_is_told_when_nothing_is_near(
 ) -> None:
     assert document_id
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.related = 0.3, e.unrelated = 0.05")
+    time.sleep(REMEMBERED_SECONDS + 0.1)  # what a search of the test before read of the model
     asked = {"query": "quantum chromodynamics of gluons and quarks"}
     told = answer(call(f"{service.url}/mcp", "search_sources", **asked))
     assert told["note"].startswith("nothing is near")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import httpx
 import neo4j
 import pytest
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
+from kg_api.spaces.plans import REMEMBERED_SECONDS
 from tests.service.asking import embedded, search
 from tests.support.cypher import rows
 
@@ -21,6 +24,7 @@ def notes(http: httpx.Client, graph: Graph, driver: neo4j.Driver) -> httpx.Clien
     """One note, and a model that holds texts apart: near begins at 0.25."""
     embedded(graph, http, TEXT)
     rows(driver, "MATCH (e:EmbeddingSpace) SET e.related = 0.3, e.unrelated = 0.05")
+    time.sleep(REMEMBERED_SECONDS + 0.1)  # what a search of the test before read of the model
     return http
 
 
