@@ -13,7 +13,8 @@ CALL () {
 CALL (best) {
   UNWIND best AS each
   WITH each.s AS s, each.score AS score, coalesce($spaces[each.s.ontology], 'default') AS space,
-       [word IN $watched WHERE replace(replace(each.said, ',', ' '), '.', ' ') CONTAINS ' ' + word + ' '] AS seen
+       replace(replace(each.said, ',', ' '), '.', ' ') AS said
+  WITH s, score, space, [word IN $watched WHERE said CONTAINS ' ' + word + ' '] AS seen
   WITH s, score, space, seen, $vectors[space] AS asked, $properties[space] AS property
   WITH s, score, space, seen, asked, property, 2 * vector.similarity.cosine(s[property], asked) - 1 AS own
   OPTIONAL CALL (s, space, asked, property, own) {
