@@ -44,7 +44,7 @@ def _print(answer: OntologyLanguage) -> None:
     from kg_api.wording.plural import pluralize
     from kg_cli.terminal import console
 
-    console.say(f"{answer.ontology}: {answer.language}")
+    console.line(f"{answer.ontology}: {answer.language}")
     if answer.indexed:
         console.say(f"looked at {pluralize(answer.indexed, 'source')}")
     if not answer.complete:

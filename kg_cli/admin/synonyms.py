@@ -48,6 +48,6 @@ def _print(answer: Synonyms) -> None:
     from kg_cli.terminal import console
 
     for each in answer.groups:
-        console.say(f" {BETWEEN} ".join(each))
+        console.line(f" {BETWEEN} ".join(each))
     if not answer.groups:
         console.note(f"{answer.ontology} has no synonyms; `kg admin synonyms set` makes some")

@@ -11,6 +11,7 @@ from kg_api import __version__
 from kg_api.managed import state
 from kg_api.managed.watch import RoleStatus
 from kg_api.models.queue import QueueStatus
+from kg_api.wording.plural import pluralize
 from kg_cli.jobs.report import print_dead
 from kg_cli.jobs.words import name_of, waits_for
 from kg_cli.stack.doctor.findings import DoctorFinding
@@ -57,6 +58,9 @@ def print_status(status: StackStatus) -> None:
             line = f"  {'':8} {name_of(each)} {waits_for(each.waits_for)}"
             console.line(line)
         print_dead(status.jobs.dead)
+    if status.to_review:
+        them = pluralize(status.to_review, "document")
+        console.line(f"  {'review':8} {them} to approve or reject: {runnable()} documents waiting")
     pids = {process.role: str(process.pid) for process in status.processes}
     if pids:
         away = [name for name in status.roles if name not in pids]

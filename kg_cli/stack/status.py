@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from kg_api import __version__
 from kg_api.errors import KgError
@@ -15,6 +16,8 @@ from kg_api.settings import Settings
 from kg_cli.stack.processes import neo4j_uri
 from kg_cli.stack.roles import stack_roles, supervisor_role
 from kg_cli.terminal.connect import client_of
+
+T = TypeVar("T")
 
 READY_SECONDS = 10.0
 """How long the service may take to say whether it is ready: under load that takes seconds."""
@@ -47,6 +50,8 @@ class StackStatus:
     """What the supervisor last said of each."""
     jobs: QueueStatus | None = None
     """The queue, when the service tells."""
+    to_review: int | None = None
+    """Documents that wait for approval, when the service tells."""
     slow: bool = False
     """Whether all runs and the service did not answer in time: then nobody knows whether it is ready."""
     serves: bool = False
@@ -81,6 +86,8 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     gone = f"`kg up`: {missing[0]} does not run" if missing and not remote else None
     answer = probes.ask_ready(url, timeout=READY_SECONDS) if url else None
     reason = starting or gone or (answer.waiting_for if answer else "`kg up`")
+    told = with_jobs and url and answer and answer.serves
+    jobs, to_review = _waiting(settings, url) if told and url else (None, None)
     return StackStatus(
         api_url=url,
         neo4j_uri=neo4j_uri(home, settings),
@@ -91,16 +98,21 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
         home=str(home.path),
         supervisor_pid=supervisor.pid if supervisor else None,
         roles=known.roles,
-        jobs=_queue(settings, url) if with_jobs and url and answer and answer.serves else None,
+        jobs=jobs,
+        to_review=to_review,
         slow=answer is not None and answer.slow and not (gone or starting),
         serves=answer is not None and answer.serves and not (gone or starting),
     )
 
 
-def _queue(settings: Settings, url: str) -> QueueStatus | None:
-    """The queue; None from a service that is away, or older than its queue."""
+def _waiting(settings: Settings, url: str) -> tuple[QueueStatus | None, int | None]:
+    """The queue, and how many documents wait for approval; None of what a service does not tell."""
+    with client_of(url, settings, timeout_seconds=QUEUE_SECONDS) as client:
+        return _told(client.queue), _told(lambda: client.waiting(limit=1).total)
+
+
+def _told(ask: Callable[[], T]) -> T | None:
     try:
-        with client_of(url, settings, timeout_seconds=QUEUE_SECONDS) as client:
-            return client.queue()
+        return ask()
     except KgError:
         return None

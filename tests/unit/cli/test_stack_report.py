@@ -43,6 +43,18 @@ def test_status_counts_jobs(capsys: pytest.CaptureFixture[str]) -> None:
     assert told.err == ""
 
 
+@pytest.mark.parametrize(
+    ("waiting", "told"), [(None, ""), (0, ""), (2, "2 documents to approve or reject: kg ")]
+)
+def test_documents_that_wait_for_approval_are_told(
+    capsys: pytest.CaptureFixture[str], waiting: int | None, told: str
+) -> None:
+    report.print_status(replace(STATUS, to_review=waiting))
+    out = capsys.readouterr().out
+    assert told in out
+    assert ("review" in out) == bool(told)
+
+
 @pytest.mark.parametrize("say", [report.print_up, report.print_status])
 def test_dead_jobs_are_mentioned_with_the_command_that_says_why(
     say: object, capsys: pytest.CaptureFixture[str]

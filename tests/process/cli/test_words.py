@@ -1,0 +1,56 @@
+"""The words of an ontology, reading on, and embedding again by filter, as a person asks for them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.process.cli.conftest import Kg
+
+
+def test_the_language_of_an_ontology_is_chosen_and_told(kg: Kg, folder: Path) -> None:
+    (folder / "haus.txt").write_text("Häuser streichen")
+    assert kg("ingest", str(folder), "--ontology", "bau").returncode == 0
+    assert "bau: auto" in kg("admin", "language", "--ontology", "bau").stdout
+    chosen = kg("admin", "language", "de", "--ontology", "bau")
+    assert (chosen.returncode, "bau: de" in chosen.stdout, "1 source" in chosen.stderr) == (0, True, True)
+    again = json.loads(kg("admin", "language", "de", "--ontology", "bau", "--json").stdout)
+    assert again == {"ontology": "bau", "language": "de", "complete": True, "indexed": 0}
+    unknown = kg("admin", "language", "xx", "--ontology", "bau")
+    assert (unknown.returncode, "'xx'" in unknown.stderr) == (2, True)
+    assert kg("admin", "language", "de", "--ontology", "bauu").returncode == 4
+
+
+def test_synonyms_are_set_listed_and_taken_away(kg: Kg, folder: Path) -> None:
+    (folder / "a.txt").write_text("the cluster")
+    assert kg("ingest", str(folder), "--ontology", "ops").returncode == 0
+    assert "no synonyms" in kg("admin", "synonyms", "list", "-o", "ops").stderr
+    told = kg("admin", "synonyms", "set", "k8s = kubernetes", "ML = machine learning", "-o", "ops").stdout
+    assert told.splitlines() == ["k8s = kubernetes", "ML = machine learning"]
+    assert kg("admin", "synonyms", "list", "-o", "ops").stdout == told
+    assert kg("admin", "synonyms", "set", "alone", "-o", "ops").returncode == 2
+    assert kg("admin", "synonyms", "set", "-o", "ops").returncode == 0
+    assert "no synonyms" in kg("admin", "synonyms", "list", "-o", "ops").stderr
+
+
+def test_a_document_is_read_from_a_paragraph_on(kg: Kg, folder: Path) -> None:
+    (folder / "long.md").write_text("\n\n".join(f"# Part {at}\n\nText of part {at}." for at in range(4)))
+    assert kg("ingest", str(folder), "--ontology", "reading").returncode == 0
+    whole = kg("read", "reading/long.md").stdout
+    assert [f"Text of part {at}." in whole for at in range(4)] == [True] * 4
+    later = kg("read", "reading/long.md", "--from", "2").stdout
+    assert ("Text of part 0." in later, "Text of part 3." in later) == (False, True)
+    assert kg("read", "reading/none.md").returncode == 4
+
+
+def test_what_a_filter_chooses_is_embedded_anew(kg: Kg, folder: Path) -> None:
+    for name in ("a", "b"):
+        (folder / f"{name}.md").write_text(f"The text of {name}.")
+    assert kg("ingest", str(folder), "--ontology", "chosen").returncode == 0
+    asked = ("admin", "regenerate-embeddings", "-o", "chosen", "--where", "document=a.md")
+    assert "with force" in kg(*asked).stderr
+    quote = kg(*asked, "--force", "--dry-run")
+    assert (quote.returncode, "nothing was changed" in quote.stderr) == (0, True)
+    assert json.loads(kg(*asked, "--force", "--json").stdout)["due"] == 1
+    nothing = kg("admin", "regenerate-embeddings", "-o", "chosen", "--where", "document=z.md", "--force")
+    assert "no document fits the filter" in nothing.stderr
