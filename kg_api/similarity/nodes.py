@@ -54,23 +54,21 @@ def choose_nodes(
         InvalidInput: the filters name too many documents, or a field that no document has.
     """
     if request.source_ids is not None:
-        fitting = _fitting(graph, remembered, request, None)
+        fitting = _fitting(remembered, request, None)
         return _around(graph, request, sources_called(graph, request.source_ids), known, fitting)
     wanted = list(known.embedding_states) if request.ontologies is None else request.ontologies
     named = request.documents
     called = None if named is None else documents_called(graph, named, known.there(request.ontologies))
-    fitting = _fitting(graph, remembered, request, None if called is None else called.ids)
+    fitting = _fitting(remembered, request, None if called is None else called.ids)
     places, total = places_in(graph, wanted, fitting.filters.document_ids, request.max_nodes)
     told = known.describe_unknown(request.ontologies) or ([] if called is None else [*called.unknown])
     return ChosenSources(places, total, [*told, *fitting.notes])
 
 
-def _fitting(
-    graph: Graph, remembered: RememberedFilters, request: GraphRequest, ids: Sequence[str] | None
-) -> Chosen:
+def _fitting(remembered: RememberedFilters, request: GraphRequest, ids: Sequence[str] | None) -> Chosen:
     """The documents, of some or of all, that fit the conditions."""
     within = Filters(request.ontologies, ids)
-    return choose_documents(graph, remembered, request.where, within) if request.where else Chosen(within)
+    return choose_documents(remembered, request.where, within) if request.where else Chosen(within)
 
 
 def _around(

@@ -128,7 +128,7 @@ class SimilarityService:
         """Look only into the documents that fit, without the one that is compared."""
         if not where:
             return scope
-        chosen = choose_documents(self._graph, self._remembered, where, Filters(ontologies, None))
+        chosen = choose_documents(self._remembered, where, Filters(ontologies, None))
         ids = [each for each in chosen.filters.document_ids or () if each != left_out]
         return replace(scope, documents=ids, unknown=[*scope.unknown, *chosen.notes])
 

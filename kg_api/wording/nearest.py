@@ -5,12 +5,30 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from rapidfuzz import fuzz, process, utils
+from rapidfuzz.distance import OSA
 
 MAX_SUGGESTIONS = 3
 MAX_NAMED = 10
 """Names that are not there which one sentence repeats."""
 MIN_SCORE = 60
 """Of 100: one word of several, or a word with a slip of the finger, is above it."""
+
+
+MIN_SPELT_ALIKE = 0.75
+"""Letters that are the same, of the longer word's: one slip in four."""
+
+
+def spelt_nearly(wanted: str, names: Iterable[str]) -> list[str]:
+    """Names of which one is the one wanted with a slip of the finger, the most similar first."""
+    found = process.extract(
+        wanted,
+        list(dict.fromkeys(names)),
+        scorer=OSA.normalized_similarity,
+        processor=utils.default_process,
+        limit=MAX_SUGGESTIONS,
+        score_cutoff=MIN_SPELT_ALIKE,
+    )
+    return [name for name, _, _ in found]
 
 
 def nearest(wanted: str, names: Iterable[str]) -> list[str]:

@@ -16,7 +16,7 @@ from kg_api.graph.documents.changing import change_document
 from kg_api.graph.documents.library import delete_document
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.filters.counting import prune_writes
-from kg_api.graph.filters.matching import matching_documents
+from kg_api.graph.filters.matching import matching_documents, read_keys
 from kg_api.graph.filters.remembered import KEPT_SECONDS, SETTLED_SECONDS, RememberedFilters
 from kg_api.models.identity import digest
 from kg_api.models.library.documents import DocumentChange, DocumentRecord
@@ -113,3 +113,24 @@ def test_what_is_pruned_stays_counted(graph: Graph, driver: neo4j.Driver) -> Non
     assert graph.read("documents/writes") == before
     store_document(graph, told("another"))
     assert graph.read("documents/writes")[0]["writes"] == before[0]["writes"] + 1
+
+
+def test_names_of_fields_are_looked_for_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, looked = [0.0], list[object]()
+
+    def counted(*given: Any) -> list[str]:
+        looked.append(given)
+        return read_keys(*given)
+
+    monkeypatch.setattr("kg_api.graph.filters.remembered.read_keys", counted)
+    remembered = RememberedFilters(graph, lambda: now[0])
+    store_document(graph, told("one", tags=["ops"]))
+
+    def effects() -> list[str]:
+        now[0] += SETTLED_SECONDS
+        return [each.effect for each in remembered.describe_unknown_fields(WHERE, None)]
+
+    assert [effects() for _ in range(4)] == [["no document has the field 'version'"]] * 4
+    assert len(looked) == 2, "once before what was written had settled"
+    store_document(graph, told("other", version=1))
+    assert effects() == []

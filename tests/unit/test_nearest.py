@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kg_api.wording.nearest import nearest, no_ontology, not_searched, suggestion
+from kg_api.wording.nearest import nearest, no_ontology, not_searched, spelt_nearly, suggestion
 from kg_api.wording.plural import are, pluralize
 
 NAMES = ["handbook", "notes", "guide/install.md", "Büro 2", "本棚"]
@@ -44,3 +44,18 @@ def test_one_is_no_plural() -> None:
     assert [pluralize(n, "document") for n in (0, 1, 2)] == ["0 documents", "1 document", "2 documents"]
     assert pluralize(2, "group of copies", "groups of copies") == "2 groups of copies"
     assert [are(n) for n in (0, 1, 2)] == ["are", "is", "are"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "meant"),
+    [
+        ("autor", ["author"]),
+        ("tag", ["tags"]),
+        ("Dates", ["date"]),
+        ("version", []),
+        ("status", []),
+        ("", []),
+    ],
+)
+def test_only_a_slip_is_spelt_nearly_the_same(wanted: str, meant: list[str]) -> None:
+    assert spelt_nearly(wanted, ["author", "tags", "date", "uri", "updated_at"]) == meant

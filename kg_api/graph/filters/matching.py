@@ -11,7 +11,7 @@ from kg_api.graph.documents.metadata import TIMES, VALUES
 from kg_api.models.library.moments import Moment, moment, year
 from kg_api.models.queries.filters import KNOWN_FIELDS, Clause, Condition, alternatives_of, conditions_of
 from kg_api.models.queries.search import Degradation
-from kg_api.wording.nearest import suggestion
+from kg_api.wording.nearest import spelt_nearly
 
 MAX_FIELDS_READ = 5000
 _OPERATORS: Final = {"=": "in", "!=": "not in"}
@@ -49,8 +49,12 @@ def describe_unknown_fields(
     Raises:
         InvalidInput: there is one that is spelt nearly so.
     """
-    asked = [each.key for each in conditions_of(where) if each.key is not None]
-    return describe_unknown_keys(graph, asked, ontologies)
+    return describe_unknown_keys(graph, keys_of(where), ontologies)
+
+
+def keys_of(where: Sequence[Clause]) -> list[str]:
+    """The keys of metadata that conditions are of."""
+    return [each.key for each in conditions_of(where) if each.key is not None]
 
 
 def describe_unknown_keys(
@@ -61,14 +65,26 @@ def describe_unknown_keys(
     Raises:
         InvalidInput: there is one that is spelt nearly so.
     """
-    if not asked:
-        return []
+    return describe_missing_keys(asked, read_keys(graph, ontologies)) if asked else []
+
+
+def read_keys(graph: Graph, ontologies: Sequence[str] | None) -> list[str]:
+    """The keys that documents have in their metadata; it looks at each of them."""
     rows = graph.read("documents/fields", ontologies=_listed(ontologies), limit=MAX_FIELDS_READ)
-    known = [row["field"] for row in rows]
+    return [row["field"] for row in rows]
+
+
+def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[Degradation]:
+    """That no document has some keys in its metadata.
+
+    Raises:
+        InvalidInput: there is one that is spelt nearly so.
+    """
     unknown = [key for key in dict.fromkeys(asked) if key not in known]
     for key in unknown:
-        if near := suggestion(key, [*known, *KNOWN_FIELDS]):
-            raise InvalidInput(f"no document has the field {key!r}{near}")
+        if near := spelt_nearly(key, [*known, *KNOWN_FIELDS]):
+            names = ", ".join(map(repr, near))
+            raise InvalidInput(f"no document has the field {key!r}; the nearest: {names}")
     return [Degradation(part="query", effect=f"no document has the field {key!r}") for key in unknown]
 
 

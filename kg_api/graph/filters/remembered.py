@@ -8,8 +8,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 
 from kg_api.graph.database import Graph
-from kg_api.graph.filters.matching import matching_documents
+from kg_api.graph.filters.matching import (
+    describe_missing_keys,
+    keys_of,
+    matching_documents,
+    read_keys,
+)
 from kg_api.models.queries.filters import Clause
+from kg_api.models.queries.search import Degradation
 
 Matching = Mapping[str, Sequence[str]]
 SETTLED_SECONDS = 2.0
@@ -41,13 +47,30 @@ class RememberedFilters:
         document_ids: Sequence[str] | None = None,
     ) -> Matching:
         """As `matching_documents` does."""
-        writes = self._graph.read("documents/writes")[0]["writes"]
         key = repr(([each.model_dump() for each in where], ontologies, document_ids))
+        return self._remembered(key, lambda: matching_documents(self._graph, where, ontologies, document_ids))
+
+    def describe_unknown_fields(
+        self, where: Sequence[Clause], ontologies: Sequence[str] | None
+    ) -> list[Degradation]:
+        """As the function of that name does.
+
+        Raises:
+            InvalidInput: there is a field that is spelt nearly so.
+        """
+        asked = keys_of(where)
+        if not asked:
+            return []
+        known = self._remembered(repr(ontologies), lambda: {"": read_keys(self._graph, ontologies)})
+        return describe_missing_keys(asked, known[""])
+
+    def _remembered(self, key: str, look: Callable[[], Matching]) -> Matching:
+        writes = self._graph.read("documents/writes")[0]["writes"]
         known = self._known(writes, key)
         if known is not None:
             return known
         asked_at = self._clock()  # not when it is answered, which may be seconds after
-        found = matching_documents(self._graph, where, ontologies, document_ids)
+        found = look()
         self._keep(writes, key, found, asked_at)
         return found
 

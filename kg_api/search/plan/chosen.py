@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.called import documents_called
-from kg_api.graph.filters.matching import asks_for_absence, describe_unknown_fields
+from kg_api.graph.filters.matching import asks_for_absence
 from kg_api.graph.filters.remembered import RememberedFilters
 from kg_api.graph.fulltext.queries import SCOPES_A_QUERY
 from kg_api.graph.search.passages import Filters
@@ -59,13 +59,11 @@ def choose(
     within = Filters(request.ontologies, None if named is None else named.ids)
     if not request.where:
         return Chosen(within) if named is None else Chosen(within, named.of, named.unknown)
-    fitting = choose_documents(graph, remembered, request.where, within)
+    fitting = choose_documents(remembered, request.where, within)
     return fitting if named is None else replace(fitting, notes=[*named.unknown, *fitting.notes])
 
 
-def choose_documents(
-    graph: Graph, remembered: RememberedFilters, where: Sequence[Clause], within: Filters
-) -> Chosen:
+def choose_documents(remembered: RememberedFilters, where: Sequence[Clause], within: Filters) -> Chosen:
     """Find the documents that fit conditions, of which there is one at least.
 
     Raises:
@@ -75,7 +73,7 @@ def choose_documents(
     ids = [each for of_ontology in matching.values() for each in of_ontology]
     notes: list[Degradation] = []
     if not ids or asks_for_absence(where):
-        notes += describe_unknown_fields(graph, where, within.ontologies)
+        notes += remembered.describe_unknown_fields(where, within.ontologies)
     if not ids and within.document_ids != []:
         notes.append(Degradation(part="query", effect="no document fits the conditions of the filter"))
     return Chosen(Filters(within.ontologies, ids), matching, notes)
