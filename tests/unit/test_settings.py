@@ -13,7 +13,15 @@ from kg_api.settings import BY_THEIR_OWN_NAMES, Settings, WorkerSettings, load_s
 
 CANARY = "canary-7f3b"
 FREE = {
-    *("KG_HOME", "KG_CACHE", "KG_API_KEY", "KG_NEO4J__USER", "KG_NEO4J__PASSWORD", "KG_NEO4J__DATABASE"),
+    *(
+        "KG_HOME",
+        "KG_BLOBS__FOLDER",
+        "KG_CACHE",
+        "KG_API_KEY",
+        "KG_NEO4J__USER",
+        "KG_NEO4J__PASSWORD",
+        "KG_NEO4J__DATABASE",
+    ),
     *("KG_API__HOST", "KG_EMBEDDING__MODEL_FOLDER", "KG_EMBEDDING__MODEL", "KG_LLM__MODEL"),
     *("KG_EMBEDDING__QUERY_PREFIX", "KG_EMBEDDING__PASSAGE_PREFIX", "OPENAI_EMBED_MODEL"),
     *("KG_RERANK__MODEL", "KG_RERANK__MODEL_DIR"),
