@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from kg_api.blobs.port import key_of
@@ -95,7 +95,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _translated(done: str) -> Iterator[None]:
+def _translated(done: str) -> Generator[None]:
     try:
         yield
     except OSError as error:
