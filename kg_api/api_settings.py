@@ -186,3 +186,7 @@ class ConversionSettings(Section):
             "file; otherwise it is removed from both."
         ),
     )
+
+
+DEFAULT_CONVERSION = ConversionSettings()
+"""As they are where nobody has changed them."""

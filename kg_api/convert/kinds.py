@@ -23,8 +23,8 @@ _MODULES: dict[ConvertedFormat, str] = {
     "notebook": "notebook",
     "image": "image.document",
 }
-_OF_IMAGES = frozenset[ConvertedFormat]({"image"})
-"""Their modules are told how large a picture may be, and what is kept of it."""
+_OF_IMAGES = frozenset[ConvertedFormat]({"image", "html", "epub", "docx", "pptx"})
+"""What may hold pictures: their modules are told how large one may be, and what is kept of it."""
 
 
 class _Converter(Protocol):

@@ -18,6 +18,7 @@ from tests.service.test_formats import upload
 from tests.support.embedding import run_jobs
 from tests.support.images import drawn, encoded, exif, gif_of, png_of
 from tests.support.running import Service
+from tests.unit.convert.test_images_within import book
 
 BOAT = encoded(
     drawn(600, 400),
@@ -141,6 +142,28 @@ def test_what_is_no_picture_is_not_given_out(http: httpx.Client) -> None:
     assert (source["kind"], source["image"]) == ("passage", None)
     assert "not a picture" in problem(http.get(f"/images/{source['source_id']}"), 404)
     problem(http.get("/images/0123456789abcdef/thumbnail"), 404)
+
+
+def test_a_picture_of_a_book_stands_between_its_paragraphs(http: httpx.Client) -> None:
+    before, after = ("Of the harbour much is said here. " * 9, "And of the ships still more is said. " * 9)
+    chapter = f'<h1>Harbours</h1><p>{before}</p><img alt="Red boat" src="../images/boat.jpg"/><p>{after}</p>'
+    stored = upload(http, book(chapter, boat=BOAT), "harbours.epub")
+    assert stored["sources"]["added"] == 3
+    hit = one(search(http, "red boat", mode="text"))
+    assert (hit["kind"], hit["format"], hit["heading"]) == ("image", "epub", ["Harbours"])
+    assert hit["full_text"].strip() == "![Red boat](boat.jpg)"
+    assert http.get(f"/images/{hit['source_id']}").headers["content-type"] == "image/jpeg"
+    around = http.get(f"/sources/{hit['source_id']}/context", params={"window_size": 1}).json()["sources"]
+    assert [each["kind"] for each in around] == ["passage", "image", "passage"]
+    document = http.get(f"/documents/{stored['document_id']}").json()
+    assert document["text"][hit["start"] : hit["end"]] == hit["full_text"]
+    again = http.post(
+        "/documents",
+        files={"file": ("harbours.epub", book(chapter, boat=encoded(drawn(90, 90))))},
+        data={"ontology": "notes"},
+    ).json()
+    assert (again["change"], again["sources"]) == ("updated", {"added": 0, "kept": 3, "removed": 0})
+    assert one(search(http, "red boat", mode="text"))["image"]["width"] == 90
 
 
 def test_the_client_lists_and_reads_pictures(kg: KgClient) -> None:
