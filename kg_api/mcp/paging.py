@@ -27,7 +27,7 @@ class Paged(Body):
     token_budget: Annotated[int, Field(strict=True, ge=MIN_BUDGET, le=MAX_BUDGET)] = USUAL_BUDGET
     """About how many tokens the answer may have."""
     cursor: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """`more.cursor` of the answer before, to go on; all other arguments as in that call."""
+    """`more.cursor` of the answer before; all else as in that call."""
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
 from kg_api.models.base import Answer, Page
 from kg_api.models.images import ImageType
 from kg_api.models.library.metadata import MetadataValue
-
-SourceKind = Literal["passage", "image"]
+from kg_api.models.vocabulary import SourceKind
 
 
 class ImageFacts(Answer):

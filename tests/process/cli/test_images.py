@@ -38,8 +38,15 @@ def test_pictures_are_taken_from_a_folder_listed_shown_and_saved(kg: Kg, folder:
     assert kg("images", "save", identity, str(saved), "--thumbnail", "--force").returncode == 0
     assert saved.read_bytes()[8:12] == b"WEBP"
 
+    (folder / "words.md").write_text("A red boat is no picture.")
+    kg("ingest", str(folder / "words.md"), "--ontology", "notes")
     found = kg("search", "red boat", "--mode", "text").stdout
     assert "picture of 600 x 400" in " ".join(found.split())
+    for kind, names in (("image", ["boat.jpg"]), ("passage", ["words.md"])):
+        asked = ("red boat", "--mode", "text", "--kind", kind, "--json")
+        for command in ("search", "hybrid"):
+            hits = json.loads(kg(command, *asked).stdout)["sources"]
+            assert [each["document"] for each in hits] == names
 
 
 def test_a_passage_is_not_shown_as_a_picture(kg: Kg, folder: Path) -> None:
