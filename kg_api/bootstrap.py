@@ -116,7 +116,7 @@ class Container:
             SpaceCleanup(self.graph),
             ConceptEmbedding(self.graph, self.spaces, passages, batch, merge_near, requests_at_once=many),
             ConceptExtraction(self.graph, self.extractors, self.settings.worker.sources_read_a_batch),
-            Backfill(self.graph, entries, self.extraction_requests, self.images.collect),
+            Backfill(self.graph, entries, self.extraction_requests, self.images.tidy),
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes

@@ -7,5 +7,6 @@ RETURN s.source_id AS source_id, s.ontology AS ontology, s.document AS document,
        s.last_page AS last_page, s.ocr_confidence IS NOT NULL AS ocr, s.ocr_confidence AS ocr_confidence,
        s.full_text AS full_text,
        CASE WHEN s:Image THEN 'image' ELSE 'passage' END AS kind,
-       CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END AS image, s.title AS title, d.uri AS uri, d.format AS format, d.metadata AS metadata
+       CASE WHEN s:Image THEN s {.storage_key, .content_type, .width, .height, .bytes, .perceptual_hash} END AS image,
+       s.title AS title, d.uri AS uri, d.format AS format, d.metadata AS metadata
 ORDER BY ontology, document, document_id, paragraph

@@ -52,7 +52,7 @@ class FileBlobStore:
             self._path(key).unlink(missing_ok=True)
 
     def sweep(self, older_than: float = ABANDONED_SECONDS) -> int:
-        """Remove what was being written when its process died; says how many files."""
+        """Remove what nobody writes any more; see `BlobStore`."""
         removed = 0
         with _translated("deleted"):
             for path in self._folder.glob(f"*/{_BEING_WRITTEN}*"):

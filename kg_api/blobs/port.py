@@ -38,6 +38,14 @@ class BlobStore(Protocol):
         """
         ...
 
+    def sweep(self) -> int:
+        """Remove what was being written when its process died; says how many files.
+
+        Raises:
+            Unavailable: they cannot be removed.
+        """
+        ...
+
 
 def key_of(content: bytes) -> str:
     """The key of bytes: their SHA-256, in small hexadecimal letters."""

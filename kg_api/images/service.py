@@ -70,6 +70,10 @@ class ImageService:
         """
         return collect_blobs(self._graph, self._store.delete)
 
+    def tidy(self) -> int:
+        """As `collect`, with what processes that died were writing; says how many files in all."""
+        return self._store.sweep() + self.collect()
+
     def collect_after_delete(self) -> None:
         """As `collect`; what was deleted is deleted all the same, so that a failure is only logged."""
         try:

@@ -14,12 +14,14 @@ from kg_api.blobs.files import FileBlobStore
 from kg_api.convert.image.document import convert
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph
+from kg_api.graph.documents.folders import request_scan
 from kg_api.graph.documents.library import delete_document, find_source, neighbours
 from kg_api.graph.documents.writes import store_document, store_documents
 from kg_api.graph.images.blobs import collect_blobs, hold_blobs
 from kg_api.graph.images.reads import find_image, list_images
 from kg_api.graph.review.waiting import reject_waiting
 from kg_api.images.keeping import StoringKeeper
+from kg_api.images.service import ImageService
 from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.review import ReviewService
@@ -28,8 +30,10 @@ from kg_api.models.library.documents import DocumentRecord
 from kg_api.models.library.formats import ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
 from kg_api.models.library.review import Approval
+from kg_api.sync.handler import FolderSync
 from tests.support.images import drawn, encoded
 from tests.support.records import record
+from tests.support.sync import EVERYWHERE, LARGEST, follow, work
 
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(30, 90))
 
@@ -239,6 +243,36 @@ def test_a_storm_of_adding_deleting_and_collecting_loses_no_file(pictures: Pictu
     pictures.collect()
     assert pictures.files == 0
     assert graph.read("blobs/loose", after="", limit=10) == []
+
+
+def test_pictures_of_a_followed_folder_come_and_go(pictures: Pictures, graph: Graph, tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "boat.jpg").write_bytes(BOAT)
+    (folder / "broken.jpg").write_bytes(BOAT[:300])
+    followed = follow(graph, folder, "photos")
+    reader = DocumentReader(InThisProcess(), StoringKeeper(graph, pictures.store))
+
+    def scan(*, allow_empty: bool = False) -> None:
+        request_scan(graph, followed, allow_empty=allow_empty)
+        work(graph, handler=FolderSync(graph, EVERYWHERE, LARGEST, reader, None))
+
+    scan()
+    assert [each.document for each in list_images(graph, ontology="photos", offset=0, limit=9).images] == [
+        "boat.jpg"
+    ]
+    assert pictures.files == 2
+    (folder / "boat.jpg").write_bytes(PLAN)
+    (folder / "broken.jpg").unlink()
+    scan()
+    (place,) = list_images(graph, ontology="photos", offset=0, limit=9).images
+    assert (place.image.content_type if place.image else "") == "image/png"
+    (pictures.folder / "ab").mkdir(exist_ok=True)
+    assert ImageService(graph, pictures.store).tidy() == 2
+    (folder / "boat.jpg").unlink()
+    scan(allow_empty=True)
+    assert ImageService(graph, pictures.store).tidy() == 2
+    assert (labels(graph), pictures.files) == (0, 0)
 
 
 def test_documents_of_one_batch_share_a_picture(pictures: Pictures, graph: Graph) -> None:

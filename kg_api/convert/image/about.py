@@ -29,6 +29,8 @@ class AboutImage:
 
     title: str
     description: str
+    dated: str
+    """When it was taken, or else when its file was made, in words; it may not say."""
     metadata: dict[str, MetadataValue]
 
 
@@ -40,10 +42,14 @@ def about(picture: Image.Image, *, keep_place: bool) -> AboutImage:
     description = (
         _words(said.get(_DESCRIPTION)) or _words(said.get(_XP_COMMENT)) or _words(texts.get("description"))
     )
-    taken = said.get_ifd(_EXIF).get(_TAKEN) or said.get(_CHANGED) or texts.get("creation time")
+    taken, made = (
+        _date(said.get_ifd(_EXIF).get(_TAKEN)),
+        _date(said.get(_CHANGED) or texts.get("creation time")),
+    )
     place = _place(said.get_ifd(_GPS)) if keep_place else {}
-    told = metadata(author=_words(said.get(_AUTHOR)) or _words(texts.get("author")), date=_date(taken))
-    return AboutImage(title, description, {**told, **place})
+    told = metadata(author=_words(said.get(_AUTHOR)) or _words(texts.get("author")), date=taken or made)
+    dated = f"Taken {taken[:10]}" if taken else f"Dated {made[:10]}" if made else ""
+    return AboutImage(title, description, dated, {**told, **place})
 
 
 def has_place(picture: Image.Image) -> bool:

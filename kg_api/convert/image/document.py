@@ -24,7 +24,7 @@ def convert(data: bytes, settings: ConversionSettings) -> Converted:
         UnreadableDocument: it is none, it is too large, or it is damaged.
     """
     image, said, frames = _read(data, settings)
-    text = "\n".join(filter(None, (said.title, said.description, _taken(said))))
+    text = "\n".join(filter(None, (said.title, said.description, said.dated)))
     notes = (f"it has {frames:,} frames or pages, and the first one is looked at",) if frames > 1 else ()
     title = said.title or said.description
     return Converted(text, title, said.metadata, notes=notes, images=(FoundImage(0, len(text), image),))
@@ -67,8 +67,3 @@ def _without_place(data: bytes, settings: ConversionSettings) -> bytes:
 def _shown_size(picture: Image.Image) -> tuple[int, int]:
     width, height = picture.size
     return (height, width) if picture.getexif().get(ORIENTATION, 1) in _ON_THEIR_SIDE else (width, height)
-
-
-def _taken(said: AboutImage) -> str:
-    date = str(said.metadata.get("date", ""))
-    return f"Taken {date[:10]}" if date else ""

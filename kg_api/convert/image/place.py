@@ -24,8 +24,9 @@ _XMP = (
     re.compile(rb"""((?:exif:GPS|Iptc4xmpCore:Location|photoshop:City)\w*\s*=\s*)(["'])([^"'<]*)(?=\2)"""),
     re.compile(rb"(<(?:exif:GPS|Iptc4xmpCore:Location|photoshop:City)\w*)((?:\s[^>]*)?>)([^<]*)(?=</)"),
 )
+_TELLING = (b"exif:GPS", b"Iptc4xmpCore:Location", b"photoshop:City")
 _PNG_TEXT = frozenset({b"tEXt", b"zTXt", b"iTXt"})
-_PNG_PROFILES = (b"Raw profile type", b"XML:com.adobe.xmp")
+_PNG_PROFILE, _PNG_XMP = b"Raw profile type", b"XML:com.adobe.xmp\0"
 
 
 def without_place(data: bytes) -> bytes:
@@ -60,7 +61,7 @@ def _riff_chunks(data: bytes) -> Iterator[tuple[int, bytes, int]]:
 
 
 def _png_without_place(data: bytes) -> bytes:
-    """Chunk by chunk: EXIF is one, with a checksum; profiles as text are left out."""
+    """Chunk by chunk: EXIF is one, with a checksum; of text is left out whole what tells a place, or may."""
     made, at = [_PNG], len(_PNG)
     while at + 12 <= len(data):
         size, kind = struct.unpack_from(">I4s", data, at)
@@ -69,10 +70,18 @@ def _png_without_place(data: bytes) -> bytes:
             exif = bytearray(chunk)
             _blank_gps(exif, 0)
             made.append(_png_chunk(kind, bytes(exif)))
-        elif not (kind in _PNG_TEXT and chunk.startswith(_PNG_PROFILES)):
+        elif not (kind in _PNG_TEXT and _may_tell(chunk)):
             made.append(data[at:end])
         at = end
     return b"".join(made)
+
+
+def _may_tell(text: bytes) -> bool:
+    """EXIF as hexadecimal digits, XMP that is compressed, and XMP that says it."""
+    if not text.startswith(_PNG_XMP):
+        return text.startswith(_PNG_PROFILE)
+    compressed = text[len(_PNG_XMP) : len(_PNG_XMP) + 1] != b"\0"
+    return compressed or any(word in text for word in _TELLING)
 
 
 def _png_chunk(kind: bytes, content: bytes) -> bytes:
@@ -117,7 +126,7 @@ def _blank(data: bytearray, start: int, size: int) -> None:
 
 
 def _blank_xmp(data: bytes) -> bytes:
-    if b"exif:GPS" not in data and b"Iptc4xmpCore:Location" not in data and b"photoshop:City" not in data:
+    if not any(word in data for word in _TELLING):
         return data
     for pattern in _XMP:
         data = pattern.sub(lambda found: found[1] + found[2] + b" " * len(found[3]), data)

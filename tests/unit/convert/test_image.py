@@ -108,6 +108,11 @@ def test_what_a_camera_says_is_found_and_kept() -> None:
     assert (start, end) == (0, len(made.text))
 
 
+def test_when_a_file_was_made_is_not_when_it_was_taken() -> None:
+    made = convert(encoded(drawn(), "JPEG", exif=exif({0x0132: "2012:09:17 10:00:00"})), SETTINGS)
+    assert (made.text, made.metadata) == ("Dated 2012-09-17", {"date": "2012-09-17T10:00:00"})
+
+
 def test_what_a_png_says_is_found() -> None:
     said = PngImagePlugin.PngInfo()
     said.add_text("Title", "A plan")
@@ -155,6 +160,26 @@ def test_the_place_is_dropped_from_xmp() -> None:
         assert b"52,31" not in kept
         assert b"13,24E" not in kept
         assert b"exif:GPSLatitude" in kept
+
+
+@pytest.mark.parametrize(
+    ("said", "compressed", "kept"),
+    [
+        ("<exif:GPSLatitude>52,31.2N</exif:GPSLatitude>", False, False),
+        ("<dc:title>A boat</dc:title>", False, True),
+        ("<dc:title>A boat</dc:title>", True, False),
+    ],
+)
+def test_of_a_png_text_that_may_tell_the_place_is_dropped(said: str, compressed: bool, kept: bool) -> None:
+    texts = PngImagePlugin.PngInfo()
+    texts.add_itxt("XML:com.adobe.xmp", said, zip=compressed)
+    texts.add_text("Raw profile type exif", "exif 4 49492a00")
+    texts.add_text("Title", "A plan")
+    found = read(encoded(drawn(), pnginfo=texts)).content
+    assert (b"XML:com.adobe.xmp" in found) is kept
+    assert b"Raw profile" not in found
+    assert b"A plan" in found
+    assert seen(found).tobytes() == drawn().tobytes()
 
 
 def test_of_an_animation_the_first_frame_is_seen() -> None:
