@@ -11,6 +11,7 @@ FROM python:3.13-slim
 RUN useradd --create-home --uid 10001 kg
 COPY --from=build /opt/kg /opt/kg
 USER kg
+RUN mkdir -m 700 /home/kg/blobs
 ENV PATH=/opt/kg/bin:$PATH KG_CACHE=/opt/kg/cache KG_HOME=/home/kg
 EXPOSE 8420
 CMD ["kg", "serve"]

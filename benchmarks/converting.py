@@ -23,14 +23,19 @@ import psutil
 
 from benchmarks.stack import machine
 from kg_api.api_settings import ConversionSettings
+from kg_api.convert import kinds
 from kg_api.convert.isolated.pool import ConverterPool
-from kg_api.convert.kinds import convert
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import CONVERTED, ConvertedFormat
 from kg_api.parse.documents import format_of
 
 File = tuple[bytes, ConvertedFormat]
 Convert = Callable[[bytes, ConvertedFormat], Converted]
+
+
+def convert(data: bytes, form: ConvertedFormat) -> Converted:
+    """In this process, as one apart does it."""
+    return kinds.convert(data, form, ConversionSettings())
 
 
 def main() -> None:

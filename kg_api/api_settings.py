@@ -172,3 +172,21 @@ class ConversionSettings(Section):
         le=100,
         description="Size of the picture that a page is drawn as for OCR; 200 dpi where that is less.",
     )
+    ocr_images: bool = Field(
+        default=True,
+        description="Whether OCR also reads pictures that are documents of their own (PNG, JPEG, ...).",
+    )
+    image_max_megapixels: float = Field(
+        default=100, gt=0, le=1000, description="Size of a picture that is read at most."
+    )
+    image_keep_place: bool = Field(
+        default=False,
+        description=(
+            "Whether the place where a photograph was taken is kept, in its metadata and in the stored "
+            "file; otherwise it is removed from both."
+        ),
+    )
+
+
+DEFAULT_CONVERSION = ConversionSettings()
+"""As they are where nobody has changed them."""

@@ -11,6 +11,7 @@ from prometheus_client import REGISTRY
 
 from kg_api.answer.service import AnswerService
 from kg_api.augment.service import AugmentService
+from kg_api.blobs.files import FileBlobStore
 from kg_api.concepts.merging.merge import merge_near
 from kg_api.concepts.service import ConceptService
 from kg_api.configure.check import SpaceChecker
@@ -38,6 +39,8 @@ from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
 from kg_api.graph.spaces.registry import Space
+from kg_api.images.keeping import StoringKeeper
+from kg_api.images.service import ImageService
 from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.review import ReviewService
 from kg_api.ingest.service import IngestService
@@ -80,6 +83,8 @@ class Container:
     spaces: SpaceRegistry
     contexts: Contexts
     converters: ConverterPool
+    reader: DocumentReader
+    images: ImageService
     ingest: IngestService
     review: ReviewService
     folders: FolderService
@@ -111,12 +116,12 @@ class Container:
             SpaceCleanup(self.graph),
             ConceptEmbedding(self.graph, self.spaces, passages, batch, merge_near, requests_at_once=many),
             ConceptExtraction(self.graph, self.extractors, self.settings.worker.sources_read_a_batch),
-            Backfill(self.graph, entries, self.extraction_requests),
+            Backfill(self.graph, entries, self.extraction_requests, self.images.tidy),
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes
-            reader, ask = DocumentReader(self.converters), self.extraction_requests.ask
-            handlers.append(FolderSync(self.graph, _folder_access(self.settings), largest, reader, ask))
+            ask, access = self.extraction_requests.ask, _folder_access(self.settings)
+            handlers.append(FolderSync(self.graph, access, largest, self.reader, ask))
         return handlers
 
     def close(self) -> None:
@@ -187,6 +192,8 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         graph.close()
         raise
     contexts, converters = Contexts(graph, settings), ConverterPool(settings.conversion)
+    blobs = FileBlobStore(settings.blobs.folder or Home(settings.home).blobs)
+    reader = DocumentReader(converters, StoringKeeper(graph, blobs))
     estimator = Estimator(graph, spaces, contexts, lambda plan: _price(settings, plan.space))
     embeddings = EmbeddingRequests(graph, estimator)
     extractors = Extractors(graph, settings)
@@ -202,7 +209,9 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         spaces=spaces,
         contexts=contexts,
         converters=converters,
-        ingest=IngestService(graph, DocumentReader(converters), extraction.ask),
+        reader=reader,
+        images=ImageService(graph, blobs),
+        ingest=IngestService(graph, reader, extraction.ask),
         review=ReviewService(graph, extraction.ask),
         folders=FolderService(graph, _folder_access(settings)),
         search=search,

@@ -27,6 +27,7 @@ from kg_api.errors import ConfigurationError
 from kg_api.models.vocabulary import Provider
 from kg_api.neo4j_settings import Neo4jSettings
 from kg_api.sections import (
+    BlobSettings,
     CohereSettings,
     ConceptsSettings,
     LlmSettings,
@@ -211,6 +212,7 @@ class Settings(BaseSettings):
     worker: WorkerSettings = WorkerSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     conversion: ConversionSettings = ConversionSettings()
+    blobs: BlobSettings = BlobSettings()
     sync: SyncSettings = SyncSettings()
     llm: LlmSettings = LlmSettings()
     concepts: ConceptsSettings = ConceptsSettings()

@@ -12,6 +12,7 @@ from kg_cli.documents import folders, library
 from kg_cli.documents.ingest import conversation, ingest
 from kg_cli.documents.review import commands as review
 from kg_cli.evaluate import commands as evaluate
+from kg_cli.images import commands as images
 from kg_cli.jobs import commands as jobs
 from kg_cli.mcp.commands import mcp
 from kg_cli.search.answering import answer, augment
@@ -29,6 +30,7 @@ GROUPS = {
     "concept": concepts.group,
     "eval": evaluate.group,
     "folders": folders.group,
+    "images": images.group,
     "jobs": jobs.group,
     "delete": library.delete,
     "documents": review.documents,

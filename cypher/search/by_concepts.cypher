@@ -38,6 +38,7 @@ MATCH (near)-[a:APPEARS_IN]->(s:Source)
 WHERE (a.verified OR a.extracted_with STARTS WITH $imported)
   AND ($ontologies IS NULL OR s.ontology IN $ontologies)
   AND ($document_ids IS NULL OR s.document_id IN $document_ids)
+  AND ($image IS NULL OR s:Image = $image)
 WITH s, near, a, weight ORDER BY weight DESC, near.concept_id
 WITH s, sum(weight) AS score, collect({concept_id: near.concept_id, label: near.label, verified: a.verified})[..$most_told] AS through
 ORDER BY score DESC, s.source_id LIMIT $limit

@@ -22,5 +22,5 @@ WITH n, s, parts, parent, similarity ORDER BY similarity DESC, s.source_id, n.of
 RETURN collect({
   source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
   chunk_id: n.chunk_id, offset: n.offset, end_offset: n.end_offset,
-  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity
+  covers: [part IN parts | part.source_id], parent_id: parent.chunk_id, similarity: similarity, image: s:Image
 }) AS found

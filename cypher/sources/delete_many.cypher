@@ -1,5 +1,6 @@
 // Sources go with their chunks. They are locked before their chunks are looked for: a batch that was embedding
-// them may just have made some. Sources that shared such a chunk are looked at again.
+// them may just have made some. Sources that shared such a chunk are looked at again. Files of pictures may have no use
+// any more.
 UNWIND $ids AS id
 MATCH (s:Source {source_id: id})
 SET s.held_at = datetime.realtime()
@@ -16,6 +17,12 @@ CALL (gone) {
   }
   DETACH DELETE c
   RETURN reduce(all = [], each IN collect(shared) | all + each) AS shared
+}
+CALL (gone) {
+  UNWIND gone AS s
+  MATCH (s)-[:STORED_AS|SHOWN_AS]->(b:Blob)
+  WITH DISTINCT b ORDER BY b.key
+  SET b.touched_at = datetime.realtime(), b:LooseBlob
 }
 CALL (gone) { UNWIND gone AS s DETACH DELETE s }
 RETURN size(gone) AS sources, shared

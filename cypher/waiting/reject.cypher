@@ -3,6 +3,6 @@ MATCH (w:WaitingDocument)
 WHERE w.awaits = $ontology AND w.document >= '' AND ($documents IS NULL OR w.document IN $documents)
 WITH w ORDER BY w.document_id LIMIT $limit
 WITH w, w.document AS document, w.folder_id IS NOT NULL AS followed
-SET w.awaits = null, w.given = null, w.beginning = null
+SET w.awaits = null, w.given = null, w.beginning = null, w.blobs = null
 FOREACH (each IN CASE WHEN followed THEN [] ELSE [w] END | DETACH DELETE each)
 RETURN document

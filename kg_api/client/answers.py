@@ -26,9 +26,27 @@ def read(call: Call[T], response: httpx.Response) -> T:
         ServiceUnreachable: what answers there is not kg.
     """
     if response.is_error and response.status_code not in call.accepted:
-        told = f"kg answered {response.status_code} {response.reason_phrase}"
-        raise parse_problem(response.content, told)
+        raise _problem_of(response)
     return parse_reply(call, response.content, response.url)
+
+
+def read_file(response: httpx.Response) -> bytes:
+    """Give the file that an answer is.
+
+    Raises:
+        KgError: the subclass that the service named, with its message.
+        ServiceUnreachable: what answers there is not kg.
+    """
+    if response.is_error:
+        raise _problem_of(response)
+    if not response.headers.get("content-type", "").startswith("image/"):
+        raise not_kg(response.url)
+    return response.content
+
+
+def _problem_of(response: httpx.Response) -> KgError:
+    told = f"kg answered {response.status_code} {response.reason_phrase}"
+    return parse_problem(response.content, told)
 
 
 def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:

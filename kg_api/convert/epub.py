@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
+from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
+from kg_api.api_settings import ConversionSettings
 from kg_api.convert.files.about import iso_date, metadata, one_or_list
 from kg_api.convert.files.archive import open_archive, read_entry
 from kg_api.convert.files.decoding import decode
 from kg_api.convert.files.office import read_xml
 from kg_api.convert.html.page import write_chapter
 from kg_api.convert.html.tree import declared_encoding, parse
+from kg_api.convert.image.within import ImagesWithin, from_data_uri
 from kg_api.convert.markdown_text import MarkdownWriter, one_line
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
@@ -28,8 +31,8 @@ _CHAPTERS = frozenset(
 )
 
 
-def convert(data: bytes) -> Converted:
-    """Make Markdown of a book.
+def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
+    """Make Markdown of a book, with its pictures.
 
     Raises:
         UnreadableDocument: it is none, it is damaged or protected, or has no text.
@@ -38,10 +41,11 @@ def convert(data: bytes) -> Converted:
     _refuse_protected(archive)
     place = _package(archive)
     package = read_xml(read_entry(archive, place), "the list of its chapters")
-    writer = MarkdownWriter()
-    missing = sum(not _write(archive, name, writer) for name in _spine(package, posixpath.dirname(place)))
+    writer, images = MarkdownWriter(), ImagesWithin(settings)
+    chapters = _spine(package, posixpath.dirname(place))
+    missing = sum(not _write(archive, name, writer, images) for name in chapters)
     if not writer.text():
-        raise UnreadableDocument("it holds no text (a book of pictures?); nothing was stored")
+        raise UnreadableDocument("it holds no text; nothing was stored")
     said = _said(package)
     return Converted(
         writer.text(),
@@ -53,8 +57,13 @@ def convert(data: bytes) -> Converted:
             publisher=next(iter(said.get("publisher", [])), ""),
             tags=said.get("subject", []),
         ),
-        notes=(f"left out: chapters that are missing or damaged ({missing})",) if missing else (),
+        notes=(*images.notes(), *_missing(missing)),
+        images=tuple(writer.images),
     )
+
+
+def _missing(chapters: int) -> tuple[str, ...]:
+    return (f"left out: chapters that are missing or damaged ({chapters})",) if chapters else ()
 
 
 def _refuse_protected(archive: zipfile.ZipFile) -> None:
@@ -88,7 +97,7 @@ def _spine(package: Any, folder: str) -> Iterator[str]:
             yield posixpath.normpath(posixpath.join(folder, unquote(str(item.get("href") or ""))))
 
 
-def _write(archive: zipfile.ZipFile, name: str, writer: MarkdownWriter) -> bool:
+def _write(archive: zipfile.ZipFile, name: str, writer: MarkdownWriter, images: ImagesWithin) -> bool:
     """Whether a chapter could be read; one without text is none."""
     try:
         chapter = read_entry(archive, name)
@@ -96,10 +105,22 @@ def _write(archive: zipfile.ZipFile, name: str, writer: MarkdownWriter) -> bool:
     except UnreadableDocument:
         return False
     try:
-        write_chapter(parse(text), writer)
+        write_chapter(parse(text), writer, lambda address: images.read(_picture(archive, name, address)))
     except UnreadableDocument as error:
         return "no text" in str(error)
     return True
+
+
+def _picture(archive: zipfile.ZipFile, chapter: str, address: str) -> bytes | None:
+    """The file of a picture: in the address, or in the book; nothing is fetched from elsewhere."""
+    if address.startswith("data:"):
+        return from_data_uri(address)
+    path = unquote(address.partition("#")[0])
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(chapter), path))
+    try:
+        return read_entry(archive, place) if place in archive.NameToInfo else None
+    except UnreadableDocument:
+        return b""
 
 
 def _said(package: Any) -> dict[str, list[str]]:

@@ -21,11 +21,18 @@ _MODULES: dict[ConvertedFormat, str] = {
     "csv": "delimited",
     "email": "mail",
     "notebook": "notebook",
+    "image": "image.document",
 }
+_OF_IMAGES = frozenset[ConvertedFormat]({"image", "html", "epub", "docx", "pptx"})
+"""What may hold pictures: their modules are told how large one may be, and what is kept of it."""
 
 
 class _Converter(Protocol):
     def convert(self, data: bytes) -> Converted: ...
+
+
+class _ImageConverter(Protocol):
+    def convert(self, data: bytes, settings: ConversionSettings) -> Converted: ...
 
 
 class _PictureConverter(Protocol):
@@ -36,14 +43,16 @@ class _ScopeFinder(Protocol):
     def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]: ...
 
 
-def convert(data: bytes, form: ConvertedFormat) -> Converted:
+def convert(data: bytes, form: ConvertedFormat, settings: ConversionSettings) -> Converted:
     """Make Markdown of a file, in this process.
 
     Raises:
         UnreadableDocument: it is broken, protected or holds no text; the message says what to do.
     """
-    module = cast("_Converter", import_module(f"kg_api.convert.{_MODULES[form]}"))
-    return module.convert(data)
+    module = import_module(f"kg_api.convert.{_MODULES[form]}")
+    if form in _OF_IMAGES:
+        return cast("_ImageConverter", module).convert(data, settings)
+    return cast("_Converter", module).convert(data)
 
 
 def convert_pictures(data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted:
@@ -53,6 +62,16 @@ def convert_pictures(data: bytes, engine: EngineName, settings: ConversionSettin
         UnreadableDocument: it is broken or protected, or the engine cannot be used.
     """
     module = cast("_PictureConverter", import_module("kg_api.convert.pdf.pictures.document"))
+    return module.convert(data, engine, settings)
+
+
+def read_words(data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted:
+    """Read the words on a picture that is a document of its own, in this process.
+
+    Raises:
+        UnreadableDocument: it is no picture, or the engine cannot be used.
+    """
+    module = cast("_PictureConverter", import_module("kg_api.convert.image.words"))
     return module.convert(data, engine, settings)
 
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from urllib.parse import quote
+
+from kg_api.models.images import FoundImage, ReadImage
 
 ROWS_A_TABLE = 50
 """Rows after which a table goes on as a new one with the same header: each passage names its columns."""
 _MAX_INFO = 40
+_MAX_LABEL, _MAX_NAME = 2000, 100
+"""Characters of the words of a picture, and of the name of its file."""
+_WORDS_BEFORE = 30
+_BRACKETS = str.maketrans({"[": "(", "]": ")", "\\": "/"})
 
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff\x00-\x08\x0e-\x1b\x7f\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -18,6 +25,7 @@ _MARK = re.compile(r"#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|`{3}|~{3}|<(?=[A-Za-z/!?])|(
 _NUMBER = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 _CLOSING = re.compile(r"(?<=\s)(#+)$|^(#+)$")
 _TICKS = re.compile(r"`{3,}")
+_MARKS = re.compile(r"^[ \t]*(?:#{1,6}|[-*+>]|\d{1,9}\\?[.)])[ \t]+|[|`]+|^[ |:-]+$", re.MULTILINE)
 
 
 def storable(text: str) -> str:
@@ -76,6 +84,8 @@ class MarkdownWriter:
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._length = 0
+        self.images: list[FoundImage] = []
+        """Pictures with the places of their words, in reading order."""
         self._list: str | None = (
             None  # how the items before look: their indent, and whether they are numbered
         )
@@ -102,6 +112,19 @@ class MarkdownWriter:
             self._leave_list()  # only a list that begins with 1 may follow a line of text at once
         self._append(f"{indent}{marker}{line}", "\n")
         self._list = indent + ordered
+
+    def image(self, image: ReadImage, words: str, name: str, indent: str = "") -> None:
+        """A picture as a block of its own: its alternative text and caption, else the words before it."""
+        label = one_line(words).translate(_BRACKETS)[:_MAX_LABEL] or self._words_before()
+        block = f"![{label}]({quote(one_line(name)[-_MAX_NAME:])})"
+        self.add(block, indent)
+        end = self._length - len("\n\n")
+        self.images.append(FoundImage(end - len(block), end, image))
+
+    def _words_before(self) -> str:
+        said = [each for each in self._parts if each.strip() and not each.lstrip().startswith("![")]
+        words = _MARKS.sub("", said[-1]).split() if said else []
+        return " ".join(words[-_WORDS_BEFORE:]).translate(_BRACKETS)[-_MAX_LABEL:]
 
     def text(self) -> str:
         """All blocks; nothing if there was none."""

@@ -10,7 +10,10 @@ from typing import Any, cast
 
 import pptx
 
+from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
+from kg_api.api_settings import ConversionSettings
 from kg_api.convert.files.office import core_properties, open_office
+from kg_api.convert.image.within import ImagesWithin
 from kg_api.convert.markdown_text import MarkdownWriter, heading, one_line, paragraph, table
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
@@ -25,17 +28,18 @@ _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|emf|wmf|svg|tiff?|bmp)", re.IGNO
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
 
-def convert(data: bytes) -> Converted:
-    """Make Markdown of a presentation.
+def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
+    """Make Markdown of a presentation, with its pictures.
 
     Raises:
         UnreadableDocument: it is none, it is damaged or encrypted, or has no text.
     """
     archive = open_office(data, _KIND, needs="ppt/presentation.xml")
     writer, pages, left_out = MarkdownWriter(), list[int](), Counter[str]()
+    images = ImagesWithin(settings)
     try:
         slides = list(cast("Any", pptx).Presentation(io.BytesIO(data)).slides)
-        said = [_slide(writer, pages, slide, left_out) for slide in slides]
+        said = [_slide(writer, pages, slide, left_out, images) for slide in slides]
     except RecursionError as error:
         raise UnreadableDocument("its shapes are nested too deeply; save it anew, ungrouped") from error
     except Exception as error:  # the library lets through what its parts raise: keys, XML, types
@@ -43,10 +47,11 @@ def convert(data: bytes) -> Converted:
             f"it is not {_KIND}, or a damaged one ({error!r:.200}); save it anew"
         ) from error
     if not any(said):
-        raise UnreadableDocument("no slide holds text (a presentation of pictures?); nothing was stored")
+        raise UnreadableDocument("no slide holds text or a picture; nothing was stored")
     title, about = core_properties(archive)
     title = "" if title in _NO_TITLES else title
-    return Converted(writer.text(), title, about, tuple(pages), tuple(_notes(slides, left_out)))
+    notes = (*_notes(slides, left_out), *images.notes())
+    return Converted(writer.text(), title, about, tuple(pages), notes, images=tuple(writer.images))
 
 
 def _notes(slides: list[Any], left_out: Counter[str]) -> Iterator[str]:
@@ -56,7 +61,9 @@ def _notes(slides: list[Any], left_out: Counter[str]) -> Iterator[str]:
     yield from (f"left out: {what} ({count:,})" for what, count in left_out.items() if count)
 
 
-def _slide(writer: MarkdownWriter, pages: list[int], slide: Any, left_out: Counter[str]) -> bool:
+def _slide(
+    writer: MarkdownWriter, pages: list[int], slide: Any, left_out: Counter[str], images: ImagesWithin
+) -> bool:
     """Write one slide; gives whether it says anything."""
     pages.append(writer.position)
     title = slide.shapes.title
@@ -65,7 +72,7 @@ def _slide(writer: MarkdownWriter, pages: list[int], slide: Any, left_out: Count
     before = writer.position
     for shape in _in_order(slide.shapes):
         if title is None or shape.shape_id != title.shape_id:
-            _shape(writer, shape, left_out)
+            _shape(writer, shape, left_out, images)
     if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame) is not None:
         said = one_line(frame.text)
         writer.add(paragraph(f"Notes: {said}") if said else "")
@@ -81,7 +88,7 @@ def _in_order(shapes: Iterable[Any]) -> Iterator[Any]:
             yield shape
 
 
-def _shape(writer: MarkdownWriter, shape: Any, left_out: Counter[str]) -> None:
+def _shape(writer: MarkdownWriter, shape: Any, left_out: Counter[str], images: ImagesWithin) -> None:
     kind = str(shape.placeholder_format.type).partition(" ")[0] if shape.is_placeholder else ""
     if kind in _FOOTERS:
         left_out["words of footers"] += len(shape.text_frame.text.split()) if kind == "FOOTER" else 0
@@ -95,7 +102,19 @@ def _shape(writer: MarkdownWriter, shape: Any, left_out: Counter[str]) -> None:
         left_out["diagrams"] += any(
             "diagram" in str(each.get("uri")) for each in shape.element.iter(f"{_DRAWING}graphicData")
         )
-        _alternative(writer, shape)
+        described = _alternative(shape)
+        if (found := images.read(_picture(shape))) is not None:
+            writer.image(found, described, shape.image.filename or f"image.{shape.image.ext}")
+        else:
+            writer.add(paragraph(described) if described else "")
+
+
+def _picture(shape: Any) -> bytes | None:
+    """The file of a picture that is in the presentation."""
+    try:
+        return bytes(shape.image.blob)
+    except (AttributeError, KeyError, ValueError, OSError):  # no picture, or one that is elsewhere
+        return None
 
 
 def _text(writer: MarkdownWriter, frame: Any, *, listed: bool) -> None:
@@ -138,7 +157,7 @@ def _number(values: Any, at: int) -> str:
     return "" if value is None else f"{value:g}"
 
 
-def _alternative(writer: MarkdownWriter, shape: Any) -> None:
+def _alternative(shape: Any) -> str:
+    """What a shape says of itself to those who do not see it."""
     described = next((str(each.get("descr") or "") for each in shape.element.iter() if each.get("descr")), "")
-    if described and not _FILE_NAME.fullmatch(described.strip()):
-        writer.add(paragraph(described))
+    return "" if _FILE_NAME.fullmatch(described.strip()) else described

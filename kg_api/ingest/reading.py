@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Protocol, cast
 
 from kg_api.convert.program.languages import SUFFIXES
 from kg_api.errors import UnreadableDocument
+from kg_api.images.keeping import ImageKeeper, LookingKeeper
+from kg_api.ingest.images import place_images, with_name
 from kg_api.ingest.records import Incoming
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import CONVERTED, IN_TEXT, ConvertedFormat
@@ -41,6 +43,12 @@ class DocumentReader:
     """Reads text as it is, and converts what is no plain text."""
 
     converters: Converters
+    images: ImageKeeper = field(default_factory=LookingKeeper)
+    """Keeps the pictures of what is read."""
+
+    def looking(self) -> DocumentReader:
+        """The same reader, which keeps nothing."""
+        return replace(self, images=LookingKeeper())
 
     def from_bytes(self, content: bytes, incoming: Incoming) -> tuple[Incoming, Notes]:
         """Read a file; `incoming.text` is replaced by what it says.
@@ -74,6 +82,9 @@ class DocumentReader:
 
     def _converted(self, content: bytes, incoming: Incoming) -> tuple[Incoming, Notes]:
         made = self.converters.convert(content, cast("ConvertedFormat", incoming.format))
+        if incoming.format == "image":
+            made = with_name(made, incoming.document)
+        kept = self.images.keep([each.image for each in made.images])
         given = {**made.metadata, **incoming.metadata}
         read = replace(
             incoming,
@@ -82,6 +93,8 @@ class DocumentReader:
             metadata=given,
             pages=tuple(made.pages),
             words=tuple(made.words),
+            images=place_images(made.images, kept.images),
+            hold=kept.hold,
         )
         return read, made.notes
 

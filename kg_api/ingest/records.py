@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from kg_api.errors import UnreadableDocument
 from kg_api.ingest.pages import DocumentPages
 from kg_api.models.identity import content_hash, digest, document_id, source_ids
+from kg_api.models.images import PlacedImage, StoredImage
 from kg_api.models.library.documents import DocumentRecord, DocumentUpload, Duplicates, SourceRecord
 from kg_api.models.library.formats import CONVERTED, Format
 from kg_api.models.library.metadata import MetadataValue
-from kg_api.models.library.parsing import CodeScope, ParsedDocument
+from kg_api.models.library.parsing import CodeScope, ParsedDocument, SourceSpan
 from kg_api.models.library.word_boxes import WordBox
 from kg_api.parse.documents import parse
+from kg_api.parse.images import with_images
 from kg_api.parse.split import SPLITTER_VERSION, blocks_of, split
 
 
@@ -40,6 +44,10 @@ class Incoming:
     """Of pages that OCR read."""
     scopes: tuple[CodeScope, ...] = ()
     """Of a program: where its functions and classes begin."""
+    images: tuple[PlacedImage, ...] = ()
+    """Pictures in it, in reading order."""
+    hold: str | None = None
+    """What keeps their files until the document is stored or waits."""
 
 
 def incoming_of(upload: DocumentUpload, text: str) -> Incoming:
@@ -58,12 +66,13 @@ def to_record(incoming: Incoming) -> tuple[DocumentRecord, tuple[str, ...]]:
         UnreadableDocument: it has no text, or a format that this version does not read.
     """
     parsed = parse(incoming.text, incoming.document, incoming.format, incoming.scopes)
-    return _record(incoming, parsed), parsed.notes
+    marked = with_images(parsed, [(each.start, each.end) for each in incoming.images])
+    return _record(incoming, marked), parsed.notes
 
 
 def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
     identity = document_id(incoming.ontology, incoming.document)
-    sources = _sources(identity, parsed, DocumentPages(incoming.pages, incoming.words))
+    sources = _sources(identity, parsed, incoming)
     if not sources:
         raise UnreadableDocument("it holds no text; nothing was stored")
     given = {**parsed.metadata, **incoming.metadata}
@@ -81,6 +90,7 @@ def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
         metadata=metadata,
         sources=sources,
         skip_duplicate=incoming.duplicates == "skip",
+        hold=incoming.hold,
         waits_as=json.dumps(asdict(incoming), ensure_ascii=False) if incoming.review else None,
     )
 
@@ -91,14 +101,17 @@ def _content_hash(incoming: Incoming, form: Format, metadata: str) -> str:
     of_file = (incoming.own_title, str(incoming.pages)) if form in CONVERTED else ()
     of_pictures = (str(incoming.words),) if incoming.words else ()
     of_program = (json.dumps(incoming.scopes),) if incoming.scopes else ()
+    of_images = tuple(each.image.storage_key for each in incoming.images)
     told = () if incoming.title is None else (incoming.title,)
-    return digest(*given, *of_file, *of_pictures, *of_program, *told)
+    return digest(*given, *of_file, *of_pictures, *of_images, *of_program, *told)
 
 
-def _sources(identity: str, parsed: ParsedDocument, pages: DocumentPages) -> tuple[SourceRecord, ...]:
+def _sources(identity: str, parsed: ParsedDocument, incoming: Incoming) -> tuple[SourceRecord, ...]:
+    pages = DocumentPages(incoming.pages, incoming.words)
     spans = split(parsed)
     texts = [parsed.text[span.start : span.end] for span in spans]
     hashes = [content_hash(text) for text in texts]
+    images = _images_of(spans, incoming.images)
     return tuple(
         SourceRecord(
             source_id,
@@ -110,8 +123,15 @@ def _sources(identity: str, parsed: ParsedDocument, pages: DocumentPages) -> tup
             span.end,
             blocks,
             *pages.of(span.start, text),
+            image=images.get(paragraph),
         )
         for paragraph, (source_id, span, text, content, blocks) in enumerate(
             zip(source_ids(identity, hashes), spans, texts, hashes, blocks_of(parsed, spans), strict=True)
         )
     )
+
+
+def _images_of(spans: Sequence[SourceSpan], images: Sequence[PlacedImage]) -> dict[int, StoredImage]:
+    """By the number of a source, the picture that it is; the first, should it have the words of several."""
+    starts = [span.start for span in spans]
+    return {bisect_right(starts, each.start) - 1: each.image for each in reversed(images)}

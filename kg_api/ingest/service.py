@@ -102,11 +102,11 @@ class IngestService:
         Raises:
             UnreadableDocument: it holds no text, or its format is not read.
         """
-        return self._preview(*self._reader.from_text(incoming))
+        return self._preview(*self._reader.looking().from_text(incoming))
 
     def preview_bytes(self, content: bytes, incoming: Incoming) -> Preview:
         """Say what `ingest_bytes` would do; nothing is stored."""
-        return self._preview(*self._reader.from_bytes(content, incoming))
+        return self._preview(*self._reader.looking().from_bytes(content, incoming))
 
     def _store(self, incoming: Incoming, read: Sequence[str], notes: Sequence[str] = ()) -> Ingested:
         record, more = to_record(incoming)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import structlog
 
@@ -37,9 +37,15 @@ class Backfill:
     kind = KIND
 
     def __init__(
-        self, graph: Graph, cache_entries: int, extraction: ExtractionRequests | None = None
+        self,
+        graph: Graph,
+        cache_entries: int,
+        extraction: ExtractionRequests | None = None,
+        collect: Callable[[], int] = lambda: 0,
     ) -> None:
+        """Args: what is stored, how much cache stays, what asks for reading, what deletes unused files."""
         self._graph = graph
+        self._collect = collect
         self._extraction = extraction
         self._cache_entries = cache_entries
         self._begun = time.monotonic()
@@ -58,6 +64,9 @@ class Backfill:
         prune(self._graph, days=KEEP_FINISHED_DAYS)
         while prune_cache(self._graph, self._cache_entries) or prune_writes(self._graph):
             run.checkpoint()
+        run.checkpoint()
+        if deleted := self._collect():
+            log.info("unused pictures deleted", files=deleted)
         run.finish()
 
     def _see_to(self, embedding_state: EmbeddingState) -> None:

@@ -21,6 +21,7 @@ class Home:
         self.neo4j_conf = self.neo4j / "conf"
         self.neo4j_data = self.neo4j / "data"
         self.neo4j_logs = self.neo4j / "logs"
+        self.blobs = self.path / "blobs"
         self.logs = self.path / "logs"
         self.run = self.path / "run"
         self.metrics = self.run / "metrics"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
+SourceKind = Literal["passage", "image"]
+"""Of an image the text is the words that stand for it."""
 SearchMode = Literal["hybrid", "vector", "text"]
 HybridMode = Literal["hybrid", "concept", "source", "text"]
 Fusion = Literal["adaptive", "rrf", "weighted"]

@@ -48,8 +48,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 READS = (
     "kg reads Markdown, reStructuredText, Org, plain text, source code, HTML, PDF, DOCX, PPTX, XLSX, CSV, "
-    "EPUB, e-mail (.eml) and notebooks (.ipynb); save it as one of these, with the ending that belongs to "
-    "it, and ingest that."
+    "EPUB, e-mail (.eml), notebooks (.ipynb) and pictures (PNG, JPEG, WebP, GIF, TIFF, "
+    "BMP); save it as one of these, with the ending that belongs to it, and ingest that."
 )
 """The end of every message about a file that cannot be read."""
 

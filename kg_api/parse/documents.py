@@ -15,6 +15,7 @@ from kg_api.parse.formats import markdown, org, program, rst
 from kg_api.parse.formats import text as plain
 from kg_api.parse.formats.front_matter import FrontMatter, read_front_matter
 from kg_api.parse.formats.titles import plain_title
+from kg_api.parse.images import is_image
 from kg_api.parse.lines import is_blank
 
 
@@ -41,7 +42,10 @@ _READERS = (
     _Reader("org", _suffixes("org"), org.blocks, front=org.read_keywords),
     _Reader("text", _suffixes("txt text"), plain.blocks),
     _Reader("text", PROGRAMS, program.blocks),
-    *(_Reader(form, suffixes, markdown.blocks) for form, suffixes in CONVERTED.items()),
+    *(
+        _Reader(form, suffixes, plain.whole_image if form == "image" else markdown.blocks)
+        for form, suffixes in CONVERTED.items()
+    ),
 )
 
 SUFFIXES = frozenset(suffix for reader in _READERS for suffix in reader.suffixes)
@@ -59,6 +63,8 @@ def format_of(name: str, format: Format | None = None, data: bytes = b"") -> For
     """
     if format is None and data.startswith(_PDF):
         return "pdf"
+    if format is None and is_image(data):
+        return "image"
     return _reader(name, format).format
 
 

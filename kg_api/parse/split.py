@@ -122,7 +122,7 @@ def _pieces(text: str, kind: BlockKind, start: int, end: int, limits: SplitLimit
     size = words(text, start, end)
     above = limits.split_code_above if kind in _WHOLE else limits.split_above
     spans = [(start, end)]
-    if size > above:
+    if size > above and kind != "image":
         levels = LINES if kind in _BY_LINES else prose_levels(text, start, end, size)
         spans = cut(text, (start, end), size, levels, above=above, most=limits.most)
     return [_Piece(kind, *span, words(text, *span), _leads(text, *span)) for span in spans]
@@ -149,7 +149,8 @@ def _merge(
 ) -> list[_Piece]:
     merged: list[_Piece] = []
     for piece in pieces:
-        if merged and together(merged[-1], piece, limits):
+        apart = piece.kind == "image" or (merged and merged[-1].kind == "image")
+        if merged and not apart and together(merged[-1], piece, limits):
             merged[-1].take(piece)
         else:
             merged.append(piece)

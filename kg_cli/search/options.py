@@ -7,9 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from kg_api.models.vocabulary import MAX_HYPOTHETICAL, MAX_WINDOW, SearchMode
+from kg_api.models.vocabulary import MAX_HYPOTHETICAL, MAX_WINDOW, SearchMode, SourceKind
 
 ModeOption = Annotated[SearchMode, typer.Option(help="Search by vectors, full text, or both (hybrid).")]
+KindOption = Annotated[
+    SourceKind | None, typer.Option("--kind", help="Only sources of this kind, such as image.")
+]
 SimilarityOption = Annotated[float | None, typer.Option(min=-1, max=1, help="Minimum cosine similarity.")]
 CalibratedOption = Annotated[
     float | None, typer.Option(min=-1, max=1, help="Minimum similarity; unset: calibrated for the model.")

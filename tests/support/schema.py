@@ -25,7 +25,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
     "WaitingDocument": frozenset(
         {
             *("document_id", "ontology", "awaits", "document", "title", "format", "characters", "sources"),
-            *("beginning", "version", "given", "given_at", "folder_id", "file_stamp", "file_hash"),
+            *("beginning", "version", "given", "given_at", "folder_id", "file_stamp", "file_hash", "blobs"),
         }
     ),
     "DocumentWrite": frozenset(),
@@ -40,6 +40,15 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("extracted_with", "extracted_at", "not_extracted_because", "unverified_quotes"),
         }
     ),
+    "Image": frozenset(  # a second label of sources
+        {
+            *("source_id", "ontology", "document", "document_id", "paragraph"),
+            *("storage_key", "thumbnail_key", "content_type", "width", "height", "bytes", "perceptual_hash"),
+        }
+    ),
+    "Blob": frozenset({"key", "touched_at"}),
+    "LooseBlob": frozenset({"key"}),  # a second label of blobs
+    "BlobHold": frozenset({"hold_id", "until"}),
     "Concept": frozenset(
         {
             *("concept_id", "ontology", "label", "description", "search_terms", "text_hash", "scope"),
@@ -126,6 +135,7 @@ LABELS: Final = frozenset(PROPERTIES)
 RELATIONSHIPS: Final = frozenset(
     {
         *("IN_ONTOLOGY", "PART_OF", "CHUNK_OF", "CHILD_OF"),
+        *("STORED_AS", "SHOWN_AS", "HOLDS"),  # of pictures and their files
         *("NAMES", "APPEARS_IN", "EVIDENCED_BY", "FROM_SOURCE", "RELATED_TO"),
     }
 )

@@ -40,8 +40,12 @@ def test_what_answers_requests_has_a_health_check() -> None:
 
 
 def test_the_data_is_on_a_volume_that_is_declared() -> None:
-    mounted = {volume.partition(":")[0] for volume in SERVICES["neo4j"]["volumes"]}
+    mounted = {volume.partition(":")[0] for each in SERVICES.values() for volume in each["volumes"]}
     assert mounted == set(COMPOSE["volumes"])
+
+
+def test_service_and_workers_share_the_pictures() -> None:
+    assert SERVICES["api"]["volumes"] == SERVICES["worker"]["volumes"] == ["pictures:/home/kg/blobs"]
 
 
 def test_nothing_is_published_beyond_this_machine() -> None:

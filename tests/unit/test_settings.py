@@ -16,7 +16,7 @@ FREE = {
     *("KG_HOME", "KG_CACHE", "KG_API_KEY", "KG_NEO4J__USER", "KG_NEO4J__PASSWORD", "KG_NEO4J__DATABASE"),
     *("KG_API__HOST", "KG_EMBEDDING__MODEL_FOLDER", "KG_EMBEDDING__MODEL", "KG_LLM__MODEL"),
     *("KG_EMBEDDING__QUERY_PREFIX", "KG_EMBEDDING__PASSAGE_PREFIX", "OPENAI_EMBED_MODEL"),
-    *("KG_RERANK__MODEL", "KG_RERANK__MODEL_DIR"),
+    *("KG_RERANK__MODEL", "KG_RERANK__MODEL_DIR", "KG_BLOBS__FOLDER"),
 }
 """Any text is good."""
 
@@ -53,7 +53,7 @@ WRONG = [
     *((f"KG_API__{name}_SECONDS", "0") for name in ("HEADER", "IDLE", "STALL")),
     ("KG_API__MIN_BYTES_PER_SECOND", "-1"),
     *(("KG_WORKER__NICENESS", value) for value in ("20", "-1")),
-    *((f"KG_CONVERSION__{name.upper()}", "0") for name in ConversionSettings.model_fields),
+    *((f"KG_CONVERSION__{name.upper()}", "-1") for name in ConversionSettings.model_fields),
     ("KG_EMBEDDING__PROVIDER", "magic"),
     *((f"KG_EMBEDDING__{name}", "0") for name in ("THREADS", "REQUESTS_AT_ONCE")),
     *(("KG_EMBEDDING__QUERY_SECONDS", value) for value in ("0", "nan", "soon")),

@@ -6,6 +6,7 @@ from kg_api.client.asynchronous.answering import AsyncAnsweringMethods
 from kg_api.client.asynchronous.concepts import AsyncConceptMethods
 from kg_api.client.asynchronous.documents import AsyncDocumentMethods
 from kg_api.client.asynchronous.folders import AsyncFolderMethods
+from kg_api.client.asynchronous.images import AsyncImageMethods
 from kg_api.client.asynchronous.jobs import AsyncJobMethods
 from kg_api.client.asynchronous.ontologies import AsyncOntologyMethods
 from kg_api.client.asynchronous.review import AsyncReviewMethods
@@ -21,6 +22,7 @@ class AsyncKgClient(
     AsyncConceptMethods,
     AsyncDocumentMethods,
     AsyncReviewMethods,
+    AsyncImageMethods,
     AsyncOntologyMethods,
     AsyncFolderMethods,
     AsyncSpaceMethods,

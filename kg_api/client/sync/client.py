@@ -8,6 +8,7 @@ from kg_api.client.sync.answering import AnsweringMethods
 from kg_api.client.sync.concepts import ConceptMethods
 from kg_api.client.sync.documents import DocumentMethods
 from kg_api.client.sync.folders import FolderMethods
+from kg_api.client.sync.images import ImageMethods
 from kg_api.client.sync.jobs import JobMethods
 from kg_api.client.sync.ontologies import OntologyMethods
 from kg_api.client.sync.review import ReviewMethods
@@ -22,6 +23,7 @@ class KgClient(
     ConceptMethods,
     DocumentMethods,
     ReviewMethods,
+    ImageMethods,
     OntologyMethods,
     FolderMethods,
     SpaceMethods,

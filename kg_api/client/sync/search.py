@@ -22,7 +22,7 @@ from kg_api.models.queries.similarity import (
     SourceGraph,
 )
 from kg_api.models.queries.windows import SourceWindow
-from kg_api.models.vocabulary import USUAL_READ, Fusion, GroupBy, HybridMode, SearchMode
+from kg_api.models.vocabulary import USUAL_READ, Fusion, GroupBy, HybridMode, SearchMode, SourceKind
 
 
 class SearchMethods(Sending):
@@ -37,6 +37,7 @@ class SearchMethods(Sending):
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
         where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
+        kinds: Sequence[SourceKind] | None = None,
         mode: SearchMode = "hybrid",
         limit: int = 10,
         cursor: str | None = None,
@@ -99,6 +100,7 @@ class SearchMethods(Sending):
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
         where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
+        kinds: Sequence[SourceKind] | None = None,
         mode: HybridMode = "hybrid",
         concept_limit: int = 5,
         source_limit: int = 10,

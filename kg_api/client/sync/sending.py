@@ -12,7 +12,7 @@ from httpx_sse import SSEError, connect_sse
 from pydantic import BaseModel
 
 from kg_api.client import connection
-from kg_api.client.answers import not_kg, parse_problem, parse_reply, read
+from kg_api.client.answers import not_kg, parse_problem, parse_reply, read, read_file
 from kg_api.client.call import Call
 
 T = TypeVar("T", bound=BaseModel)
@@ -49,6 +49,14 @@ class Sending:
         except httpx.RequestError as error:
             raise connection.unreachable(self._http.base_url, error) from error
         return read(call, response)
+
+    def _read_file(self, call: Call[T]) -> bytes:
+        """The answer as it is, for it is no JSON."""
+        try:
+            response = self._http.request(call.method, call.path)
+        except httpx.RequestError as error:
+            raise connection.unreachable(self._http.base_url, error) from error
+        return read_file(response)
 
     def _follow(self, call: Call[T], silence: float = connection.MAX_SILENCE_SECONDS) -> Generator[T]:
         """Each event's data, until the service ends the stream.

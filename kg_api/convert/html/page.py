@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
+from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
+from kg_api.api_settings import ConversionSettings
 from kg_api.convert.files.about import iso_date, keywords, metadata, one_or_list
 from kg_api.convert.files.decoding import decode
 from kg_api.convert.html.elements import Element
 from kg_api.convert.html.tree import content, declared_encoding, parse, words_by_reason
-from kg_api.convert.html.walk import PageWalk
+from kg_api.convert.html.walk import FindImage, PageWalk
+from kg_api.convert.image.within import ImagesWithin, from_data_uri
 from kg_api.convert.markdown_text import MarkdownWriter, one_line
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
@@ -27,8 +31,8 @@ _DATES = (
 _KINDS = (b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x1f\x8b")
 
 
-def convert(data: bytes) -> Converted:
-    """Make Markdown of an HTML page.
+def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
+    """Make Markdown of an HTML page; of its pictures those are taken that it holds itself.
 
     Raises:
         UnreadableDocument: it is not a page, or holds no text.
@@ -36,10 +40,12 @@ def convert(data: bytes) -> Converted:
     if data.startswith(_KINDS):
         raise UnreadableDocument("it is not an HTML page but another kind of file; name it for what it is")
     text, notes = decode(data, declared_encoding(data))
-    return convert_text(text, notes)
+    images = ImagesWithin(settings)
+    made = convert_text(text, notes, lambda address: images.read(from_data_uri(address)))
+    return replace(made, notes=made.notes + images.notes())
 
 
-def convert_text(text: str, notes: tuple[str, ...] = ()) -> Converted:
+def convert_text(text: str, notes: tuple[str, ...] = (), images: FindImage | None = None) -> Converted:
     """Make Markdown of a page whose encoding is known.
 
     Raises:
@@ -47,17 +53,18 @@ def convert_text(text: str, notes: tuple[str, ...] = ()) -> Converted:
     """
     tree = parse(text)
     writer = MarkdownWriter()
-    left_out = write_page(tree, writer)
+    left_out = write_page(tree, writer, images)
     if not writer.text():
         raise UnreadableDocument("it holds no text; nothing was stored")
     title, about = _head(tree)
-    return Converted(writer.text(), title, about, notes=notes + describe(left_out))
+    found = tuple(writer.images)
+    return Converted(writer.text(), title, about, notes=notes + describe(left_out), images=found)
 
 
-def write_page(tree: Element, writer: MarkdownWriter) -> Counter[str]:
+def write_page(tree: Element, writer: MarkdownWriter, images: FindImage | None = None) -> Counter[str]:
     """Write a page's content; gives how many words were left out, by the reason."""
     part = content(tree)
-    walk = PageWalk(writer)
+    walk = PageWalk(writer, images)
     walk.write(part)
     body = tree.find("body")
     if body is None or part is body:
@@ -67,12 +74,12 @@ def write_page(tree: Element, writer: MarkdownWriter) -> Counter[str]:
     return walk.left_out + beside
 
 
-def write_chapter(tree: Element, writer: MarkdownWriter) -> None:
+def write_chapter(tree: Element, writer: MarkdownWriter, images: FindImage | None = None) -> None:
     """Write all of a page that is no site's: what a book or a letter has at its margins is to be read."""
     for each in tree.iter("header", "footer", "aside", "form"):
         each.tag = "section"
     body = tree.find("body")
-    PageWalk(writer).write(tree if body is None else body)
+    PageWalk(writer, images).write(tree if body is None else body)
 
 
 def describe(left_out: Counter[str]) -> tuple[str, ...]:

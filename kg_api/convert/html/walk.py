@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
+from urllib.parse import unquote
 
 from kg_api.convert.html.elements import Element, walk
 from kg_api.convert.html.ignored import MACHINERY, ignored, words
 from kg_api.convert.html.tables import BLOCKS, inline_text, layout, rows
 from kg_api.convert.markdown_text import MarkdownWriter, fence, heading, one_line, paragraph, table
+from kg_api.models.images import ReadImage
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
@@ -21,6 +24,9 @@ _LANGUAGE = re.compile(r"(?:language|lang|highlight|sourceCode|brush:)[- ]?([\w+
 _NO_LANGUAGE = frozenset({"default", "none", "text", "notranslate", "plain", "source"})
 _NUMBER = re.compile("[0-9]{1,8}")
 _BREAK = "\n"
+
+FindImage = Callable[[str], ReadImage | None]
+"""Reads a picture by its address; none of those that are not at hand."""
 
 
 @dataclass(slots=True)
@@ -39,9 +45,13 @@ class _Level:
 class PageWalk:
     """Writes the content below an element; `left_out` counts words by the reason."""
 
-    def __init__(self, writer: MarkdownWriter) -> None:
+    def __init__(self, writer: MarkdownWriter, images: FindImage | None = None) -> None:
+        """Args: where to write, and what reads pictures by their addresses; None: only their words count."""
         self.left_out: Counter[str] = Counter()
         self._writer = writer
+        self._find_image = images
+        self._images: list[tuple[ReadImage, str, str]] = []
+        """Those of the block that is being read; they stand behind it."""
         self._words: list[str] = []
         self._level = 0
         self._lists: list[_Level | None] = []
@@ -100,7 +110,7 @@ class PageWalk:
         if tag == "br":
             self._break()
         elif tag == "img":
-            self._words.append(f" {element.get('alt', '')} ")
+            self._image(element)
         elif tag == "q":
             self._words.append("“")
         elif tag == "span" and "classifier" in element.get("class", "").split():
@@ -143,6 +153,7 @@ class PageWalk:
             level, self._level = self._level, 0
             self._add(heading(level, "".join(self._words)) if self._has_words() else "")
             self._words = []
+            self._add_images()
         elif tag in BLOCKS or tag in _LISTS:
             self._flush()
             if tag in _LISTS and not self._level and self._lists:
@@ -167,6 +178,24 @@ class PageWalk:
         text, self._words = one_line("".join(self._words)), []
         if text:
             self._paragraph(text)
+        self._add_images()
+
+    def _image(self, element: Element) -> None:
+        """A picture is a block of its own behind the words that it stands in; else it is its words."""
+        words, address = element.get("alt", ""), element.get("src", "").strip()
+        found = self._find_image(address) if self._find_image and address else None
+        if found is None:
+            self._words.append(f" {words} ")
+            return
+        self._words.append(" ")
+        told = dict.fromkeys(filter(None, (one_line(words), _caption(element))))
+        self._images.append((found, ". ".join(told), _name_of(address)))
+
+    def _add_images(self) -> None:
+        level = self._innermost()
+        for image, told, name in self._images:
+            self._writer.image(image, told, name, level.inside if level else "")
+        self._images = []
 
     def _paragraph(self, text: str) -> None:
         level = self._innermost()
@@ -182,6 +211,19 @@ class PageWalk:
 
     def _innermost(self) -> _Level | None:
         return next((each for each in reversed(self._lists) if each), None)
+
+
+def _caption(element: Element) -> str:
+    """What stands below a picture, where the page says so."""
+    figure = next((each for each in element.iterancestors() if each.tag == "figure"), None)
+    captions = () if figure is None else figure.iter("figcaption")
+    return one_line(" ".join(inline_text(each) for each in captions))
+
+
+def _name_of(address: str) -> str:
+    """The last part of an address; one that is the file itself has no name."""
+    name = unquote(address.partition("?")[0].rpartition("/")[2])
+    return "image" if address.startswith("data:") else name
 
 
 def _code(element: Element) -> str:

@@ -14,8 +14,8 @@ from typing import cast
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated import sandbox
-from kg_api.convert.isolated.messages import ANSWERS, OCR, PROGRAM, Answer, receive, send
-from kg_api.convert.kinds import convert, convert_pictures, find_scopes
+from kg_api.convert.isolated.messages import ANSWERS, OCR, OCR_IMAGE, PROGRAM, Answer, receive, send
+from kg_api.convert.kinds import convert, convert_pictures, find_scopes, read_words
 from kg_api.convert.ocr.choice import EngineName
 from kg_api.errors import UnreadableDocument
 
@@ -46,7 +46,9 @@ def _answer(content: bytes, form: str, settings: ConversionSettings) -> Answer:
             return find_scopes(content, form.removeprefix(PROGRAM))
         if form.startswith(OCR):
             return convert_pictures(content, cast("EngineName", form.removeprefix(OCR)), settings)
-        return convert(content, form)  # pyright: ignore[reportArgumentType] - as the pool sent it
+        if form.startswith(OCR_IMAGE):
+            return read_words(content, cast("EngineName", form.removeprefix(OCR_IMAGE)), settings)
+        return convert(content, form, settings)  # pyright: ignore[reportArgumentType] - as the pool sent it
     except UnreadableDocument as error:
         return str(error)
     except MemoryError:

@@ -21,6 +21,8 @@ PROGRAM = "program."
 """What stands before the suffix of a program, where else the kind of a file stands."""
 OCR = "ocr."
 """What stands before the engine that is to read a PDF's pictures."""
+OCR_IMAGE = "ocr-image."
+"""What stands before the engine that is to read a picture which is a document of its own."""
 
 
 def send(pipe: BinaryIO, content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What is told of pages that are pictures and were not read."""
+"""What is told of pages that are pictures and were not read, and of pictures that were."""
 
 from __future__ import annotations
 
@@ -32,3 +32,15 @@ def note_pictures(made: Converted, reason: str) -> Converted:
     found = "they are not found" if several else "it is not found"
     told = f"{name_pages(made.pictures)} {has} no text ({pictures}?): {found}"
     return replace(made, notes=(*made.notes, f"{told}; {reason}" if reason else told))
+
+
+def with_words(made: Converted, read: Converted) -> Converted:
+    """A picture that is a document of its own, with the words that OCR read on it.
+
+    Args:
+        made: what it says of itself; it is one picture.
+        read: what OCR read.
+    """
+    text = "\n".join(filter(None, (made.text, read.text)))
+    images = tuple(replace(each, end=len(text)) for each in made.images)
+    return replace(made, text=text, images=images, notes=(*made.notes, *read.notes))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
 import structlog
 
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.isolated.messages import OCR, PROGRAM, Answer
-from kg_api.convert.isolated.pictures import note_pictures
+from kg_api.convert.isolated.messages import OCR, OCR_IMAGE, PROGRAM, Answer
+from kg_api.convert.isolated.pictures import note_pictures, with_words
 from kg_api.convert.isolated.process import ConverterDied, ConverterProcess
 from kg_api.convert.ocr.choice import choose, fingerprint
 from kg_api.errors import TooBusy, UnreadableDocument
@@ -82,6 +83,8 @@ class ConverterPool:
                 what to do.
         """
         made = cast("Converted", self._answer(data, form))
+        if form == "image":
+            return self._with_words(data, made)
         return self._with_pictures(data, made) if made.pictures else made
 
     def _with_pictures(self, data: bytes, made: Converted) -> Converted:
@@ -99,6 +102,16 @@ class ConverterPool:
     def pictures_read_by(self) -> str:
         """The fingerprint of the OCR that there is now, with its limits."""
         return fingerprint(self._settings)
+
+    def _with_words(self, data: bytes, made: Converted) -> Converted:
+        """What a picture says of itself, and what OCR reads on it, where there is OCR."""
+        engine, _ = choose(self._settings)
+        if engine is None or not self._settings.ocr_images:
+            return made
+        try:
+            return with_words(made, cast("Converted", self._answer(data, f"{OCR_IMAGE}{engine}")))
+        except UnreadableDocument as error:
+            return replace(made, notes=(*made.notes, f"OCR ({engine}) failed: {error}"))
 
     def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
         """Find the functions and classes of a program, in UTF-8; waits as `convert` does.

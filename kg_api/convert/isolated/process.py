@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.child import OUT_OF_MEMORY
-from kg_api.convert.isolated.messages import ANSWERS, OCR, Answer, receive, send
+from kg_api.convert.isolated.messages import ANSWERS, OCR, OCR_IMAGE, Answer, receive, send
 
 IDLE_SECONDS = 60.0
 MAX_FILES = 200
@@ -85,7 +85,7 @@ class ConverterProcess:
         self.files += 1
         late = threading.Event()
         seconds = self._settings.max_seconds
-        if form.startswith(OCR):  # it keeps to its own limit, but for the page it is at
+        if form.startswith((OCR, OCR_IMAGE)):  # it keeps to its own limit, but for the page it is at
             seconds += self._settings.ocr_max_seconds
         timer = threading.Timer(seconds, self._end_late, [late])
         timer.start()

@@ -20,6 +20,8 @@ from kg_api.graph.documents.same_text import (
     skipped,
 )
 from kg_api.graph.fulltext.language import require_language
+from kg_api.graph.images.blobs import release_holds
+from kg_api.graph.images.writes import write_images
 from kg_api.graph.jobs import request_job
 from kg_api.graph.retrying import DeletedMeanwhile
 from kg_api.graph.review.waiting import put_waiting
@@ -140,6 +142,7 @@ class _Call:
             left = [each for each in wanted if not self._is_stored(before[each.document_id])]
             _refuse_reviewed([each for each in left if not before[each.document_id]["waited"]])
             self._outcomes.update(self._store(tx, left, before))
+        release_holds(tx, [each.hold for each in self._records if each.hold])
         return [self._outcomes[each.document_id] for each in self._records]
 
     def _is_stored(self, before: Row) -> bool:
@@ -166,6 +169,7 @@ class _Call:
         stored = read_configuration(tx, ontology)
         new = {each.record.document_id: len(each.new) for each in differences}
         unread, due = write_blocks(tx, differences), write_sources(tx, differences)
+        write_images(tx, differences)
         unread.update(new)
         due.update(new)
         due.update(look_again(tx, differences, stored))

@@ -87,8 +87,8 @@ FILL: Final[Mapping[str, Callable[[Transaction, str], str | None]]] = MappingPro
         "schema/041_source_scope": partial(_fill_sources, name="schema/041_source_scope"),
         "schema/042_concept_scope": _fill_concepts,
         "schema/077_source_stems": partial(_fill_sources, name="schema/077_source_stems"),
-        "schema/090_source_stems_of_letters": partial(
-            _fill_sources, name="schema/090_source_stems_of_letters"
+        "schema/094_source_stems_of_letters": partial(
+            _fill_sources, name="schema/094_source_stems_of_letters"
         ),
     }
 )

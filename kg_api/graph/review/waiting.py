@@ -89,7 +89,14 @@ def _row(record: DocumentRecord) -> Row:
         "beginning": "".join(each.full_text for each in record.sources[:BEGINNING])[:BEGINNING],
         "version": uuid.uuid4().hex,
         "given": record.waits_as,
+        "blobs": _blobs(record),
     }
+
+
+def _blobs(record: DocumentRecord) -> list[str]:
+    """The files of its pictures, which are kept while it waits."""
+    images = [source.image for source in record.sources if source.image]
+    return sorted({key for each in images for key in (each.storage_key, each.thumbnail_key)})
 
 
 def _count(rows: Sequence[Row]) -> int:

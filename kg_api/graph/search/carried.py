@@ -55,6 +55,7 @@ def by_concepts(
         passages=[asdict(passage) for passage in passages],
         ontologies=None if filters.ontologies is None else list(filters.ontologies),
         document_ids=None if filters.document_ids is None else list(filters.document_ids),
+        image=filters.image,
         most_concepts=MAX_CONCEPTS,
         imported=IMPORTED,
         most_related=MAX_RELATED,

@@ -74,6 +74,8 @@ class Filters:
 
     ontologies: Sequence[str] | None = None
     document_ids: Sequence[str] | None = None
+    image: bool | None = None
+    """Only pictures, or only what is none; None: both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +126,22 @@ class NearestPassages:
     @property
     def lookup(self) -> Lookup:
         """What is asked first."""
+        if self.filters.image:
+            return _exact_images(self, self.limit)
         return _exactly(self, MAX_CHUNKS) if self.exact else _nearest(self, self.limit)
 
     def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
         """What it found, and more where that is of too few sources."""
-        limit = MAX_CHUNKS if self.exact else self.limit  # one scan, whatever is asked for
+        limit = MAX_CHUNKS if self.exact and not self.filters.image else self.limit  # one scan in any case
         while True:
-            hits = [to_lane_hit(row) for row in found] if self.each_chunk else _best_of_each(found)
+            fitting = [
+                row for row in found if self.filters.image is None or row["image"] is self.filters.image
+            ]
+            hits = [to_lane_hit(row) for row in fitting] if self.each_chunk else _best_of_each(fitting)
             if len(hits) >= self.wanted or len(found) < limit or limit >= MAX_CHUNKS:
                 return LaneHits(hits, cut=len(found) >= limit)
             limit = min(MAX_CHUNKS, 4 * limit)
-            (found,) = graph.look_up([_nearest(self, limit)])
+            (found,) = graph.look_up([(_exact_images if self.filters.image else _nearest)(self, limit)])
 
 
 def by_vector(graph: Graph, nearest: NearestPassages) -> LaneHits:
@@ -167,6 +174,20 @@ def _exactly(asked: NearestPassages, limit: int) -> Lookup:
     if asked.filters.ontologies is not None:
         return Lookup("search/exactly_in_ontologies", {**given, "ontologies": list(asked.filters.ontologies)})
     return Lookup("search/exactly", given)
+
+
+def _exact_images(asked: NearestPassages, limit: int) -> Lookup:
+    """Pictures alone are compared one by one: the index would give passages, a picture now and then."""
+    filters = asked.filters
+    return Lookup(
+        "search/exactly_images",
+        {
+            **_parameters(asked, limit),
+            "space": asked.space.key,
+            "ontologies": None if filters.ontologies is None else list(filters.ontologies),
+            "document_ids": None if filters.document_ids is None else list(filters.document_ids),
+        },
+    )
 
 
 def _nearest(asked: NearestPassages, limit: int) -> Lookup:

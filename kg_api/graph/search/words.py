@@ -59,7 +59,7 @@ class WordedPassages:
 
 @dataclass(frozen=True, slots=True)
 class WordedAmong:
-    """The sources that a full-text query finds in some documents, which are too many for the query itself.
+    """The sources that a full-text query finds in documents, too many for the query itself, or of a kind.
 
     What is found is filtered, and more is asked for until it is enough or all has been looked at.
     """
@@ -67,9 +67,12 @@ class WordedAmong:
     query: str
     asked: SpaceVectors
     limit: int
-    document_ids: Sequence[str]
+    document_ids: Sequence[str] | None
+    """None: all."""
     pairs: Sequence[str] = ()
     watched: Sequence[str] = ()
+    image: bool | None = None
+    """Only pictures, or only what is none; None: both."""
 
     @property
     def lookup(self) -> Lookup:
@@ -87,7 +90,8 @@ class WordedAmong:
 
     def _lookup(self, candidates: int) -> Lookup:
         given: Row = {"query": self.query, "limit": self.limit, "candidates": candidates}
-        given |= {"document_ids": list(self.document_ids), "watched": list(self.watched)}
+        given["document_ids"] = None if self.document_ids is None else list(self.document_ids)
+        given |= {"image": self.image, "watched": list(self.watched)}
         given |= {**_alike(self.pairs), **self.asked.parameters()}
         return Lookup("search/by_text_in_documents", given)
 

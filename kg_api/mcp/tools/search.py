@@ -14,7 +14,7 @@ from kg_api.models.base import Flag
 from kg_api.models.problems import valid
 from kg_api.models.queries.fields import Limit
 from kg_api.models.queries.search import MatchedChunk, SourceHit, SourceSearch
-from kg_api.models.vocabulary import MAX_NAMES, MAX_QUERY_CHARACTERS, SearchMode
+from kg_api.models.vocabulary import MAX_NAMES, MAX_QUERY_CHARACTERS, SearchMode, SourceKind
 
 NAME = "search_sources"
 DESCRIPTION = """\
@@ -30,7 +30,7 @@ class SearchArguments(Paged):
     """What to find."""
 
     query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)]
-    """A question or words to look for; no query language."""
+    """A question, or words."""
     ontologies: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
     """Only in these collections; unset: all."""
     documents: Annotated[list[str], Field(min_length=1, max_length=MAX_NAMES)] | None = None
@@ -43,6 +43,8 @@ class SearchArguments(Paged):
     """At most so many hits of one document."""
     all_copies: Flag = False
     """Give near-duplicates one by one, too."""
+    kind: SourceKind | None = None
+    """`image`: only pictures."""
     mode: SearchMode = "hybrid"
     """`vector`: by meaning; `text`: by words; `hybrid`: both."""
 
@@ -62,6 +64,8 @@ class PassageHit(Passage):
     """On which it begins."""
     last_page: int | None = None
     """On which it ends, if that is another one."""
+    kind: SourceKind | None = None
+    """`image`: a picture, and `text` are the words that stand for it; unset: a passage."""
     ocr_confidence: float | None = None
     """Read by OCR, words may be wrong; 0 to 1."""
     similarity: float | None = None
@@ -91,6 +95,7 @@ def search(library: Library, arguments: SearchArguments) -> SearchAnswer:
         "query_text": arguments.query,
         "ontology": arguments.ontologies,
         "where": arguments.where or [],
+        "kinds": [arguments.kind] if arguments.kind else None,
         "collapse_duplicates": not arguments.all_copies,
         **same,
     }
@@ -114,6 +119,7 @@ def hit_of(found: SourceHit) -> PassageHit:
         date=str(found.metadata["date"]) if found.metadata.get("date") else None,
         page=found.page,
         last_page=None if found.last_page == found.page else found.last_page,
+        kind=None if found.kind == "passage" else found.kind,
         ocr_confidence=found.ocr_confidence,
         similarity=None if found.similarity is None else round(found.similarity, 4),
         matched=_cite_part(found, found.chunk),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kg_api.models.images import FoundImage
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.library.word_boxes import WordBox
 
@@ -26,3 +27,5 @@ class Converted:
     """Pages, from 1, that have something on them but no text; where they are all, `text` is empty."""
     words: tuple[WordBox, ...] = ()
     """What OCR read, by its place in `text`."""
+    images: tuple[FoundImage, ...] = ()
+    """Pictures in reading order; each has words of its own in `text`."""

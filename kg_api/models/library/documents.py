@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
 from kg_api.models.base import Answer, Body, DocumentName, OntologyName, Page, Text
 from kg_api.models.identity import text_hash
+from kg_api.models.images import StoredImage
 from kg_api.models.library.metadata import Metadata, MetadataValue
 from kg_api.models.library.parsing import Format, SourceBlock
 
@@ -38,6 +40,8 @@ class SourceRecord:
     """How sure OCR was of its words, from 0 to 1. None: its words are the file's own."""
     word_boxes: bytes | None = None
     """Where the words that OCR read stand on their page, by `word_boxes.pack`; no answer holds them."""
+    image: StoredImage | None = None
+    """The picture that it is; its text are the words that stand for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +67,14 @@ class DocumentRecord:
     """What it was given as, if it shall wait for approval."""
     approves: str | None = None
     """The version of what waited and is approved by this."""
+    hold: str | None = None
+    """What keeps the files of its pictures until it is stored or waits."""
 
     @property
     def text_hash(self) -> str:
-        """The hash of what it says."""
-        return text_hash(self.preface, (source.content_hash for source in self.sources))
+        """The hash of what it says, and of what is to be seen in it."""
+        images = (source.image.storage_key for source in self.sources if source.image)
+        return text_hash(self.preface, chain((source.content_hash for source in self.sources), images))
 
 
 @dataclass(frozen=True, slots=True)

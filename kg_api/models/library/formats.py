@@ -8,7 +8,9 @@ from typing import Literal
 
 TextFormat = Literal["text", "markdown", "rst", "org"]
 """Read as they are: offsets are those of the file's own text."""
-ConvertedFormat = Literal["html", "pdf", "epub", "docx", "pptx", "spreadsheet", "csv", "email", "notebook"]
+ConvertedFormat = Literal[
+    "html", "pdf", "epub", "docx", "pptx", "spreadsheet", "csv", "email", "notebook", "image"
+]
 """Converted to Markdown in a process apart; offsets are those of that Markdown."""
 Format = TextFormat | ConvertedFormat
 
@@ -28,6 +30,7 @@ CONVERTED: Mapping[ConvertedFormat, frozenset[str]] = MappingProxyType(
         "csv": _suffixes("csv tsv"),
         "email": _suffixes("eml"),
         "notebook": _suffixes("ipynb"),
+        "image": _suffixes("png jpg jpeg webp gif tif tiff bmp"),
     }
 )
 """Their suffixes, in lower case with the dot."""
@@ -39,5 +42,5 @@ PROGRAMS = _suffixes(
 IN_TEXT: frozenset[ConvertedFormat] = frozenset({"html", "csv", "email", "notebook"})
 """Those that are text themselves, and so may be sent as text."""
 CONVERTED_SUFFIXES = frozenset(suffix for some in CONVERTED.values() for suffix in some)
-NOT_READ = _suffixes("doc odt rtf ppt odp mobi zip gz tar png jpg jpeg gif webp tif tiff bmp svg mp3 mp4")
+NOT_READ = _suffixes("doc odt rtf ppt odp mobi zip gz tar svg mp3 mp4")
 """Suffixes of files that are no text, or none that is meant to be read as it stands."""

@@ -9,8 +9,11 @@ from typing import Literal, NamedTuple
 from kg_api.models.library.formats import Format
 from kg_api.models.library.metadata import MetadataValue
 
-BlockKind = Literal["heading", "paragraph", "list_item", "code", "program", "table", "markup", "other"]
+BlockKind = Literal[
+    "heading", "paragraph", "list_item", "code", "program", "table", "markup", "image", "other"
+]
 """`program` is of files of program text, settings or logs: split as code, and its comments may be prose.
+`image` is the words of a picture, which is a source of its own, whole and alone.
 `markup` may have text between the marks of its format: HTML, a directive, a footnote, a head's fields.
 `other` is not for reading: rules, comments, HTML that holds code or a script."""
 

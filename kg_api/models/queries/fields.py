@@ -14,6 +14,7 @@ from kg_api.models.vocabulary import (
     MAX_NAMES,
     MAX_TOKEN_BUDGET,
     MAX_WINDOW,
+    SourceKind,
 )
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -25,5 +26,6 @@ HitsCursor = Annotated[str, Field(min_length=1, max_length=MAX_CURSOR_CHARACTERS
 TokenBudget = Annotated[int, Field(strict=True, ge=1, le=MAX_TOKEN_BUDGET)]
 Hypothetical = Annotated[int, Field(strict=True, ge=0, le=MAX_HYPOTHETICAL)] | Literal["auto"]
 Ontologies = OntologyName | Annotated[list[OntologyName], Field(min_length=1, max_length=MAX_NAMES)]
+Kinds = Annotated[list[SourceKind], Field(min_length=1, max_length=2)]
 DocumentNames = Annotated[list[Called], Field(min_length=1, max_length=MAX_NAMES)]
 """Each called by its name, by `ONTOLOGY/NAME`, its id, or at least eight digits of that."""

@@ -11,6 +11,7 @@ from kg_api.models.concepts.queries import ConceptHit
 from kg_api.models.queries.fields import (
     DocumentNames,
     HitsCursor,
+    Kinds,
     Limit,
     Ontologies,
     Similarity,
@@ -33,6 +34,8 @@ class HybridSearch(Body):
     """Find sources only in these documents: by name, `ONTOLOGY/NAME` or id; unset or null: in all."""
     where: Where | None = None
     """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
+    kinds: Kinds | None = None
+    """Find only sources of these kinds, such as `["image"]`; unset or null: of all."""
     mode: HybridMode = "hybrid"
     """How sources are found. `hybrid`: by meaning, by words and through concepts; `concept`: only through the
     concepts of the question; `source`: by meaning and words; `text`: by words."""

@@ -4,8 +4,26 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from kg_api.models.base import Answer
+from kg_api.models.base import Answer, Page
+from kg_api.models.images import ImageType
 from kg_api.models.library.metadata import MetadataValue
+from kg_api.models.vocabulary import SourceKind
+
+
+class ImageFacts(Answer):
+    """What is known of a picture; `GET /images/{id}` gives the picture itself, by the source's id."""
+
+    storage_key: str
+    """The SHA-256 of its file: pictures with the same one are the same."""
+    content_type: ImageType
+    """By its content, whatever its name says."""
+    width: int
+    """In pixels, as it is shown."""
+    height: int
+    bytes: int
+    """Of its file."""
+    perceptual_hash: str
+    """64 bits of what it looks like, in hexadecimal digits: near-duplicates differ in few of them."""
 
 
 class SourcePlace(Answer):
@@ -31,6 +49,10 @@ class SourcePlace(Answer):
     """Whether OCR read it, or a part of it, from a picture: its words may be wrong."""
     ocr_confidence: float | None = None
     """How sure OCR was of its words, from 0 to 1."""
+    kind: SourceKind = "passage"
+    """Of an image the text is the words that stand for it."""
+    image: ImageFacts | None = None
+    """The picture, of an image."""
 
 
 class Place(SourcePlace):
@@ -61,3 +83,9 @@ class DescribedPlace(Place):
     """What kind of file the document is."""
     metadata: dict[str, MetadataValue] = Field(default_factory=dict[str, MetadataValue])
     """The document's: `author`, `date` and whatever else it or its sender says."""
+
+
+class ImagePage(Page):
+    """Pictures, ordered by ontology, document and place in it."""
+
+    images: list[Place]

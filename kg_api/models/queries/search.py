@@ -11,6 +11,7 @@ from kg_api.models.queries.fields import (
     DocumentNames,
     HitsCursor,
     Hypothetical,
+    Kinds,
     Limit,
     Number,
     Ontologies,
@@ -42,6 +43,8 @@ class SourceSearch(Body):
     """Search only these documents: by name, `ONTOLOGY/NAME` or id; unset or null: all."""
     where: Where | None = None
     """Only documents for which all these hold; a text is read as one: `date>=2025-01-01`, `tags=oncall`."""
+    kinds: Kinds | None = None
+    """Only sources of these kinds, such as `["image"]`; unset or null: all."""
     mode: SearchMode = "hybrid"
     """`vector`: by meaning; `text`: by words; `hybrid`: both, fused."""
     limit: Limit = 10
@@ -49,9 +52,8 @@ class SourceSearch(Body):
     """`next_cursor` of the page before, for the hits behind it; all else as in that request. Pages give 1,000
     hits at most. Not with `hyde`, whose answers are written anew each time."""
     min_similarity: Similarity | None = None
-    """Leave out sources whose cosine similarity is lower, or that have no vector yet, before the best are
-    taken. Where the question cannot be embedded, what words find is given with `similarity` null, and
-    `degraded` says that this was not applied. Not for mode `text`."""
+    """Leave out sources whose cosine similarity is lower, or that have no vector yet. If the question cannot
+    be embedded, what words find has `similarity` null, and `degraded` says so. Not for mode `text`."""
     fusion: Fusion = "adaptive"
     """How `hybrid` joins its lanes. `adaptive`: by scores, a lane weighing as much as it sets its best hits
     apart; `rrf`: by ranks alone; `weighted`: by scores with fixed weights."""

@@ -20,3 +20,8 @@ def blocks(text: str, kind: BlockKind = "paragraph") -> list[Block]:
         elif begin is None:
             begin = line
     return found if begin is None else [*found, Block(kind, begin, len(text))]
+
+
+def whole_image(text: str) -> list[Block]:
+    """The words of a document that is a picture: one block, whatever lines it has."""
+    return [Block("image", 0, len(text))]

@@ -62,6 +62,12 @@ class SearchPlan:
     """What could not be done, of all steps."""
 
     @property
+    def image(self) -> bool | None:
+        """Whether only pictures are wanted, or only what is none; None: both."""
+        kinds = set(self.request.kinds or ())
+        return "image" in kinds if len(kinds) == 1 else None
+
+    @property
     def text(self) -> str:
         """The words asked for; empty when only a vector was given."""
         return self.request.query_text or ""

@@ -68,7 +68,7 @@ class ConceptLane:
             SeedPassage(found.source.source_id, PASSAGE / math.sqrt(rank))
             for rank, found in enumerate(best[:BEST_PASSAGES], start=1)
         ]
-        within = Filters(plan.scope.names, plan.filters.document_ids)
+        within = Filters(plan.scope.names, plan.filters.document_ids, plan.image)
         found = by_concepts(self._graph, seeds, passages, within, plan.space_vectors, limit=plan.depth)
         plan.notes.record("concepts", [] if found else none_yet(self._graph, plan.scope.names))
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from kg_api.graph.database import Graph, Lookup, Row
@@ -54,9 +54,9 @@ def word_lanes(plan: SearchPlan) -> Iterator[Lane]:
 
 def _worded(plan: SearchPlan, query: str, asked: SpaceVectors) -> Passages:
     pairs, watched = plan.word_pairs, plan.wording.watched
-    if plan.words_among is None:
+    if plan.words_among is None and plan.image is None:
         return WordedPassages(query, asked, plan.depth, pairs, watched)
-    return WordedAmong(query, asked, plan.depth, plan.words_among, pairs, watched)
+    return WordedAmong(query, asked, plan.depth, plan.words_among, pairs, watched, plan.image)
 
 
 def _nearest(plan: SearchPlan) -> Iterator[NearestPassages]:
@@ -68,7 +68,7 @@ def _nearest(plan: SearchPlan) -> Iterator[NearestPassages]:
         yield NearestPassages(
             known.vector,
             each.space,
-            each.filters,
+            replace(each.filters, image=plan.image),
             plan.depth,
             wanted=request.limit,
             exact=request.exact,

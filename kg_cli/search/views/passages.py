@@ -159,5 +159,7 @@ def title_of(place: SourcePlace) -> Text:
 
 def _where(place: SourcePlace) -> str:
     page = [] if place.page is None else [describe_pages(place.page, place.last_page)]
+    if place.image is not None:
+        page.append(f"picture of {place.image.width} x {place.image.height}")
     ocr = f" ({describe_ocr(place.ocr_confidence)})" if place.ocr else ""
     return " > ".join([*place.heading, *page, f"¶{place.paragraph}"]) + ocr

@@ -54,12 +54,12 @@ def test_a_folder_is_followed_and_left(kg: Kg, folder: Path, graph: Graph) -> No
 @pytest.mark.usefixtures("worker")
 def test_files_that_are_refused_are_told_and_give_their_exit_code(kg: Kg, folder: Path) -> None:
     (folder / "program.md").write_bytes(b"\x7fELF" + bytes(100))
-    (folder / "picture.png").write_bytes(b"\x89PNG")
+    (folder / "picture.svg").write_bytes(b"<svg/>")
     added = kg("folders", "add", str(folder), "--ontology", "notes", "--wait")
     assert added.returncode == SOME_REFUSED, added.stderr
     assert "2 added, 0 changed, 0 unchanged, 0 removed, 1 refused" in added.stdout
     assert "refused: program.md: this is a program" in added.stdout
-    assert "left out: .png (1)" in added.stdout
+    assert "left out: .svg (1)" in added.stdout
     assert "refused: program.md: this is a program" in kg("folders", "list").stdout
 
 

@@ -9,7 +9,7 @@ from tests.process.cli.conftest import Kg
 
 
 def test_kinds_that_are_not_read_are_counted(kg: Kg, folder: Path) -> None:
-    for name in ("a.md", "b.xyz", "c.xyz", "picture.PNG", "Makefile", ".hidden.md"):
+    for name in ("a.md", "b.xyz", "c.xyz", "picture.SVG", "Makefile", ".hidden.md"):
         (folder / name).write_text("some text")
     (folder / ".git").mkdir()
     (folder / ".git" / "inside.md").write_text("hidden")
@@ -17,7 +17,7 @@ def test_kinds_that_are_not_read_are_counted(kg: Kg, folder: Path) -> None:
     ran = kg("ingest", str(folder), "--ontology", "notes", "--json")
     assert ran.returncode == 0
     told = json.loads(ran.stdout)
-    assert told["left_out"] == {".xyz": 2, ".png": 1, "no ending": 1, "link to a folder": 1}
+    assert told["left_out"] == {".xyz": 2, ".svg": 1, "no ending": 1, "link to a folder": 1}
     assert [each["document"] for each in told["documents"]] == ["a.md"]
     said = kg("ingest", str(folder), "--ontology", "notes").stdout
     assert "left out: .xyz (2)" in said

@@ -30,6 +30,10 @@ class Recorder(KgClient):
         self.calls.append(call)
         return SourceHits.model_construct(sources=[]) if call.answer is SourceHits else None  # the last page
 
+    def _read_file(self, call: Call[Any]) -> bytes:
+        self.calls.append(call)
+        return b""
+
     def _follow(self, call: Call[Any], silence: float = 0.0) -> Generator[Any]:  # noqa: ARG002 - it waits for nothing
         self.calls.append(call)
         yield from ()
@@ -67,6 +71,9 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "waiting": lambda kg: kg.waiting("o"),
     "approve": lambda kg: kg.approve(ontology="o", documents=["d"]),
     "reject": lambda kg: kg.reject(ontology="o", all=True),
+    "images": lambda kg: kg.images("o"),
+    "image": lambda kg: kg.image("s"),
+    "thumbnail": lambda kg: kg.thumbnail("s"),
     "ontologies": lambda kg: kg.ontologies(),
     "delete_ontology": lambda kg: kg.delete_ontology("o"),
     "embedding_status": lambda kg: kg.embedding_status("o"),

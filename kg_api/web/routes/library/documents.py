@@ -67,7 +67,9 @@ def list_ontologies(container: Open) -> OntologyList:
 @router.delete("/ontologies/{ontology}", summary="Delete an ontology")
 def delete_ontology(container: Open, ontology: Ontology) -> Deleted:
     """Delete an ontology with all its documents. One that is not there is no error: zeros and a note."""
-    return library.delete_ontology(container.graph, ontology)
+    deleted = library.delete_ontology(container.graph, ontology)
+    container.images.collect_after_delete()
+    return deleted
 
 
 @router.get("/documents", summary="List documents")
@@ -121,7 +123,9 @@ def delete_documents(
     with `expected` where so many do. 409: others fit meanwhile, and nothing was deleted. After an
     interruption some are left, which is 409 too: ask for a dry run again. Where none is, zeros and a note.
     """
-    return delete_matching(container.graph, deletion)
+    deleted = delete_matching(container.graph, deletion)
+    container.images.collect_after_delete()
+    return deleted
 
 
 @router.delete("/documents/{document_id:path}", summary="Delete a document")
@@ -130,4 +134,6 @@ def delete_document(container: Open, document_id: CalledDocument, ontology: Onto
 
     404: there is no document of that name; the message names those nearest. 409: several have that name.
     """
-    return library.delete_called(container.graph, document_id, ontology)
+    deleted = library.delete_called(container.graph, document_id, ontology)
+    container.images.collect_after_delete()
+    return deleted

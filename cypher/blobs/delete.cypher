@@ -1,0 +1,3 @@
+// A blob whose file was deleted.
+MATCH (b:Blob {key: $key})
+DETACH DELETE b

@@ -1,0 +1,4 @@
+// A picture's files.
+MATCH (s:Image {source_id: $source_id})
+RETURN s.storage_key AS storage_key, s.thumbnail_key AS thumbnail_key, s.content_type AS content_type,
+       s.document AS document

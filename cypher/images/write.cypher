@@ -1,0 +1,17 @@
+// Sources that are pictures, with their files. Those of a picture that was there before may have no use any more.
+UNWIND $rows AS row
+MATCH (s:Source {source_id: row.source_id})
+SET s:Image, s += row.image
+WITH s, row
+CALL (s, row) {
+  MATCH (s)-[r:STORED_AS|SHOWN_AS]->(was:Blob)
+  WHERE NOT was.key IN [row.image.storage_key, row.image.thumbnail_key]
+  SET was.touched_at = datetime.realtime(), was:LooseBlob
+  DELETE r
+}
+MATCH (file:Blob {key: row.image.storage_key})
+MATCH (thumbnail:Blob {key: row.image.thumbnail_key})
+SET file.touched_at = datetime.realtime(), thumbnail.touched_at = datetime.realtime()
+MERGE (s)-[:STORED_AS]->(file)
+MERGE (s)-[:SHOWN_AS]->(thumbnail)
+RETURN count(s) AS written

@@ -1,0 +1,106 @@
+"""Blobs as files of one folder: `ab/abcdef...`, each written beside its place and renamed into it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import tempfile
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+from kg_api.blobs.port import key_of
+from kg_api.errors import NotFound, StorageFull, Unavailable
+
+FOLDER_MODE = 0o700
+ABANDONED_SECONDS = 24 * 3600
+"""Of a file that was being written: by then its writer has gone."""
+_KEY = re.compile("[0-9a-f]{64}")
+_BEING_WRITTEN = ".writing-"
+_NO_ROOM = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
+
+
+class FileBlobStore:
+    """Keeps blobs below a folder, which is made when the first one comes."""
+
+    def __init__(self, folder: Path) -> None:
+        """Args: the folder; nobody else writes below it."""
+        self._folder = folder.expanduser().absolute()
+
+    def put(self, content: bytes) -> str:
+        """Keep bytes; see `BlobStore`."""
+        key = key_of(content)
+        path = self._path(key)
+        with _translated("kept"):
+            if not _holds(path, len(content)):
+                _write(path, content)
+        return key
+
+    def read(self, key: str) -> bytes:
+        """Give the bytes of a key; see `BlobStore`."""
+        with _translated("read"):
+            try:
+                return self._path(key).read_bytes()
+            except FileNotFoundError:
+                raise NotFound(f"the stored file {key} is not there any more") from None
+
+    def delete(self, key: str) -> None:
+        """Forget a key; see `BlobStore`."""
+        with _translated("deleted"):
+            self._path(key).unlink(missing_ok=True)
+
+    def sweep(self, older_than: float = ABANDONED_SECONDS) -> int:
+        """Remove what nobody writes any more; see `BlobStore`."""
+        removed = 0
+        with _translated("deleted"):
+            for path in self._folder.glob(f"*/{_BEING_WRITTEN}*"):
+                if time.time() - path.stat().st_mtime > older_than:
+                    path.unlink(missing_ok=True)
+                    removed += 1
+        return removed
+
+    def _path(self, key: str) -> Path:
+        """A key is a hash and nothing else: no path leads out of the folder.
+
+        Raises:
+            NotFound: it is no key.
+        """
+        if not _KEY.fullmatch(key):
+            raise NotFound("that is not the key of a stored file")
+        return self._folder / key[:2] / key
+
+
+def _holds(path: Path, size: int) -> bool:
+    """Whether a file is there whole: a disk that lost its power may have kept the name of an empty one."""
+    try:
+        return path.stat().st_size == size
+    except FileNotFoundError:
+        return False
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=_BEING_WRITTEN)  # mkstemp gives mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def _translated(done: str) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ROOM:
+            raise StorageFull(
+                "the disk of the picture store is full: free some space, and try again"
+            ) from None
+        raise Unavailable(f"a stored file cannot be {done}: {error.strerror or error}") from error

@@ -1,0 +1,75 @@
+"""Pictures within documents: those that are worth a source of their own, within bounds."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import time
+from collections import Counter
+from urllib.parse import unquote_to_bytes
+
+from kg_api.api_settings import ConversionSettings
+from kg_api.convert.image.document import read_image
+from kg_api.errors import UnreadableDocument
+from kg_api.models.images import ReadImage
+
+MIN_SIDE = 32
+"""Pixels: what is smaller both ways is an icon, a bullet or a spacer."""
+MAX_IMAGES = 500
+MAX_DATA_URI = 64 * 1024 * 1024
+_SHARE = 0.5
+"""Of the time that a file may take."""
+_DATA_URI = re.compile(r"data:image/[\w.+-]+((?:;[\w=.+-]+)*?)(;base64)?,", re.IGNORECASE)
+_OTHERS = "pictures of other kinds than are read, or damaged"
+
+
+class ImagesWithin:
+    """Reads the pictures of one document; the same one twice is read once."""
+
+    def __init__(self, settings: ConversionSettings) -> None:
+        self._settings = settings
+        self._ends = time.monotonic() + _SHARE * settings.max_seconds
+        self._known: dict[bytes, ReadImage | None] = {}
+        self._count = 0
+        self._left_out: Counter[str] = Counter()
+
+    def read(self, content: bytes | None) -> ReadImage | None:
+        """A picture by its file; None: it is none that is taken, or its file is not at hand."""
+        if content is None:
+            return None
+        if self._count >= MAX_IMAGES or time.monotonic() > self._ends:
+            self._left_out[f"pictures beyond the first {self._count:,}"] += 1
+            return None
+        key = hashlib.sha256(content).digest()
+        if key not in self._known:
+            self._known[key] = self._read(content)
+        found = self._known[key]
+        self._count += found is not None
+        return found
+
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know."""
+        return tuple(f"left out: {what} ({count:,})" for what, count in self._left_out.items())
+
+    def _read(self, content: bytes) -> ReadImage | None:
+        try:
+            found = read_image(content, self._settings)
+        except UnreadableDocument:
+            self._left_out[_OTHERS] += 1
+            return None
+        return None if max(found.width, found.height) < MIN_SIDE else found
+
+
+def from_data_uri(address: str) -> bytes | None:
+    """The file that an address holds itself; None: it is elsewhere, and nothing is fetched."""
+    if len(address) > MAX_DATA_URI or not (found := _DATA_URI.match(address)):
+        return None
+    content = unquote_to_bytes(address[found.end() :])
+    if not found[2]:
+        return content
+    try:
+        return base64.b64decode(content)
+    except (binascii.Error, ValueError):
+        return None

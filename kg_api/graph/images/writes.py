@@ -1,0 +1,35 @@
+"""Writing which sources of documents are pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from kg_api.errors import Conflict
+from kg_api.graph.database import Row, Transaction, portions
+from kg_api.graph.documents.difference import DocumentDifference
+from kg_api.models.images import StoredImage
+
+IMAGES_A_STATEMENT = 500
+
+
+def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> None:
+    """Let sources be the pictures that they are, whether they are new or were there.
+
+    Raises:
+        Conflict: a file has been collected, for its hold ended long ago.
+    """
+    sources = [source for each in differences for source in each.record.sources]
+    rows = [_row(source.source_id, source.image) for source in sources if source.image]
+    there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
+    if there:
+        tx.run("images/forget", document_ids=there, source_ids=[row["source_id"] for row in rows])
+    for part in portions(rows, IMAGES_A_STATEMENT):
+        if tx.run("images/write", rows=part)[0]["written"] < len(part):
+            raise Conflict(
+                "a picture of it was deleted meanwhile, for it took more than an hour; send it again"
+            )
+
+
+def _row(source_id: str, image: StoredImage) -> Row:
+    return {"source_id": source_id, "image": asdict(image)}

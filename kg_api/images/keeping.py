@@ -1,0 +1,71 @@
+"""Putting the pictures of a document where they are kept, before the document itself is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kg_api.blobs.port import BlobStore, key_of
+from kg_api.graph.database import Graph
+from kg_api.graph.images.blobs import hold_blobs
+from kg_api.models.images import ReadImage, StoredImage
+
+
+@dataclass(frozen=True, slots=True)
+class KeptImages:
+    """Pictures in the order in which they were given."""
+
+    images: list[StoredImage]
+    hold: str | None
+    """What keeps their files until their document is stored."""
+
+
+class ImageKeeper(Protocol):
+    """Keeps pictures."""
+
+    def keep(self, images: Sequence[ReadImage]) -> KeptImages:
+        """Keep the files of some pictures."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoringKeeper:
+    """Writes the files into the store, where they stay as long as somebody uses them."""
+
+    graph: Graph
+    store: BlobStore
+
+    def keep(self, images: Sequence[ReadImage]) -> KeptImages:
+        """The hold is committed before the first file is written: who collects sees it, or goes before.
+
+        Raises:
+            Unavailable: the database or the store does not answer; nothing is stored.
+        """
+        if not images:
+            return KeptImages([], None)
+        contents = [content for each in images for content in (each.content, each.thumbnail)]
+        hold = hold_blobs(self.graph, [key_of(content) for content in contents])
+        for content in contents:
+            self.store.put(content)
+        return KeptImages([_stored(each) for each in images], hold)
+
+
+class LookingKeeper:
+    """Keeps nothing: for looking at what a document would be."""
+
+    def keep(self, images: Sequence[ReadImage]) -> KeptImages:
+        """What they would be stored as."""
+        return KeptImages([_stored(each) for each in images], None)
+
+
+def _stored(image: ReadImage) -> StoredImage:
+    return StoredImage(
+        storage_key=key_of(image.content),
+        thumbnail_key=key_of(image.thumbnail),
+        content_type=image.content_type,
+        width=image.width,
+        height=image.height,
+        bytes=len(image.content),
+        perceptual_hash=image.perceptual_hash,
+    )

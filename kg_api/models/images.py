@@ -1,0 +1,61 @@
+"""Pictures: what is read of one, and what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Base64Bytes, Field
+
+ImageType = Literal["image/png", "image/jpeg", "image/webp", "image/gif", "image/tiff", "image/bmp"]
+"""What is taken for a picture, by its content."""
+PerceptualHash = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+"""Of what a picture looks like: near-duplicates differ in few of its 64 bits."""
+Pixels = Annotated[int, Field(ge=1, le=2**31)]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadImage:
+    """A picture as a converting process has read it."""
+
+    content_type: ImageType
+    width: Pixels
+    """As it is shown: a photograph that lies on its side has been turned."""
+    height: Pixels
+    perceptual_hash: PerceptualHash
+    thumbnail: Base64Bytes
+    content: Base64Bytes
+    """What is to be kept: without the place where it was taken, unless that is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundImage:
+    """A picture and the words of a document that stand for it: `text[start:end]`."""
+
+    start: int
+    end: int
+    image: ReadImage
+
+
+@dataclass(frozen=True, slots=True)
+class StoredImage:
+    """A picture that is in the store, as its source has it."""
+
+    storage_key: str
+    """The SHA-256 of its file."""
+    thumbnail_key: str
+    content_type: ImageType
+    width: int
+    height: int
+    bytes: int
+    """Of its file."""
+    perceptual_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedImage:
+    """A stored picture and the words of its document that stand for it."""
+
+    start: int
+    end: int
+    image: StoredImage

@@ -1,0 +1,71 @@
+"""Pictures: which there are, what is known of one, and its file."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kg_cli.terminal.answers import emit
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import JsonOption, OffsetOption, OnlyOntologyOption, PageOption
+
+group = typer.Typer(help="Pictures: list, show and save them.", no_args_is_help=True)
+
+ImageArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="Id of its source, as `kg images list` shows it; 8 digits do.")
+]
+
+
+@group.command("list")
+def list_images(
+    *,
+    ontology: OnlyOntologyOption = None,
+    offset: OffsetOption = 0,
+    limit: PageOption = 100,
+    as_json: JsonOption = False,
+) -> None:
+    """List pictures by ontology and document.
+
+    Example: kg images list --ontology holidays
+    """
+    from kg_cli.images.views import print_images
+
+    with open_client() as client:
+        page = client.images(ontology, offset=offset, limit=limit)
+    emit(page, partial(print_images, offset=offset), as_json=as_json)
+
+
+@group.command()
+def show(image: ImageArgument, *, as_json: JsonOption = False) -> None:
+    """Show what is known of a picture, and the words that it is found by.
+
+    Example: kg images show 1f0c5a77
+    """
+    from kg_cli.images.views import print_image
+
+    with open_client() as client:
+        emit(client.source(image), print_image, as_json=as_json)
+
+
+@group.command()
+def save(
+    image: ImageArgument,
+    to: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; - for standard output.")],
+    *,
+    thumbnail: Annotated[
+        bool, typer.Option("--thumbnail", help="As WebP, of at most 256 pixels a side.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
+) -> None:
+    """Save a picture to a file.
+
+    Example: kg images save 1f0c5a77 boat.jpg
+    """
+    from kg_cli.images.views import write_file
+
+    with open_client() as client:
+        content = client.thumbnail(image) if thumbnail else client.image(image)
+    write_file(content, to, force=force)

@@ -1,0 +1,285 @@
+"""Pictures in the graph: one file for the same picture, kept as long as somebody uses it and no longer."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from kg_api.api_settings import ConversionSettings
+from kg_api.blobs.files import FileBlobStore
+from kg_api.convert.image.document import convert
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.folders import request_scan
+from kg_api.graph.documents.library import delete_document, find_source, neighbours
+from kg_api.graph.documents.writes import store_document, store_documents
+from kg_api.graph.images.blobs import collect_blobs, hold_blobs
+from kg_api.graph.images.reads import find_image, list_images
+from kg_api.graph.review.waiting import reject_waiting
+from kg_api.images.keeping import StoringKeeper
+from kg_api.images.service import ImageService
+from kg_api.ingest.reading import DocumentReader
+from kg_api.ingest.records import Incoming, to_record
+from kg_api.ingest.review import ReviewService
+from kg_api.models.library.conversion import Converted
+from kg_api.models.library.documents import DocumentRecord
+from kg_api.models.library.formats import ConvertedFormat
+from kg_api.models.library.parsing import CodeScope
+from kg_api.models.library.review import Approval
+from kg_api.sync.handler import FolderSync
+from tests.support.images import drawn, encoded
+from tests.support.records import record
+from tests.support.sync import EVERYWHERE, LARGEST, follow, work
+
+BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(30, 90))
+
+
+class InThisProcess:
+    """Converts pictures that the tests made themselves."""
+
+    def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
+        assert form == "image"
+        return convert(data, ConversionSettings())
+
+    def pictures_read_by(self) -> str:
+        return "nothing"
+
+    def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """A store of pictures, and documents that are made of them."""
+
+    graph: Graph
+    folder: Path
+
+    @property
+    def store(self) -> FileBlobStore:
+        return FileBlobStore(self.folder)
+
+    def record(self, content: bytes, name: str, *, review: bool = False) -> DocumentRecord:
+        reader = DocumentReader(InThisProcess(), StoringKeeper(self.graph, self.store))
+        incoming, _ = reader.from_bytes(content, Incoming("notes", name, "", review=review))
+        return to_record(incoming)[0]
+
+    def add(self, content: bytes, name: str) -> str:
+        made = self.record(content, name)
+        store_document(self.graph, made)
+        return made.document_id
+
+    def collect(self) -> int:
+        return collect_blobs(self.graph, self.store.delete)
+
+    @property
+    def files(self) -> int:
+        return sum(path.is_file() for path in self.folder.rglob("*"))
+
+
+@pytest.fixture
+def pictures(graph: Graph, tmp_path: Path) -> Pictures:
+    return Pictures(graph, tmp_path / "blobs")
+
+
+def labels(graph: Graph) -> int:
+    return list_images(graph, ontology=None, offset=0, limit=10).total
+
+
+def test_the_same_picture_twice_is_one_file_and_two_nodes(pictures: Pictures, graph: Graph) -> None:
+    one, other = pictures.add(BOAT, "a/Red boat.jpg"), pictures.add(BOAT, "b/boat.png")
+    page = list_images(graph, ontology="notes", offset=0, limit=10)
+    assert [each.document for each in page.images] == ["a/Red boat.jpg", "b/boat.png"]
+    assert [each.full_text for each in page.images] == ["a Red boat", "b boat"]
+    keys = {each.image.storage_key for each in page.images if each.image}
+    assert len(keys) == 1
+    assert pictures.files == 2  # the picture and its thumbnail
+    assert pictures.collect() == 0
+    delete_document(graph, one)
+    assert (pictures.collect(), pictures.files) == (0, 2)
+    delete_document(graph, other)
+    assert (pictures.collect(), pictures.files) == (2, 0)
+
+
+def test_a_picture_is_told_as_one_wherever_its_source_is(pictures: Pictures, graph: Graph) -> None:
+    pictures.add(BOAT, "boat.jpg")
+    store_document(graph, record("text", ["a passage"]))
+    (place,) = list_images(graph, ontology=None, offset=0, limit=10).images
+    assert place.kind == "image"
+    assert place.image is not None
+    assert (place.image.content_type, place.image.width, place.image.height) == ("image/jpeg", 64, 48)
+    assert place.image.bytes == len(BOAT)
+    assert find_source(graph, place.source_id) == place
+    assert neighbours(graph, [place], 1)[place.source_id] == [place]
+    keys = find_image(graph, place.source_id[:8])
+    assert pictures.store.read(keys.storage_key) == BOAT
+    assert pictures.store.read(keys.thumbnail_key)[8:12] == b"WEBP"
+    with pytest.raises(NotFound, match="not a picture"):
+        find_image(graph, find_source(graph, "notes/text#0").source_id)
+
+
+def test_another_picture_under_the_same_name_takes_its_place(pictures: Pictures, graph: Graph) -> None:
+    pictures.add(BOAT, "x.jpg")
+    pictures.collect()
+    before = list_images(graph, ontology=None, offset=0, limit=10).images[0]
+    pictures.add(PLAN, "x.jpg")
+    after = list_images(graph, ontology=None, offset=0, limit=10).images[0]
+    assert after.source_id == before.source_id  # it says the same words
+    assert after.image is not None
+    assert (after.image.content_type, after.image.height) == ("image/png", 90)
+    assert (pictures.collect(), pictures.files) == (2, 2)
+
+
+def test_what_is_no_picture_any_more_is_a_passage(pictures: Pictures, graph: Graph) -> None:
+    made = pictures.record(BOAT, "x.jpg")
+    store_document(graph, made)
+    sources = tuple(replace(each, image=None) for each in made.sources)
+    store_document(graph, replace(made, content_hash="other", sources=sources))
+    assert labels(graph) == 0
+    assert find_source(graph, sources[0].source_id).kind == "passage"
+    assert (pictures.collect(), pictures.files) == (2, 0)
+
+
+def test_two_pictures_that_have_the_same_words_are_not_the_same(pictures: Pictures) -> None:
+    one = pictures.record(BOAT, "1.jpg")
+    other = replace(pictures.record(PLAN, "1.jpg"), document_id="other")
+    assert [each.full_text for each in one.sources] == [each.full_text for each in other.sources]
+    assert one.text_hash != other.text_hash
+
+
+def test_what_is_held_stays_until_its_hold_ends(pictures: Pictures, graph: Graph) -> None:
+    pictures.record(BOAT, "x.jpg")
+    assert (pictures.collect(), pictures.files) == (0, 2)
+    graph.write("blobs/hold", hold_id="of a process that died", keys=["a" * 64], seconds=-1)
+    assert pictures.collect() == 1
+    assert pictures.files == 2
+
+
+def test_what_is_stored_too_late_is_refused_and_can_be_sent_again(pictures: Pictures, graph: Graph) -> None:
+    made = pictures.record(BOAT, "x.jpg")
+    hold_blobs(graph, [], 0)
+    assert made.hold
+    graph.write("blobs/hold", hold_id=made.hold, keys=[], seconds=-1)
+    assert (pictures.collect(), pictures.files) == (2, 0)
+    with pytest.raises(Conflict, match="send it again"):
+        store_document(graph, made)
+    assert labels(graph) == 0
+    pictures.add(BOAT, "x.jpg")
+    assert (labels(graph), pictures.files) == (1, 2)
+
+
+def test_what_waits_for_approval_keeps_its_files(pictures: Pictures, graph: Graph) -> None:
+    for name in ("x.jpg", "y.jpg"):
+        store_document(graph, pictures.record(BOAT, name, review=True))
+    assert (labels(graph), pictures.collect(), pictures.files) == (0, 0, 2)
+    reject_waiting(graph, "notes", ["y.jpg"], limit=10)
+    assert (pictures.collect(), pictures.files) == (0, 2)
+    approved = ReviewService(graph, lambda *_: None).approve(Approval(ontology="notes", documents=["x.jpg"]))
+    assert approved.outcomes[0].problem is None
+    assert (labels(graph), pictures.collect(), pictures.files) == (1, 0, 2)
+    delete_document(graph, pictures.record(PLAN, "x.jpg").document_id)
+    assert pictures.collect() == 2
+
+
+def test_what_is_rejected_loses_its_files(pictures: Pictures, graph: Graph) -> None:
+    store_document(graph, pictures.record(BOAT, "x.jpg", review=True))
+    reject_waiting(graph, "notes", None, limit=10)
+    assert (pictures.collect(), pictures.files) == (2, 0)
+
+
+def test_a_picture_that_comes_while_it_is_being_collected_is_there(pictures: Pictures, graph: Graph) -> None:
+    """The collector has seen that nothing uses it, and is about to delete the file, when it comes again."""
+    delete_document(graph, pictures.add(BOAT, "x.jpg"))
+    deleting, go_on = threading.Event(), threading.Event()
+
+    def delete(key: str) -> None:
+        deleting.set()
+        go_on.wait(10)
+        pictures.store.delete(key)
+
+    with ThreadPoolExecutor(2) as threads:
+        collected = threads.submit(collect_blobs, graph, delete)
+        assert deleting.wait(10)
+        added = threads.submit(pictures.add, BOAT, "x.jpg")
+        with pytest.raises(TimeoutError):
+            added.result(0.5)  # it waits for the collector
+        go_on.set()
+        collected.result(30)
+        added.result(30)
+    pictures.collect()
+    (place,) = list_images(graph, ontology=None, offset=0, limit=10).images
+    keys = find_image(graph, place.source_id)
+    assert pictures.store.read(keys.storage_key) == BOAT
+    assert pictures.store.read(keys.thumbnail_key)
+
+
+def test_a_storm_of_adding_deleting_and_collecting_loses_no_file(pictures: Pictures, graph: Graph) -> None:
+    ended = threading.Event()
+    rounds, writers = 12, 4
+
+    def come_and_go(number: int) -> None:
+        for _ in range(rounds):
+            identity = pictures.add(BOAT, f"{number}.jpg")
+            place = find_source(graph, f"notes/{number}.jpg#0")
+            assert pictures.store.read(find_image(graph, place.source_id).storage_key) == BOAT
+            delete_document(graph, identity)
+
+    def collect() -> int:
+        collected = 0
+        while not ended.is_set():
+            collected += pictures.collect()
+        return collected
+
+    with ThreadPoolExecutor(writers + 1) as threads:
+        collecting = threads.submit(collect)
+        coming = [threads.submit(come_and_go, number) for number in range(writers)]
+        try:
+            for each in coming:
+                each.result(120)
+        finally:
+            ended.set()
+        collecting.result(60)
+    pictures.collect()
+    assert pictures.files == 0
+    assert graph.read("blobs/loose", after="", limit=10) == []
+
+
+def test_pictures_of_a_followed_folder_come_and_go(pictures: Pictures, graph: Graph, tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "boat.jpg").write_bytes(BOAT)
+    (folder / "broken.jpg").write_bytes(BOAT[:300])
+    followed = follow(graph, folder, "photos")
+    reader = DocumentReader(InThisProcess(), StoringKeeper(graph, pictures.store))
+
+    def scan(*, allow_empty: bool = False) -> None:
+        request_scan(graph, followed, allow_empty=allow_empty)
+        work(graph, handler=FolderSync(graph, EVERYWHERE, LARGEST, reader, None))
+
+    scan()
+    assert [each.document for each in list_images(graph, ontology="photos", offset=0, limit=9).images] == [
+        "boat.jpg"
+    ]
+    assert pictures.files == 2
+    (folder / "boat.jpg").write_bytes(PLAN)
+    (folder / "broken.jpg").unlink()
+    scan()
+    (place,) = list_images(graph, ontology="photos", offset=0, limit=9).images
+    assert (place.image.content_type if place.image else "") == "image/png"
+    (pictures.folder / "ab").mkdir(exist_ok=True)
+    assert ImageService(graph, pictures.store).tidy() == 2
+    (folder / "boat.jpg").unlink()
+    scan(allow_empty=True)
+    assert ImageService(graph, pictures.store).tidy() == 2
+    assert (labels(graph), pictures.files) == (0, 0)
+
+
+def test_documents_of_one_batch_share_a_picture(pictures: Pictures, graph: Graph) -> None:
+    made = [pictures.record(BOAT, f"{number}.jpg") for number in range(20)]
+    store_documents(graph, made)
+    assert (labels(graph), pictures.files) == (20, 2)
+    assert pictures.collect() == 0

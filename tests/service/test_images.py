@@ -1,0 +1,178 @@
+"""Pictures through the service: taken in, found by their words, given out, and gone with their document."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from PIL import Image
+
+from kg_api.client import KgClient
+from kg_api.errors import NotFound
+from kg_api.graph.database import Graph
+from tests.service.asking import problem, search
+from tests.service.test_formats import upload
+from tests.support.embedding import run_jobs
+from tests.support.images import drawn, encoded, exif, gif_of, png_of
+from tests.support.running import Service
+from tests.unit.convert.test_images_within import book
+
+BOAT = encoded(
+    drawn(600, 400),
+    "JPEG",
+    exif=exif({0x010E: "A red boat before the storm"}, gps=True, taken="2019:07:01 12:30:00"),
+)
+
+
+def blobs(service: Service) -> list[Path]:
+    folder = service.log.parent / "home" / "blobs"
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def empty(service: Service, http: httpx.Client) -> None:
+    """The database was wiped, and so are the files of tests before."""
+    assert http.get("/images").json()["total"] == 0
+    for path in blobs(service):
+        path.unlink()
+
+
+def one(answer: dict[str, Any]) -> dict[str, Any]:
+    (hit,) = answer["sources"]
+    return hit
+
+
+@pytest.mark.usefixtures("empty")
+def test_a_picture_is_found_by_its_words_and_given_out(http: httpx.Client, graph: Graph) -> None:
+    stored = upload(http, BOAT, "holidays/IMG_0042.jpg")
+    assert (stored["title"], stored["sources"]["added"]) == ("A red boat before the storm", 1)
+    run_jobs(graph)
+    hit = one(search(http, "red boat"))
+    assert hit["ranks"]["vector"] == hit["ranks"]["text"] == 1
+    assert hit["full_text"] == "holidays IMG 0042\nA red boat before the storm\nTaken 2019-07-01"
+    assert hit["metadata"] == {"date": "2019-07-01T12:30:00"}
+    assert (hit["kind"], hit["format"]) == ("image", "image")
+    image = hit["image"]
+    assert (image["content_type"], image["width"], image["height"]) == ("image/jpeg", 600, 400)
+
+    answer = http.get(f"/images/{hit['source_id']}")
+    assert answer.headers["content-type"] == "image/jpeg"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''IMG_0042.jpg"
+    assert len(answer.content) == image["bytes"] == len(BOAT)
+    shown = Image.open(io.BytesIO(answer.content))
+    assert shown.size == (600, 400)
+    assert not shown.getexif().get_ifd(0x8825)
+    tag = answer.headers["etag"]
+    assert tag == f'"{image["storage_key"]}"'
+    again = http.get(f"/images/{hit['source_id']}", headers={"If-None-Match": tag})
+    assert (again.status_code, again.content) == (304, b"")
+
+    thumbnail = http.get(f"/images/{hit['source_id'][:8]}/thumbnail")
+    assert thumbnail.headers["content-type"] == "image/webp"
+    assert Image.open(io.BytesIO(thumbnail.content)).size == (256, 171)
+
+
+@pytest.mark.usefixtures("empty")
+def test_the_same_picture_twice_is_one_file_that_goes_with_the_last(
+    service: Service, http: httpx.Client
+) -> None:
+    one_, other = (upload(http, BOAT, name)["document_id"] for name in ("a.jpg", "b.jpg"))
+    assert http.get("/images").json()["total"] == 2
+    assert len(blobs(service)) == 2  # with its thumbnail
+    again = http.post("/documents", files={"file": ("a.jpg", BOAT)}, data={"ontology": "notes"})
+    assert (again.status_code, again.json()["change"]) == (200, "unchanged")
+    http.delete(f"/documents/{one_}")
+    assert len(blobs(service)) == 2
+    http.delete(f"/documents/{other}")
+    assert blobs(service) == []
+    upload(http, BOAT, "c.jpg")
+    http.delete("/ontologies/notes")
+    assert blobs(service) == []
+
+
+@pytest.mark.usefixtures("empty")
+def test_a_preview_keeps_no_file(service: Service, http: httpx.Client) -> None:
+    files = {"file": ("a.jpg", BOAT)}
+    answer = http.post("/documents/preview", files=files, data={"ontology": "notes"})
+    assert (answer.status_code, answer.json()["sources"]["added"]) == (200, 1)
+    assert blobs(service) == []
+
+
+def test_a_picture_is_typed_by_its_content(http: httpx.Client) -> None:
+    for name in ("photo.jpg", "notes.txt", "page.html"):
+        stored = upload(http, encoded(drawn()), name)
+        (image,) = (each for each in http.get("/images").json()["images"] if each["document"] == name)
+        assert image["image"]["content_type"] == "image/png"
+        assert http.get(f"/documents/{stored['document_id']}").json()["format"] == "image"
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "told"),
+    [
+        (png_of(50_000, 50_000), "bomb.png", "50,000 x 50,000"),
+        (gif_of(100_000), "many.gif", "frames"),
+        (BOAT[:-500], "half.jpg", "damaged"),
+        (b"", "empty.png", "not a picture"),
+        (b"<html><script>alert(1)</script></html>", "page.jpg", "not a picture"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "drawing.svg", ".svg files are not read"),
+    ],
+    ids=["bomb", "frames", "truncated", "empty", "html", "svg"],
+)
+def test_what_is_no_picture_is_refused(http: httpx.Client, content: bytes, name: str, told: str) -> None:
+    answer = http.post("/documents", files={"file": (name, content)}, data={"ontology": "notes"})
+    assert told in problem(answer, 422)
+    assert http.get("/health").status_code == 200
+
+
+def test_names_that_no_header_takes_are_cleaned(http: httpx.Client) -> None:
+    upload(http, encoded(drawn()), "x.png", document='a"\u202egnp.\u200b\\b; x="y.png')
+    (image,) = http.get("/images").json()["images"]
+    answer = http.get(f"/images/{image['source_id']}")
+    assert answer.status_code == 200
+    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''b%3B%20x%3D%22y.png"
+
+
+def test_what_is_no_picture_is_not_given_out(http: httpx.Client) -> None:
+    upload(http, b"Only words.", "a.txt")
+    source = one(search(http, "words", mode="text"))
+    assert (source["kind"], source["image"]) == ("passage", None)
+    assert "not a picture" in problem(http.get(f"/images/{source['source_id']}"), 404)
+    problem(http.get("/images/0123456789abcdef/thumbnail"), 404)
+
+
+def test_a_picture_of_a_book_stands_between_its_paragraphs(http: httpx.Client) -> None:
+    before, after = ("Of the harbour much is said here. " * 9, "And of the ships still more is said. " * 9)
+    chapter = f'<h1>Harbours</h1><p>{before}</p><img alt="Red boat" src="../images/boat.jpg"/><p>{after}</p>'
+    stored = upload(http, book(chapter, boat=BOAT), "harbours.epub")
+    assert stored["sources"]["added"] == 3
+    hit = one(search(http, "red boat", mode="text"))
+    assert (hit["kind"], hit["format"], hit["heading"]) == ("image", "epub", ["Harbours"])
+    assert hit["full_text"].strip() == "![Red boat](boat.jpg)"
+    assert http.get(f"/images/{hit['source_id']}").headers["content-type"] == "image/jpeg"
+    around = http.get(f"/sources/{hit['source_id']}/context", params={"window_size": 1}).json()["sources"]
+    assert [each["kind"] for each in around] == ["passage", "image", "passage"]
+    document = http.get(f"/documents/{stored['document_id']}").json()
+    assert document["text"][hit["start"] : hit["end"]] == hit["full_text"]
+    again = http.post(
+        "/documents",
+        files={"file": ("harbours.epub", book(chapter, boat=encoded(drawn(90, 90))))},
+        data={"ontology": "notes"},
+    ).json()
+    assert (again["change"], again["sources"]) == ("updated", {"added": 0, "kept": 3, "removed": 0})
+    assert one(search(http, "red boat", mode="text"))["image"]["width"] == 90
+
+
+def test_the_client_lists_and_reads_pictures(kg: KgClient) -> None:
+    kg.ingest_bytes(BOAT, ontology="notes", document="boat.jpg")
+    page = kg.images("notes")
+    (place,) = page.images
+    assert (page.total, place.kind, place.document) == (1, "image", "boat.jpg")
+    assert len(kg.image(place.source_id)) == len(BOAT)
+    assert kg.thumbnail(place.source_id)[8:12] == b"WEBP"
+    assert kg.images("other").images == []
+    with pytest.raises(NotFound, match="not a picture"):
+        kg.image("0123456789abcdef")

@@ -1,0 +1,214 @@
+"""Pictures: what they are by their content, what is kept of them, and what is refused."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, cast
+
+import pytest
+from PIL import Image, PngImagePlugin
+
+from kg_api.api_settings import ConversionSettings
+from kg_api.convert.image.document import convert, read_image
+from kg_api.convert.image.opening import MAX_FRAMES
+from kg_api.errors import UnreadableDocument
+from kg_api.models.images import ReadImage
+from tests.support.images import GPS, LATITUDE, LONGITUDE, drawn, encoded, exif, gif_of, png_of
+
+SETTINGS = ConversionSettings()
+KEEPING = ConversionSettings(image_keep_place=True)
+
+
+def read(data: bytes) -> ReadImage:
+    return read_image(data, SETTINGS)
+
+
+def seen(content: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(content))
+
+
+def place_of(content: bytes) -> dict[int, Any]:
+    return dict(cast("Any", seen(content).getexif()).get_ifd(0x8825))
+
+
+def distance(one: str, other: str) -> int:
+    return (int(one, 16) ^ int(other, 16)).bit_count()
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("PNG", "png"), ("JPEG", "jpeg"), ("WEBP", "webp"), ("GIF", "gif"), ("TIFF", "tiff"), ("BMP", "bmp")],
+)
+def test_a_picture_is_what_its_content_says(kind: str, told: str) -> None:
+    content = encoded(drawn(), kind)
+    image = read(content)
+    assert (image.content_type, image.width, image.height) == (f"image/{told}", 64, 48)
+    assert image.content == content
+    thumbnail = seen(image.thumbnail)
+    assert (thumbnail.format, thumbnail.size) == ("WEBP", (64, 48))
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16", "I"])
+def test_any_kind_of_pixels_can_be_shown(mode: str) -> None:
+    picture = (
+        drawn(mode="L").convert("I").point(lambda value: value * 257)
+        if mode.startswith("I")
+        else drawn(mode=mode)
+    )
+    image = read(encoded(picture.convert(mode), "PNG" if mode != "I" else "TIFF"))
+    thumbnail = seen(image.thumbnail).convert("L")
+    assert cast("int", thumbnail.getpixel((60, 4))) > cast("int", thumbnail.getpixel((60, 44)))
+
+
+def test_four_colours_and_float_can_be_shown() -> None:
+    assert read(encoded(drawn(mode="CMYK"), "JPEG")).width == 64
+    assert read(encoded(drawn(mode="F"), "TIFF")).width == 64
+
+
+def test_what_can_be_seen_through_lies_on_white() -> None:
+    image = read(encoded(Image.new("RGBA", (8, 8), (0, 0, 0, 0))))
+    assert seen(image.thumbnail).convert("RGB").getpixel((4, 4)) == (255, 255, 255)
+
+
+def test_a_large_picture_has_a_small_thumbnail() -> None:
+    image = read(encoded(drawn(4000, 1000), "JPEG"))
+    assert (image.width, image.height) == (4000, 1000)
+    assert seen(image.thumbnail).size == (256, 64)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_photograph_is_shown_as_it_was_taken(orientation: int) -> None:
+    upright = drawn(64, 48)
+    undo = {2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}.get(orientation)
+    stored = upright if undo is None else upright.transpose(Image.Transpose(undo))
+    image = read(encoded(stored, "PNG", exif=exif({0x0112: orientation})))
+    assert (image.width, image.height) == (64, 48)
+    thumbnail = seen(image.thumbnail).convert("RGB")
+    red, green, _ = cast("tuple[int, int, int]", thumbnail.getpixel((4, 4)))
+    assert red > 150 > green
+    assert not seen(image.thumbnail).getexif()
+    assert image.perceptual_hash == read(encoded(upright)).perceptual_hash
+
+
+def test_near_duplicates_have_near_hashes() -> None:
+    original = read(encoded(drawn(640, 480))).perceptual_hash
+    smaller = read(encoded(drawn(640, 480).resize((200, 150)), "JPEG", quality=40)).perceptual_hash
+    other = read(encoded(drawn(640, 480).transpose(Image.Transpose.ROTATE_180))).perceptual_hash
+    assert distance(original, smaller) <= 6
+    assert distance(original, other) > 15
+
+
+def test_what_a_camera_says_is_found_and_kept() -> None:
+    tags = {0x010E: "A red boat", 0x013B: "Ada", 0x9C9B: "Boat\0".encode("utf-16-le")}
+    made = convert(encoded(drawn(), "JPEG", exif=exif(tags, taken="2019:07:01 12:30:00")), SETTINGS)
+    assert made.text == "Boat\nA red boat\nTaken 2019-07-01"
+    assert made.title == "Boat"
+    assert made.metadata == {"author": "Ada", "date": "2019-07-01T12:30:00"}
+    ((start, end),) = [(each.start, each.end) for each in made.images]
+    assert (start, end) == (0, len(made.text))
+
+
+def test_when_a_file_was_made_is_not_when_it_was_taken() -> None:
+    made = convert(encoded(drawn(), "JPEG", exif=exif({0x0132: "2012:09:17 10:00:00"})), SETTINGS)
+    assert (made.text, made.metadata) == ("Dated 2012-09-17", {"date": "2012-09-17T10:00:00"})
+
+
+def test_what_a_png_says_is_found() -> None:
+    said = PngImagePlugin.PngInfo()
+    said.add_text("Title", "A plan")
+    said.add_itxt("Description", "Of the harbour", "en")
+    assert convert(encoded(drawn(), pnginfo=said), SETTINGS).text == "A plan\nOf the harbour"
+
+
+@pytest.mark.parametrize(
+    "taken", ["0000:00:00 00:00:00", "yesterday", "    :  :     :  :  ", "2019:13:77 99:99:99"]
+)
+def test_a_clock_that_was_never_set_says_nothing(taken: str) -> None:
+    made = convert(encoded(drawn(), "JPEG", exif=exif({}, taken=taken)), SETTINGS)
+    assert (made.text, made.metadata) == ("", {})
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
+def test_the_place_is_dropped_and_nothing_else(kind: str) -> None:
+    content = encoded(drawn(), kind, exif=exif({0x010E: "A red boat"}, gps=True))
+    assert place_of(content)[1] == GPS[1]
+    made = convert(content, SETTINGS)
+    (found,) = made.images
+    kept = found.image.content
+    assert place_of(kept) == {}
+    assert made.metadata == {}
+    assert made.text == "A red boat"
+    assert seen(kept).tobytes() == seen(content).tobytes()
+    assert len(kept) == len(content)
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
+def test_the_place_is_kept_where_that_is_wanted(kind: str) -> None:
+    content = encoded(drawn(), kind, exif=exif({}, gps=True))
+    made = convert(content, KEEPING)
+    assert made.metadata == {"latitude": pytest.approx(LATITUDE), "longitude": pytest.approx(LONGITUDE)}
+    assert made.images[0].image.content == content
+
+
+def test_the_place_is_dropped_from_xmp() -> None:
+    xmp = (
+        b"<x:xmpmeta><rdf:Description exif:GPSLatitude='52,31.2N'>"
+        b"<exif:GPSLongitude>13,24E</exif:GPSLongitude></rdf:Description></x:xmpmeta>"
+    )
+    for kind in ("JPEG", "WEBP"):
+        kept = read(encoded(drawn(), kind, xmp=xmp)).content
+        assert b"52,31" not in kept
+        assert b"13,24E" not in kept
+        assert b"exif:GPSLatitude" in kept
+
+
+@pytest.mark.parametrize(
+    ("said", "compressed", "kept"),
+    [
+        ("<exif:GPSLatitude>52,31.2N</exif:GPSLatitude>", False, False),
+        ("<dc:title>A boat</dc:title>", False, True),
+        ("<dc:title>A boat</dc:title>", True, False),
+    ],
+)
+def test_of_a_png_text_that_may_tell_the_place_is_dropped(said: str, compressed: bool, kept: bool) -> None:
+    texts = PngImagePlugin.PngInfo()
+    texts.add_itxt("XML:com.adobe.xmp", said, zip=compressed)
+    texts.add_text("Raw profile type exif", "exif 4 49492a00")
+    texts.add_text("Title", "A plan")
+    found = read(encoded(drawn(), pnginfo=texts)).content
+    assert (b"XML:com.adobe.xmp" in found) is kept
+    assert b"Raw profile" not in found
+    assert b"A plan" in found
+    assert seen(found).tobytes() == drawn().tobytes()
+
+
+def test_of_an_animation_the_first_frame_is_seen() -> None:
+    made = convert(gif_of(3), SETTINGS)
+    assert made.notes == ("it has 3 frames or pages, and the first one is looked at",)
+    assert (made.images[0].image.width, made.images[0].image.height) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (png_of(50_000, 50_000), "50,000 x 50,000 pixels.*KG_CONVERSION__IMAGE_MAX_MEGAPIXELS"),
+        (gif_of(MAX_FRAMES + 1), "1,001 frames"),
+        (b"", "not a picture"),
+        (b"<html><script>alert(1)</script></html>", "not a picture"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>", "not a picture"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not a picture"),
+        (encoded(drawn(), "JPEG")[:-200], "damaged"),
+        (encoded(drawn(640, 480))[:-500], "damaged"),
+        (encoded(drawn())[:20], "not a picture|damaged"),
+        (png_of(100, 100), "damaged"),
+    ],
+    ids=["bomb", "frames", "empty", "html", "svg", "eps", "jpeg", "png", "head", "short"],
+)
+def test_what_is_no_picture_or_meant_to_harm_is_refused(content: bytes, told: str) -> None:
+    with pytest.raises(UnreadableDocument, match=told):
+        convert(content, SETTINGS)
+
+
+def test_a_picture_that_is_a_page_too_is_a_picture() -> None:
+    content = encoded(drawn(), "JPEG") + b"<html><script>alert(1)</script></html>"
+    assert read(content).content_type == "image/jpeg"
