@@ -86,8 +86,8 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     gone = f"`kg up`: {missing[0]} does not run" if missing and not remote else None
     answer = probes.ask_ready(url, timeout=READY_SECONDS) if url else None
     reason = starting or gone or (answer.waiting_for if answer else "`kg up`")
-    told = with_jobs and url and answer and answer.serves
-    jobs, to_review = _waiting(settings, url) if told and url else (None, None)
+    asked = with_jobs and url and answer and answer.serves
+    jobs, to_review = _waiting(settings, url) if asked and url else (None, None)
     return StackStatus(
         api_url=url,
         neo4j_uri=neo4j_uri(home, settings),
@@ -108,10 +108,10 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
 def _waiting(settings: Settings, url: str) -> tuple[QueueStatus | None, int | None]:
     """The queue, and how many documents wait for approval; None of what a service does not tell."""
     with client_of(url, settings, timeout_seconds=QUEUE_SECONDS) as client:
-        return _told(client.queue), _told(lambda: client.waiting(limit=1).total)
+        return _answer_of(client.queue), _answer_of(lambda: client.waiting(limit=1).total)
 
 
-def _told(ask: Callable[[], T]) -> T | None:
+def _answer_of(ask: Callable[[], T]) -> T | None:
     try:
         return ask()
     except KgError:
