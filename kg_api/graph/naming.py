@@ -180,16 +180,32 @@ def _one(called: str, rows: Sequence[Row]) -> Row:
 def name_nearest(graph: Graph, called: Sequence[str], ontology: str | None) -> str:
     """The clause that says which documents are nearest to some that are not there; empty where none is.
 
-    They are named with their ontology where what was called seems to name one.
+    Of one that begins with an ontology that is there, only what that has is looked through. They are named
+    with their ontology where what was called seems to name one.
     """
     rows = graph.read("documents/names", ontology=ontology, limit=MAX_NAMES_READ)
-    own = [row["document"] for row in rows]
-    full = [f"{row['ontology']}/{row['document']}" for row in rows]
-    owners = [each.partition("/")[0] for each in called if "/" in each]
+    owners = {each.partition("/")[0] for each in called if "/" in each}
     there = {row["ontology"] for row in rows}
+    if owned := tuple(f"{owner}/" for owner in sorted(owners & there)):
+        return _nearest_within(owned, called, rows)
+    full = [_full_name(row) for row in rows]
     if any(nearest(owner, there) for owner in owners):
         return suggestion(called, full)
-    return suggestion(called, own) or suggestion(called, full)
+    return suggestion(called, [row["document"] for row in rows])
+
+
+def _nearest_within(owned: tuple[str, ...], called: Sequence[str], rows: Sequence[Row]) -> str:
+    """Of the ontologies that what is called begins with, or of folders of that name."""
+    full = [name for row in rows if (name := _full_name(row)).startswith(owned)]
+    folders = [row["document"] for row in rows if row["document"].startswith(owned)]
+    wanted = [each.partition("/")[2] for each in called if each.startswith(owned)]
+    names = {each.partition("/")[2]: each for each in [*full, *folders]}
+    found = [names[name] for each in wanted for name in nearest(each, names)]
+    return suggestion(found, found)
+
+
+def _full_name(row: Row) -> str:
+    return f"{row['ontology']}/{row['document']}"
 
 
 def _unknown_document(graph: Graph, called: str, ontology: str | None, sought: str) -> NotFound:
