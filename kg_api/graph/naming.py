@@ -9,6 +9,7 @@ from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Reader, Row
 from kg_api.models.identity import ID_DIGITS, document_id
 from kg_api.wording.nearest import nearest, no_ontology, suggestion
+from kg_api.wording.plural import pluralize
 
 MIN_PREFIX_DIGITS = 8
 MAX_NAMES_READ = 5000
@@ -36,14 +37,29 @@ def names_of_ontologies(graph: Reader) -> list[str]:
 
 def unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
     """The error that says which ontologies are nearest to one that is not there."""
-    told = no_ontology(ontology, names_of_ontologies(graph))
+    wanted = [ontology] if isinstance(ontology, str) else ontology
+    told = no_ontology(wanted, names_of_ontologies(graph)) + describe_waiting(graph, wanted)
     return NotFound(f"{told}; `kg ontologies` lists the existing ones")
 
 
 def note_on_ontology(graph: Graph, ontology: str | None) -> list[str]:
     """The note of an empty list: none where the ontology it was filtered by is there."""
     names = names_of_ontologies(graph) if ontology is not None else []
-    return [] if ontology is None or ontology in names else [no_ontology(ontology, names)]
+    if ontology is None or ontology in names:
+        return []
+    return [no_ontology(ontology, names) + describe_waiting(graph, [ontology])]
+
+
+def describe_waiting(graph: Reader, ontologies: Sequence[str]) -> str:
+    """The clause that documents wait for approval in ontologies that are not there yet; or empty."""
+    rows = graph.read("waiting/count", ontology=None)
+    told = [
+        f"; {pluralize(row['waiting'], 'document')} of {row['ontology']} "
+        f"{'waits' if row['waiting'] == 1 else 'wait'} for approval (kg documents waiting)"
+        for row in rows
+        if row["ontology"] in ontologies
+    ]
+    return "".join(told)
 
 
 def identify_document(
