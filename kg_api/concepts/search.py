@@ -74,7 +74,7 @@ def find_concepts(
     called = {each.concept.concept_id for each in lanes[-1]}
     asked = () if WORDS_INDEX in populating else words
     hits = with_fits(graph, _fuse(lanes, usable)[:limit], called, asked, usable)
-    told = list(_describe_degradation(meanings, words, lanes, populating))
+    told = list(_describe_degradation(meanings, words, lanes, hits, populating))
     return FoundConcepts(hits, told if hits else [*told, *none_yet(graph, ontologies)])
 
 
@@ -113,6 +113,7 @@ def _describe_degradation(
     meanings: Sequence[Meaning],
     words: Sequence[str],
     lanes: Sequence[Sequence[ConceptLaneHit]],
+    hits: Sequence[ConceptHit],
     populating: Mapping[str, str],
 ) -> Iterator[Degradation]:
     for name in (each.space.concept_index_name for each in meanings):
@@ -128,7 +129,9 @@ def _describe_degradation(
         left_out = len(words) - MAX_TERMS
         effect = f"concepts: the first {MAX_TERMS} words were used, {left_out} were left out"
         yield Degradation(part="query", effect=effect)
-    missing = {found.concept.concept_id for lane in lanes for found in lane if found.without_vector}
+    without = {found.concept.concept_id for lane in lanes for found in lane if found.without_vector}
+    missing = sum(hit.similarity is None and hit.concept_id in without for hit in hits)
     if missing:
-        effect = f"{len(missing)} of the concepts found have no vector yet: they are found by words only"
+        have = "has" if missing == 1 else "have"
+        effect = f"{missing} of the concepts found {have} no vector yet: found by words only"
         yield Degradation(part="vectors", effect=effect)

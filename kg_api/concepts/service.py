@@ -76,7 +76,7 @@ class ConceptService:
         return ConceptHits(
             query_text=query_text,
             concepts=found.concepts,
-            degraded=[*asked.degraded, *found.degraded, *self._under_way(asked.ontologies), *started],
+            degraded=[*asked.degraded, *self._degradations(found.degraded, asked.ontologies, started)],
             note=none_fits(query_text, found.concepts),
         )
 
@@ -168,9 +168,14 @@ class ConceptService:
         concepts, total = page_of_concepts(self._graph, ontology, offset, limit)
         return ConceptList(concepts=concepts, total=total, offset=offset, limit=limit)
 
-    def _under_way(self, ontologies: Sequence[str]) -> list[Degradation]:
+    def _degradations(
+        self, found: Sequence[Degradation], ontologies: Sequence[str], started: Sequence[Degradation]
+    ) -> list[Degradation]:
+        """Of vectors that are missing one note: that it was started, else that it goes on, else how many."""
         extraction = under_way(self._extraction.read(), ontologies, EXTRACTION)
-        return [*extraction, *under_way(self._embedding.read(), ontologies, EMBEDDING)]
+        embedding = started or under_way(self._embedding.read(), ontologies, EMBEDDING)
+        others = [each for each in found if not (embedding and each.part == "vectors")]
+        return [*others, *extraction, *embedding]
 
     def _candidates(self, text: str, ontologies: Sequence[str] | None) -> Sequence[ConceptHit]:
         return self.search(text, ontologies, CANDIDATES).concepts

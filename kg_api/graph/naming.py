@@ -9,6 +9,7 @@ from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Reader, Row
 from kg_api.models.identity import ID_DIGITS, document_id
 from kg_api.wording.nearest import nearest, no_ontology, suggestion
+from kg_api.wording.plural import pluralize
 
 MIN_PREFIX_DIGITS = 8
 MAX_NAMES_READ = 5000
@@ -36,14 +37,29 @@ def names_of_ontologies(graph: Reader) -> list[str]:
 
 def unknown_ontology(graph: Reader, ontology: str | Sequence[str]) -> NotFound:
     """The error that says which ontologies are nearest to one that is not there."""
-    told = no_ontology(ontology, names_of_ontologies(graph))
+    wanted = [ontology] if isinstance(ontology, str) else ontology
+    told = no_ontology(wanted, names_of_ontologies(graph)) + describe_waiting(graph, wanted)
     return NotFound(f"{told}; `kg ontologies` lists the existing ones")
 
 
 def note_on_ontology(graph: Graph, ontology: str | None) -> list[str]:
     """The note of an empty list: none where the ontology it was filtered by is there."""
     names = names_of_ontologies(graph) if ontology is not None else []
-    return [] if ontology is None or ontology in names else [no_ontology(ontology, names)]
+    if ontology is None or ontology in names:
+        return []
+    return [no_ontology(ontology, names) + describe_waiting(graph, [ontology])]
+
+
+def describe_waiting(graph: Reader, ontologies: Sequence[str]) -> str:
+    """The clause that documents wait for approval in ontologies that are not there yet; or empty."""
+    rows = graph.read("waiting/count", ontology=None)
+    told = [
+        f"; {pluralize(row['waiting'], 'document')} of {row['ontology']} "
+        f"{'waits' if row['waiting'] == 1 else 'wait'} for approval (kg documents waiting)"
+        for row in rows
+        if row["ontology"] in ontologies
+    ]
+    return "".join(told)
 
 
 def identify_document(
@@ -180,16 +196,32 @@ def _one(called: str, rows: Sequence[Row]) -> Row:
 def name_nearest(graph: Graph, called: Sequence[str], ontology: str | None) -> str:
     """The clause that says which documents are nearest to some that are not there; empty where none is.
 
-    They are named with their ontology where what was called seems to name one.
+    Of one that begins with an ontology that is there, only what that has is looked through. They are named
+    with their ontology where what was called seems to name one.
     """
     rows = graph.read("documents/names", ontology=ontology, limit=MAX_NAMES_READ)
-    own = [row["document"] for row in rows]
-    full = [f"{row['ontology']}/{row['document']}" for row in rows]
-    owners = [each.partition("/")[0] for each in called if "/" in each]
+    owners = {each.partition("/")[0] for each in called if "/" in each}
     there = {row["ontology"] for row in rows}
+    if owned := tuple(f"{owner}/" for owner in sorted(owners & there)):
+        return _nearest_within(owned, called, rows)
+    full = [_full_name(row) for row in rows]
     if any(nearest(owner, there) for owner in owners):
         return suggestion(called, full)
-    return suggestion(called, own) or suggestion(called, full)
+    return suggestion(called, [row["document"] for row in rows])
+
+
+def _nearest_within(owned: tuple[str, ...], called: Sequence[str], rows: Sequence[Row]) -> str:
+    """Of the ontologies that what is called begins with, or of folders of that name."""
+    full = [name for row in rows if (name := _full_name(row)).startswith(owned)]
+    folders = [row["document"] for row in rows if row["document"].startswith(owned)]
+    wanted = [each.partition("/")[2] for each in called if each.startswith(owned)]
+    names = {each.partition("/")[2]: each for each in [*full, *folders]}
+    found = [names[name] for each in wanted for name in nearest(each, names)]
+    return suggestion(found, found)
+
+
+def _full_name(row: Row) -> str:
+    return f"{row['ontology']}/{row['document']}"
 
 
 def _unknown_document(graph: Graph, called: str, ontology: str | None, sought: str) -> NotFound:

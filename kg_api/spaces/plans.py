@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from kg_api.chunk.plan import CHUNKER_VERSION
 from kg_api.chunk.windows import WINDOW_VERSION
@@ -15,7 +16,7 @@ from kg_api.graph.concepts.vectors import ConceptPlan
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import Counted
 from kg_api.graph.fulltext.synonyms import OntologyWords, all_words
-from kg_api.graph.naming import unknown_ontology
+from kg_api.graph.naming import describe_waiting, unknown_ontology
 from kg_api.graph.search.passages import count_passages
 from kg_api.graph.spaces.configuration import Layout, StoredConfiguration, read_configurations
 from kg_api.graph.spaces.due import Wanted
@@ -185,6 +186,8 @@ class OntologySnapshot:
     """Of all ontologies together."""
     words: Mapping[str, OntologyWords] = field(default_factory=dict[str, OntologyWords])
     """What ontologies say of their words, of those that say anything."""
+    waiting: Callable[[Sequence[str]], str] = lambda _: ""
+    """Says what waits for approval to be in ontologies that are not there."""
 
     def synonyms_of(self, wanted: Sequence[str] | None) -> list[Sequence[str]]:
         """Words that some ontologies take for each other, or all."""
@@ -213,8 +216,9 @@ class OntologySnapshot:
 
     def describe_unknown(self, wanted: Sequence[str] | None) -> list[Degradation]:
         """That ontologies which a request names are not there, and which are nearest; nothing if all are."""
+        unknown = [name for name in wanted or () if name not in self.embedding_states]
         note = not_searched(wanted or (), self.embedding_states)
-        return [Degradation(part="query", effect=note)] if note else []
+        return [Degradation(part="query", effect=note + self.waiting(unknown))] if note else []
 
 
 class PlanWatch:
@@ -243,7 +247,9 @@ class PlanWatch:
         spaces = all_spaces(self._graph)
         states = _embedding_states(configurations, spaces)
         words = all_words(self._graph)
-        return OntologySnapshot(states, space_of_new(spaces), self._count(), words)
+        return OntologySnapshot(
+            states, space_of_new(spaces), self._count(), words, partial(describe_waiting, self._graph)
+        )
 
     def _count(self) -> int:
         """Passages, at most a second old, though searches that name documents have all else read anew."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from rapidfuzz import fuzz, process, utils
+from rapidfuzz import process, utils
 from rapidfuzz.distance import OSA
 
 MAX_SUGGESTIONS = 3
 MAX_NAMED = 10
 """Names that are not there which one sentence repeats."""
-MIN_SCORE = 60
-"""Of 100: one word of several, or a word with a slip of the finger, is above it."""
-
-
+MIN_BEGINNING = 3
+"""Letters of a word that may stand for it, where one letter is not a word already."""
 MIN_SPELT_ALIKE = 0.75
 """Letters that are the same, of the longer word's: one slip in four."""
 
@@ -32,16 +30,42 @@ def spelt_nearly(wanted: str, names: Iterable[str]) -> list[str]:
 
 
 def nearest(wanted: str, names: Iterable[str]) -> list[str]:
-    """Up to three names that are like the one wanted, the most similar first; case does not count."""
-    found = process.extract(
+    """Up to three names that may be meant, the most similar first; case does not count.
+
+    They are spelt nearly so, or have all words of the one wanted, or are all of them words of it.
+    """
+    known = list(dict.fromkeys(names))
+    spelt = spelt_nearly(wanted, known)
+    words = _words(wanted)
+    sharing = [name for name in known if name not in spelt and _share_words(words, _words(name))]
+    ordered = process.extract(
         wanted,
-        list(dict.fromkeys(names)),
-        scorer=fuzz.WRatio,
+        sharing,
+        scorer=OSA.normalized_similarity,
         processor=utils.default_process,
         limit=MAX_SUGGESTIONS,
-        score_cutoff=MIN_SCORE,
     )
-    return [name for name, _, _ in found]
+    return [*spelt, *(name for name, _, _ in ordered)][:MAX_SUGGESTIONS]
+
+
+def _words(text: str) -> list[str]:
+    return utils.default_process(text).split()
+
+
+def _share_words(wanted: Sequence[str], name: Sequence[str]) -> bool:
+    """Whether one of them has all words of the other, of which there are some."""
+    if len(wanted) <= len(name):
+        return bool(wanted) and all(any(_is_begun(word, each) for each in name) for word in wanted)
+    return bool(name) and all(any(_is_spelt(word, each) for each in wanted) for word in name)
+
+
+def _is_begun(word: str, whole: str) -> bool:
+    enough = len(word) >= MIN_BEGINNING or not word.isascii()
+    return (enough and whole.startswith(word)) or _is_spelt(word, whole)
+
+
+def _is_spelt(word: str, other: str) -> bool:
+    return OSA.normalized_similarity(word, other) >= MIN_SPELT_ALIKE
 
 
 def suggestion(wanted: str | Sequence[str], names: Iterable[str]) -> str:

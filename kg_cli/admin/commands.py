@@ -64,7 +64,7 @@ def regenerate(
         started = client.regenerate_embeddings(
             ontology, kind=kind, selection=selection, force=force, where=where, dry_run=dry_run
         )
-        emit(started, partial(_print, dry_run=dry_run), as_json=as_json)
+        emit(started, partial(_print, dry_run=dry_run, watched=watch), as_json=as_json)
         if watch:
             wait_for_jobs(client, [each.job_id for each in started.ontologies if each.job_id])
 
@@ -75,13 +75,13 @@ def _selection(
     from kg_api.errors import InvalidInput
 
     if (ontology is None) != everything:
-        raise InvalidInput("name one collection with --ontology, or all of them with --all")
+        raise InvalidInput("name one ontology with --ontology, or all of them with --all")
     if missing + stale + force > 1:
         raise InvalidInput("--only-missing, --only-stale and --force exclude each other: give one, or none")
     return "missing" if missing else "stale" if stale else "due"
 
 
-def _print(started: RegenerationStarted, *, dry_run: bool) -> None:
+def _print(started: RegenerationStarted, *, dry_run: bool, watched: bool) -> None:
     from kg_cli.terminal.console import note, print_table, say
     from kg_cli.terminal.costs import cost_rows
 
@@ -94,7 +94,7 @@ def _print(started: RegenerationStarted, *, dry_run: bool) -> None:
     if not started.due:
         say("Nothing is to be embedded.")
     note(*started.notes)
-    if any(each.job_id for each in started.ontologies):
+    if not watched and any(each.job_id for each in started.ontologies):
         say("follow it with: kg jobs watch")
 
 

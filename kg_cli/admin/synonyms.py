@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from kg_cli.terminal.answers import report
+from kg_cli.terminal.answers import emit, report
+from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import JsonOption, OntologyOption
 
 if TYPE_CHECKING:
     from kg_api.models.words.synonyms import Synonyms
+
+Groups: TypeAlias = list[list[str]]
+MIN_WORDS = 2
 
 group = typer.Typer(help="Words that searches take for each other.", no_args_is_help=True)
 
@@ -33,14 +38,87 @@ def replace(
     ontology: OntologyOption,
     as_json: JsonOption = False,
 ) -> None:
-    """Replace the synonyms of an ontology; searches use them from a second later on.
+    """Replace all synonyms of an ontology; searches use them from a second later on.
 
     Example: kg admin synonyms set 'k8s = kubernetes' 'ML = machine learning' --ontology notes
     """
+    given = _read(groups or ())
+    _change(ontology, lambda _: given, as_json=as_json)
+
+
+@group.command()
+def add(
+    groups: Annotated[list[str], typer.Argument(help="Words with = between them.")],
+    *,
+    ontology: OntologyOption,
+    as_json: JsonOption = False,
+) -> None:
+    """Add synonyms to those of an ontology.
+
+    Example: kg admin synonyms add 'k8s = kubernetes' --ontology notes
+    """
+    given = _read(groups)
+    _change(ontology, lambda there: [*there, *(each for each in given if each not in there)], as_json=as_json)
+
+
+@group.command()
+def remove(
+    words: Annotated[list[str], typer.Argument(help="A word of each group that shall go.")],
+    *,
+    ontology: OntologyOption,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove the groups of synonyms that have one of some words.
+
+    Example: kg admin synonyms remove k8s --ontology notes
+    """
+    _change(ontology, lambda there: _without(there, words), as_json=as_json)
+
+
+def _read(groups: Sequence[str]) -> list[list[str]]:
+    """Groups as they are typed.
+
+    Raises:
+        InvalidInput: one has not two words, or an empty one.
+    """
+    from kg_api.errors import InvalidInput
     from kg_api.models.words.synonyms import BETWEEN
 
-    given = [[word.strip() for word in each.split(BETWEEN)] for each in groups or ()]
-    report(lambda kg: kg.set_synonyms(ontology, given), _print, as_json=as_json)
+    given = [[word.strip() for word in each.split(BETWEEN)] for each in groups]
+    for each, words in zip(groups, given, strict=True):
+        if len(words) < MIN_WORDS or not all(words):
+            how = f"write two words or more, with {BETWEEN} between them, as in 'k8s {BETWEEN} kubernetes'"
+            raise InvalidInput(f"{each!r} is no group of synonyms: {how}")
+    return given
+
+
+def _without(groups: Groups, words: Sequence[str]) -> Groups:
+    """Those that have none of some words.
+
+    Raises:
+        NotFound: one of them is in no group.
+    """
+    from kg_api.errors import NotFound
+
+    there = {word.casefold() for each in groups for word in each}
+    if unknown := [word for word in words if word.strip().casefold() not in there]:
+        raise NotFound(f"no group of synonyms has {', '.join(map(repr, unknown))}; nothing was changed")
+    leaving = {word.strip().casefold() for word in words}
+    return [each for each in groups if leaving.isdisjoint(word.casefold() for word in each)]
+
+
+def _change(ontology: str, change: Callable[[Groups], Groups], *, as_json: bool) -> None:
+    """Have other synonyms, and say how many of those before have gone."""
+    from kg_api.wording.plural import pluralize
+    from kg_cli.terminal import console
+
+    with open_client() as client:
+        before = client.synonyms(ontology).groups
+        after = client.set_synonyms(ontology, change(before))
+    emit(after, _print, as_json=as_json)
+    gone = [each for each in before if each not in after.groups]
+    if gone:
+        console.say(f"{pluralize(len(gone), 'group')} of before {'is' if len(gone) == 1 else 'are'} gone")
 
 
 def _print(answer: Synonyms) -> None:

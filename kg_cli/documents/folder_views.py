@@ -160,6 +160,7 @@ def print_removed(removed: FolderRemoved) -> None:
         documents = pluralize(removed.deleted_documents, "document")
         sources = pluralize(removed.deleted_sources, "source")
         console.say(f"deleted from {removed.ontology}: {documents}, {sources}")
+        console.say(f"the ontology {removed.ontology} itself stays: kg ontologies shows what it holds")
 
 
 def _last(folder: Folder) -> str:

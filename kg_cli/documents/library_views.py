@@ -57,7 +57,10 @@ def print_changed(changed: DocumentChanged) -> None:
 
 
 def _value(value: MetadataValue) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    """As `kg documents set` takes it: true and false as JSON has them."""
+    if isinstance(value, list):
+        return ", ".join(map(_value, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def print_deleted(deleted: Deleted, *, as_json: bool, what: str = "") -> None:

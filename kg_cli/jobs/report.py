@@ -11,7 +11,19 @@ from kg_api.client import KgClient
 from kg_api.models.jobs import FINISHED, JOB_KINDS, Job, JobPage
 from kg_api.models.queue import QueueStatus
 from kg_api.models.vocabulary import JobState
-from kg_cli.jobs.words import duration, moment, name_of, progress_of, rate, speed_of, state_of, waits_for
+from kg_cli.jobs.words import (
+    FOLDER_SYNC,
+    TOLD_BY,
+    describe_set_aside,
+    duration,
+    moment,
+    name_of,
+    progress_of,
+    rate,
+    speed_of,
+    state_of,
+    waits_for,
+)
 from kg_cli.terminal import console
 
 MAX_SET_ASIDE = 20
@@ -89,14 +101,27 @@ def _progress(job: Job) -> str:
 
 
 def _print_set_aside(client: KgClient, job: Job) -> None:
-    """Print what the model does not take at present, with the reasons."""
-    if job.ontology is None or job.kind not in EMBEDDING_KINDS:
-        return
-    found = client.refused(job.ontology)
-    places = [(f"{each.document} ¶{each.paragraph}", each.reason) for each in found.sources]
-    console.print_table(["set aside", "reason"], places[:MAX_SET_ASIDE])
-    if found.total > MAX_SET_ASIDE:
-        console.say(f"{found.total} are set aside; all of them: GET /ontologies/{{ontology}}/refused")
+    """Print what could not be done, with the reasons."""
+    places = _set_aside(client, job)
+    if places:
+        console.print_table(["set aside", "reason"], places[:MAX_SET_ASIDE])
+    if len(places) != job.set_aside or len(places) > MAX_SET_ASIDE:
+        console.say(escape(describe_set_aside(job)))
+
+
+def _set_aside(client: KgClient, job: Job) -> list[tuple[str, str]]:
+    """What is known of it now, by file or passage: a later job may have done some of it."""
+    if job.kind == FOLDER_SYNC and job.state not in FINISHED:
+        return []  # its folder still tells of the scan before
+    if job.kind == FOLDER_SYNC:
+        folders = client.folders().folders
+        scans = [each.last_scan for each in folders if each.job_id == job.job_id and each.last_scan]
+        return [(each.document, each.reason) for scan in scans for each in scan.refusals]
+    if job.ontology is None or job.kind not in TOLD_BY:
+        return []
+    embedding = job.kind in EMBEDDING_KINDS
+    found = client.refused(job.ontology) if embedding else client.extraction_refused(job.ontology)
+    return [(f"{each.document} ¶{each.paragraph}", each.reason) for each in found.sources]
 
 
 def _hints(job: Job) -> Iterator[str]:

@@ -17,7 +17,7 @@ from kg_api.errors import KgError, TooBusy, Unavailable
 from kg_api.models.jobs import FINISHED, Job
 from kg_api.models.vocabulary import JobState
 from kg_cli.jobs.bars import JobBars
-from kg_cli.jobs.words import name_of
+from kg_cli.jobs.words import describe_set_aside
 from kg_cli.terminal import console
 
 T = TypeVar("T")
@@ -78,8 +78,7 @@ def wait_for_jobs(client: KgClient, job_ids: Sequence[str]) -> list[Job]:
         ended = _follow(client, job_ids, show)
     for job in ended:
         if job.set_aside:
-            aside = f"{name_of(job)}: {job.set_aside} items could not be done; see: kg jobs show {job.job_id}"
-            console.say(escape(aside))
+            console.say(escape(describe_set_aside(job)))
     if failed := [job for job in ended if job.state not in DONE]:
         raise JobFailed("\n".join(map(_why, failed)))
     return ended

@@ -7,13 +7,31 @@ import datetime as dt
 from kg_api.models.jobs import FINISHED, Job, JobAhead
 from kg_api.models.queue import JobWaiting
 from kg_api.models.vocabulary import JobState
+from kg_api.wording.plural import pluralize
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
+FOLDER_SYNC = "folder_sync"
+FOLDERS = "kg folders list"
+TOLD_BY = {
+    FOLDER_SYNC: FOLDERS,
+    "source_embedding": "kg admin source-embeddings refused",
+    "concept_extraction": "kg admin concepts refused",
+}
+"""Which command tells what jobs of a kind could not do, for as long as it is so."""
 
 
 def name_of(job: Job | JobAhead | JobWaiting) -> str:
     """What it does, and for which ontology."""
     return f"{job.kind.replace('_', ' ')} {job.ontology or ''}".strip()
+
+
+def describe_set_aside(job: Job) -> str:
+    """How many items could not be done, and what tells which: of the ontology or folder, as jobs go away."""
+    noun = "file" if job.kind == FOLDER_SYNC else "item"
+    place = "" if job.ontology is None else f" --ontology {job.ontology!r}"
+    see = TOLD_BY.get(job.kind)
+    where = f"kg jobs show {job.job_id}" if see is None else f"{see}{'' if see == FOLDERS else place}"
+    return f"{name_of(job)}: {pluralize(job.set_aside, noun)} could not be done; see: {where}"
 
 
 def state_of(job: Job) -> str:

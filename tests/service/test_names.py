@@ -50,6 +50,17 @@ def test_a_wrong_name_is_not_found_and_the_nearest_is_named(kg: KgClient) -> Non
     assert "nothing was deleted" in repeated.notes[0]
 
 
+def test_what_is_nearest_in_the_ontology_asked_is_named_or_nothing(kg: KgClient) -> None:
+    for ontology, name in (("a", "guide.md"), ("b", "plan.md"), ("b", "a/install.md")):
+        kg.ingest_text("Text.", ontology=ontology, document=name)
+    with pytest.raises(NotFound, match=r"nearest: 'a/guide\.md'; `kg"):
+        kg.document("a/guid.md")
+    for wrong in ("a/plant.md", "nothing.md", "SOURCE_ID"):
+        with pytest.raises(NotFound) as told:
+            kg.source_context(wrong)
+        assert "nearest" not in str(told.value)
+
+
 @pytest.mark.parametrize("where", ["documents", "jobs"])
 def test_an_empty_list_of_an_unknown_ontology_names_the_nearest(http: httpx.Client, where: str) -> None:
     ingest(http, "text", ontology="handbook")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import httpx
+import pytest
 
 from kg_api.client import KgClient
+from kg_api.errors import NotFound
 from tests.service.asking import found, problem
 
 
@@ -20,7 +22,14 @@ def test_what_waits_is_found_when_it_is_approved(http: httpx.Client, kg: KgClien
     assert not found(http, "wait")
     assert [each.document for each in kg.waiting("notes").documents] == ["a/b.md", "c.md", "d.md"]
     assert kg.ontologies().waiting == {"notes": 3}
-    assert not kg.documents("notes").documents
+    listed = kg.documents("notes")
+    assert not listed.documents
+    waits = "there is no ontology 'notes'; 3 documents of notes wait for approval (kg documents waiting)"
+    assert listed.notes == [waits]
+    answer = kg.search_sources("wait", ontology="notes")
+    assert [each.effect for each in answer.degraded] == [f"nothing was searched: {waits}"]
+    with pytest.raises(NotFound, match="3 documents of notes wait"):
+        kg.embedding_status("notes")
     approved = kg.approve(ontology="notes", documents=["a/b.md"])
     assert approved.outcomes[0].ingested is not None
     assert approved.outcomes[0].ingested.job_id is not None

@@ -25,6 +25,12 @@ def test_a_slip_of_the_finger_finds_the_name(wrong: str, meant: str) -> None:
     assert nearest(wrong, NAMES)[0] == meant
 
 
+def test_what_only_shares_some_letters_is_not_near() -> None:
+    files = ["CHANGELOG.md", "bad_dimensions.xlsx", "calibre-deu.epub", "0001-neo4j-is-the-only-store.md"]
+    assert [nearest(wrong, files) for wrong in ("nope", "nope.md", "SOURCE_ID", "misch/nix.md")] == [[]] * 4
+    assert nearest("calibre", files) == nearest("my calibre deu.epub", files) == ["calibre-deu.epub"]
+
+
 def test_what_is_like_nothing_names_nothing() -> None:
     assert nearest("zzzz", NAMES) == nearest("?!", NAMES) == nearest("x", []) == []
     assert suggestion("zzzz", NAMES) == ""

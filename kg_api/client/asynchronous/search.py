@@ -66,6 +66,8 @@ class AsyncSearchMethods(AsyncSending):
     async def source_pages(self, search: SourceSearch | str) -> AsyncGenerator[SourceHits]:
         """Give the answers to a search page by page, until there are no more; `limit` is the hits of one.
 
+        Options go into a `SourceSearch`, which `kg_api.client` has too.
+
         Raises:
             InvalidInput: there are more than 1,000 hits, and so many have been given.
         """

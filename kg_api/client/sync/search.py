@@ -67,6 +67,8 @@ class SearchMethods(Sending):
     def source_pages(self, search: SourceSearch | str) -> Generator[SourceHits]:
         """Give the answers to a search page by page, until there are no more; `limit` is the hits of one.
 
+        Options go into a `SourceSearch`, which `kg_api.client` has too.
+
         Raises:
             InvalidInput: there are more than 1,000 hits, and so many have been given.
         """

@@ -257,9 +257,9 @@ def delete_ontology(graph: Graph, name: str) -> Deleted:
 
     Folders that it follows are followed no more, or their next scan would bring their documents back.
     """
-    missing = note_on_ontology(graph, name)
     graph.write("folders/remove_of_ontology", ontology=name)
     forget_waiting_of(graph, name)
+    missing = note_on_ontology(graph, name)
     gone = Deleted(documents=0, sources=0, notes=[f"nothing was deleted: {each}" for each in missing])
     while rows := graph.read("ontologies/document_ids", name=name, limit=DOCUMENTS_A_PORTION):
         for row in rows:

@@ -9,6 +9,7 @@ from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph, Reader, Row
 from kg_api.graph.documents.metadata import TIMES, VALUES
 from kg_api.models.library.moments import Moment, moment, year
+from kg_api.models.queries.facets import INTERVALS
 from kg_api.models.queries.filters import KNOWN_FIELDS, Clause, Condition, alternatives_of, conditions_of
 from kg_api.models.queries.search import Degradation
 from kg_api.wording.nearest import spelt_nearly
@@ -78,14 +79,22 @@ def describe_missing_keys(asked: Sequence[str], known: Sequence[str]) -> list[De
     """That no document has some keys in its metadata.
 
     Raises:
-        InvalidInput: there is one that is spelt nearly so.
+        InvalidInput: there is one that is spelt nearly so, or is asked as only facets are.
     """
     unknown = [key for key in dict.fromkeys(asked) if key not in known]
     for key in unknown:
+        _refuse_interval(key, [*known, *KNOWN_FIELDS])
         if near := spelt_nearly(key, [*known, *KNOWN_FIELDS]):
             names = ", ".join(map(repr, near))
             raise InvalidInput(f"no document has the field {key!r}; the nearest: {names}")
     return [Degradation(part="query", effect=f"no document has the field {key!r}") for key in unknown]
+
+
+def _refuse_interval(key: str, fields: Sequence[str]) -> None:
+    field, _, interval = key.rpartition(":")
+    if interval in INTERVALS and field in fields:
+        told = f"{interval}s are asked of {field!r} itself, as in {field}=2015 or {field}=2015-05"
+        raise InvalidInput(f"no document has the field {key!r}: {told}")
 
 
 def asks_for_absence(where: Sequence[Clause]) -> bool:

@@ -56,7 +56,8 @@ def approve(
 ) -> None:
     """Approve documents that wait: they are stored, found and embedded as if they were ingested now.
 
-    The exit code is 3 when one could not be stored; it waits on.
+    --all does not ask: it does what ingesting without --review does. The exit code is 3 when one could not be
+    stored; it waits on.
 
     Example: kg documents approve plan.md --ontology notes
     """

@@ -51,6 +51,14 @@ def test_without_anybody_to_ask_the_way_to_go_on_is_told(kg: Kg, document: str) 
     assert "--yes goes on without asking" in " ".join(ran.stderr.split())
 
 
+def test_a_no_is_taken_for_a_no(kg: Kg, document: str) -> None:
+    ran = kg("delete", "document", document, stdin="n\n")
+    assert (ran.returncode, left(kg)) == (1, 1)
+    assert "nothing was done" in ran.stderr
+    assert "--yes" not in ran.stderr
+    assert "Aborted" not in ran.stderr
+
+
 def test_a_document_goes_by_its_name_and_a_wrong_one_is_an_error(kg: Kg, document: str) -> None:
     wrong = kg("delete", "document", "b.md", "--yes")
     assert (wrong.returncode, left(kg)) == (4, 1)

@@ -61,6 +61,10 @@ def test_files_that_are_refused_are_told_and_give_their_exit_code(kg: Kg, folder
     assert "refused: program.md: this is a program" in added.stdout
     assert "left out: .svg (1)" in added.stdout
     assert "refused: program.md: this is a program" in kg("folders", "list").stdout
+    assert "1 file could not be done; see: kg folders list" in added.stderr
+    shown = kg("jobs", "show", listed(kg)[0]["job_id"])
+    assert "program.md" in shown.stdout, shown.stderr
+    assert "this is a program" in " ".join(shown.stdout.split())
 
 
 @pytest.mark.usefixtures("worker")
@@ -128,4 +132,5 @@ def test_deleting_asks_first(kg: Kg, folder: Path, graph: Graph) -> None:
     assert len(documents(graph)) == 2
     removed = kg("folders", "remove", str(folder), "--delete-documents", "--yes")
     assert "2 documents" in removed.stderr
+    assert "the ontology notes itself stays" in removed.stderr
     assert (documents(graph), sorted(path.name for path in folder.iterdir())) == ({}, ["one.md", "two.md"])

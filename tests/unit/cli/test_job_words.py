@@ -27,6 +27,24 @@ USUAL: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("kind", "count", "told"),
+    [
+        ("folder_sync", 1, "folder sync notes: 1 file could not be done; see: kg folders list"),
+        ("source_embedding", 2, "2 items could not be done; see: kg admin source-embeddings refused -"),
+        (
+            "concept_extraction",
+            1,
+            "1 item could not be done; see: kg admin concepts refused --ontology 'notes'",
+        ),
+        ("concept_embedding", 1, "1 item could not be done; see: kg jobs show j1"),
+    ],
+)
+def test_what_was_set_aside_is_told_by_what_stays(kind: str, count: int, told: str) -> None:
+    job = Job.model_validate({**USUAL, "kind": kind, "set_aside": count})
+    assert told in words.describe_set_aside(job)
+
+
 AHEAD = {
     "job_id": "j0",
     "kind": "source_embedding",
