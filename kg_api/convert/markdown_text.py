@@ -103,14 +103,15 @@ class MarkdownWriter:
         self._leave_list()
         self._append("\n".join(f"{indent}{line}" if line else "" for line in block.split("\n")), "\n\n")
 
-    def item(self, text: str, indent: str = "", marker: str = "- ") -> None:
-        """A list item, which is one line."""
+    def item(self, text: str, indent: str = "", marker: str = "- ", more: Sequence[str] = ()) -> None:
+        """A list item: a line, and further ones that belong to it, which begin no block."""
         if not (line := paragraph(text)):
             return
         ordered = "" if marker[0] in "-*+" else "."
         if ordered and self._list != indent + ordered and not marker.startswith("1."):
             self._leave_list()  # only a list that begins with 1 may follow a line of text at once
-        self._append(f"{indent}{marker}{line}", "\n")
+        within = "\n" + indent + " " * len(marker)
+        self._append(within.join([f"{indent}{marker}{line}", *more]), "\n")
         self._list = indent + ordered
 
     def image(self, image: ReadImage, words: str, name: str, indent: str = "") -> None:
