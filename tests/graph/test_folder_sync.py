@@ -194,7 +194,9 @@ def test_a_prefix_tells_two_folders_apart(graph: Graph, followed: str, tmp_path:
 def test_a_document_under_a_decomposed_name_becomes_one_under_the_composed(
     graph: Graph, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(folder, Über__Á="Above.\n")
+    below = folder / "U\u0308ber"
+    below.mkdir()
+    (below / "A\u0301.md").write_text("Above.\n")
     monkeypatch.setattr(files, "document_name", str)  # as it was once
     followed = follow(graph, folder)
     work(graph)
