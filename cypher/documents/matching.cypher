@@ -1,7 +1,8 @@
 // The documents that fit a filter, a row for each ontology, for rows are slow; in the order of their names where that
 // is asked for: ordering takes as long as choosing. Of each condition one alternative holds, of it all conditions. A
 // value that is no list is looked at as a list of one. Where a date is asked for ('time ...'), what the document has of
-// dates is compared, and its texts only where it has none. Each condition reads one property where it can.
+// dates is compared, and its texts only where it has none; a text that is no date is neither before nor behind one. Each
+// condition reads one property where it can.
 CYPHER 25
 CALL () {
   WHEN $document_ids IS NOT NULL THEN {
@@ -17,10 +18,10 @@ WHERE all(alternatives IN $conditions WHERE any(conditions IN alternatives WHERE
   CASE c.op
     WHEN 'in' THEN any(v IN [] + d[c.property] WHERE v IN c.values)
     WHEN 'not in' THEN NOT coalesce(any(v IN [] + d[c.property] WHERE v IN c.values), false)
-    WHEN '<' THEN any(v IN [] + d[c.property] WHERE v < c.values[0])
-    WHEN '<=' THEN any(v IN [] + d[c.property] WHERE v <= c.values[0])
-    WHEN '>' THEN any(v IN [] + d[c.property] WHERE v > c.values[0])
-    WHEN '>=' THEN any(v IN [] + d[c.property] WHERE v >= c.values[0])
+    WHEN '<' THEN d[c.times] IS NULL AND any(v IN [] + d[c.property] WHERE v < c.values[0])
+    WHEN '<=' THEN d[c.times] IS NULL AND any(v IN [] + d[c.property] WHERE v <= c.values[0])
+    WHEN '>' THEN d[c.times] IS NULL AND any(v IN [] + d[c.property] WHERE v > c.values[0])
+    WHEN '>=' THEN d[c.times] IS NULL AND any(v IN [] + d[c.property] WHERE v >= c.values[0])
     WHEN 'exists' THEN size([] + d[c.property]) > 0
     WHEN 'missing' THEN coalesce(size([] + d[c.property]), 0) = 0
     WHEN 'contains' THEN any(v IN [] + d[c.property] WHERE v IN c.values)

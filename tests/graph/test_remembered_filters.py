@@ -134,3 +134,17 @@ def test_names_of_fields_are_looked_for_once(graph: Graph, monkeypatch: pytest.M
     assert len(looked) == 2, "once before what was written had settled"
     store_document(graph, told("other", version=1))
     assert effects() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "fits"),
+    [("reviewed<m", []), ("reviewed>a", ["note"]), ("reviewed<2025", ["dated"]), ("reviewed>=2025", [])],
+)
+def test_a_text_that_is_no_date_is_not_compared_with_dates(graph: Graph, line: str, fits: list[str]) -> None:
+    """`date<gestern` fitted every document with a date, and a deletion would have taken them."""
+    for name, value in (("dated", "2024-05-01"), ("note", "soon")):
+        store_document(graph, told(name, reviewed=value))
+    where = DocumentFilter.model_validate({"where": [line]}).where
+    found = matching_documents(graph, where, None)
+    names = {record(name, [name]).document_id: name for name in ("dated", "note")}
+    assert sorted(names[each] for ids in found.values() for each in ids) == fits

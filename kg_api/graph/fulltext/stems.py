@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from itertools import islice
 
+from kg_api.graph.fulltext.forms import KNOWN_FORMS
 from kg_api.graph.fulltext.spelling import fold, words_in
 from kg_api.graph.fulltext.stemming import stem
 from kg_api.graph.fulltext.stopwords import words_that_say_little
@@ -79,6 +81,16 @@ def stems_of_question(words: Sequence[str], chosen: Collection[str | None] = (No
         if _has_stem(word) and word not in words_that_say_little()[language]
     )
     return [*dict.fromkeys(asked)]
+
+
+@lru_cache(KNOWN_FORMS)
+def forms_of(word: str) -> frozenset[str]:
+    """A word without accents, and its stems in English and the languages that are told by texts.
+
+    Two words that share one may be forms of one word; they are in some language.
+    """
+    lower = word.lower()
+    return frozenset({fold(word), *(fold(stem(lower, each)) for each in ("english", *LANGUAGES))})
 
 
 def _guessed(words: Sequence[str]) -> Sequence[str]:

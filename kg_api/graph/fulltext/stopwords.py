@@ -27,14 +27,18 @@ _FEWEST = 2
 """So many of its stop words a question has at least in a language that it is taken for."""
 
 
-def stop_words_of(words: Iterable[str]) -> frozenset[str]:
+def stop_words_of(words: Iterable[str], languages: Iterable[str | None] = ()) -> frozenset[str]:
     """Those of the words, in lower case, that are stop words of the language with most of them.
 
-    None where no language has two: a few keywords are no sentence, and each of them counts.
+    None where no language has two: a few keywords are no sentence, and each of them counts. Those of
+    languages that are told, by their English names, are stop words in any case.
     """
     asked = frozenset(word.lower() for word in words)
     most = max((asked & listed for listed in _lists()), key=len)
-    return most if len(most) >= _FEWEST else frozenset()
+    listed = words_that_say_little()
+    told = [asked & listed[each] for each in languages if each is not None]
+    enough = most if len(most) >= _FEWEST else frozenset[str]()
+    return enough.union(*told)
 
 
 @cache

@@ -12,6 +12,8 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s*(Z|[+-]\d{2}:?\d{2})?", re.IGNORECASE
 )
+LIKE_A_DAY = re.compile(r"\d{4}-\d{2}(-\d{2})?")
+"""What a person means as a day or a month, though it may be none."""
 LAST_YEAR = 9999
 MAX_CHARACTERS = 40
 """Characters of a date that is looked at."""

@@ -18,6 +18,7 @@ from pydantic import (
 
 from kg_api.models.base import Body, Text
 from kg_api.models.library.metadata import INT64
+from kg_api.models.library.moments import LIKE_A_DAY, moment
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">=", "in", "contains", "exists"]
 Compared = Annotated[Text, StringConstraints(max_length=1000)] | int | float | bool
@@ -28,6 +29,8 @@ MAX_ALTERNATIVES = 20
 MAX_IN_ALL = 100
 KNOWN_FIELDS: Final = ("document", "ontology", "title", "format", "uri", "updated_at")
 """Fields of every document; all others are keys of its metadata."""
+OF_TIME: Final = ("date", "updated_at")
+"""Fields that nothing is before or behind but a date."""
 METADATA: Final = "metadata."
 """In front of a key that is called like one of them."""
 
@@ -74,7 +77,22 @@ class Condition(Body):
             raise ValueError("exists takes true or false")
         if any(not abs(each) < INT64 for each in self.values if not isinstance(each, str)):
             raise ValueError("a number does not fit 64 bits")
+        for each in self.values:
+            if isinstance(each, str):
+                _require_date(self, each)
         return self
+
+
+def _require_date(condition: Condition, value: str) -> None:
+    """Refuse what is meant as a date and is none: compared as a text it would fit what nobody meant."""
+    ordered, of_time = condition.op in {"<", "<=", ">", ">="}, condition.field in OF_TIME
+    if moment(value) is not None or not (ordered or of_time):
+        return
+    if LIKE_A_DAY.fullmatch(value.strip()):
+        raise ValueError(f"{value!r} is no day or month of the calendar")
+    if ordered and of_time:
+        wanted = f"write {condition.field}{condition.op}2025, 2025-03 or 2025-03-31"
+        raise ValueError(f"{value[:100]!r} is no date; {wanted}")
 
 
 def parse_condition(text: str) -> dict[str, Any]:

@@ -83,14 +83,9 @@ class SearchPlanner:
         with watch.stage("embed"):
             vectors = self._vectors(request, scope, populating, hypothetical)
         synonyms = synonyms_in(request.query_text or "", known.synonyms_of(filters.ontologies))
-        wording = Wording(
-            words,
-            stop_words_of(words),
-            filters.ontologies,
-            chosen.in_queries,
-            synonyms,
-            known.languages_of(filters.ontologies),
-        )
+        languages = known.languages_of(filters.ontologies)
+        light = stop_words_of(words, languages)
+        wording = Wording(words, light, filters.ontologies, chosen.in_queries, synonyms, languages)
         plan = SearchPlan(
             request=request,
             known=known,

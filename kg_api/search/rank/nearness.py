@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from kg_api.graph.fulltext.queries import terms
+from kg_api.graph.fulltext.spelling import fold
+from kg_api.graph.fulltext.stems import forms_of
 from kg_api.graph.fulltext.stopwords import stop_words_of
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.places import DescribedPlace
@@ -85,9 +87,16 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def has_all(shown: Iterable[DescribedPlace], words: frozenset[str]) -> bool:
-    """Whether one passage, with its headings and title, has all of some words."""
+    """Whether one passage, with its headings and title, has all of some words, in whatever form."""
     texts = (" ".join([place.full_text, *place.heading, place.title or ""]) for place in shown)
-    return bool(words) and any(words <= {word.casefold() for word in terms(text)} for text in texts)
+    wanted = [forms_of(word) for word in words]
+    return bool(words) and any(_has_each(text, wanted) for text in texts)
+
+
+def _has_each(text: str, wanted: Sequence[frozenset[str]]) -> bool:
+    begin = {form[:2] for forms in wanted for form in forms}
+    there = frozenset[str]().union(*(forms_of(word) for word in terms(text) if fold(word)[:2] in begin))
+    return all(there & forms for forms in wanted)
 
 
 def floor_of(space: Space, words: int) -> float | None:
@@ -112,7 +121,8 @@ def _nearest(
 def _describe(plan: SearchPlan, measured: Iterable[_Nearest]) -> str:
     best = max(measured, key=lambda each: each.similarity - each.floor)
     asked = f" {plan.text[:MAX_TOLD]!r}" if plan.text else " the vector"
+    digits = 2 if f"{best.similarity:.2f}" != f"{best.floor:.2f}" else 4
     return (
-        f"nothing is near{asked}: the nearest passage has a similarity of {best.similarity:.2f}, and near "
-        f"begins at {best.floor:.2f}; what was found is only the nearest there is"
+        f"nothing is near{asked}: the nearest passage has a similarity of {best.similarity:.{digits}f}, and "
+        f"near begins at {best.floor:.{digits}f}; what was found is only the nearest there is"
     )

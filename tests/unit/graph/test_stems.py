@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from kg_api.graph.fulltext.queries import MAX_STEMS, lucene_queries
 from kg_api.graph.fulltext.scopes import scope_of_source
 from kg_api.graph.fulltext.stems import language_of, stems_of_question, stems_of_texts
+from kg_api.graph.fulltext.stopwords import stop_words_of
 from kg_api.graph.fulltext.synonyms import MAX_ADDED, synonyms_in
 from kg_api.models.words.synonyms import SynonymList
 
@@ -109,3 +110,9 @@ def test_signs_make_other_words(text: str, added: list[str]) -> None:
     groups = [["C#", "c sharp"], ["C++", "cpp"], [".NET", "dotnet"]]
     groups += [["salt", "sodium chloride"], ["ML", "machine learning"]]
     assert synonyms_in(text, groups) == added
+
+
+def test_stop_words_of_a_language_that_is_told_count_less_even_alone() -> None:
+    assert stop_words_of(["der", "Zwiebel"]) == frozenset()
+    assert stop_words_of(["der", "Zwiebel"], ["german", None]) == {"der"}
+    assert stop_words_of(["who", "is", "on", "der"], ["german"]) >= {"who", "is", "on", "der"}

@@ -129,3 +129,22 @@ def test_the_order_of_dates_is_that_of_time(one: datetime, other: datetime) -> N
     before, behind = moment(one.isoformat()), moment(other.isoformat())
     if before and behind:
         assert (before.start < behind.start) == (one < other)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("date<gestern", "'gestern' is no date; write date<2025"),
+        ("updated_at>=01/2024", "is no date; write updated_at>=2025"),
+        ("date=2024-02-30", "'2024-02-30' is no day or month"),
+        ("reviewed<2024-13", "'2024-13' is no day or month"),
+    ],
+)
+def test_what_is_meant_as_a_date_and_is_none_is_refused(line: str, told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        Condition.model_validate(parse_condition(line))
+
+
+@pytest.mark.parametrize("line", ["date=unknown", "date<2025", "part=1234-56", "name<m", "date exists"])
+def test_what_may_be_a_text_is_taken(line: str) -> None:
+    assert Condition.model_validate(parse_condition(line)).op

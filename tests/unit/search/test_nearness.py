@@ -45,6 +45,20 @@ def test_a_passage_that_has_all_words_of_the_question_is_near() -> None:
     assert nearness(asked("fox hill"), far, [place("a", "A fox."), place("b", "A hill.")]).near is False
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Zwiebel", "zwanzig Zwiebeln"),
+        ("Kurbisse", "Kürbisse im Herbst"),
+        ("configuring services", "the service is configured"),
+    ],
+)
+def test_a_passage_that_has_other_forms_of_the_words_is_near(question: str, text: str) -> None:
+    far = lanes({"default": [found("a", 1, 0.2)]})
+    assert nearness(asked(question), far, [place("a", text)]).near
+    assert nearness(asked(f"{question} wolf"), far, [place("a", text)]).near is False
+
+
 def test_nobody_can_say_without_a_vector_a_calibration_or_with_hypothetical_answers() -> None:
     far = lanes({"default": [found("a", 1, 0.2)]})
     weak = replace(SPACE, calibration=SimilarityCalibration(related=0.61, unrelated=0.6))
