@@ -25,7 +25,8 @@ WHERE all(alternatives IN $conditions WHERE any(conditions IN alternatives WHERE
     WHEN 'exists' THEN size([] + d[c.property]) > 0
     WHEN 'missing' THEN coalesce(size([] + d[c.property]), 0) = 0
     WHEN 'contains' THEN any(v IN [] + d[c.property] WHERE v IN c.values)
-      OR (d[c.property] IS :: STRING NOT NULL AND toLower(d[c.property]) CONTAINS toLower(toString(c.values[0])))
+      OR (d[c.property] IS :: STRING NOT NULL
+          AND any(v IN c.values WHERE toLower(d[c.property]) CONTAINS toLower(toString(v))))
     ELSE any(times IN [coalesce([] + d[c.times], [])] WHERE CASE
       WHEN size(times) = 0 THEN CASE c.op
         WHEN 'time in' THEN any(v IN [] + d[c.property] WHERE v IN c.values)

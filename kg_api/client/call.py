@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
+from kg_api.errors import InvalidInput
 from kg_api.models.library.documents import DocumentText, DocumentUpload
 from kg_api.models.problems import valid
 
@@ -58,7 +59,15 @@ class Call(Generic[T]):
 
 
 def path_of(*parts: str) -> str:
-    """A path of these parts, each quoted."""
+    """A path of these parts, each quoted.
+
+    Raises:
+        InvalidInput: one is no text, such as the job of a change that needed none.
+    """
+    if absent := [part for part in parts if not isinstance(part, str)]:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(
+            f"an id or a name was expected, not {absent[0]!r}; `job_id` is None where nothing was to be done"
+        )
     return "".join(f"/{quote(part, safe='', errors='replace')}" for part in parts)
 
 

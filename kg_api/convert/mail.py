@@ -14,7 +14,7 @@ from typing import cast
 from kg_api.convert.files.about import iso_date, metadata, one_or_list
 from kg_api.convert.files.decoding import decode
 from kg_api.convert.html.page import convert_text
-from kg_api.convert.markdown_text import MarkdownWriter, one_line, paragraph
+from kg_api.convert.markdown_text import MarkdownWriter, heading, one_line, paragraph
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 
@@ -22,6 +22,11 @@ _KNOWN = frozenset({"from", "to", "subject", "date", "received", "message-id", "
 _MAX_DEPTH = 50
 _QUOTED = re.compile(r"^[>\s]*>[ ]?")
 _LIST = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_UNDERLINE = re.compile(r"=+$|-+$")
+"""Below a line it would make a heading of that."""
+_MAX_PEOPLE = 20
+"""Recipients that the head of the text names; metadata has all of them."""
+_MAX_DATE = 100
 
 
 def convert(data: bytes) -> Converted:
@@ -32,9 +37,11 @@ def convert(data: bytes) -> Converted:
     """
     message = _read(data)
     body, attachments, notes = _parts(message)
-    converted = _body(body)
-    subject = one_line(_header(message, "subject"))
-    if not converted.text and not subject:
+    writer = MarkdownWriter()
+    subject = _write_head(writer, message)
+    head = writer.position
+    notes += _write_body(writer, body)
+    if writer.position == head and not subject:
         raise UnreadableDocument("it has neither a subject nor a text; nothing was stored")
     if attachments:
         notes.append(f"attachments that were not read: {', '.join(attachments)}")
@@ -44,8 +51,23 @@ def convert(data: bytes) -> Converted:
         cc=_people(message, "cc"),
         date=iso_date(_header(message, "date")),
     )
-    text = converted.text or f"{paragraph(subject)}\n"
-    return Converted(text, subject, about, notes=(*converted.notes, *notes))
+    return Converted(writer.text(), subject, about, notes=tuple(notes))
+
+
+def _write_head(writer: MarkdownWriter, message: EmailMessage) -> str:
+    """The subject as a heading and who wrote to whom and when below it: it is looked for by these."""
+    subject = one_line(_header(message, "subject"))
+    if subject:
+        writer.add(heading(1, subject))
+    people = {name: _named(_people(message, name.lower())) for name in ("From", "To", "Cc")}
+    said = {**people, "Date": one_line(_header(message, "date"))[:_MAX_DATE]}
+    writer.add("\n".join(f"{name}: {words}" for name, words in said.items() if words))
+    return subject
+
+
+def _named(people: list[str]) -> str:
+    more = len(people) - _MAX_PEOPLE
+    return ", ".join(people[:_MAX_PEOPLE]) + (f" and {more} more" if more > 0 else "")
 
 
 def _read(data: bytes) -> EmailMessage:
@@ -124,12 +146,14 @@ def _content(part: EmailMessage) -> str:
     return decode(payload.replace(b"\x00", b""), charset if isinstance(charset, str) else str(charset[2]))[0]
 
 
-def _body(parts: list[EmailMessage]) -> Converted:
-    writer, notes = MarkdownWriter(), list[str]()
+def _write_body(writer: MarkdownWriter, parts: list[EmailMessage]) -> list[str]:
+    """The text of all parts; what is to be said of them."""
+    notes = list[str]()
     for part in parts:
         content = _content(part)
         if part.get_content_type() == "text/plain":
-            _write_plain(writer, content.splitlines(), flowed=part.get_param("format") == "flowed")
+            flowed = part.get_param("format") == "flowed"
+            _write_plain(writer, _unflowed(content) if flowed else content.splitlines())
         elif content.strip():
             try:
                 page = convert_text(content)
@@ -137,29 +161,52 @@ def _body(parts: list[EmailMessage]) -> Converted:
                 continue
             writer.add(page.text.rstrip("\n"))
             notes += page.notes
-    return Converted(writer.text(), notes=tuple(notes))
+    return notes
 
 
-def _write_plain(writer: MarkdownWriter, lines: Iterable[str], *, flowed: bool) -> None:
-    """Paragraphs parted by blank lines or by another depth of quoting; items of lists stay lines."""
+def _unflowed(content: str) -> list[str]:
+    """Lines as they were written: one that ends with a blank goes on in the next one (RFC 3676)."""
+    lines = list[str]()
+    depth = -1  # of the quoting of a line that goes on
+    for line in content.splitlines():
+        mark = _QUOTED.match(line)
+        quoted = mark[0].count(">") if mark else 0
+        if quoted == depth:
+            lines[-1] += line[mark.end() :] if mark else line
+        else:
+            lines.append(line)
+        depth = quoted if line.endswith(" ") and line.strip("> ") not in {"", "--"} else -1
+    return lines
+
+
+def _write_plain(writer: MarkdownWriter, lines: Iterable[str]) -> None:
+    """Paragraphs parted by blank lines or by another depth of quoting; what was a line stays one."""
     words: list[str] = []
     depth = 0
     for line in lines:
         mark = _QUOTED.match(line)
         quoted = mark[0].count(">") if mark else 0
         rest = line[mark.end() :] if mark else line
-        if not rest.strip() or quoted != depth or (_LIST.match(rest) and not flowed) or rest.rstrip() == "--":
+        if not rest.strip() or quoted != depth or _LIST.match(rest) or rest.rstrip() == "--":
             _add(writer, words)
             words = []
         depth = quoted
-        if rest.strip():
+        if one_line(rest):
             words.append(rest)
     _add(writer, words)
 
 
 def _add(writer: MarkdownWriter, words: list[str]) -> None:
-    text = " ".join(words)
-    if (item := _LIST.match(text)) and item[0].strip() in {"-", "*", "+", "•"}:
-        writer.item(text[item.end() :])
-    elif text.strip():
-        writer.add(paragraph(text))
+    if not words:
+        return
+    first, more = words[0], [_below(line) for line in words[1:]]
+    if (item := _LIST.match(first)) and item[0].strip() in {"-", "*", "+", "•"}:
+        writer.item(first[item.end() :], more=more)
+    else:
+        writer.add("\n".join([paragraph(first), *more]))
+
+
+def _below(line: str) -> str:
+    """A line of a paragraph that begins above it."""
+    words = paragraph(line)
+    return f"\\{words}" if _UNDERLINE.match(words) else words

@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
 from kg_api.models.images import FoundImage, ReadImage
+from kg_api.parse.size import SplitLimits
+from kg_api.parse.size import words as words_of
 
-ROWS_A_TABLE = 50
-"""Rows after which a table goes on as a new one with the same header: each passage names its columns."""
+_LIMITS = SplitLimits()
+_MIN_ROWS_WORDS = 100
+"""Words of rows that stand below each header, however wide that is."""
 _MAX_INFO = 40
 _MAX_LABEL, _MAX_NAME = 2000, 100
 """Characters of the words of a picture, and of the name of its file."""
@@ -62,16 +65,34 @@ def fence(code: str, language: str = "") -> str:
     return f"{ticks}{info}\n{lines}\n{ticks}"
 
 
-def table(rows: Iterable[Sequence[str]], most: int = ROWS_A_TABLE) -> str:
-    """A Markdown table whose first row is the header; a long one goes on as others with the same header."""
+def table(rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table whose first row is the header.
+
+    One that is too long for a passage goes on as others with the same header: each passage names its columns.
+    """
     lines = [[one_line(cell).replace("|", "\\|") for cell in row] for row in rows]
     width = max(map(len, lines), default=0)
     if not width:
         return ""
     header, *body = (_row(line + [""] * (width - len(line))) for line in lines)
     top = f"{header}\n{_row(['---'] * width)}"
-    parts = (body[at : at + most] for at in range(0, len(body) or 1, most))
-    return "\n\n".join("\n".join([top, *part]) for part in parts)
+    return "\n\n".join("\n".join([top, *part]) for part in _passages(top, body))
+
+
+def _passages(top: str, rows: list[str]) -> list[list[str]]:
+    """Rows in parts that stay whole as passages with the header; one too wide to be repeated stands once."""
+    sizes, above = [*map(words_of, rows)], words_of(top)
+    if above + sum(sizes) <= _LIMITS.split_code_above or above > _LIMITS.most:
+        return [rows]
+    most = max(_LIMITS.most - above, _MIN_ROWS_WORDS)
+    parts, filled = list[list[str]](), most
+    for row, size in zip(rows, sizes, strict=True):
+        if filled + size > most:
+            parts.append([])
+            filled = 0
+        parts[-1].append(row)
+        filled += size
+    return parts
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -103,14 +124,15 @@ class MarkdownWriter:
         self._leave_list()
         self._append("\n".join(f"{indent}{line}" if line else "" for line in block.split("\n")), "\n\n")
 
-    def item(self, text: str, indent: str = "", marker: str = "- ") -> None:
-        """A list item, which is one line."""
+    def item(self, text: str, indent: str = "", marker: str = "- ", more: Sequence[str] = ()) -> None:
+        """A list item: a line, and further ones that belong to it, which begin no block."""
         if not (line := paragraph(text)):
             return
         ordered = "" if marker[0] in "-*+" else "."
         if ordered and self._list != indent + ordered and not marker.startswith("1."):
             self._leave_list()  # only a list that begins with 1 may follow a line of text at once
-        self._append(f"{indent}{marker}{line}", "\n")
+        within = "\n" + indent + " " * len(marker)
+        self._append(within.join([f"{indent}{marker}{line}", *more]), "\n")
         self._list = indent + ordered
 
     def image(self, image: ReadImage, words: str, name: str, indent: str = "") -> None:

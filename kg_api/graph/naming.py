@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Reader, Row
-from kg_api.models.identity import ID_DIGITS, document_id
+from kg_api.models.identity import ID_DIGITS, document_id, spellings
 from kg_api.wording.nearest import nearest, no_ontology, suggestion
 from kg_api.wording.plural import pluralize
 
@@ -162,15 +162,22 @@ def _only(key: str, called: str, rows: Sequence[Row]) -> str | None:
 def _by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:
     """What has the very id, or the very name: in one ontology, or in any."""
     within = names_of_ontologies(graph) if ontology is None else [ontology]
-    named = [document_id(name, called) for name in within]
-    owner, slash, name = called.partition("/")
-    spelled = [document_id(owner.strip(), each) for each in (name, name.strip())] if slash else []
-    found = graph.read("documents/identify", document_ids=[called, *named, *spelled])
+    forms = spellings(called)
+    named = [[document_id(owner, form) for owner in within] for form in forms]
+    spelled = [ids_of_full_name(form) for form in forms]
+    ways = [[called], *named, *spelled]
+    found = graph.read("documents/identify", document_ids=[one for ids in ways for one in ids])
     fitting = [row for row in found if ontology in {None, row["ontology"]}]
-    for ids in ([called], named, spelled):
+    for ids in ways:
         if rows := [row for row in fitting if row["document_id"] in ids]:
             return _one(called, rows)
     return None
+
+
+def ids_of_full_name(called: str) -> list[str]:
+    """The ids that `ONTOLOGY/NAME` may mean; none where it is not of that form."""
+    owner, slash, name = called.partition("/")
+    return [document_id(owner.strip(), each) for each in (name, name.strip())] if slash else []
 
 
 def by_prefix(graph: Graph, called: str, ontologies: Sequence[str] | None) -> list[Row]:

@@ -6,6 +6,8 @@ from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from kg_api.models.identity import document_name
+
 
 def storable(text: str) -> str:
     """Refuse what Neo4j would refuse or store silently.
@@ -32,8 +34,13 @@ OntologyName = Annotated[
 ]
 """Letters and digits of any script, `_`, `-`, `.` and inner spaces; it starts with a letter, digit or `_`."""
 
-DocumentName = Annotated[str, StringConstraints(min_length=1, max_length=1000), AfterValidator(storable)]
-"""A title, or a path below the folder that was ingested, with `/` between its parts."""
+DocumentName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=1000),
+    AfterValidator(storable),
+    AfterValidator(document_name),
+]
+"""A title, or a path below the folder that was ingested, with `/` between its parts; in NFC."""
 
 NodeId = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(storable)]
 

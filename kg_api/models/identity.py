@@ -20,6 +20,16 @@ def digest(*parts: str) -> str:
     return hashlib.sha256(joined.encode()).hexdigest()[:ID_DIGITS]
 
 
+def document_name(given: str) -> str:
+    """A document's name as it is kept: composed (NFC), for macOS and archives write it decomposed."""
+    return unicodedata.normalize("NFC", given)
+
+
+def spellings(name: str) -> list[str]:
+    """A name as it is given, as names are kept, and decomposed, as they were kept once."""
+    return list(dict.fromkeys([name, document_name(name), unicodedata.normalize("NFD", name)]))
+
+
 def document_id(ontology: str, document: str) -> str:
     """The id of a document by its name within its ontology."""
     return digest("document", ontology, document)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kg_api.errors import InvalidInput
+from kg_api.models.identity import document_name
 from kg_api.parse.rules import EMPTY, FolderFilter, FolderRules
 
 
@@ -79,7 +80,7 @@ def select(
             if within and (kind := _unwanted(found, suffixes, chosen)):
                 selection.leave_out(found, kind)
                 continue
-            document = prefix + (found.relative_to(path).as_posix() if within else path.name)
+            document = document_name(prefix + (found.relative_to(path).as_posix() if within else path.name))
             _take(FileToIngest(found, document), owners, selection)
     return selection
 
@@ -122,7 +123,7 @@ def _below(
 
     def unlisted(error: OSError) -> None:
         below = Path(error.filename).relative_to(path)
-        beginning = prefix + (f"{below.as_posix()}/" if below.parts else "")
+        beginning = document_name(prefix + (f"{below.as_posix()}/" if below.parts else ""))
         reason = f"cannot be listed: {error.strerror}"
         selection.problems.append(FileProblem(to_printable(error.filename), reason, beginning))
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kg_api.errors import FolderUnusable
+from kg_api.models.identity import document_name
 from kg_api.parse.documents import SUFFIXES
 from kg_api.parse.files import FileProblem, FileToIngest, select
 from kg_api.sync.access import FolderAccess
@@ -47,8 +48,8 @@ class FolderListing:
 
     def has_gone(self, name: str) -> bool:
         """Whether there is really no file by that name; False when that cannot be told."""
-        if not name.startswith(self.prefix):
-            return True  # it was followed with another prefix before
+        if name != document_name(name) or not name.startswith(self.prefix):
+            return True  # it was followed with another prefix before, or by a kg that kept names as they were
         path = self.root / name.removeprefix(self.prefix)
         if any(self.is_private(folder) for folder in path.parents):
             return True  # it was followed by a kg that read such folders
@@ -85,7 +86,7 @@ def list_folder(path: str, prefix: str, access: FolderAccess, *, granted: bool) 
     return FolderListing(
         root=root,
         place=_place(seen),
-        prefix=prefix,
+        prefix=document_name(prefix),
         files=sorted(selection.files, key=lambda file: file.document),
         problems=selection.problems,
         left_out=dict(selection.left_out),

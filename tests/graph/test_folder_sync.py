@@ -18,6 +18,7 @@ from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import find_job
 from kg_api.models.library.folders import Folder
 from kg_api.models.vocabulary import JobState
+from kg_api.parse import files
 from kg_api.sync import look
 from kg_api.sync.handler import FolderSync
 from tests.support.pictures import pictured
@@ -188,6 +189,22 @@ def test_a_prefix_tells_two_folders_apart(graph: Graph, followed: str, tmp_path:
     (tmp_path / "papers" / "one.md").unlink()
     assert counts(scan(graph, other)) == {"removed": 1, "unchanged": 1}
     assert counts(scan(graph, followed)) == {"unchanged": 2}
+
+
+def test_a_document_under_a_decomposed_name_becomes_one_under_the_composed(
+    graph: Graph, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = folder / "U\u0308ber"
+    below.mkdir()
+    (below / "A\u0301.md").write_text("Above.\n")
+    monkeypatch.setattr(files, "document_name", str)  # as it was once
+    followed = follow(graph, folder)
+    work(graph)
+    assert "U\u0308ber/A\u0301.md" in documents(graph)
+    monkeypatch.undo()
+    assert counts(scan(graph, followed)) == {"added": 1, "removed": 1, "unchanged": 2}
+    assert sorted(documents(graph)) == ["below/two.md", "one.md", "Über/Á.md"]
+    assert counts(scan(graph, followed)) == {"unchanged": 3}
 
 
 class Twice(Graph):

@@ -8,9 +8,12 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph
+from kg_api.graph.documents.writes import store_documents
 from tests.service.asking import ingest, search
 from tests.support.embedding import run_jobs
+from tests.support.records import record
 
+COMPOSED, DECOMPOSED = "Übersicht", "U\u0308bersicht"
 NAME = "guide/how to install C#.md"
 
 
@@ -36,6 +39,39 @@ def test_a_name_that_several_have_is_a_conflict_until_the_ontology_is_said(kg: K
         kg.delete_document("same.md")
     assert kg.delete_document("same.md", ontology="a").documents == 1
     assert kg.document("same.md").ontology == "b"
+
+
+def test_both_forms_of_a_name_are_one_document(kg: KgClient) -> None:
+    made = kg.ingest_text("Text.", ontology="notes", document=f"{DECOMPOSED}.md")
+    again = kg.ingest_text("Text.", ontology="notes", document=f"{COMPOSED}.md")
+    assert (again.document_id, again.change) == (made.document_id, "unchanged")
+    for name in (COMPOSED, DECOMPOSED):
+        assert kg.document(f"notes/{name}.md").document == f"{COMPOSED}.md"
+        assert kg.source(f"{name}.md#0").document_id == made.document_id
+        for condition in (
+            f"document={name}.md",
+            f"document contains {name}",
+            f"title contains {name.lower()}",
+        ):
+            assert [each.document for each in kg.documents(where=[condition]).documents] == [f"{COMPOSED}.md"]
+        assert kg.documents(where=[f"document!={name}.md"]).documents == []
+    assert kg.delete_document(f"{DECOMPOSED}.md").documents == 1
+
+
+def test_documents_that_were_stored_under_decomposed_names_are_found(
+    kg: KgClient, http: httpx.Client, graph: Graph
+) -> None:
+    old = record(f"{DECOMPOSED}.md", ["An old one."], ontology="notes")
+    store_documents(graph, [old])
+    for name in (COMPOSED, DECOMPOSED):
+        assert kg.document(f"{name}.md").document_id == old.document_id
+        assert kg.document(f"notes/{name}.md").document_id == old.document_id
+        assert kg.documents(where=[f"document contains {name}"]).total == 1
+        assert len(search(http, "old", documents=[f"{name}.md"])["sources"]) == 1
+    new = kg.ingest_text("A new one.", ontology="notes", document=f"{DECOMPOSED}.md")
+    assert kg.document(f"{COMPOSED}.md").document_id == new.document_id
+    assert kg.document(f"{DECOMPOSED}.md").document_id == old.document_id
+    assert kg.documents(where=[f"document={COMPOSED}.md"]).total == 2
 
 
 def test_a_wrong_name_is_not_found_and_the_nearest_is_named(kg: KgClient) -> None:

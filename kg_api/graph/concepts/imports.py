@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.due import SourceText, source_text
+from kg_api.models.identity import document_name, spellings
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +20,15 @@ class KnownDocuments:
 
 
 def documents_called(graph: Graph, ontology: str, names: Iterable[str]) -> KnownDocuments:
-    """The ids of an ontology's documents that have one of these names or titles."""
+    """The ids of an ontology's documents that have one of these names or titles, by their composed form."""
     known = KnownDocuments()
-    for row in graph.read("concepts/import_documents", ontology=ontology, names=sorted(set(names))):
-        if row["by_name"]:
-            known.by_name[row["wanted"]] = row["document_id"]
-        else:
-            known.by_title.setdefault(row["wanted"], []).append(row["document_id"])
+    wanted = sorted({form for name in names for form in spellings(name)})
+    for row in graph.read("concepts/import_documents", ontology=ontology, names=wanted):
+        name = document_name(row["wanted"])
+        if not row["by_name"]:
+            known.by_title.setdefault(name, []).append(row["document_id"])
+        elif row["wanted"] == name or name not in known.by_name:
+            known.by_name[name] = row["document_id"]
     return known
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph, Row
-from kg_api.graph.naming import by_prefix, name_nearest
-from kg_api.models.identity import document_id
+from kg_api.graph.naming import by_prefix, ids_of_full_name, name_nearest
+from kg_api.models.identity import document_id, spellings
 from kg_api.models.queries.search import Degradation
 
 MAX_SCOPES = 5000
@@ -66,9 +66,9 @@ def documents_called(graph: Graph, called: Sequence[str], ontologies: Sequence[s
 def _ways(called: str, ontologies: Sequence[str]) -> Iterator[list[str]]:
     """The ids that are meant, by what it is taken for, in the order of preference."""
     yield [called]
-    yield [document_id(ontology, called) for ontology in ontologies]
-    owner, slash, name = called.partition("/")
-    yield [document_id(owner.strip(), each) for each in (name, name.strip())] if slash else []
+    forms = spellings(called)
+    yield [document_id(ontology, form) for ontology in ontologies for form in forms]
+    yield [one for form in forms for one in ids_of_full_name(form)]
 
 
 def _first(ways: Sequence[Sequence[str]], there: Mapping[str, Row]) -> list[Row]:

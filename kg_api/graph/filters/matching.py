@@ -8,6 +8,7 @@ from typing import Any, Final
 from kg_api.errors import InvalidInput
 from kg_api.graph.database import Graph, Reader, Row
 from kg_api.graph.documents.metadata import TIMES, VALUES
+from kg_api.models.identity import document_name, spellings
 from kg_api.models.library.moments import Moment, moment, year
 from kg_api.models.queries.facets import INTERVALS
 from kg_api.models.queries.filters import KNOWN_FIELDS, Clause, Condition, alternatives_of, conditions_of
@@ -15,6 +16,7 @@ from kg_api.models.queries.search import Degradation
 from kg_api.wording.nearest import spelt_nearly
 
 MAX_FIELDS_READ = 5000
+_NAMES: Final = frozenset({"document", "title"})
 _OPERATORS: Final = {"=": "in", "!=": "not in"}
 
 
@@ -118,9 +120,15 @@ def _parameters(condition: Condition) -> Row:
         "op": f"time {op}" if any(spans) else op,
         "property": known if key is None else f"{VALUES}{key}",
         "times": known if key is None else f"{TIMES}{key}",
-        "values": condition.values,
+        "values": _spelt(condition) if known in _NAMES else condition.values,
         "spans": [{"start": each.start, "until": each.until} for each in spans if each],
     }
+
+
+def _spelt(condition: Condition) -> list[Any]:
+    """Values in each form that a name may have been stored in; the form of names comes first."""
+    forms = [spellings(document_name(each)) if isinstance(each, str) else [each] for each in condition.values]
+    return [form for each in forms for form in each]
 
 
 def _span(value: Any) -> Moment | None:

@@ -175,6 +175,20 @@ def test_an_id_is_one_part_of_the_path_whatever_it_holds(identity: str) -> None:
         assert not set("?#; \r\n") & set(call.path)
 
 
+def test_what_is_no_id_is_told_before_anything_is_sent() -> None:
+    nothing: Any = None
+    asking: list[Callable[[KgClient], object]] = [
+        lambda kg: list(kg.follow_job(nothing)),
+        lambda kg: kg.job(nothing),
+        lambda kg: kg.document(nothing),
+        lambda kg: kg.source_context(nothing),
+        lambda kg: kg.delete_ontology(nothing),
+    ]
+    for ask in asking:
+        with pytest.raises(InvalidInput, match="an id or a name was expected, not None"):
+            ask(Recorder())
+
+
 def test_half_a_surrogate_pair_is_not_found_rather_than_a_crash() -> None:
     assert call_of(lambda kg: kg.job("\ud800")).path == "/jobs/%3F"
     assert call_of(lambda kg: kg.documents("\ud800")).params["ontology"] == "?"

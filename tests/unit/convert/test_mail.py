@@ -28,6 +28,12 @@ Ann
 """
 
 
+HEAD = (
+    "# Kettle – broken\n\nFrom: Ann Lée <ann@example.org>\nTo: Bob <bob@example.org>, carol@example.org\n"
+    "Cc: Dan <dan@example.org>\nDate: Tue, 05 Mar 2024 10:00:00 +0100\n\n"
+)
+
+
 def message(plain: str = PLAIN, html: str = "", charset: str = "utf-8") -> EmailMessage:
     made = EmailMessage()
     made["From"] = "Ann Lée <ann@example.org>"
@@ -47,8 +53,9 @@ def test_a_message_as_markdown() -> None:
     made.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename="bill.pdf")
     got = convert(made.as_bytes())
     assert got.text == (
-        "Hello Bob,\n\nthe kettle is broken, since Monday:\n\n- it leaks\n- it hums\n\n\\# not a heading\n\n"
-        "On Sunday Bob wrote:\n\nHow is the kettle, dear Ann?\n\nGrüße\n\n-- Ann\n"
+        f"{HEAD}Hello Bob,\n\nthe kettle is broken,\nsince Monday:\n\n- it leaks\n- it hums\n\n"
+        "\\# not a heading\n\n"
+        "On Sunday Bob wrote:\n\nHow is the kettle,\ndear Ann?\n\nGrüße\n\n--\nAnn\n"
     )
     assert got.title == "Kettle – broken"
     assert got.metadata == {
@@ -64,16 +71,55 @@ def test_html_is_read_where_there_is_no_plain_text() -> None:
     got = convert(
         message(plain="", html="<h1>Offer</h1><p>Tea for <b>two</b></p><script>x</script>").as_bytes()
     )
-    assert got.text == "# Offer\n\nTea for two\n"
-    assert kinds(got.text) == ["heading", "paragraph"]
+    assert got.text == f"{HEAD}# Offer\n\nTea for two\n"
+    assert kinds(got.text) == ["heading", "paragraph"] * 2
 
 
 @pytest.mark.parametrize("charset", ["utf-8", "iso-8859-1", "cp1252"])
 def test_charsets(charset: str) -> None:
     assert (
         convert(message("Schöne Grüße aus Köln", charset=charset).as_bytes()).text
-        == "Schöne Grüße aus Köln\n"
+        == f"{HEAD}Schöne Grüße aus Köln\n"
     )
+
+
+def test_lines_stay_lines_and_make_no_other_blocks() -> None:
+    plain = (
+        "  * 4 mm\nPrice per item\n# wood 12 EUR\n  * 5 mm\n\nRecipient: X\n===\nReason: Y\n---\n- z\n\n===\n"
+    )
+    got = convert(message(plain).as_bytes()).text
+    assert got == (
+        f"{HEAD}- 4 mm\n  Price per item\n  \\# wood 12 EUR\n- 5 mm\n\n"
+        "Recipient: X\n\\===\nReason: Y\n\\---\n\n- z\n\n===\n"
+    )
+    assert kinds(got) == [
+        "heading",
+        "paragraph",
+        "list_item",
+        "list_item",
+        "paragraph",
+        "list_item",
+        "paragraph",
+    ]
+
+
+def test_flowed_lines_are_joined_where_they_go_on() -> None:
+    made = message("A line that \ngoes on.\nAnother.\n> quoted and \n> on \nAnn's own.\n-- \nAnn\n")
+    made.set_param("format", "flowed")
+    assert convert(made.as_bytes()).text == (
+        f"{HEAD}A line that goes on.\nAnother.\n\nquoted and on\n\nAnn's own.\n\n--\nAnn\n"
+    )
+
+
+def test_the_head_names_some_of_many_people_and_stands_alone_where_nothing_is_written() -> None:
+    made = message("")
+    made.replace_header("To", ", ".join(f"p{n}@example.org" for n in range(25)))
+    got = convert(made.as_bytes())
+    assert "p19@example.org and 5 more\nCc: " in got.text
+    assert "p20" not in got.text
+    assert len(got.metadata["to"]) == 25  # pyright: ignore[reportArgumentType]
+    with pytest.raises(UnreadableDocument, match="neither a subject nor a text"):
+        convert(b"From: a@b.example\nTo: c@d.example\n\n\n")
 
 
 def test_forwarded_messages_are_read_and_deep_ones_end() -> None:

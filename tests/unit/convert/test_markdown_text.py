@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from kg_api.convert.markdown_text import MarkdownWriter, fence, heading, one_line, paragraph, table
+from kg_api.parse.documents import parse
 from kg_api.parse.formats.markdown import blocks
+from kg_api.parse.split import split
 
 MARKS = st.text(alphabet="#>-+*_`~|=\\<>/!1234.) \t\nabc[]:&'\"é\u00ad", max_size=40)
 TEXTS = MARKS | st.text(max_size=40)
@@ -66,9 +68,23 @@ def test_a_table_is_read_back_with_its_cells(rows: list[list[str]]) -> None:
 
 def test_a_long_table_repeats_its_header() -> None:
     text = table([["a", "b"], *([str(i), "x"] for i in range(120))])
-    assert text.count("| a | b |\n| --- | --- |") == 3
-    assert [block.kind for block in blocks(text)] == ["table"] * 3
+    assert text.count("| a | b |\n| --- | --- |") == 4
+    assert [block.kind for block in blocks(text)] == ["table"] * 4
     assert [row[0] for row in cells(text) if row[0] != "a"] == [str(i) for i in range(120)]
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(2, 300), (6, 46), (6, 400), (20, 60), (35, 30)])
+def test_each_passage_of_a_long_table_begins_with_its_header(columns: int, rows: int) -> None:
+    header = [f"column {at}" for at in range(columns)]
+    text = table([header, *([f"cell {row}"] * columns for row in range(rows))]) + "\n"
+    passages = [text[span.start : span.end] for span in split(parse(text, "t.md", "markdown"))]
+    assert len(passages) > 1
+    assert all(passage.startswith("| column 0 |") for passage in passages)
+
+
+def test_a_header_too_wide_to_be_repeated_stands_once() -> None:
+    text = table([[f"column {at}" for at in range(80)], *(["x"] * 80 for _ in range(60))])
+    assert text.count("| column 0 |") == 1
 
 
 @given(st.text(alphabet="`~ab\n \r", max_size=60), st.text(max_size=10))

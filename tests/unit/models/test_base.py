@@ -85,6 +85,10 @@ def test_lengths_are_bounded(kind: object, longest: int) -> None:
     assert not accepts(kind, "")
 
 
+def test_names_of_documents_are_composed() -> None:
+    assert TypeAdapter[str](DocumentName).validate_python("U\u0308ber/A\u0301.md") == "Über/Á.md"
+
+
 def test_a_request_refuses_what_an_answer_passes_over() -> None:
     class Asked(Body):
         a: int

@@ -91,6 +91,15 @@ def test_a_prefix_goes_before_every_name(tmp_path: Path) -> None:
     assert names(select([tmp_path, tmp_path / "a.md"], SUFFIXES, "2026/")) == ["2026/a.md", "2026/below/b.md"]
 
 
+def test_names_are_composed_and_two_forms_of_one_are_one_name(tmp_path: Path) -> None:
+    put(tmp_path, "U\u0308ber/A\u0301.md")
+    assert names(select([tmp_path], SUFFIXES, "E\u0301:")) == ["É:Über/Á.md"]
+    put(tmp_path, "Über/Á.md")
+    selection = select([tmp_path], SUFFIXES)
+    assert names(selection) == ["Über/Á.md"]
+    assert ["is taken by" in each.reason for each in selection.problems] == [True]
+
+
 def test_a_path_that_is_not_there_ends_it(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no such file or folder"):
         select([tmp_path, tmp_path / "nosuch"], SUFFIXES)
