@@ -55,6 +55,11 @@ def test_both_forms_of_a_name_are_one_document(kg: KgClient) -> None:
         ):
             assert [each.document for each in kg.documents(where=[condition]).documents] == [f"{COMPOSED}.md"]
         assert kg.documents(where=[f"document!={name}.md"]).documents == []
+        assert kg.documents(where=[f"document>={name}.md", f"document<={name}.md"]).total == 1
+    dated = kg.ingest_text("Of a month.", ontology="notes", document="2025-03")
+    assert [each.document_id for each in kg.documents(where=["document=2025-03"]).documents] == [
+        dated.document_id
+    ]
     assert kg.delete_document(f"{DECOMPOSED}.md").documents == 1
 
 

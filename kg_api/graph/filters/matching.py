@@ -119,10 +119,17 @@ def _parameters(condition: Condition) -> Row:
     return {
         "op": f"time {op}" if any(spans) else op,
         "property": known if key is None else f"{VALUES}{key}",
-        "times": known if key is None else f"{TIMES}{key}",
+        "times": _times_of(condition),
         "values": _spelt(condition) if known in _NAMES else condition.values,
         "spans": [{"start": each.start, "until": each.until} for each in spans if each],
     }
+
+
+def _times_of(condition: Condition) -> str:
+    """The property that has a field's dates; of the known fields only one is a date, the others are texts."""
+    if condition.key is not None:
+        return f"{TIMES}{condition.key}"
+    return condition.field if condition.field == "updated_at" else ""
 
 
 def _spelt(condition: Condition) -> list[Any]:
