@@ -11,30 +11,30 @@ from tests.service.asking import found, problem
 
 
 def test_what_waits_is_found_when_it_is_approved(http: httpx.Client, kg: KgClient) -> None:
-    sent = {"ontology": "notes", "document": "a/b.md", "text": "Pelicans wait.", "review": True}
+    sent = {"ontology": "birds", "document": "a/b.md", "text": "Pelicans wait.", "review": True}
     answer = http.post("/documents", json=sent)
     assert (answer.status_code, answer.json()["change"], answer.json()["job_id"]) == (200, "waiting", None)
-    upload = kg.ingest_bytes(b"Herons wait.", ontology="notes", document="c.md", review=True)
+    upload = kg.ingest_bytes(b"Herons wait.", ontology="birds", document="c.md", review=True)
     assert upload.change == "waiting"
     batch = kg.ingest_batch([{**sent, "document": "d.md", "text": "Storks wait."}])
     assert batch.outcomes[0].ingested is not None
     assert batch.outcomes[0].ingested.change == "waiting"
     assert not found(http, "wait")
-    assert [each.document for each in kg.waiting("notes").documents] == ["a/b.md", "c.md", "d.md"]
-    assert kg.ontologies().waiting == {"notes": 3}
-    listed = kg.documents("notes")
+    assert [each.document for each in kg.waiting("birds").documents] == ["a/b.md", "c.md", "d.md"]
+    assert kg.ontologies().waiting == {"birds": 3}
+    listed = kg.documents("birds")
     assert not listed.documents
-    waits = "there is no ontology 'notes'; 3 documents of notes wait for approval (kg documents waiting)"
+    waits = "there is no ontology 'birds'; 3 documents of birds wait for approval (kg documents waiting)"
     assert listed.notes == [waits]
-    answer = kg.search_sources("wait", ontology="notes")
+    answer = kg.search_sources("wait", ontology="birds")
     assert [each.effect for each in answer.degraded] == [f"nothing was searched: {waits}"]
-    with pytest.raises(NotFound, match="3 documents of notes wait"):
-        kg.embedding_status("notes")
-    approved = kg.approve(ontology="notes", documents=["a/b.md"])
+    with pytest.raises(NotFound, match="3 documents of birds wait"):
+        kg.embedding_status("birds")
+    approved = kg.approve(ontology="birds", documents=["a/b.md"])
     assert approved.outcomes[0].ingested is not None
     assert approved.outcomes[0].ingested.job_id is not None
     assert len(found(http, "pelicans")) == 1
-    rejected = kg.reject(ontology="notes", all=True)
+    rejected = kg.reject(ontology="birds", all=True)
     assert (rejected.rejected, rejected.waiting) == (2, 0)
     assert not found(http, "herons")
 
