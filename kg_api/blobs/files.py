@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 import re
-import tempfile
 import time
 from collections.abc import Generator
 from pathlib import Path
 
 from kg_api.blobs.port import key_of
 from kg_api.errors import NotFound, StorageFull, Unavailable
+from kg_api.files.whole import FOLDER_MODE, write_whole
 
-FOLDER_MODE = 0o700
 ABANDONED_SECONDS = 24 * 3600
 """Of a file that was being written: by then its writer has gone."""
 _KEY = re.compile("[0-9a-f]{64}")
@@ -82,16 +80,7 @@ def _holds(path: Path, size: int) -> bool:
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=_BEING_WRITTEN)  # mkstemp gives mode 0600
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, content, prefix=_BEING_WRITTEN)
 
 
 @contextlib.contextmanager

@@ -96,12 +96,9 @@ class EmbeddingRequests:
     def _renew(self, asked: Regeneration, key: str | None) -> RegenerationStarted:
         """Have the sources embedded anew that a filter chooses."""
         renewal = choose_sources(self._graph, asked)
-        states = read_embedding_states(self._graph, asked.ontology)
-        if asked.ontology:
-            read_embedding_state(self._graph, asked.ontology)
-        parts = [
-            _Part(states[name], "source", due) for name, due in renewal.sources.items() if name in states
-        ]
+        due = renewal.sources
+        states = self._meant(asked)
+        parts = [_Part(each, "source", due[each.ontology]) for each in states if each.ontology in due]
         if asked.dry_run:
             estimate = self._estimate(parts)
             return estimate.model_copy(update={"notes": [*renewal.notes, *estimate.notes]})
@@ -114,10 +111,7 @@ class EmbeddingRequests:
     def _request_regeneration(
         self, asked: Regeneration, key: str | None, *, wants_concepts: bool = False
     ) -> RegenerationStarted:
-        name = asked.ontology
-        known = (
-            [read_embedding_state(self._graph, name)] if name else read_embedding_states(self._graph).values()
-        )
+        known = self._meant(asked)
         embedding_states = [_wanting(each) if wants_concepts else each for each in known]
         if asked.type not in {*JOB_KINDS, "all"}:
             notes = [f"this version has no {asked.type} embeddings yet: there is nothing to do"]
@@ -126,6 +120,16 @@ class EmbeddingRequests:
         if asked.dry_run:
             return self._estimate(parts)
         return self._graph.transaction(lambda tx: self._start(tx, asked, parts, key))
+
+    def _meant(self, asked: Regeneration) -> list[EmbeddingState]:
+        """How the ontology stands that is named, or all do.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        if asked.ontology:
+            return [read_embedding_state(self._graph, asked.ontology)]
+        return [*read_embedding_states(self._graph).values()]
 
     def retry(self, job_id: str) -> Job:
         """Run a job again that has ended; what it set aside is tried again.

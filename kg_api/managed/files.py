@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any, cast
 
-FOLDER_MODE = 0o700
+from kg_api.files.whole import FOLDER_MODE, write_whole
 
 
 def make_folder(path: Path) -> Path:
@@ -27,16 +25,7 @@ def write_text(path: Path, text: str) -> None:
     Raises:
         OSError: the folder is missing or not writable, or the disk is full.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mkstemp gives mode 0600
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, text.encode(), prefix=f".{path.name}.")
 
 
 def keep_text(path: Path, text: str) -> None:

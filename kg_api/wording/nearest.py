@@ -18,15 +18,7 @@ MIN_SPELT_ALIKE = 0.75
 
 def spelt_nearly(wanted: str, names: Iterable[str]) -> list[str]:
     """Names of which one is the one wanted with a slip of the finger, the most similar first."""
-    found = process.extract(
-        wanted,
-        list(dict.fromkeys(names)),
-        scorer=OSA.normalized_similarity,
-        processor=utils.default_process,
-        limit=MAX_SUGGESTIONS,
-        score_cutoff=MIN_SPELT_ALIKE,
-    )
-    return [name for name, _, _ in found]
+    return _most_alike(wanted, list(dict.fromkeys(names)), least=MIN_SPELT_ALIKE)
 
 
 def nearest(wanted: str, names: Iterable[str]) -> list[str]:
@@ -38,14 +30,19 @@ def nearest(wanted: str, names: Iterable[str]) -> list[str]:
     spelt = spelt_nearly(wanted, known)
     words = _words(wanted)
     sharing = [name for name in known if name not in spelt and _share_words(words, _words(name))]
-    ordered = process.extract(
+    return [*spelt, *_most_alike(wanted, sharing)][:MAX_SUGGESTIONS]
+
+
+def _most_alike(wanted: str, names: Sequence[str], least: float = 0) -> list[str]:
+    found = process.extract(
         wanted,
-        sharing,
+        names,
         scorer=OSA.normalized_similarity,
         processor=utils.default_process,
         limit=MAX_SUGGESTIONS,
+        score_cutoff=least,
     )
-    return [*spelt, *(name for name, _, _ in ordered)][:MAX_SUGGESTIONS]
+    return [name for name, _, _ in found]
 
 
 def _words(text: str) -> list[str]:

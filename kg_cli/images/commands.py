@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kg_cli.terminal.answers import emit
+from kg_cli.terminal.answers import report
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import JsonOption, OffsetOption, OnlyOntologyOption, PageOption
 
@@ -33,9 +33,11 @@ def list_images(
     """
     from kg_cli.images.views import print_images
 
-    with open_client() as client:
-        page = client.images(ontology, offset=offset, limit=limit)
-    emit(page, partial(print_images, offset=offset), as_json=as_json)
+    report(
+        lambda kg: kg.images(ontology, offset=offset, limit=limit),
+        partial(print_images, offset=offset),
+        as_json=as_json,
+    )
 
 
 @group.command()
@@ -46,8 +48,7 @@ def show(image: ImageArgument, *, as_json: JsonOption = False) -> None:
     """
     from kg_cli.images.views import print_image
 
-    with open_client() as client:
-        emit(client.source(image), print_image, as_json=as_json)
+    report(lambda kg: kg.source(image), print_image, as_json=as_json)
 
 
 @group.command()

@@ -42,8 +42,7 @@ def index_in(tx: Transaction, ontology: str, language: str | None, after: tuple[
     found = tx.run(
         "sources/to_index", ontology=ontology, after=document, after_paragraph=paragraph, limit=PORTION
     )
-    rows = [{**_to_known(row), "scope": _source(row, language)} for row in found]
-    tx.run("sources/write_scopes", rows=sorted(_find_changed(rows), key=lambda row: row["source_id"]))
+    _write_sources(tx, found, lambda _: language)
     return found
 
 
@@ -54,9 +53,14 @@ def scope_of_concept(ontology: str, label: str, search_terms: Iterable[str]) -> 
 
 def _fill_sources(tx: Transaction, after: str, *, name: LiteralString) -> str | None:
     found = tx.run(name, after=after)
-    rows = [{**_to_known(row), "scope": _source(row, row.get("language"))} for row in found]
-    tx.run("sources/write_scopes", rows=_find_changed(rows))
+    _write_sources(tx, found, lambda row: row.get("language"))
     return found[-1]["source_id"] if found else None
+
+
+def _write_sources(tx: Transaction, found: Iterable[Row], language: Callable[[Row], str | None]) -> None:
+    """Index some sources anew, each in its ontology's language, in the order in which all lock them."""
+    rows = [{**_to_known(row), "scope": _source(row, language(row))} for row in found]
+    tx.run("sources/write_scopes", rows=sorted(_find_changed(rows), key=lambda row: row["source_id"]))
 
 
 def _fill_concepts(tx: Transaction, after: str) -> str | None:
@@ -69,7 +73,7 @@ def _fill_concepts(tx: Transaction, after: str) -> str | None:
     return found[-1]["concept_id"] if found else None
 
 
-def _source(row: Row, language: str | None = None) -> list[str]:
+def _source(row: Row, language: str | None) -> list[str]:
     texts = (row["full_text"], *row["heading"], row["title"], row["document"])
     return scope_of_source(row["ontology"], row["document_id"], texts, language)
 

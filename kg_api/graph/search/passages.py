@@ -126,13 +126,16 @@ class NearestPassages:
     @property
     def lookup(self) -> Lookup:
         """What is asked first."""
-        if self.filters.image:
-            return _exact_images(self, self.limit)
-        return _exactly(self, MAX_CHUNKS) if self.exact else _nearest(self, self.limit)
+        return _exactly(self, MAX_CHUNKS) if self._scans else _nearest(self, self.limit)
+
+    @property
+    def _scans(self) -> bool:
+        """Whether one scan gives all; pictures alone are scanned in any case, for as many as are wanted."""
+        return self.exact and not self.filters.image
 
     def hits(self, graph: Graph, found: Sequence[Row]) -> LaneHits:
         """What it found, and more where that is of too few sources."""
-        limit = MAX_CHUNKS if self.exact and not self.filters.image else self.limit  # one scan in any case
+        limit = MAX_CHUNKS if self._scans else self.limit  # one scan, whatever is asked for
         while True:
             fitting = [
                 row for row in found if self.filters.image is None or row["image"] is self.filters.image
@@ -141,7 +144,7 @@ class NearestPassages:
             if len(hits) >= self.wanted or len(found) < limit or limit >= MAX_CHUNKS:
                 return LaneHits(hits, cut=len(found) >= limit)
             limit = min(MAX_CHUNKS, 4 * limit)
-            (found,) = graph.look_up([(_exact_images if self.filters.image else _nearest)(self, limit)])
+            (found,) = graph.look_up([_nearest(self, limit)])
 
 
 def by_vector(graph: Graph, nearest: NearestPassages) -> LaneHits:
@@ -191,6 +194,8 @@ def _exact_images(asked: NearestPassages, limit: int) -> Lookup:
 
 
 def _nearest(asked: NearestPassages, limit: int) -> Lookup:
+    if asked.filters.image:
+        return _exact_images(asked, limit)
     given, slug = _parameters(asked, limit), asked.space.key
     given["candidates"] = max(limit, asked.candidates)
     if asked.filters.document_ids is not None:

@@ -1,0 +1,1 @@
+"""Files on this machine, whoever they belong to."""

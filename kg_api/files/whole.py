@@ -1,0 +1,33 @@
+"""Files that only their owner may read, of which nobody sees the half."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Final
+
+FOLDER_MODE: Final = 0o700
+
+
+def write_whole(path: Path, content: bytes, *, prefix: str) -> None:
+    """Write a file with mode 0600: all of it or, when interrupted, nothing.
+
+    Args:
+        path: the file; its folder is there.
+        content: all of it.
+        prefix: how the file is called beside it, while it is being written.
+
+    Raises:
+        OSError: the folder is missing or not writable, or the disk is full.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix)  # mkstemp gives mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
