@@ -23,6 +23,10 @@ TextLanguage = Literal[
 Strategy = Literal["sentence", "paragraph", "count", "semantic", "paragraph_group", "hierarchical"]
 ContextMode = Literal["none", "template", "llm", "late", "late_template"]
 Provider = Literal["local", "openai", "nomic", "deterministic"]
+ImageProvider = Literal["histogram", "onnx", "nomic", "openai", "cohere"]
+"""Of models that see pictures."""
+Modality = Literal["text", "image"]
+"""What the vectors of a space are of."""
 EmbeddedKind = Literal["source", "concept", "image", "edge"]
 ExtractorName = Literal["keyphrase", "llm", "none"]
 Selection = Literal["due", "missing", "stale"]

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from kg_api.models.base import Answer, Body, NodeId
-from kg_api.models.vocabulary import Provider
+from kg_api.models.vocabulary import ImageProvider, Modality, Provider
 
 FIRST_SLUG: Final = "default"
 SLUG_PATTERN: Final = r"^[a-z][a-z0-9_]{0,39}$"
@@ -37,6 +37,17 @@ class ModelChoice:
     """Unset: the provider's default."""
     dimensions: int | None = None
     """Unset: the model's own; fewer for models that can shorten their vectors (Matryoshka)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageModelChoice:
+    """Which model a space of pictures is for."""
+
+    provider: ImageProvider
+    model: str | None = None
+    """Unset: the provider's default; of `onnx` the name of a folder below KG_IMAGE_EMBEDDING__FOLDER."""
+    dimensions: int | None = None
+    """Unset: the model's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +84,15 @@ class SpaceIdentity:
     max_tokens: int
     query_prefix: str = ""
     passage_prefix: str = ""
+    modality: Modality = "text"
 
     @property
     def fingerprint(self) -> str:
         """16 hexadecimal digits that change when any part of the identity does."""
-        return hashlib.sha256("\x1f".join(map(str, astuple(self))).encode()).hexdigest()[:16]
+        *parts, modality = astuple(self)
+        if modality != "text":  # those of texts were made before there were others
+            parts.append(modality)
+        return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
 SpaceState = Literal["active", "building", "retiring", "idle", "dropping"]
