@@ -23,8 +23,8 @@ class Rendering:
     width: int
     height: int
     fit: Literal["within", "cover", "stretch"]
-    """`within`: as it is, scaled down until both sides fit; `cover`: scaled until it covers the size, and its middle
-    cut out; `stretch`: scaled to the size."""
+    """`within`: scaled down until both sides fit, never up; `cover`: scaled until it covers the size, and its
+    middle cut out; `stretch`: scaled to the size."""
     resample: Literal["nearest", "bilinear", "bicubic", "lanczos"] = "bicubic"
 
 
@@ -69,7 +69,7 @@ class ImageEmbedder(Protocol):
         ...
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed words that are to find pictures; what is over `max_tokens` is averaged over its spans, as texts are.
+        """Embed words that are to find pictures; what is over `max_tokens` is averaged over its spans.
 
         Returns:
             float32, shape (dimensions,), of length 1.
