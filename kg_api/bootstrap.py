@@ -19,26 +19,23 @@ from kg_api.configure.drop import DropService
 from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.estimate import Estimator
 from kg_api.configure.extraction import ExtractionService
+from kg_api.configure.images.check import ImageSpaceChecker
+from kg_api.configure.images.switch import ImageSwitch
 from kg_api.configure.models import ModelService
 from kg_api.configure.service import ConfigurationService
 from kg_api.configure.switch import SwitchService
 from kg_api.convert.isolated.pool import ConverterPool
-from kg_api.embed.known import price_of
+from kg_api.embed.image.open import open_image_embedder
 from kg_api.embed.metered import EmbeddingMetrics, meter
 from kg_api.embed.open import open_embedder
 from kg_api.embed.port import Embedder
 from kg_api.errors import (
     ConfigurationError,
-    EmbeddingFailed,
-    EmbeddingUnavailable,
-    ManagedProcessError,
-    NotFound,
 )
 from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
-from kg_api.graph.spaces.registry import Space
 from kg_api.images.keeping import StoringKeeper
 from kg_api.images.service import ImageService
 from kg_api.ingest.reading import DocumentReader
@@ -47,6 +44,7 @@ from kg_api.ingest.service import IngestService
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.concept_extraction import ConceptExtraction
 from kg_api.jobs.embedding.concept_job import ConceptEmbedding
+from kg_api.jobs.embedding.image_job import ImageEmbedding
 from kg_api.jobs.embedding.source_job import SourceEmbedding
 from kg_api.jobs.run import Handler
 from kg_api.jobs.space_cleanup import SpaceCleanup
@@ -66,7 +64,10 @@ from kg_api.search.service import SearchService
 from kg_api.settings import Settings
 from kg_api.similarity.service import SimilarityService
 from kg_api.spaces.cached import CachedPassages
-from kg_api.spaces.registry import SpaceRegistry, choice_of
+from kg_api.spaces.first import open_first_space, register_first_images
+from kg_api.spaces.images.registry import ImageSpaceRegistry
+from kg_api.spaces.providers import batch_size_of_space, price_of_space
+from kg_api.spaces.registry import SpaceRegistry
 from kg_api.sync.access import FolderAccess
 from kg_api.sync.handler import FolderSync
 from kg_api.sync.service import FolderService
@@ -81,6 +82,7 @@ class Container:
     settings: Settings
     graph: Graph
     spaces: SpaceRegistry
+    image_spaces: ImageSpaceRegistry
     contexts: Contexts
     converters: ConverterPool
     reader: DocumentReader
@@ -115,6 +117,9 @@ class Container:
             SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch, requests_at_once=many),
             SpaceCleanup(self.graph),
             ConceptEmbedding(self.graph, self.spaces, passages, batch, merge_near, requests_at_once=many),
+            ImageEmbedding(
+                self.graph, self.image_spaces, self.images.read_blob, batch, requests_at_once=many
+            ),
             ConceptExtraction(self.graph, self.extractors, self.settings.worker.sources_read_a_batch),
             Backfill(self.graph, entries, self.extraction_requests, self.images.tidy),
         ]
@@ -135,6 +140,7 @@ class Container:
         self.extractors.close()
         self.converters.close()
         self.contexts.close()
+        self.image_spaces.close()
         self.spaces.close()
         self.graph.close()
 
@@ -182,19 +188,23 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     reranker = open_reranker(settings)
     graph = open_graph(settings)
     spaces = SpaceRegistry(graph, partial(_open_model, settings))
+    converters = ConverterPool(settings.conversion)
+    image_spaces = ImageSpaceRegistry(graph, partial(open_image_embedder, settings), converters.render)
     try:
         applied = migrate(graph)
         if applied:
             log.info("schema migrated", applied=applied)
-        _open_first_space(settings, spaces, needs_embedder=needs_embedder)
+        required = needs_embedder or settings.embedding.provider != "local"
+        open_first_space(spaces, lambda: _open_model(settings, None), required=required)
+        register_first_images(image_spaces)
     except BaseException:
         spaces.close()
         graph.close()
         raise
-    contexts, converters = Contexts(graph, settings), ConverterPool(settings.conversion)
+    contexts = Contexts(graph, settings)
     blobs = FileBlobStore(settings.blobs.folder or Home(settings.home).blobs)
     reader = DocumentReader(converters, StoringKeeper(graph, blobs))
-    estimator = Estimator(graph, spaces, contexts, lambda plan: _price(settings, plan.space))
+    estimator = Estimator(graph, spaces, contexts, lambda plan: price_of_space(settings, plan.space))
     embeddings = EmbeddingRequests(graph, estimator)
     extractors = Extractors(graph, settings)
     extraction = ExtractionRequests(graph, extractors)
@@ -207,6 +217,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         settings=settings,
         graph=graph,
         spaces=spaces,
+        image_spaces=image_spaces,
         contexts=contexts,
         converters=converters,
         reader=reader,
@@ -227,10 +238,20 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         extraction_requests=extraction,
         configure=configure,
         embeddings=embeddings,
-        switch=SwitchService(graph, configure, embeddings, SpaceChecker(graph, spaces)),
+        switch=SwitchService(
+            graph,
+            configure,
+            embeddings,
+            SpaceChecker(graph, spaces),
+            ImageSwitch(graph, embeddings, ImageSpaceChecker(graph, image_spaces)),
+        ),
         drop=DropService(graph),
         models=ModelService(
-            graph, spaces, price_of=partial(_price, settings), batch_size_of=partial(_batch_size, settings)
+            graph,
+            spaces,
+            image_spaces,
+            price_of=partial(price_of_space, settings),
+            batch_size_of=partial(batch_size_of_space, settings),
         ),
     )
 
@@ -250,42 +271,3 @@ def _metrics() -> EmbeddingMetrics:
     """One for all embedders of the process."""
     reserve_room()
     return EmbeddingMetrics(REGISTRY)
-
-
-def _open_first_space(settings: Settings, spaces: SpaceRegistry, *, needs_embedder: bool) -> None:
-    """Open the settings' own model, and see that it answers as it did when its vectors were made.
-
-    A provider that does not answer is no reason to stay away: searches go on with full text, jobs wait.
-    """
-    try:
-        embedder = _open_model(settings, None)
-    except (EmbeddingUnavailable, ManagedProcessError, ConfigurationError) as error:
-        if needs_embedder or settings.embedding.provider != "local" or not _is_registered(spaces):
-            raise
-        log.critical("searching by full text only: the embedding model cannot be loaded", reason=str(error))
-        return
-    first = spaces.open_first(embedder)
-    try:
-        first.check()
-    except (EmbeddingUnavailable, EmbeddingFailed) as error:
-        log.critical("searching by full text only until the embedding model answers", reason=str(error))
-
-
-def _is_registered(spaces: SpaceRegistry) -> bool:
-    try:
-        spaces.get()
-    except NotFound:
-        return False
-    return True
-
-
-def _price(settings: Settings, space: Space) -> float | None:
-    return price_of(choice_of(space), settings)
-
-
-def _batch_size(settings: Settings, space: Space) -> int:
-    """Texts that go to the model at once."""
-    provider = space.identity.provider
-    return {"openai": settings.openai.batch_size, "nomic": settings.nomic.batch_size}.get(
-        provider, settings.worker.sources_a_batch
-    )

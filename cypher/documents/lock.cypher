@@ -1,11 +1,12 @@
 // Makes documents and their ontology if need be and holds each document until the end of the transaction, so that
 // two writers of one document take turns; in the order of their ids, so that writers of several do too. A new
-// ontology uses the space that is for new ones. Nothing here locks an ontology that is there: `describe` does.
+// ontology uses the spaces that are for new ones. Nothing here locks an ontology that is there: `describe` does.
 // What waited for approval under a name is not wanted any more, but for what came behind the one that is approved.
 OPTIONAL MATCH (e:EmbeddingSpace {for_new: true})
-WITH min(e.slug) AS space
+WITH min(CASE WHEN coalesce(e.modality, 'text') = 'text' THEN e.slug END) AS space,
+     min(CASE WHEN e.modality = 'image' THEN e.slug END) AS image_space
 MERGE (o:Ontology {name: $ontology})
-ON CREATE SET o.created_at = datetime.realtime(), o.space = space
+ON CREATE SET o.created_at = datetime.realtime(), o.space = space, o.image_space = image_space
 WITH o.space AS space, o.language AS language
 UNWIND $documents AS row
 MERGE (d:Document {document_id: row.document_id})

@@ -9,6 +9,10 @@ CALL () {
     MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
     WHERE n.ontology = $ontology AND n.concept_id > '' RETURN n
   }
+  WHEN $label = 'Image' THEN {
+    MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
+    WHERE n.ontology = $ontology AND n.source_id > '' RETURN n
+  }
 }
 WITH n[$answering_property] AS answering, coalesce(n[$mark_property], '') AS mark
 WHERE answering IS NOT NULL AND NOT answering STARTS WITH 'refused:' AND NOT mark STARTS WITH $mark

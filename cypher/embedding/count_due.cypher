@@ -23,8 +23,12 @@ CALL (flagged) {
     MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
     WHERE n.ontology = $ontology AND n.concept_id > '' RETURN n
   }
+  WHEN $label = 'Image' THEN {
+    MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
+    WHERE n.ontology = $ontology AND n.source_id > '' RETURN n
+  }
 }
-WITH n, coalesce(':' + n.text_hash, '') AS text, n[$mark_property] AS mark
+WITH n, coalesce(':' + CASE $label WHEN 'Image' THEN n.storage_key ELSE n.text_hash END, '') AS text, n[$mark_property] AS mark
 WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_property] < $forced_at)
   AND ($selection = 'due' OR ($selection = 'missing') = (coalesce(mark, n[$answering_property]) IS NULL))
   AND ($wants_all OR coalesce(mark, n[$answering_property]) IS NOT NULL OR COUNT { (n)-[:APPEARS_IN]->() } > 1)

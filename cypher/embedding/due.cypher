@@ -1,7 +1,7 @@
 // The next nodes of an ontology that are not embedded as they should be: sources in reading order, or concepts in the
 // order of their ids. Where all sources are flagged that may be due by this mark, only those are looked at. Ordered by the
 // keys of an index, and filtered after it: otherwise the planner reads and sorts all that are left, for every batch. A
-// concept's mark ends with the hash of the text it was made for; one of a single source that never had a vector is not due
+// concept's mark ends with the hash of the text it was made for, a picture's with that of its file; a concept of a single source that never had a vector is not due
 // before somebody wants the ontology's concepts by meaning.
 CYPHER 25
 OPTIONAL MATCH (o:Ontology {name: $ontology})
@@ -35,13 +35,18 @@ CALL (flagged) {
     WHERE n.ontology = $ontology AND n.concept_id > $after
     RETURN n ORDER BY n.ontology, n.concept_id
   }
+  WHEN $label = 'Image' THEN {
+    MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
+    WHERE n.ontology = $ontology AND n.source_id > $after
+    RETURN n ORDER BY n.ontology, n.source_id
+  }
 }
-WITH n, coalesce(':' + n.text_hash, '') AS text, n[$mark_property] AS mark
+WITH n, coalesce(':' + CASE $label WHEN 'Image' THEN n.storage_key ELSE n.text_hash END, '') AS text, n[$mark_property] AS mark
 WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_property] < $forced_at)
   AND ($selection = 'due' OR ($selection = 'missing') = (coalesce(mark, n[$answering_property]) IS NULL))
   AND ($wants_all OR coalesce(mark, n[$answering_property]) IS NOT NULL OR COUNT { (n)-[:APPEARS_IN]->() } > 1)
 RETURN n.source_id AS source_id, n.document_id AS document_id, n.paragraph AS paragraph, n.heading AS heading,
        n.start AS start, n.full_text AS full_text, n.content_hash AS content_hash, n.concept_id AS concept_id,
-       n.label AS label, n.description AS description, n.search_terms AS search_terms, n.text_hash AS text_hash,
+       n.label AS label, n.description AS description, n.search_terms AS search_terms, n.text_hash AS text_hash, n.storage_key AS storage_key,
        coalesce(mark = $renewed, false) AS renewed
 LIMIT $limit

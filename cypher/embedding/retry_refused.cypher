@@ -9,9 +9,13 @@ CALL () {
     MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
     WHERE n.ontology = $ontology AND n.concept_id > '' RETURN n
   }
+  WHEN $label = 'Image' THEN {
+    MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
+    WHERE n.ontology = $ontology AND n.source_id > '' RETURN n
+  }
 }
 WITH n
 WHERE n[$mark_property] STARTS WITH $refused
 SET n[$mark_property] = null, n[$refusal_property] = null,
-    n.unembedded = CASE $label WHEN 'Source' THEN true END
+    n.unembedded = CASE $label WHEN 'Source' THEN true ELSE n.unembedded END
 RETURN count(n) AS retried

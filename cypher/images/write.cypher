@@ -1,8 +1,9 @@
 // Sources that are pictures, with their files. Those of a picture that was there before may have no use any more.
 UNWIND $rows AS row
 MATCH (s:Source {source_id: row.source_id})
+WITH s, row, coalesce(s.storage_key <> row.image.storage_key, true) AS changed
 SET s:Image, s += row.image
-WITH s, row
+WITH s, row, changed
 CALL (s, row) {
   MATCH (s)-[r:STORED_AS|SHOWN_AS]->(was:Blob)
   WHERE NOT was.key IN [row.image.storage_key, row.image.thumbnail_key]
@@ -14,4 +15,4 @@ MATCH (thumbnail:Blob {key: row.image.thumbnail_key})
 SET file.touched_at = datetime.realtime(), thumbnail.touched_at = datetime.realtime()
 MERGE (s)-[:STORED_AS]->(file)
 MERGE (s)-[:SHOWN_AS]->(thumbnail)
-RETURN count(s) AS written
+RETURN count(s) AS written, count(CASE WHEN changed THEN 1 END) AS changed

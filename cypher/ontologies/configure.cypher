@@ -3,4 +3,4 @@
 MERGE (o:Ontology {name: $name})
 ON CREATE SET o.created_at = datetime.realtime()
 SET o.space = $space, o.slot = $slot, o.chunking = $chunking, o.serving = $serving, o.previous = $previous,
-    o.activates = $activates, o.embed_on_ingest = $embed_on_ingest, o.changed_at = datetime.realtime(), o.flagged_for = null
+    o.activates = $activates, o += $images, o.embed_on_ingest = $embed_on_ingest, o.changed_at = datetime.realtime(), o.flagged_for = null

@@ -1,3 +1,4 @@
-// The space of ontologies that nobody has configured.
+// The spaces of ontologies that nobody has configured: of their texts, and of their pictures.
 OPTIONAL MATCH (e:EmbeddingSpace {for_new: true})
-RETURN coalesce(min(e.slug), 'default') AS slug
+RETURN coalesce(min(CASE WHEN coalesce(e.modality, 'text') = 'text' THEN e.slug END), 'default') AS text,
+       coalesce(min(CASE WHEN e.modality = 'image' THEN e.slug END), 'default_images') AS image

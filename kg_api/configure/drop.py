@@ -49,19 +49,28 @@ class DropService:
 
     def _refuse_used(self, slug: str, embedding_states: Sequence[EmbeddingState]) -> None:
         using = [
-            each.ontology for each in embedding_states if slug in {plan.space.slug for plan in each.plans}
+            each.ontology
+            for each in embedding_states
+            if slug in {plan.space.slug for plan in (*each.plans, *each.image_plans)}
         ]
         if using:
             told = ", ".join(using[:MAX_SHOWN]) + (" and more" if len(using) > MAX_SHOWN else "")
             raise Conflict(f"{slug} is used by {told}: activate another space for them first, or roll back")
-        if space_of_new(self._graph) == slug:
+        if slug in {space_of_new(self._graph), space_of_new(self._graph, "image")}:
             raise Conflict(
                 f"{slug} is the space of new ontologies: activate another one first, for all of them"
             )
 
 
 def _goes_back_to(configured: StoredConfiguration, slug: str) -> bool:
-    return configured.previous is not None and configured.previous.space == slug
+    previous = configured.previous
+    return (previous is not None and previous.space == slug) or configured.images.previous == slug
+
+
+def _without_previous(configured: StoredConfiguration, space: Space) -> StoredConfiguration:
+    if space.is_of_images:
+        return replace(configured, images=replace(configured.images, previous=None))
+    return replace(configured, previous=None)
 
 
 def _drop(tx: Transaction, space: Space, chosen: Sequence[EmbeddingState], *, whole: bool) -> str:
@@ -69,14 +78,13 @@ def _drop(tx: Transaction, space: Space, chosen: Sequence[EmbeddingState], *, wh
         begin_dropping(tx, space.slug)  # it is locked before the ontologies, as whoever begins to use it does
     held = hold_configurations(tx, [each.ontology for each in chosen])
     for name, configured in held.items():
-        used = {layout.key for layout in configured.layouts}
-        unused = [slot.key for slot in space.slots if slot.key not in used]
+        unused = [slot.key for slot in space.slots if slot.key not in configured.kept_up]
         if whole and len(unused) < len(space.slots):
             raise Conflict(f"{name} has just started using {space.slug}: check, and try again")
         if not unused:
             raise Conflict(f"{name} still uses all of its vectors in {space.slug}")
         if _goes_back_to(configured, space.slug):
-            write_configuration(tx, name, replace(configured, previous=None))
+            write_configuration(tx, name, _without_previous(configured, space))
         if not whole:
             forget_vectors(tx, name, unused)
     return ask_for_cleanup(tx)

@@ -8,27 +8,34 @@ from typing import Final
 
 from kg_api.configure.estimate import Estimator
 from kg_api.configure.renewal import Renewal, choose_sources
+from kg_api.embed.known import IN_PROCESS
 from kg_api.errors import Conflict
 from kg_api.graph.concepts.extraction_config import retry_unread
 from kg_api.graph.concepts.vectors import count_concepts, want_concepts
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.documents.library import embedding_status
 from kg_api.graph.idempotency import once
+from kg_api.graph.images.vectors import count_images
 from kg_api.graph.jobs import find_job, is_asked_for, request_job, retry_job
 from kg_api.graph.jobs.control import RETRIED
-from kg_api.graph.jobs.records import CONCEPT_EMBEDDING, EXTRACTION
+from kg_api.graph.jobs.records import CONCEPT_EMBEDDING, EXTRACTION, IMAGE_EMBEDDING
 from kg_api.graph.spaces.due import count_due
 from kg_api.graph.spaces.marks import retry_refused
+from kg_api.graph.spaces.registry import Space
 from kg_api.models.embedding.configuration import Cost, EmbeddingStarted
 from kg_api.models.embedding.regeneration import Regenerated, Regeneration, RegenerationStarted
 from kg_api.models.identity import digest
 from kg_api.models.jobs import Job
 from kg_api.models.vocabulary import EmbeddedKind, Selection
-from kg_api.spaces.activation import activate_complete
+from kg_api.spaces.activation import activate_complete, activate_complete_images
 from kg_api.spaces.plans import EmbeddingState, read_embedding_state, read_embedding_states
 from kg_api.wording.plural import pluralize
 
-JOB_KINDS: Final[dict[EmbeddedKind, str]] = {"source": "source_embedding", "concept": CONCEPT_EMBEDDING}
+JOB_KINDS: Final[dict[EmbeddedKind, str]] = {
+    "source": "source_embedding",
+    "concept": CONCEPT_EMBEDDING,
+    "image": IMAGE_EMBEDDING,
+}
 """The job of each kind of thing that is embedded."""
 
 
@@ -51,8 +58,10 @@ class EmbeddingRequests:
     def begun(self, embedding_state: EmbeddingState) -> list[str]:
         """Start what a new configuration makes due, unless that waits to be asked for; say what was done."""
         parts = [part for part in self._parts(embedding_state, Regeneration(type="all")) if part.due]
-        if not parts:
+        if all(part.type == "image" for part in parts):
             activate_complete(self._graph, embedding_state)
+        if not parts:
+            activate_complete_images(self._graph, embedding_state)
             return []
         if not embedding_state.target.config.embed_on_ingest:
             told = " and ".join(pluralize(part.due, part.type) for part in parts)
@@ -162,7 +171,30 @@ class EmbeddingRequests:
     def _cost(self, part: _Part) -> Cost:
         if part.type == "concept":
             return self._estimator.of_concepts(part.embedding_state.target, due=part.due)
+        if part.type == "image":
+            return self.cost_of_images(part.embedding_state.image_plans[-1].space, part.due)
         return self._estimator.of_ontology(part.embedding_state.target, due=part.due)
+
+    def embed_images(self, ontology: str) -> str | None:
+        """Have pictures embedded that are missing, stale or were refused; the job, None if nothing is due."""
+        asked = Regeneration(ontology=ontology, type="image")
+        return self._request_regeneration(asked, None).ontologies[0].job_id
+
+    def cost_of_images(self, space: Space, due: int) -> Cost:
+        """What embedding pictures takes, as far as that is known: a provider's prices of pictures are not."""
+        free = space.identity.provider in IN_PROCESS
+        provider = space.identity.provider
+        notes = [] if free else [f"{pluralize(due, 'picture')} go to {provider}: see its prices"]
+        return Cost(
+            documents=0,
+            sampled_documents=0,
+            sources=0,
+            chunks=due,
+            tokens=0,
+            seconds=None,
+            price=0.0 if free else None,
+            notes=notes,
+        )
 
     def _start(
         self,
@@ -210,6 +242,9 @@ class EmbeddingRequests:
         if asked.type in {"concept", "all"}:
             concepts = _Part(embedding_state, "concept", self._due_concepts(embedding_state, asked))
             parts += [concepts] if concepts.due or asked.type == "concept" else []
+        if asked.type in {"image", "all"}:
+            images = _Part(embedding_state, "image", self._due_images(embedding_state, asked))
+            parts += [images] if images.due or asked.type == "image" else []
         return parts
 
     def _due(self, embedding_state: EmbeddingState, asked: Regeneration) -> int:
@@ -224,6 +259,12 @@ class EmbeddingRequests:
         if asked.force:
             return count_concepts(self._graph, [plan]).total
         return count_due(self._graph, plan.wanted(asked.selection))
+
+    def _due_images(self, embedding_state: EmbeddingState, asked: Regeneration) -> int:
+        plans = embedding_state.image_plans[-1:]
+        if asked.force:
+            return sum(count_images(self._graph, [plan]).total for plan in plans)
+        return sum(count_due(self._graph, plan.wanted(asked.selection)) for plan in plans)
 
 
 def _to_regenerated(part: _Part, *, job_id: str | None = None, cost: Cost | None = None) -> Regenerated:
@@ -243,5 +284,6 @@ def _mark_renewed(tx: Transaction, part: _Part, renewal: Renewal) -> int:
 
 def _retry_rejected(tx: Transaction, part: _Part) -> int:
     """Let what was refused be tried again; how much of it."""
-    plans = part.embedding_state.concept_plans if part.type == "concept" else part.embedding_state.plans
-    return sum(retry_refused(tx, plan.ontology, plan.mark) for plan in plans)
+    state = part.embedding_state
+    plans = {"source": state.plans, "concept": state.concept_plans, "image": state.image_plans}
+    return sum(retry_refused(tx, plan.ontology, plan.mark) for plan in plans.get(part.type, ()))

@@ -12,13 +12,14 @@ from kg_api.graph.database import Graph
 from kg_api.graph.spaces.configuration import StoredConfiguration, read_configurations, space_of_new
 from kg_api.graph.spaces.registry import Space, all_spaces, find_space
 from kg_api.models.embedding.spaces import (
-    FIRST_SLUG,
     EmbeddingHealth,
     NewSpace,
     SpaceHealth,
     SpaceInfo,
     SpaceState,
 )
+from kg_api.spaces.images.open_space import OpenImageSpace
+from kg_api.spaces.images.registry import ImageSpaceRegistry
 from kg_api.spaces.open_space import OpenSpace
 from kg_api.spaces.registry import SpaceRegistry
 
@@ -32,12 +33,14 @@ class ModelService:
         self,
         graph: Graph,
         spaces: SpaceRegistry,
+        images: ImageSpaceRegistry,
         *,
         price_of: Callable[[Space], float | None],
         batch_size_of: Callable[[Space], int],
     ) -> None:
         self._graph = graph
         self._spaces = spaces
+        self._images = images
         self._price_of = price_of
         self._batch_size_of = batch_size_of
 
@@ -55,7 +58,7 @@ class ModelService:
             EmbeddingUnavailable: the model does not answer.
         """
         try:
-            opened = self._spaces.add(new)
+            opened = self._images.add(new) if new.modality == "image" else self._spaces.add(new)
         except Conflict:
             raise
         except ConfigurationError as error:
@@ -65,7 +68,7 @@ class ModelService:
 
     def health(self) -> EmbeddingHealth:
         """Ask every model for its probe text."""
-        opened = self._spaces.all()
+        opened = [*self._spaces.all(), *self._images.all()]
         with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
             found = list(pool.map(_check_space, opened))
         good = all(each.status == "ok" for each in found)
@@ -80,7 +83,7 @@ class ModelService:
             batch_size=self._batch_size_of(space),
             price_per_million_tokens=self._price_of(space),
             state=_state(space, use),
-            for_new=space.for_new or (space.slug == FIRST_SLUG == space_of_new(self._graph)),
+            for_new=space.slug == space_of_new(self._graph, space.identity.modality),
             created_at=space.created_at.to_native(),
             ontologies=use.answering,
             building=use.building,
@@ -103,6 +106,12 @@ def _uses(configurations: Mapping[str, StoredConfiguration]) -> dict[str, Uses]:
         uses.setdefault(configured.answering.space, Uses()).answering.append(name)
         if configured.serving is not None and configured.target.space != configured.answering.space:
             uses.setdefault(configured.target.space, Uses()).building.append(name)
+        images = configured.images
+        uses.setdefault(images.answering, Uses()).answering.append(name)
+        if images.serving is not None:
+            uses.setdefault(images.target, Uses()).building.append(name)
+        if images.previous is not None:
+            uses.setdefault(images.previous, Uses()).previous.append(name)
         if configured.previous is not None and configured.previous.space != configured.answering.space:
             uses.setdefault(configured.previous.space, Uses()).previous.append(name)
     return uses
@@ -118,7 +127,7 @@ def _state(space: Space, use: Uses) -> SpaceState:
     return "retiring" if use.previous else "idle"
 
 
-def _check_space(opened: OpenSpace) -> SpaceHealth:
+def _check_space(opened: OpenSpace | OpenImageSpace) -> SpaceHealth:
     begun = time.perf_counter()
     try:
         opened.check()

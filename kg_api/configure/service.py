@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.estimate import Estimator
@@ -11,12 +12,15 @@ from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph.concepts.vectors import count_concepts
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.documents.library import embedding_status
+from kg_api.graph.images.vectors import count_images
 from kg_api.graph.spaces.configuration import (
+    ImageSpaces,
     StoredConfiguration,
     hold_configurations,
     hold_spaces,
     write_configuration,
 )
+from kg_api.graph.spaces.configuration import space_of_new as space_of_new_ontologies
 from kg_api.graph.spaces.due import DocumentAbout, SourceText, read_refused_sources
 from kg_api.graph.spaces.registry import Space, all_spaces, ensure_index
 from kg_api.models.embedding.configuration import (
@@ -95,6 +99,8 @@ class ConfigurationService:
         config = wanted(before.target.config if before else EmbeddingConfig(space=space_of_new(spaces).slug))
         _require_space(spaces, config.space)
         anew = reconfigure(present, config, answers=self._answers(before), activates=activates)
+        if present is None:
+            anew = replace(anew, images=ImageSpaces(space_of_new_ontologies(self._graph, "image")))
         embedding_state = embedding_state_of(ontology, anew, spaces)
         self._estimator.require_usable(embedding_state.target)
         if dry_run:
@@ -134,7 +140,10 @@ class ConfigurationService:
             embedding_states = [*read_embedding_states(self._graph).values()]
         status = embedding_status(self._graph, [each.counted for each in embedding_states], ontology)
         concepts = count_concepts(self._graph, [each.concept_plans[-1] for each in embedding_states])
-        return status.model_copy(update={"concepts": concepts})
+        images = count_images(
+            self._graph, [plan for each in embedding_states for plan in each.image_plans[-1:]]
+        )
+        return status.model_copy(update={"concepts": concepts, "images": images})
 
     def refused(self, ontology: str) -> RefusedSources:
         """The sources that were set aside, with the reasons.
@@ -174,6 +183,10 @@ class ConfigurationService:
 
 
 def _require_space(spaces: dict[str, Space], slug: str) -> None:
+    if slug in spaces and spaces[slug].is_of_images:
+        raise InvalidInput(
+            f"the embedding space {slug!r} is of pictures: `kg admin spaces build {slug}` uses it for them"
+        )
     if slug not in spaces or spaces[slug].dropping:
         state = "is being removed" if slug in spaces else "is not there"
         raise InvalidInput(

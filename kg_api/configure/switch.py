@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from kg_api.configure.check import SpaceChecker
 from kg_api.configure.embedding import EmbeddingRequests
+from kg_api.configure.images.switch import ImageSwitch
 from kg_api.configure.service import ConfigurationService
 from kg_api.errors import Conflict
 from kg_api.graph.database import Graph, Transaction
@@ -39,11 +40,14 @@ class SwitchService:
         configure: ConfigurationService,
         requests: EmbeddingRequests,
         checker: SpaceChecker,
+        images: ImageSwitch,
     ) -> None:
+        """`images`: does the same for spaces of pictures."""
         self._graph = graph
         self._configure = configure
         self._requests = requests
         self._checker = checker
+        self._images = images
 
     def build(self, slug: str, asked: SpaceBuild) -> SpaceBuilding:
         """Build the vectors of a space for ontologies, while what they have goes on to answer.
@@ -52,7 +56,8 @@ class SwitchService:
             NotFound: there is no such space or ontology.
             Conflict: another space is being built for one of them.
         """
-        find_space(self._graph, slug)
+        if (space := find_space(self._graph, slug)).is_of_images:
+            return self._images.build(space, asked)
         chosen = select_embedding_states(self._graph, asked.ontologies)
         there = [
             each.ontology for each in chosen if {plan.space.slug for plan in each.plans} == {slug}
@@ -73,7 +78,8 @@ class SwitchService:
         Raises:
             NotFound: there is no such space or ontology.
         """
-        space = find_space(self._graph, slug)
+        if (space := find_space(self._graph, slug)).is_of_images:
+            return self._images.check(space, ontologies)
         return self._checker.check(space, self._aimed_at(slug, ontologies))
 
     def activate(
@@ -85,7 +91,8 @@ class SwitchService:
             NotFound: there is no such space or ontology.
             Conflict: nothing is built there, or the check finds something wrong.
         """
-        space = find_space(self._graph, slug)
+        if (space := find_space(self._graph, slug)).is_of_images:
+            return self._images.activate(space, ontologies, accept_refused=accept_refused)
         building = [
             each
             for each in self._aimed_at(slug, ontologies)
@@ -119,7 +126,8 @@ class SwitchService:
             NotFound: there is no such space or ontology.
             Conflict: there is nothing to go back to.
         """
-        find_space(self._graph, slug)
+        if (space := find_space(self._graph, slug)).is_of_images:
+            return self._images.rollback(space, ontologies)
         chosen = self._aimed_at(slug, ontologies)
         back = {
             each.ontology: turned

@@ -51,9 +51,9 @@ OPENAI = {
 }
 DEFAULT_MODELS = {"local": DEFAULT.spec.name, "nomic": "nomic-embed-text-v1.5", "deterministic": "word-hash"}
 """That of openai is a setting."""
-IN_PROCESS = frozenset({"local", "deterministic"})
+IN_PROCESS = frozenset({"local", "deterministic", "histogram", "onnx"})
 """Providers whose models run here: once loaded, their weights do not change."""
-GIVE_TOKENS = IN_PROCESS
+GIVE_TOKENS = frozenset({"local", "deterministic"})
 """Providers whose models give a vector for each token; an API gives one for a text."""
 
 

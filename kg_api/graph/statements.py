@@ -13,6 +13,7 @@ from kg_api.models.embedding.spaces import FIRST_SLUG, SECOND_SLOT, SLUG_PATTERN
 
 FIRST_INDEX: Final = "passage_embedding"
 FIRST_CONCEPT_INDEX: Final = "concept_embedding"
+FIRST_IMAGE_INDEX: Final = "image_embedding"
 FIRST_PROPERTY: Final = "embedding"
 FIRST_MARK: Final = "embedded_with"
 FIRST_TIME: Final = "embedded_at"
@@ -20,7 +21,8 @@ FIRST_REFUSAL: Final = "refused_because"
 
 _PARAMETER = re.compile(r"\$(\w+)")
 _PREAMBLE = re.compile(r"^(?://.*|CYPHER 25)\n", re.MULTILINE)
-_OF_A_SPACE = re.compile(rf"\b({FIRST_INDEX}|{FIRST_CONCEPT_INDEX}|n\.{FIRST_PROPERTY})\b")
+_NAMES = "|".join((FIRST_INDEX, FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX, rf"n\.{FIRST_PROPERTY}"))
+_OF_A_SPACE = re.compile(rf"\b({_NAMES})\b")
 
 
 def folder() -> Traversable:

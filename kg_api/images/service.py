@@ -62,6 +62,15 @@ class ImageService:
         content = self._store.read(found.thumbnail_key)
         return ImageFile(content, THUMBNAIL_TYPE, found.document, found.thumbnail_key)
 
+    def read_blob(self, key: str) -> bytes:
+        """The file of a storage key.
+
+        Raises:
+            NotFound: it is not there.
+            Unavailable: it cannot be read.
+        """
+        return self._store.read(key)
+
     def collect(self) -> int:
         """Delete files that nothing uses; says how many.
 

@@ -14,7 +14,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.filters.counting import prune_writes
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import ensure_job, prune, rests
-from kg_api.graph.jobs.records import CONCEPT_EMBEDDING
+from kg_api.graph.jobs.records import CONCEPT_EMBEDDING, IMAGE_EMBEDDING
 from kg_api.graph.spaces.configuration import hold_configurations
 from kg_api.graph.spaces.due import count_due
 from kg_api.graph.spaces.flags import Flags
@@ -22,7 +22,7 @@ from kg_api.graph.spaces.registry import ensure_index
 from kg_api.graph.spaces.removal import ask_for_cleanup, leftovers
 from kg_api.jobs.embedding.source_job import KIND as SOURCE_EMBEDDING
 from kg_api.jobs.run import JobRun
-from kg_api.spaces.activation import activate_complete
+from kg_api.spaces.activation import activate_complete, activate_complete_images
 from kg_api.spaces.plans import EmbeddingState, read_embedding_states
 
 log = structlog.get_logger()
@@ -71,24 +71,30 @@ class Backfill:
 
     def _see_to(self, embedding_state: EmbeddingState) -> None:
         """Enqueue what is due, let answer what is complete, and make an index again that has gone."""
-        for plan in embedding_state.plans:
-            if not {plan.space.index_name, plan.space.concept_index_name} <= set(self._indexes):
+        for plan in (*embedding_state.plans, *embedding_state.image_plans):
+            if not set(plan.space.index_names) <= set(self._indexes):
                 ensure_index(self._graph, plan.space)
         self._flag(embedding_state)
-        configured = embedding_state.configured
-        due = {
-            SOURCE_EMBEDDING: max(
-                count_due(self._graph, embedding_state.wanted(plan)) for plan in embedding_state.plans
-            ),
-            CONCEPT_EMBEDDING: max(
-                count_due(self._graph, plan.wanted()) for plan in embedding_state.concept_plans
-            ),
-        }
-        if not any(due.values()):
+        configured, due = embedding_state.configured, self._due(embedding_state)
+        if not due[SOURCE_EMBEDDING] + due[CONCEPT_EMBEDDING]:
             activate_complete(self._graph, embedding_state)
-        elif configured.embed_on_ingest and not configured.paused:
+        if not due[IMAGE_EMBEDDING]:
+            activate_complete_images(self._graph, embedding_state)
+        if configured.embed_on_ingest and not configured.paused:
             for kind in (kind for kind, count in due.items() if count):
                 self._enqueue(kind, embedding_state.ontology, due[kind])
+
+    def _due(self, state: EmbeddingState) -> dict[str, int]:
+        """How much of each kind is due where most is."""
+        wanted = {
+            SOURCE_EMBEDDING: [state.wanted(plan) for plan in state.plans],
+            CONCEPT_EMBEDDING: [plan.wanted() for plan in state.concept_plans],
+            IMAGE_EMBEDDING: [plan.wanted() for plan in state.image_plans],
+        }
+        return {
+            kind: max((count_due(self._graph, each) for each in all_of_it), default=0)
+            for kind, all_of_it in wanted.items()
+        }
 
     def _flag(self, embedding_state: EmbeddingState) -> None:
         """See that what is due is flagged; not while two layouts want two marks of a source."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import structlog
@@ -49,7 +49,11 @@ def reconfigure(
         target = replace(wanted, slot=slot)
         previous = _keep(present.previous, target)
         return StoredConfiguration(
-            target, previous=previous, embed_on_ingest=config.embed_on_ingest, paused=present.paused
+            target,
+            previous=previous,
+            embed_on_ingest=config.embed_on_ingest,
+            images=present.images,
+            paused=present.paused,
         )
     if wanted.space == now.space:
         slot = "" if now.slot else SECOND_SLOT
@@ -94,11 +98,41 @@ def activate(
         write_configuration(tx, each.ontology, anew)
 
 
-def describe_refused(refused: int) -> str:
+def activate_images(
+    tx: Transaction, embedding_states: Sequence[EmbeddingState], *, accept_refused: bool = False
+) -> None:
+    """Let the spaces that pictures of some ontologies are built in answer, all at once or none.
+
+    Args:
+        tx: within which.
+        embedding_states: of the ontologies.
+        accept_refused: whether pictures may be lost to searches that the new model does not take.
+
+    Raises:
+        Conflict: one is not complete, or was configured anew meanwhile.
+    """
+    hold_spaces(tx, [each.configured.images.target for each in embedding_states])
+    held = hold_configurations(tx, [each.ontology for each in embedding_states])
+    for each in embedding_states:
+        configured = each.configured
+        images = replace(configured.images, serving=None, previous=configured.images.serving, activates=True)
+        anew = replace(configured, images=images)
+        if held.get(each.ontology) not in (configured, anew):
+            raise Conflict(f"{each.ontology} was reconfigured in the meantime: check, and try again")
+        behind = count_behind(tx, each.image_plans[-1].wanted())
+        if behind.behind:
+            raise Conflict(f"{each.ontology} is not complete: {behind.behind} pictures are not built yet")
+        if behind.refused and not accept_refused:
+            raise Conflict(f"{each.ontology}: {describe_refused(behind.refused, 'pictures')}")
+        write_configuration(tx, each.ontology, anew)
+
+
+def describe_refused(refused: int, of: str = "sources") -> str:
     """What it means that a model does not take all that answers now."""
+    where = " (GET /ontologies/NAME/refused says why)" if of == "sources" else ""
     return (
-        f"the new model does not take {refused} sources that answer now (GET /ontologies/NAME/refused says "
-        "why); let it answer all the same with --accept-refused"
+        f"the new model does not take {refused} {of} that answer now{where}; "
+        "let it answer all the same with --accept-refused"
     )
 
 
@@ -106,12 +140,29 @@ def activate_complete(graph: Graph, embedding_state: EmbeddingState) -> None:
     """Let a target that is complete answer, if it shall by itself."""
     if embedding_state.serving is None or not embedding_state.configured.activates:
         return
+    _activate_or_wait(graph, embedding_state, activate, embedding_state.target.space.key)
+
+
+def activate_complete_images(graph: Graph, embedding_state: EmbeddingState) -> None:
+    """Let a space of pictures that is complete answer, if it shall by itself."""
+    images = embedding_state.configured.images
+    if images.serving is None or not images.activates:
+        return
+    _activate_or_wait(graph, embedding_state, activate_images, images.target)
+
+
+def _activate_or_wait(
+    graph: Graph,
+    embedding_state: EmbeddingState,
+    switch: Callable[[Transaction, Sequence[EmbeddingState]], None],
+    space: str,
+) -> None:
     try:
-        graph.transaction(lambda tx: activate(tx, [embedding_state]))
+        graph.transaction(lambda tx: switch(tx, [embedding_state]))
     except Conflict as error:  # the next round, or whoever configured it, sees to it
         log.info("not activated", ontology=embedding_state.ontology, reason=str(error))
         return
-    log.info("activated", ontology=embedding_state.ontology, space=embedding_state.target.space.key)
+    log.info("activated", ontology=embedding_state.ontology, space=space)
 
 
 def turn_back(configured: StoredConfiguration) -> StoredConfiguration | None:

@@ -16,6 +16,7 @@ from kg_api.graph.concepts.vectors import ConceptPlan
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import Counted
 from kg_api.graph.fulltext.synonyms import OntologyWords, all_words
+from kg_api.graph.images.vectors import ImagePlan
 from kg_api.graph.naming import describe_waiting, unknown_ontology
 from kg_api.graph.search.passages import count_passages
 from kg_api.graph.spaces.configuration import Layout, StoredConfiguration, read_configurations
@@ -51,6 +52,8 @@ class EmbeddingState:
     serving: Plan | None
     """What answers searches while the target is being built; None: the target itself."""
     configured: StoredConfiguration
+    image_plans: Sequence[ImagePlan] = ()
+    """How its pictures are kept up, the space that answers first; nothing where there is none."""
 
     @property
     def ontology(self) -> str:
@@ -60,7 +63,7 @@ class EmbeddingState:
     @property
     def identity(self) -> tuple[StoredConfiguration, list[Mark]]:
         """Equal as long as nothing has changed of what is stored, and of the models."""
-        return self.configured, [plan.mark for plan in self.plans]
+        return self.configured, [plan.mark for plan in (*self.plans, *self.image_plans)]
 
     @property
     def answering(self) -> Plan:
@@ -123,7 +126,16 @@ def embedding_state_of(
         return plan_of(ontology, config, spaces[layout.space].at(layout.slot))
 
     serving = plan(configured.serving) if configured.serving else None
-    return EmbeddingState(plan(configured.target), serving, configured)
+    images = _image_plans(ontology, configured, spaces)
+    return EmbeddingState(plan(configured.target), serving, configured, images)
+
+
+def _image_plans(
+    ontology: str, configured: StoredConfiguration, spaces: Mapping[str, Space]
+) -> Sequence[ImagePlan]:
+    """Those whose space is there: a kg that was never started with pictures has none."""
+    there = [spaces[slug] for slug in configured.images.kept_up if slug in spaces]
+    return tuple(ImagePlan(ontology, space, there[0]) for space in there)
 
 
 def read_embedding_states(graph: Graph, name: str | None = None) -> dict[str, EmbeddingState]:
@@ -145,7 +157,8 @@ def _embedding_states(
 
 def space_of_new(spaces: Mapping[str, Space]) -> Space:
     """The space of ontologies that nobody has configured."""
-    chosen = [space for space in spaces.values() if space.for_new or space.slug == FIRST_SLUG]
+    texts = [space for space in spaces.values() if not space.is_of_images]
+    chosen = [space for space in texts if space.for_new or space.slug == FIRST_SLUG]
     if not chosen:
         raise Unavailable("no embedding space is registered; one is at the next start: kg down, kg up")
     return max(chosen, key=lambda space: space.for_new)
@@ -203,6 +216,12 @@ class OntologySnapshot:
     def answering(self) -> dict[str, Space]:
         """The slot of a space that answers for each ontology."""
         return {name: each.answering.space for name, each in self.embedding_states.items()}
+
+    @property
+    def image_spaces(self) -> dict[str, Space]:
+        """The space of pictures that answers for each ontology that has one."""
+        states = self.embedding_states.items()
+        return {name: each.image_plans[0].space for name, each in states if each.image_plans}
 
     def space_of(self, ontology: str) -> Space:
         """The slot of a space that answers for an ontology, or would."""

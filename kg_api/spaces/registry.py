@@ -1,16 +1,23 @@
-"""All spaces of the database, each with its model."""
+"""All spaces of texts, each with its model."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from kg_api.embed.port import Embedder
 from kg_api.embed.probed import embed_probed
 from kg_api.errors import Conflict
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import Space, all_spaces, ensure_space, find_space, remember_probe
+from kg_api.graph.spaces.registry import (
+    Space,
+    all_spaces,
+    ensure_space,
+    find_space,
+    remember_probe,
+    text_spaces,
+)
 from kg_api.models.embedding.spaces import FIRST_SLUG, ModelChoice, NewSpace
 from kg_api.models.vocabulary import Provider
 from kg_api.spaces.open_space import OpenSpace
@@ -61,8 +68,8 @@ class SpaceRegistry:
         return kept or self._keep(self._find(space.at("")))
 
     def all(self) -> list[OpenSpace]:
-        """Every space, the oldest first."""
-        return [self.of(space) for space in all_spaces(self._graph).values()]
+        """Every space of texts, the oldest first."""
+        return [self.of(space) for space in text_spaces(self._graph).values()]
 
     def add(self, new: NewSpace) -> OpenSpace:
         """Register a further space: its model is opened and asked, its index made.
@@ -72,12 +79,9 @@ class SpaceRegistry:
             ConfigurationError: the model cannot be used; the message says what is missing.
             EmbeddingUnavailable, EmbeddingFailed: it does not answer as it should.
         """
-        known = all_spaces(self._graph)
-        if new.slug in known and known[new.slug].dropping:
-            raise Conflict(f"the space {new.slug!r} is being removed; wait until it has gone")
-        if len(known) >= MAX_SPACES and new.slug not in known:
-            raise Conflict(f"there are {len(known)} spaces already; the maximum is {MAX_SPACES}")
-        embedder = self._open_model(ModelChoice(new.provider, new.model, new.dimensions))
+        require_room(all_spaces(self._graph), new.slug)
+        choice = ModelChoice(cast("Provider", new.provider), new.model, new.dimensions)
+        embedder = self._open_model(choice)
         try:
             probe = embed_probed(embedder, [], PROBE_TEXT, query=True)[
                 -1
@@ -115,6 +119,18 @@ class SpaceRegistry:
     def _keep(self, opened: OpenSpace) -> OpenSpace:
         with self._lock:
             return self._spaces.setdefault(opened.space.slug, opened)
+
+
+def require_room(known: Mapping[str, Space], slug: str) -> None:
+    """Refuse a further space where there are too many, or one of that name is going.
+
+    Raises:
+        Conflict: saying so.
+    """
+    if slug in known and known[slug].dropping:
+        raise Conflict(f"the space {slug!r} is being removed; wait until it has gone")
+    if len(known) >= MAX_SPACES and slug not in known:
+        raise Conflict(f"there are {len(known)} spaces already; the maximum is {MAX_SPACES}")
 
 
 def choice_of(space: Space) -> ModelChoice:

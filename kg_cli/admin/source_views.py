@@ -11,7 +11,7 @@ from kg_api.models.embedding.configuration import (
     RefusedSource,
     RefusedSources,
 )
-from kg_api.models.library.documents import ConceptCounts, EmbeddingStatus
+from kg_api.models.library.documents import ConceptCounts, EmbeddingStatus, ImageCounts
 from kg_api.wording.plural import are, pluralize
 from kg_cli.terminal.console import note, print_table, say
 from kg_cli.terminal.costs import cost_rows
@@ -25,6 +25,8 @@ def print_counts(found: EmbeddingStatus) -> None:
     print_table(columns, [[name, *map(str, counts)]])
     if found.concepts and found.concepts.total:
         say(f"concepts: {_of_concepts(found.concepts)}")
+    if found.images and found.images.total:
+        say(f"pictures: {_counted(found.images)}")
     if found.building:
         say(
             "what is counted here is being built; until it is complete, searches find "
@@ -86,11 +88,13 @@ def print_reasons(sources: Sequence[RefusedSource]) -> None:
 
 
 def _of_concepts(counts: ConceptCounts) -> str:
-    named = (
-        f"{getattr(counts, name)} {name}" for name in ("total", "embedded", "missing", "stale", "refused")
-    )
     later = f", {counts.deferred} of one source each to be embedded when asked for" if counts.deferred else ""
-    return ", ".join(named) + later
+    return _counted(counts) + later
+
+
+def _counted(counts: ConceptCounts | ImageCounts) -> str:
+    names = ("total", "embedded", "missing", "stale", "refused")
+    return ", ".join(f"{getattr(counts, name)} {name}" for name in names)
 
 
 def _others(found: EmbeddingConfiguration) -> list[tuple[str, str]]:

@@ -93,10 +93,16 @@ def _uses(space: SpaceInfo) -> str:
 
 def _about(space: SpaceInfo) -> str:
     price = space.price_per_million_tokens
-    return (
-        f"{space.dimensions} dimensions\n{space.max_tokens} tokens a text\n{space.batch_size} texts at once\n"
-        + ("price not known" if price is None else f"${price:g} per 1M tokens" if price else "free")
+    return f"{space.dimensions} dimensions\n{_takes_in(space)}\n" + (
+        "price not known" if price is None else f"${price:g} per 1M tokens" if price else "free"
     )
+
+
+def _takes_in(space: SpaceInfo) -> str:
+    if space.modality == "image":
+        words = f"pictures, words of {space.max_tokens} tokens" if space.max_tokens else "pictures"
+        return f"{words}\n{space.batch_size} pictures at once"
+    return f"{space.max_tokens} tokens a text\n{space.batch_size} texts at once"
 
 
 def _takes(cost: Cost | None) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from kg_api.models.vocabulary import Provider
+from kg_api.models.vocabulary import ImageProvider, Modality, Provider
 from kg_cli.admin.options import DryRunOption, FollowOption, SpacesGroup
 from kg_cli.terminal.answers import emit, report
 from kg_cli.terminal.confirm import confirm
@@ -40,7 +40,10 @@ def list_spaces(*, as_json: JsonOption = False) -> None:
 def create(
     slug: Annotated[str, typer.Argument(help="Name of the space: lower-case letters, digits and _.")],
     *,
-    provider: Annotated[Provider, typer.Option(help="Whose model it is.")],
+    provider: Annotated[Literal[Provider, ImageProvider], typer.Option(help="Whose model it is.")],
+    modality: Annotated[
+        Modality, typer.Option(help="What is embedded in it: text, or image for what is seen on pictures.")
+    ] = "text",
     model: Annotated[
         str | None, typer.Option(help="Name of the model; unset: the provider's default.")
     ] = None,
@@ -55,13 +58,18 @@ def create(
     """Create an embedding space; the model is probed once, and gets its own index.
 
     Its key and address come from the environment of service and worker (OPENAI_API_KEY, ...).
+    Models that see pictures: histogram (offline), onnx, nomic, openai, cohere (docs/images.md).
 
     Example: kg admin spaces create small --provider openai --model text-embedding-3-small --dimensions 512
+
+    Example: kg admin spaces create seen --modality image --provider nomic
     """
     from kg_cli.admin.space_views import print_created
 
     with open_client() as client:
-        made = client.add_embedding_space(slug, provider=provider, model=model, dimensions=dimensions)
+        made = client.add_embedding_space(
+            slug, provider=provider, model=model, dimensions=dimensions, modality=modality
+        )
     emit(made, print_created, as_json=as_json)
 
 

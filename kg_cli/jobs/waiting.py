@@ -109,6 +109,8 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
                 f"{missing} sources lack their vector and no job is embedding them: `kg jobs list` says why"
             )
         time.sleep(POLL_SECONDS)
+    if pictures := unfinished_jobs(client, kind="image_embedding", ontology=ontology):
+        wait_for_jobs(client, pictures)
 
 
 def _missing(client: KgClient, ontology: str) -> int:

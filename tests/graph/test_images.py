@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kg_api.api_settings import ConversionSettings
-from kg_api.blobs.files import FileBlobStore
-from kg_api.convert.image.document import convert
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.folders import request_scan
@@ -23,62 +20,15 @@ from kg_api.graph.review.waiting import reject_waiting
 from kg_api.images.keeping import StoringKeeper
 from kg_api.images.service import ImageService
 from kg_api.ingest.reading import DocumentReader
-from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.review import ReviewService
-from kg_api.models.library.conversion import Converted
-from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.library.formats import ConvertedFormat
-from kg_api.models.library.parsing import CodeScope
 from kg_api.models.library.review import Approval
 from kg_api.sync.handler import FolderSync
 from tests.support.images import drawn, encoded
+from tests.support.pictures import InThisProcess, Pictures
 from tests.support.records import record
 from tests.support.sync import EVERYWHERE, LARGEST, follow, work
 
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(30, 90))
-
-
-class InThisProcess:
-    """Converts pictures that the tests made themselves."""
-
-    def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
-        assert form == "image"
-        return convert(data, ConversionSettings())
-
-    def pictures_read_by(self) -> str:
-        return "nothing"
-
-    def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
-class Pictures:
-    """A store of pictures, and documents that are made of them."""
-
-    graph: Graph
-    folder: Path
-
-    @property
-    def store(self) -> FileBlobStore:
-        return FileBlobStore(self.folder)
-
-    def record(self, content: bytes, name: str, *, review: bool = False) -> DocumentRecord:
-        reader = DocumentReader(InThisProcess(), StoringKeeper(self.graph, self.store))
-        incoming, _ = reader.from_bytes(content, Incoming("notes", name, "", review=review))
-        return to_record(incoming)[0]
-
-    def add(self, content: bytes, name: str) -> str:
-        made = self.record(content, name)
-        store_document(self.graph, made)
-        return made.document_id
-
-    def collect(self) -> int:
-        return collect_blobs(self.graph, self.store.delete)
-
-    @property
-    def files(self) -> int:
-        return sum(path.is_file() for path in self.folder.rglob("*"))
 
 
 @pytest.fixture

@@ -162,6 +162,8 @@ HOT = [
     "sources/write_vectors",
     "sources/hold",
     "sources/mark",
+    "images/find",
+    "images/write_vectors",
 ]
 HOT_CHUNKS = [
     "sources/of_document",

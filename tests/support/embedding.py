@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kg_api.concepts.merging.merge import merge_near
@@ -15,6 +15,7 @@ from kg_api.graph.spaces.configuration import StoredConfiguration, layout_of, wr
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.embedding.concept_job import ConceptEmbedding
 from kg_api.jobs.embedding.source_job import SourceEmbedding
+from kg_api.jobs.run import Handler
 from kg_api.jobs.runner import Runner
 from kg_api.jobs.space_cleanup import SpaceCleanup
 from kg_api.models.embedding.configuration import EmbeddingConfig
@@ -55,17 +56,19 @@ def run_jobs(
     contexts: Contexts | None = None,
     worker: str = "test",
     requests_at_once: int = 1,
+    further: Sequence[Handler] = (),
 ) -> int:
     """Run all jobs that can be had; give how many."""
     spaces = spaces or open_spaces(graph, embedder)
     passages, many = CachedPassages(graph, keeps=cached), requests_at_once
-    handlers = [
+    handlers: list[Handler] = [
         SourceEmbedding(
             graph, spaces, contexts or Contexts(graph), passages, batch_size, requests_at_once=many
         ),
         SpaceCleanup(graph),
         ConceptEmbedding(graph, spaces, passages, batch_size, merge_near, requests_at_once=many),
         Backfill(graph, cache_entries=1000),
+        *further,
     ]
     runner = Runner(graph, handlers, WorkerSettings(), worker=worker, stopping=threading.Event())
     ran = 0

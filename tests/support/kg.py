@@ -8,16 +8,23 @@ from kg_api.configure.check import SpaceChecker
 from kg_api.configure.drop import DropService
 from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.estimate import Estimator
+from kg_api.configure.images.check import ImageSpaceChecker
+from kg_api.configure.images.switch import ImageSwitch
 from kg_api.configure.models import ModelService
 from kg_api.configure.service import ConfigurationService
 from kg_api.configure.switch import SwitchService
 from kg_api.graph.database import Graph
+from kg_api.jobs.embedding.image_job import ImageEmbedding
+from kg_api.jobs.embedding.image_model import ReadBlob
+from kg_api.jobs.run import Handler
 from kg_api.models.embedding.spaces import NewSpace
 from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.planning.contexts import Contexts
 from kg_api.search.service import SearchService
+from kg_api.spaces.images.registry import ImageSpaceRegistry
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.embedding import open_spaces, run_jobs
+from tests.support.image_models import ColourGrid, unpack
 
 TEXTS = [f"This is the passage about topic{n}. It goes on for a while about topic{n}." for n in range(12)]
 
@@ -25,20 +32,35 @@ TEXTS = [f"This is the passage about topic{n}. It goes on for a while about topi
 class Kg:
     """What the service is made of, without HTTP."""
 
-    def __init__(self, graph: Graph, spaces: SpaceRegistry | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        spaces: SpaceRegistry | None = None,
+        image_spaces: ImageSpaceRegistry | None = None,
+        read_blob: ReadBlob | None = None,
+    ) -> None:
         self.graph = graph
+        self.image_spaces = image_spaces or ImageSpaceRegistry(graph, lambda _: ColourGrid(), unpack)
+        self._read_blob = read_blob
         self.spaces: SpaceRegistry = spaces or open_spaces(graph)
         self.contexts = Contexts(graph)
         estimator = Estimator(graph, self.spaces, self.contexts, lambda _: 0.0)
         self.requests = EmbeddingRequests(graph, estimator)
         self.configure = ConfigurationService(graph, estimator, self.requests)
-        self.switch = SwitchService(graph, self.configure, self.requests, SpaceChecker(graph, self.spaces))
+        images = ImageSwitch(graph, self.requests, ImageSpaceChecker(graph, self.image_spaces))
+        checker = SpaceChecker(graph, self.spaces)
+        self.switch = SwitchService(graph, self.configure, self.requests, checker, images)
         self.drop = DropService(graph)
-        self.models = ModelService(graph, self.spaces, price_of=lambda _: 0.0, batch_size_of=lambda _: 64)
+        self.models = ModelService(
+            graph, self.spaces, self.image_spaces, price_of=lambda _: 0.0, batch_size_of=lambda _: 64
+        )
 
     def work(self) -> None:
         """Let a worker do all there is."""
-        run_jobs(self.graph, spaces=self.spaces)
+        further: list[Handler] = []
+        if self._read_blob is not None:
+            further.append(ImageEmbedding(self.graph, self.image_spaces, self._read_blob, 4))
+        run_jobs(self.graph, spaces=self.spaces, further=further)
 
     def add(self, slug: str, dimensions: int = 64) -> None:
         """Make a further space."""

@@ -9,6 +9,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("name", "created_at", "changed_at", "space", "chunking", "embed_on_ingest", "paused"),
             *("slot", "serving", "previous", "activates", "leftovers"),
+            *("image_space", "image_serving", "image_previous", "image_activates"),
             *("extraction", "extraction_spent", "extraction_receipts", "extraction_paused"),
             *("concepts_wanted_at", "flagged_for", "unread_for", "held_at"),
             *("synonyms", "language", "index_after", "index_after_paragraph"),
@@ -44,6 +45,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("source_id", "ontology", "document", "document_id", "paragraph"),
             *("storage_key", "thumbnail_key", "content_type", "width", "height", "bytes", "perceptual_hash"),
+            *("held_at", "embedding", "embedded_with", "embedded_at", "refused_because"),
         }
     ),
     "Blob": frozenset({"key", "touched_at"}),
@@ -71,7 +73,16 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
     "CachedContext": frozenset({"key", "text", "used_at"}),
     "EmbeddingSpace": frozenset(
         {
-            *("slug", "provider", "model", "revision", "dimensions", "max_tokens", "query_prefix"),
+            *(
+                "slug",
+                "provider",
+                "model",
+                "revision",
+                "dimensions",
+                "max_tokens",
+                "query_prefix",
+                "modality",
+            ),
             *(
                 "passage_prefix",
                 "fingerprint",

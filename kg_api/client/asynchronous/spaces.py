@@ -16,7 +16,7 @@ from kg_api.models.embedding.switching import (
     SpaceDropped,
     SpaceSwitched,
 )
-from kg_api.models.vocabulary import Provider
+from kg_api.models.vocabulary import ImageProvider, Modality, Provider
 
 
 class AsyncSpaceMethods(AsyncSending):
@@ -27,9 +27,15 @@ class AsyncSpaceMethods(AsyncSending):
         return await self._send(get(SpaceList, "embedding", "spaces"))
 
     async def add_embedding_space(
-        self, slug: str, *, provider: Provider, model: str | None = None, dimensions: int | None = None
+        self,
+        slug: str,
+        *,
+        provider: Provider | ImageProvider,
+        model: str | None = None,
+        dimensions: int | None = None,
+        modality: Modality = "text",
     ) -> SpaceInfo:
-        """Make a further embedding space beside those there are."""
+        """Make a further embedding space beside those there are, of texts or of pictures."""
         return await self._send(post(SpaceInfo, "embedding", "spaces", json=body_of(NewSpace, locals())))
 
     async def embedding_health(self) -> EmbeddingHealth:

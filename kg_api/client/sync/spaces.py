@@ -17,7 +17,7 @@ from kg_api.models.embedding.switching import (
     SpaceDropped,
     SpaceSwitched,
 )
-from kg_api.models.vocabulary import Provider
+from kg_api.models.vocabulary import ImageProvider, Modality, Provider
 
 
 class SpaceMethods(Sending):
@@ -28,9 +28,15 @@ class SpaceMethods(Sending):
         return self._send(get(SpaceList, "embedding", "spaces"))
 
     def add_embedding_space(
-        self, slug: str, *, provider: Provider, model: str | None = None, dimensions: int | None = None
+        self,
+        slug: str,
+        *,
+        provider: Provider | ImageProvider,
+        model: str | None = None,
+        dimensions: int | None = None,
+        modality: Modality = "text",
     ) -> SpaceInfo:
-        """Make a further embedding space beside those there are."""
+        """Make a further embedding space beside those there are, of texts or of pictures."""
         return self._send(post(SpaceInfo, "embedding", "spaces", json=body_of(NewSpace, locals())))
 
     def embedding_health(self) -> EmbeddingHealth:

@@ -23,6 +23,7 @@ from kg_api.graph.fulltext.language import require_language
 from kg_api.graph.images.blobs import release_holds
 from kg_api.graph.images.writes import write_images
 from kg_api.graph.jobs import request_job
+from kg_api.graph.jobs.records import IMAGE_EMBEDDING
 from kg_api.graph.retrying import DeletedMeanwhile
 from kg_api.graph.review.waiting import put_waiting
 from kg_api.graph.spaces.configuration import read_configuration
@@ -169,7 +170,7 @@ class _Call:
         stored = read_configuration(tx, ontology)
         new = {each.record.document_id: len(each.new) for each in differences}
         unread, due = write_blocks(tx, differences), write_sources(tx, differences)
-        write_images(tx, differences)
+        images = write_images(tx, differences)
         unread.update(new)
         due.update(new)
         due.update(look_again(tx, differences, stored))
@@ -177,8 +178,10 @@ class _Call:
         space = differences[0].before["space"]
         held = tx.run("documents/describe", ontology=ontology, space=space, documents=rows)
         require_language(held, differences[0].language)
-        wanted = due.total() and stored.embed_on_ingest and not stored.paused
-        job_id = _request_embedding(tx, ontology, due.total()) if wanted else None
+        wanted = stored.embed_on_ingest and not stored.paused
+        job_id = _request_embedding(tx, ontology, due.total()) if wanted and due.total() else None
+        if wanted and images:
+            request_job(tx, IMAGE_EMBEDDING, ontology, added=images, paused=False)
         if self._extract is not None and unread.total():
             self._extract(tx, ontology, unread.total())
         same = find_same_texts(tx, [(each.record, each.before) for each in differences])

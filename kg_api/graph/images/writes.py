@@ -13,8 +13,11 @@ from kg_api.models.images import StoredImage
 IMAGES_A_STATEMENT = 500
 
 
-def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> None:
+def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> int:
     """Let sources be the pictures that they are, whether they are new or were there.
+
+    Returns:
+        How many have another file than before, or are new.
 
     Raises:
         Conflict: a file has been collected, for its hold ended long ago.
@@ -24,11 +27,15 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
     there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
     if there:
         tx.run("images/forget", document_ids=there, source_ids=[row["source_id"] for row in rows])
+    changed = 0
     for part in portions(rows, IMAGES_A_STATEMENT):
-        if tx.run("images/write", rows=part)[0]["written"] < len(part):
+        row = tx.run("images/write", rows=part)[0]
+        changed += row["changed"]
+        if row["written"] < len(part):
             raise Conflict(
                 "a picture of it was deleted meanwhile, for it took more than an hour; send it again"
             )
+    return changed
 
 
 def _row(source_id: str, image: StoredImage) -> Row:

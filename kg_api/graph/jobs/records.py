@@ -14,7 +14,8 @@ PERIODIC_KINDS = ("backfill",)
 """Kinds made by a schedule; hidden from lists unless asked for by kind."""
 EXTRACTION = "concept_extraction"
 CONCEPT_EMBEDDING = "concept_embedding"
-PAUSING_KINDS = ("source_embedding", CONCEPT_EMBEDDING, EXTRACTION)
+IMAGE_EMBEDDING = "image_embedding"
+PAUSING_KINDS = ("source_embedding", CONCEPT_EMBEDDING, IMAGE_EMBEDDING, EXTRACTION)
 """Cancelling one of these pauses such work of its ontology, and asking for one ends the pause."""
 
 FIRST, STALE = 0, 1

@@ -12,7 +12,8 @@ from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.statements import FIRST_MARK, of_space
 from kg_api.models.embedding.chunking import Chunking
 from kg_api.models.embedding.configuration import EmbeddingConfig
-from kg_api.models.embedding.spaces import FIRST_SLUG
+from kg_api.models.embedding.spaces import FIRST_IMAGE_SLUG, FIRST_SLUG
+from kg_api.models.vocabulary import Modality
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,29 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageSpaces:
+    """The spaces that the pictures of an ontology are, were or shall be embedded in."""
+
+    target: str = FIRST_IMAGE_SLUG
+    serving: str | None = None
+    """What answers searches while the target is being built; None: the target itself."""
+    previous: str | None = None
+    """What answered before; one can go back to it."""
+    activates: bool = True
+    """Whether a target that is complete answers by itself."""
+
+    @property
+    def answering(self) -> str:
+        """What answers searches."""
+        return self.serving or self.target
+
+    @property
+    def kept_up(self) -> list[str]:
+        """Those that are kept up, the one that answers first."""
+        return [self.target] if self.serving is None else [self.serving, self.target]
+
+
+@dataclass(frozen=True, slots=True)
 class StoredConfiguration:
     """Everything that is stored of how an ontology is embedded."""
 
@@ -56,6 +80,7 @@ class StoredConfiguration:
     activates: bool = True
     """Whether a target that is complete answers by itself."""
     embed_on_ingest: bool = True
+    images: ImageSpaces = ImageSpaces()
     paused: bool = False
     """Its job was cancelled; nothing is embedded until somebody asks for it."""
     wants_concepts: bool = field(default=False, compare=False)
@@ -72,6 +97,11 @@ class StoredConfiguration:
     def layouts(self) -> list[Layout]:
         """Those that are kept up, the one that answers first."""
         return [self.target] if self.serving is None else [self.serving, self.target]
+
+    @property
+    def kept_up(self) -> set[str]:
+        """The slots of spaces whose vectors are kept up, be they of texts or of pictures."""
+        return {layout.key for layout in self.layouts} | {*self.images.kept_up}
 
 
 def layout_of(space: str, slot: str, chunking: Chunking) -> Layout:
@@ -107,6 +137,7 @@ def write_configuration(tx: Transaction, name: str, configured: StoredConfigurat
         previous=_json(configured.previous),
         activates=configured.activates,
         embed_on_ingest=configured.embed_on_ingest,
+        images={f"image_{part}": value for part, value in _stored_images(configured.images).items()},
     )
 
 
@@ -122,13 +153,13 @@ def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
         raise Conflict(f"the embedding space {gone[0]!r} is being removed, or is gone: try again")
 
 
-def space_of_new(graph: Graph) -> str:
-    """The space of ontologies that are not configured yet."""
-    return graph.read("spaces/of_new")[0]["slug"]
+def space_of_new(graph: Graph, modality: Modality = "text") -> str:
+    """The space of ontologies that are not configured yet, for their texts or for their pictures."""
+    return graph.read("spaces/of_new")[0][modality]
 
 
 def set_space_of_new(tx: Transaction, slug: str) -> None:
-    """Let new ontologies use a space."""
+    """Let new ontologies use a space, for what it is of."""
     tx.run("spaces/use_for_new", slug=slug)
 
 
@@ -145,10 +176,31 @@ def _to_configuration(row: Row) -> StoredConfiguration:
         previous=_layout(row.get("previous")),
         activates=row.get("activates") is not False,
         embed_on_ingest=row.get("embed_on_ingest") is not False,
+        images=_image_spaces(row),
         paused=bool(row.get("paused")),
         wants_concepts=bool(row.get("wants_concepts")),
         leftovers=tuple(row.get("leftovers") or ()),
     )
+
+
+def _image_spaces(row: Row) -> ImageSpaces:
+    return ImageSpaces(
+        row.get("image_space") or FIRST_IMAGE_SLUG,
+        row.get("image_serving"),
+        row.get("image_previous"),
+        row.get("image_activates") is not False,
+    )
+
+
+def _stored_images(images: ImageSpaces) -> dict[str, str | bool | None]:
+    """Nothing where nobody has chosen: those ontologies have the first space of pictures."""
+    usual = images == ImageSpaces()
+    return {
+        "space": None if usual else images.target,
+        "serving": images.serving,
+        "previous": images.previous,
+        "activates": None if images.activates else False,
+    }
 
 
 def _json(layout: Layout | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Marks: what a node says of how it is embedded, be it a source or a concept."""
+"""Marks: what a node says of how it is embedded, be it a source, a concept or a picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXTRACTION_MARK: Final = "extracted_with"
 """The property that says which extractor has read a source."""
 RENEWED: Final = "renewed"
 """The mark of a source that somebody wants to be embedded anew."""
-EmbeddedLabel = Literal["Source", "Concept"]
+EmbeddedLabel = Literal["Source", "Concept", "Image"]
 """Of nodes that are embedded; each has its branch in the statements below `cypher/embedding/`."""
 
 
@@ -22,7 +22,7 @@ EmbeddedLabel = Literal["Source", "Concept"]
 class Mark:
     """How nodes of a label shall be embedded: the value that a property of each shall have.
 
-    Behind the value for concepts is the hash of the text that it was made for.
+    Behind the value is the hash of what it was made for: of a concept's text, or of a picture's file.
     """
 
     label: EmbeddedLabel

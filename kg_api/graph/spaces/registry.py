@@ -15,6 +15,7 @@ from kg_api.graph.indexes import index_states
 from kg_api.graph.retrying import while_schema_changes
 from kg_api.graph.statements import (
     FIRST_CONCEPT_INDEX,
+    FIRST_IMAGE_INDEX,
     FIRST_INDEX,
     FIRST_MARK,
     FIRST_PROPERTY,
@@ -22,7 +23,13 @@ from kg_api.graph.statements import (
     FIRST_TIME,
     of_space,
 )
-from kg_api.models.embedding.spaces import FIRST_SLUG, SECOND_SLOT, SimilarityCalibration, SpaceIdentity
+from kg_api.models.embedding.spaces import (
+    FIRST_IMAGE_SLUG,
+    FIRST_SLUG,
+    SECOND_SLOT,
+    SimilarityCalibration,
+    SpaceIdentity,
+)
 
 QUANTIZATION: Final = "SCALAR"
 EXPANSION_FACTOR: Final = 3.0
@@ -78,6 +85,21 @@ class Space:
         return of_space(FIRST_CONCEPT_INDEX, self.slug)
 
     @property
+    def image_index_name(self) -> str:
+        """The vector index of its pictures; a space is of texts or of pictures."""
+        return of_space(FIRST_IMAGE_INDEX, self.slug)
+
+    @property
+    def is_of_images(self) -> bool:
+        """Whether its vectors are of pictures."""
+        return self.identity.modality == "image"
+
+    @property
+    def index_names(self) -> list[str]:
+        """Its vector indexes, of this slot."""
+        return [self.image_index_name] if self.is_of_images else [self.index_name, self.concept_index_name]
+
+    @property
     def vector_property(self) -> str:
         """The property that holds its vectors, on sources and chunks."""
         return of_space(FIRST_PROPERTY, self.key)
@@ -123,7 +145,7 @@ def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) 
         slug=slug,
         identity={**asdict(identity), "fingerprint": identity.fingerprint},
         property=of_space(FIRST_PROPERTY, slug),
-        index_name=of_space(FIRST_INDEX, slug),
+        index_name=of_space(FIRST_IMAGE_INDEX if identity.modality == "image" else FIRST_INDEX, slug),
     )
     space = find_space(graph, slug)
     if space.identity != identity:
@@ -134,15 +156,18 @@ def ensure_space(graph: Graph, identity: SpaceIdentity, slug: str = FIRST_SLUG) 
 
 @while_schema_changes
 def ensure_index(graph: Graph, space: Space) -> None:
-    """Make the vector indexes of a space's slot and of its concepts, or check those that are there.
+    """Make the vector indexes of a space's slot, or check those that are there.
 
     Raises:
         ConfigurationError: an index has other settings.
     """
     options = {"indexConfig": index_config(space.identity)}
-    graph.write("spaces/create_index", space.key, name=space.index_name, options=options)
-    graph.write("spaces/create_concept_index", space.slug, name=space.concept_index_name, options=options)
-    for name in (space.index_name, space.concept_index_name):
+    if space.is_of_images:
+        graph.write("spaces/create_image_index", space.slug, name=space.image_index_name, options=options)
+    else:
+        graph.write("spaces/create_index", space.key, name=space.index_name, options=options)
+        graph.write("spaces/create_concept_index", space.slug, name=space.concept_index_name, options=options)
+    for name in space.index_names:
         _check_index(graph, space, name)
 
 
@@ -164,6 +189,11 @@ def all_spaces(graph: Graph) -> dict[str, Space]:
     """All registered spaces by name, the oldest first."""
     spaces = [_space(row["space"]) for row in graph.read("spaces/all")]
     return {space.slug: space for space in spaces}
+
+
+def text_spaces(graph: Graph) -> dict[str, Space]:
+    """Those of texts by name, the oldest first."""
+    return {slug: space for slug, space in all_spaces(graph).items() if not space.is_of_images}
 
 
 def remember_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> None:
@@ -221,7 +251,8 @@ def _required(identity: SpaceIdentity) -> dict[str, Any]:
 
 
 def _space(row: Row) -> Space:
-    identity = SpaceIdentity(**{name: row[name] for name in SpaceIdentity.__dataclass_fields__})
+    known = {name: row[name] for name in SpaceIdentity.__dataclass_fields__ if name in row}
+    identity = SpaceIdentity(**known)  # one that was made before there were pictures has no modality
     probe = None if row.get("probe") is None else np.asarray(row["probe"], dtype=np.float32)
     return Space(
         row["slug"],
@@ -252,20 +283,23 @@ def _check_index(graph: Graph, space: Space, name: str) -> None:
 
 
 def _other_model(space: Space, identity: SpaceIdentity) -> ConfigurationError | Conflict:
-    if space.slug != FIRST_SLUG:
+    if space.slug not in {FIRST_SLUG, FIRST_IMAGE_SLUG}:
         return Conflict(
             f"the space {space.slug!r} exists already, for {display_name(space.identity)}; a space keeps its "
             f"model: choose another name for {display_name(identity)}"
         )
+    of, option = (" of pictures", " --modality image") if space.is_of_images else ("", "")
     return ConfigurationError(
-        f"the vectors in this database were made by {display_name(space.identity)}, "
+        f"the vectors{of} in this database were made by {display_name(space.identity)}, "
         f"but {_variables(identity)} now say {display_name(identity)}. Set them back; "
         "for another model beside it, make a further space with "
-        "`kg admin spaces create`: vectors of two models cannot be compared."
+        f"`kg admin spaces create{option}`: vectors of two models cannot be compared."
     )
 
 
 def _variables(identity: SpaceIdentity) -> str:
+    if identity.modality == "image":
+        return "KG_IMAGE_EMBEDDING__*"
     provider = {"openai": " and OPENAI_EMBED_MODEL, OPENAI_EMBED_DIMS"}.get(identity.provider, "")
     return f"KG_EMBEDDING__*{provider}"
 

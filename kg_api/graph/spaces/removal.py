@@ -11,6 +11,7 @@ from kg_api.graph.jobs import request_job
 from kg_api.graph.spaces.marks import EmbeddedLabel
 from kg_api.graph.statements import (
     FIRST_CONCEPT_INDEX,
+    FIRST_IMAGE_INDEX,
     FIRST_INDEX,
     FIRST_MARK,
     FIRST_PROPERTY,
@@ -87,7 +88,8 @@ def forget_portion(tx: Transaction, leftover: Leftover, of: Vectored, after: str
 def drop_indexes(graph: Graph, leftover: Leftover) -> None:
     """Drop the vector indexes of a space that is being removed."""
     names = [of_space(FIRST_INDEX, key) for key in leftover.keys]
-    names += [of_space(FIRST_CONCEPT_INDEX, key) for key in _of_concepts(leftover)]
+    once = (FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX)
+    names += [of_space(index, key) for key in _of_concepts(leftover) for index in once]
     for name in names:
         graph.write("spaces/drop_index", name=name)
 
@@ -114,5 +116,5 @@ def is_still_wanted(tx: Transaction, leftover: Leftover) -> bool:
 
 
 def _of_concepts(leftover: Leftover) -> list[str]:
-    """The spaces whose vectors of concepts go too: those of which neither slot is needed."""
+    """The spaces whose vectors of concepts or pictures go too: those of which neither slot is needed."""
     return [key for key in leftover.keys if key + SECOND_SLOT in leftover.keys]

@@ -9,7 +9,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.jobs.records import CONCEPT_EMBEDDING
 from kg_api.graph.spaces.registry import Space
 from kg_api.jobs.embedding.concept_target import ConceptTarget, EmbeddedConcepts
-from kg_api.jobs.embedding.job import EmbeddingJob
+from kg_api.jobs.embedding.job import TextEmbeddingJob
 from kg_api.jobs.run import JobRun
 from kg_api.spaces.cached import CachedPassages
 from kg_api.spaces.plans import EmbeddingState
@@ -19,7 +19,7 @@ MergeNear = Callable[[Graph, Space, str, Iterable[str]], int]
 """Merges concepts of an ontology with those that are the same, by vectors of a space; how many went."""
 
 
-class ConceptEmbedding(EmbeddingJob[ConceptText, EmbeddedConcepts]):
+class ConceptEmbedding(TextEmbeddingJob[ConceptText, EmbeddedConcepts]):
     """Handles jobs of kind `concept_embedding`."""
 
     kind = CONCEPT_EMBEDDING

@@ -39,9 +39,14 @@ class ConceptTarget(EmbeddingTarget[ConceptText, EmbeddedConcepts]):
         self._graph = graph
         self._plan = plan
         self._wanted = wanted
-        self.model = model
+        self._model = model
         self._merge = merge
         self._written: list[str] = []
+
+    @property
+    def model(self) -> SpaceModel:
+        """That of the space."""
+        return self._model
 
     def due(self, after: str, limit: int) -> list[ConceptText]:
         """The next concepts."""

@@ -25,21 +25,9 @@ class EmbeddingJob(ABC, Generic[ItemT, BatchT]):
 
     kind: ClassVar[str]
 
-    def __init__(
-        self,
-        graph: Graph,
-        spaces: SpaceRegistry,
-        passages: CachedPassages,
-        batch_size: int,
-        *,
-        requests_at_once: int = 1,
-    ) -> None:
-        """`requests_at_once`: of models elsewhere."""
+    def __init__(self, graph: Graph, batch_size: int) -> None:
         self._graph = graph
-        self._spaces = spaces
-        self._passages = passages
         self._batch_size = batch_size
-        self._requests_at_once = requests_at_once
 
     @abstractmethod
     def targets(
@@ -72,8 +60,12 @@ class EmbeddingJob(ABC, Generic[ItemT, BatchT]):
             return True
         if left(targets):
             return over.written > 0 or resumed
-        activate_complete(self._graph, embedding_state)
+        self.complete(embedding_state)
         return False
+
+    @abstractmethod
+    def complete(self, embedding_state: EmbeddingState) -> None:
+        """Do what follows when nothing is due any more."""
 
     def _pass(self, run: JobRun, embedding_state: EmbeddingState) -> EmbeddingPass[ItemT, BatchT]:
         """A pass as long as the ontology stands so."""
@@ -83,6 +75,29 @@ class EmbeddingJob(ABC, Generic[ItemT, BatchT]):
             return now is not None and now.identity == embedding_state.identity
 
         return EmbeddingPass(run, self._batch_size, Steady(holds))
+
+
+class TextEmbeddingJob(EmbeddingJob[ItemT, BatchT]):
+    """One whose items are embedded by texts that stand for them."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        spaces: SpaceRegistry,
+        passages: CachedPassages,
+        batch_size: int,
+        *,
+        requests_at_once: int = 1,
+    ) -> None:
+        """`requests_at_once`: of models elsewhere."""
+        super().__init__(graph, batch_size)
+        self._spaces = spaces
+        self._passages = passages
+        self._requests_at_once = requests_at_once
+
+    def complete(self, embedding_state: EmbeddingState) -> None:
+        """Let a target that is complete answer."""
+        activate_complete(self._graph, embedding_state)
 
     def _model(self, run: JobRun, space: Space) -> SpaceModel:
         fresh = run.job.forced_at is not None

@@ -8,12 +8,11 @@ from kg_api.graph.database import Graph
 from kg_api.graph.jobs.records import FIRST, STALE
 from kg_api.graph.spaces.chunks import EmbeddedBatch
 from kg_api.graph.spaces.due import SourceText
-from kg_api.jobs.embedding.job import EmbeddingJob
+from kg_api.jobs.embedding.job import TextEmbeddingJob
 from kg_api.jobs.embedding.passes import EmbeddingPass, left
 from kg_api.jobs.embedding.source_target import SourceTarget
 from kg_api.jobs.run import JobRun
 from kg_api.planning.contexts import Contexts
-from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.cached import CachedPassages
 from kg_api.spaces.plans import EmbeddingState, Plan
 from kg_api.spaces.registry import SpaceRegistry
@@ -29,7 +28,7 @@ PARTS_SECONDS = 5.0
 """How often a divided job looks whether its parts have ended."""
 
 
-class SourceEmbedding(EmbeddingJob[SourceText, EmbeddedBatch]):
+class SourceEmbedding(TextEmbeddingJob[SourceText, EmbeddedBatch]):
     """Handles jobs of kind `source_embedding`.
 
     Memory is bounded by the batches of sources that are embedded at once, or by one document each where
@@ -87,7 +86,7 @@ class SourceEmbedding(EmbeddingJob[SourceText, EmbeddedBatch]):
         if (resumed or over.passed_over or crossing) and left(self.targets(run, embedding_state)):
             return over.written > 0 or resumed
         if not run.job.part:
-            activate_complete(self._graph, embedding_state)
+            self.complete(embedding_state)
         return False
 
     def _gone_over(

@@ -49,9 +49,14 @@ class SourceTarget(EmbeddingTarget[SourceText, EmbeddedBatch]):
         self._graph = graph
         self._plan = plan
         self._wanted = replace(wanted, selection="missing") if new_only else wanted
-        self.model = model
+        self._model = model
         self._contexts = contexts
         self._planning = threading.Lock()
+
+    @property
+    def model(self) -> SpaceModel:
+        """That of the space."""
+        return self._model
 
     def due(self, after: str, limit: int) -> list[SourceText]:
         """The next sources."""

@@ -4,12 +4,41 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic
+from typing import Generic, Protocol
 
 from kg_api.graph.database import Transaction
 from kg_api.jobs.batches import ItemT
-from kg_api.jobs.embedding.model import SpaceModel
 from kg_api.jobs.flight import BatchT
+
+
+class TargetModel(Protocol):
+    """What a pass has to know of a target's model."""
+
+    @property
+    def at_once(self) -> int:
+        """How many batches are embedded beside each other."""
+        ...
+
+    @property
+    def remembers(self) -> bool:
+        """Whether what was embedded and not written is not embedded again."""
+        ...
+
+    def open(self) -> None:
+        """Open it now, before several threads need it.
+
+        Raises:
+            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: it does not answer as ever.
+        """
+        ...
+
+    def check(self) -> None:
+        """See that it answers as it always did, so that an item is at fault that it does not take.
+
+        Raises:
+            As `open`.
+        """
+        ...
 
 
 class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
@@ -19,10 +48,13 @@ class EmbeddingTarget(ABC, Generic[ItemT, BatchT]):
     """What one of them is called, as in `source`."""
     name: str
     """What a cursor calls all of them, without a colon: another text for each way to embed them."""
-    model: SpaceModel
-    """What embeds them."""
     is_written_together = False
     """Whether batches that are there at once are written by one transaction; if so, without `committed`."""
+
+    @property
+    @abstractmethod
+    def model(self) -> TargetModel:
+        """What embeds them."""
 
     @abstractmethod
     def due(self, after: str, limit: int) -> Sequence[ItemT]:

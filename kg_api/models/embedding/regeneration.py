@@ -18,7 +18,7 @@ class Regeneration(Body):
     ontology: OntologyName | None = None
     """Unset: all ontologies."""
     type: EmbeddedKind | Literal["all"] = "source"
-    """What of; this version embeds sources, with their chunks, and concepts."""
+    """What of; this version embeds sources, with their chunks, concepts and pictures."""
     selection: Selection = "due"
     """`missing`: what was never embedded; `stale`: what was embedded another way; `due`: both."""
     force: Flag = False
@@ -44,7 +44,7 @@ class Regenerated(Answer):
     ontology: str
     type: EmbeddedKind
     due: int
-    """Sources or concepts to embed."""
+    """Sources, concepts or pictures to embed."""
     job_id: str | None
     """None for a dry run, and when nothing is to be done."""
     cost: Cost | None

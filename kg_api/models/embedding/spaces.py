@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import astuple, dataclass
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self, get_args
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from kg_api.models.base import Answer, Body, NodeId
 from kg_api.models.vocabulary import ImageProvider, Modality, Provider
 
 FIRST_SLUG: Final = "default"
+FIRST_IMAGE_SLUG: Final = "default_images"
 SLUG_PATTERN: Final = r"^[a-z][a-z0-9_]{0,39}$"
 
 SECOND_SLOT: Final = "__b"
@@ -106,17 +107,28 @@ class NewSpace(Body):
     model_config = ConfigDict(frozen=True)
 
     slug: Annotated[Slug, AfterValidator(_not_a_slot)]
-    provider: Provider
+    modality: Modality = "text"
+    """What its vectors are of: texts, or what is seen on pictures."""
+    provider: Provider | ImageProvider
     model: NodeId | None = None
     """Unset: the provider's default."""
     dimensions: Annotated[int, Field(strict=True, ge=1, le=4096)] | None = None
     """Unset: the model's own."""
+
+    @model_validator(mode="after")
+    def _provider_fits(self) -> Self:
+        fitting = get_args(ImageProvider if self.modality == "image" else Provider)
+        if self.provider not in fitting:
+            of = "pictures" if self.modality == "image" else "texts"
+            raise ValueError(f"{self.provider} has no models for {of}; choose one of {', '.join(fitting)}")
+        return self
 
 
 class SpaceInfo(Answer):
     """A space, its model, and who uses it."""
 
     slug: str
+    modality: Modality
     provider: str
     model: str
     revision: str

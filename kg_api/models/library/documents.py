@@ -235,6 +235,18 @@ class ConceptCounts(Answer):
     """Carried by a single source; embedded when somebody asks for the ontology's concepts by meaning."""
 
 
+class ImageCounts(Answer):
+    """How many pictures have the vector they should have."""
+
+    total: int
+    embedded: int
+    missing: int
+    stale: int
+    """Their file, or the model, was another when they were embedded."""
+    refused: int
+    """Set aside, for they cannot be read or the model does not take them."""
+
+
 class EmbeddingStatus(Answer):
     """How many sources have the vector they should have."""
 
@@ -253,3 +265,5 @@ class EmbeddingStatus(Answer):
     """Whether others answer than those that are being made: embedded counts the new, searchable the old."""
     concepts: ConceptCounts | None = None
     """Of concepts, in the same way; none where they were not counted."""
+    images: ImageCounts | None = None
+    """Of pictures, by what is seen on them; none where they were not counted."""

@@ -47,8 +47,13 @@ class PictureTarget(EmbeddingTarget[Picture, Vectors]):
     name = "pictures"
 
     def __init__(self, album: Sequence[Picture], model: SpaceModel) -> None:
-        self.model = model
+        self._model = model
         self._album = album
+
+    @property
+    def model(self) -> SpaceModel:
+        """That of the captions."""
+        return self._model
 
     def due(self, after: str, limit: int) -> list[Picture]:
         """The next pictures without a vector."""
@@ -61,7 +66,7 @@ class PictureTarget(EmbeddingTarget[Picture, Vectors]):
 
     def embed(self, items: Sequence[Picture]) -> Vectors:
         """Embed captions."""
-        vectors = self.model.embed([each.caption for each in items])
+        vectors = self._model.embed([each.caption for each in items])
         return list(zip(items, vectors, strict=True))
 
     def write(self, tx: Transaction, batch: Vectors) -> int:

@@ -1,4 +1,4 @@
-"""One pass embeds whatever is a target: here pictures, a kind that the product does not have."""
+"""One pass embeds whatever is a target: here pictures, of captions, which the product does not have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from kg_api.errors import EmbeddingUnavailable
-from kg_api.jobs.embedding.job import EmbeddingJob
+from kg_api.jobs.embedding.job import TextEmbeddingJob
 from kg_api.jobs.embedding.passes import MAX_REJECTED, EmbeddingPass, left
 from kg_api.jobs.run import JobRun, Stopped
 from kg_api.provider.service import RejectedText
@@ -19,7 +19,7 @@ from tests.unit.jobs.fakes import FakeGraph
 from tests.unit.jobs.pictures import Job, Model, Picture, PictureTarget, Vectors, album, answer, pictures
 
 
-class PictureEmbedding(EmbeddingJob[Picture, Vectors]):
+class PictureEmbedding(TextEmbeddingJob[Picture, Vectors]):
     """Handles jobs of kind `picture_embedding`."""
 
     kind = "picture_embedding"

@@ -1,0 +1,1 @@
+"""Spaces of pictures as they are chosen: built beside, checked, activated."""

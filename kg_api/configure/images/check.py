@@ -1,0 +1,59 @@
+"""The gate before a space of pictures answers: model, index, completeness, every vector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kg_api.errors import KgError
+from kg_api.graph.database import Graph
+from kg_api.graph.images.vectors import ImagePlan, check_image_vectors
+from kg_api.graph.indexes import index_states
+from kg_api.graph.spaces.due import count_behind
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.embedding.switching import Finding, SpaceCheck
+from kg_api.spaces.activation import describe_refused
+from kg_api.spaces.images.registry import ImageSpaceRegistry
+from kg_api.spaces.plans import EmbeddingState
+
+
+class ImageSpaceChecker:
+    """Looks whether what is built in a space of pictures can answer."""
+
+    def __init__(self, graph: Graph, spaces: ImageSpaceRegistry) -> None:
+        self._graph = graph
+        self._spaces = spaces
+
+    def check(
+        self, space: Space, embedding_states: Sequence[EmbeddingState], *, accept_refused: bool = False
+    ) -> SpaceCheck:
+        """Check a space's model and index, and each ontology that is or shall be answered by it."""
+        plans = [each.image_plans[-1] for each in embedding_states if each.image_plans]
+        found = (each for plan in plans for each in self._ontology(plan, accept_refused=accept_refused))
+        findings = [self._model(space), self._index(space), *found]
+        return SpaceCheck(slug=space.slug, ok=all(each.ok for each in findings), findings=findings)
+
+    def _model(self, space: Space) -> Finding:
+        try:
+            self._spaces.of(space).check()
+        except KgError as error:
+            return Finding(name="model", ok=False, detail=str(error))
+        return Finding(name="model", ok=True, detail="answers its drawn picture as it always did")
+
+    def _index(self, space: Space) -> Finding:
+        name = space.image_index_name
+        state = index_states(self._graph).get(name)
+        if state is None:
+            return Finding(name="index", ok=False, detail=f"the index {name} is not there")
+        told = f"the index {name} is {state.state.lower()}, {state.percent:.0f} % populated"
+        return Finding(name="index", ok=state.online, detail=told)
+
+    def _ontology(self, plan: ImagePlan, *, accept_refused: bool) -> Iterator[Finding]:
+        name, behind = plan.ontology, self._graph.transaction(lambda tx: count_behind(tx, plan.wanted()))
+        told = f"{behind.behind} pictures are not built yet" if behind.behind else "all pictures are built"
+        yield Finding(name="complete", ok=not behind.behind, detail=f"{name}: {told}")
+        if behind.refused:
+            told = describe_refused(behind.refused, "pictures")
+            yield Finding(name="refused", ok=accept_refused, detail=f"{name}: {told}")
+        built, wrong = check_image_vectors(self._graph, plan)
+        told = f"{name}: {built} pictures; {wrong} vectors that are not there or that an index leaves out"
+        yield Finding(name="vectors", ok=not wrong, detail=told)

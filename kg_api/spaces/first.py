@@ -1,0 +1,65 @@
+"""The first spaces: those of the models that the settings name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import structlog
+
+from kg_api.embed.port import Embedder
+from kg_api.errors import (
+    ConfigurationError,
+    EmbeddingFailed,
+    EmbeddingUnavailable,
+    KgError,
+    ManagedProcessError,
+    NotFound,
+)
+from kg_api.spaces.images.registry import ImageSpaceRegistry
+from kg_api.spaces.registry import SpaceRegistry
+
+log = structlog.get_logger()
+
+
+def open_first_space(spaces: SpaceRegistry, open_model: Callable[[], Embedder], *, required: bool) -> None:
+    """Open the settings' own model, and see that it answers as it did when its vectors were made.
+
+    A provider that does not answer is no reason to stay away: searches go on with full text, jobs wait.
+
+    Args:
+        spaces: where it is registered.
+        open_model: opens it.
+        required: whether a model that cannot be opened is an error although its space is registered.
+
+    Raises:
+        ConfigurationError: the model is not the one whose vectors are stored, or cannot be opened.
+        ManagedProcessError: it cannot be fetched.
+    """
+    try:
+        embedder = open_model()
+    except (EmbeddingUnavailable, ManagedProcessError, ConfigurationError) as error:
+        if required or not _is_registered(spaces):
+            raise
+        log.critical("searching by full text only: the embedding model cannot be loaded", reason=str(error))
+        return
+    first = spaces.open_first(embedder)
+    try:
+        first.check()
+    except (EmbeddingUnavailable, EmbeddingFailed) as error:
+        log.critical("searching by full text only until the embedding model answers", reason=str(error))
+
+
+def register_first_images(images: ImageSpaceRegistry) -> None:
+    """See that there is a space of pictures; one that cannot be had is no reason to stay away."""
+    try:
+        images.ensure_first()
+    except KgError as error:
+        log.critical("pictures are found by their words only", reason=str(error))
+
+
+def _is_registered(spaces: SpaceRegistry) -> bool:
+    try:
+        spaces.get()
+    except NotFound:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Spaces of pictures, each with its model."""

@@ -1,0 +1,253 @@
+"""Pictures have vectors of their own, in spaces that are built, activated and dropped like those of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.blobs.port import key_of
+from kg_api.errors import Conflict, InvalidInput, NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.library import delete_document
+from kg_api.graph.images.reads import list_images
+from kg_api.graph.images.vectors import count_images
+from kg_api.graph.indexes import index_states
+from kg_api.graph.jobs import enqueue_slot, find_job
+from kg_api.models.embedding.configuration import EmbeddingConfig
+from kg_api.models.embedding.regeneration import Regeneration
+from kg_api.models.embedding.spaces import NewSpace
+from kg_api.models.embedding.switching import SpaceBuild
+from kg_api.models.identity import document_id
+from kg_api.models.library.documents import ImageCounts
+from kg_api.models.vocabulary import JobState
+from kg_api.spaces.plans import read_embedding_state
+from tests.support.cypher import rows
+from tests.support.image_models import ColourGrid, open_image_spaces, plain
+from tests.support.kg import Kg
+from tests.support.pictures import Pictures
+
+FIRST = "default_images"
+
+
+class Album(Kg):
+    """A kg with some pictures of plain colours."""
+
+    def __init__(self, graph: Graph, folder: Path) -> None:
+        self.pictures, self.grid = Pictures(graph, folder), ColourGrid()
+        images = open_image_spaces(graph, self.grid)
+        super().__init__(graph, image_spaces=images, read_blob=self.pictures.store.read)
+
+    def add_images(self, *colours: str) -> None:
+        """One document each."""
+        for colour in colours:
+            self.pictures.add(plain(colour), f"{colour}.png")
+
+    def counts(self) -> ImageCounts:
+        """How pictures are embedded as they shall be."""
+        return count_images(self.graph, read_embedding_state(self.graph, "notes").image_plans[-1:])
+
+    @property
+    def answering(self) -> str:
+        """The space whose vectors answer."""
+        return read_embedding_state(self.graph, "notes").image_plans[0].space.slug
+
+    def add_space(self, slug: str, cells: int = 4) -> None:
+        """A further one of pictures."""
+        new = NewSpace(slug=slug, modality="image", provider="histogram", model=f"grid-{cells}")
+        self.image_spaces.add(new)
+
+
+@pytest.fixture
+def album(graph: Graph, tmp_path: Path) -> Generator[Album]:
+    made = Album(graph, tmp_path / "blobs")
+    made.add_images("red", "green", "blue")
+    yield made
+    made.spaces.close()
+    made.image_spaces.close()
+
+
+def test_pictures_are_embedded_by_a_job_that_storing_them_asked_for(
+    album: Album, driver: neo4j.Driver
+) -> None:
+    assert album.counts().missing == 3
+    kinds = rows(driver, "MATCH (j:Job) RETURN j.kind AS kind, j.total AS total ORDER BY kind")
+    assert kinds == [{"kind": "image_embedding", "total": 3}, {"kind": "source_embedding", "total": 3}]
+    album.work()
+    assert album.counts() == ImageCounts(total=3, embedded=3, missing=0, stale=0, refused=0)
+    stored = rows(driver, "MATCH (s:Image) RETURN s.embedding_default_images AS vector, s.embedding AS words")
+    assert {(len(row["vector"]), len(row["words"])) for row in stored} == {(12, 256)}
+    assert index_states(album.graph)["image_embedding_default_images"].online
+
+
+def test_another_picture_under_the_same_name_is_embedded_anew(album: Album, driver: neo4j.Driver) -> None:
+    album.work()
+    before = _vector(driver, "red.png")
+    album.pictures.add(plain("blue"), "red.png")
+    assert (album.counts().embedded, album.counts().stale) == (2, 1)
+    album.work()
+    assert album.counts().embedded == 3
+    assert _vector(driver, "red.png") == _vector(driver, "blue.png") != before
+
+
+def test_a_space_of_pictures_is_built_checked_activated_rolled_back_and_dropped(
+    album: Album, driver: neo4j.Driver
+) -> None:
+    album.work()
+    album.add_space("fine")
+    made = album.switch.build("fine", SpaceBuild())
+    assert [(each.answering, each.due) for each in made.builds] == [(FIRST, 3)]
+    assert album.states()["fine"] == "building"
+    with pytest.raises(Conflict, match="not built yet"):
+        album.switch.activate("fine")
+    album.add_images("black")  # during the build
+    album.work()
+    assert album.answering == FIRST, "it waits to be activated"
+    assert album.counts().embedded == 4
+    assert album.switch.check("fine").ok
+    told = album.switch.activate("fine")
+    assert [(each.before, each.now) for each in told.ontologies] == [(FIRST, "fine")]
+    assert told.space_of_new == "fine"
+    assert (album.answering, album.states()[FIRST], album.states()["fine"]) == ("fine", "retiring", "active")
+    album.switch.rollback("fine")
+    assert album.answering == FIRST
+    album.switch.rollback(FIRST)
+    assert album.answering == "fine"
+    assert album.states()["default"] == "active", "the space of texts is not concerned"
+    job_id = album.drop.drop(FIRST).job_id
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
+    album.work()
+    assert find_job(album.graph, job_id).state is JobState.COMPLETED
+    left = rows(driver, "MATCH (s:Image) UNWIND keys(s) AS key RETURN DISTINCT key")
+    assert not [row for row in left if FIRST in row["key"]]
+    assert "image_embedding_default_images" not in index_states(album.graph)
+
+
+def test_a_build_that_activates_by_itself_does_so_when_all_is_there(album: Album) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild(activate=True))
+    assert album.answering == FIRST
+    album.work()
+    assert album.answering == "fine"
+
+
+def test_an_ontology_without_vectors_of_pictures_uses_a_space_at_once(album: Album) -> None:
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    assert album.answering == "fine"
+    album.work()
+    assert album.counts().embedded == 3
+
+
+def test_new_ontologies_use_the_space_that_was_activated_for_all(album: Album) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.work()
+    album.switch.activate("fine")
+    album.pictures.add(plain("red"), "red.png", ontology="photos")
+    state = read_embedding_state(album.graph, "photos")
+    assert (state.image_plans[0].space.slug, state.target.space.slug) == ("fine", "default")
+    album.configure.set("plans", EmbeddingConfig(), dry_run=False)
+    assert read_embedding_state(album.graph, "plans").image_plans[0].space.slug == "fine"
+
+
+def test_chunking_and_the_space_of_texts_leave_pictures_as_they_are(album: Album) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild(activate=True))
+    album.work()
+    album.configure.set("notes", EmbeddingConfig(chunk_size=10, strategy="sentence"), dry_run=False)
+    album.work()
+    assert (album.answering, album.counts().embedded) == ("fine", 3)
+
+
+def test_a_picture_that_the_model_does_not_take_is_set_aside_and_tried_again(album: Album) -> None:
+    album.grid.rejects_dark = True
+    album.add_images("black")
+    album.work()
+    assert album.counts() == ImageCounts(total=4, embedded=3, missing=0, stale=0, refused=1)
+    album.grid.rejects_dark = False
+    started = album.requests.regenerate(Regeneration(ontology="notes", type="image"))
+    assert [(each.type, each.due) for each in started.ontologies] == [("image", 1)]
+    album.work()
+    assert album.counts().embedded == 4
+
+
+def test_a_picture_whose_file_has_gone_is_set_aside(album: Album) -> None:
+    album.pictures.store.delete(key_of(plain("green")))
+    album.work()
+    assert (album.counts().embedded, album.counts().refused) == (2, 1)
+
+
+def test_a_model_that_is_down_leaves_pictures_due(album: Album) -> None:
+    album.grid.down = True
+    album.work()
+    assert album.counts().missing == 3
+    album.grid.down = False
+    assert album.image_spaces.all()[0].problem(), "it is told"
+
+
+def test_another_model_under_the_same_name_embeds_nothing(graph: Graph, tmp_path: Path) -> None:
+    first = Album(graph, tmp_path / "blobs")
+    first.add_images("red")
+    first.work()
+    first.grid.revision = "2"
+    other = Album(graph, tmp_path / "blobs")
+    other.grid.revision = "2"
+    other.image_spaces = open_image_spaces(graph, other.grid)
+    other.add_images("blue")
+    other.work()
+    assert (other.counts().embedded, other.counts().missing) == (1, 1)
+    assert "make a further space" in str(other.image_spaces.all()[0].problem())
+
+
+def test_everything_anew_counts_pictures_too(album: Album) -> None:
+    album.work()
+    asked = list(album.grid.asked)
+    told = album.requests.regenerate(Regeneration(ontology="notes", type="image", force=True, dry_run=True))
+    assert [(each.due, each.cost.price if each.cost else None) for each in told.ontologies] == [(3, 0.0)]
+    album.requests.regenerate(Regeneration(ontology="notes", type="image", force=True))
+    album.work()
+    assert sum(album.grid.asked) == sum(asked) + 3
+
+
+def test_backfill_finds_pictures_that_nobody_asked_for(album: Album, driver: neo4j.Driver) -> None:
+    rows(driver, "MATCH (j:Job) DETACH DELETE j")
+    enqueue_slot(album.graph, "backfill", "1")
+    album.work()
+    assert album.counts().embedded == 3
+
+
+def test_a_space_of_pictures_is_none_for_texts_and_the_other_way_round(album: Album) -> None:
+    album.add_space("fine")
+    with pytest.raises(InvalidInput, match="is of pictures"):
+        album.configure.set("notes", EmbeddingConfig(space="fine"), dry_run=False)
+    with pytest.raises(ValueError, match="no models for pictures"):
+        NewSpace(slug="x", modality="image", provider="local")
+    with pytest.raises(ValueError, match="no models for texts"):
+        NewSpace(slug="x", provider="onnx")
+    with pytest.raises(Conflict, match="exists already"):
+        album.add_space("fine", cells=8)
+    with pytest.raises(NotFound):
+        album.switch.build("none", SpaceBuild())
+
+
+def test_a_space_that_answers_is_not_dropped(album: Album) -> None:
+    album.work()
+    with pytest.raises(Conflict, match="is used by notes"):
+        album.drop.drop(FIRST)
+
+
+def test_a_document_that_goes_takes_its_vector_along(album: Album) -> None:
+    album.work()
+    delete_document(album.graph, document_id("notes", "red.png"))
+    assert album.counts().total == list_images(album.graph, ontology=None, offset=0, limit=9).total == 2
+
+
+def _vector(driver: neo4j.Driver, name: str) -> list[float]:
+    found = "MATCH (s:Image {document: $name}) RETURN s.embedding_default_images AS vector"
+    return [round(each, 5) for each in rows(driver, found, name=name)[0]["vector"]]
