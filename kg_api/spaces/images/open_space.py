@@ -112,15 +112,19 @@ class OpenImageSpace:
 
     def problem(self) -> str | None:
         """Why the model cannot be used, as far as it is known without asking it."""
-        failure = self._watch.failure
-        if failure is not None:
-            return str(failure.error)
+        if (trouble := self.trouble()) is not None:
+            return trouble
         try:
             self.embedder()
         except FAULTS as error:
             self._leave_alone(error)
             return str(error)
         return None
+
+    def trouble(self) -> str | None:
+        """Why the model was not used when it was asked last."""
+        failure = self._watch.failure
+        return None if failure is None else str(failure.error)
 
     def close(self) -> None:
         """Close the model."""

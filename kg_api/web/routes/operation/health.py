@@ -82,7 +82,12 @@ def _vector_indexes(graph: Graph) -> set[str]:
         embedding_state.answering.space.index_name
         for embedding_state in read_embedding_states(graph).values()
     }
-    return used | {space_of_new(all_spaces(graph)).index_name}
+    images = {
+        plan.space.image_index_name
+        for each in read_embedding_states(graph).values()
+        for plan in each.image_plans[:1]
+    }
+    return used | images | {space_of_new(all_spaces(graph)).index_name}
 
 
 def _model_checks(container: Container) -> list[Check]:
@@ -96,12 +101,25 @@ def _model_checks(container: Container) -> list[Check]:
     others = [spaces.of(used[slug].answering.space) for slug in sorted(used) if slug != first.space.slug]
     troubles = [(each.space.slug, each.trouble()) for each in others]
     return [
+        *_image_model_checks(container),
         _model_check(first.problem(), "full text only", first.space.identity.model),
         *(
             _model_check(trouble, f"full text only in the space {slug!r}", "")
             for slug, trouble in troubles
             if trouble is not None
         ),
+    ]
+
+
+def _image_model_checks(container: Container) -> list[Check]:
+    """What is known of models that see pictures: none is loaded for it."""
+    states = read_embedding_states(container.graph).values()
+    used = {plan.space.slug: plan.space for each in states for plan in each.image_plans}
+    opened = [container.image_spaces.of(used[slug]) for slug in sorted(used)]
+    return [
+        _model_check(trouble, f"pictures by their words only in the space {each.space.slug!r}", "")
+        for each in opened
+        if (trouble := each.trouble()) is not None
     ]
 
 
