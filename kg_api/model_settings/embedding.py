@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from kg_api.models.vocabulary import ImageProvider, Provider
+from kg_api.models.vocabulary import ImageDialect, ImageProvider, Provider
 from kg_api.sections import Price, Seconds, Section
 
 
@@ -97,3 +97,14 @@ class ImageEmbeddingSettings(Section):
     folder: Path | None = Field(
         default=None, description="For `onnx`: folder with a subfolder for each model, described in it."
     )
+    dialect: ImageDialect = Field(
+        default="jina",
+        description=(
+            "For `openai`: how the server takes pictures: `jina` as `input: [{image: ...}]` (Jina, SGLang), "
+            "`infinity` with `modality`, `vllm` as `messages`, one picture a request."
+        ),
+    )
+    max_tokens: int = Field(
+        default=77, ge=16, le=1_000_000, description="Maximum input tokens of a model that kg does not know."
+    )
+    query_prefix: str = Field(default="", description="Query prefix of a model that kg does not know.")
