@@ -24,7 +24,7 @@ from pydantic_settings import (
 from kg_api.api_settings import ApiSettings, ConversionSettings
 from kg_api.cores import batch_for, cores
 from kg_api.errors import ConfigurationError
-from kg_api.models.vocabulary import Provider
+from kg_api.model_settings.embedding import EmbeddingSettings, ImageEmbeddingSettings
 from kg_api.neo4j_settings import Neo4jSettings
 from kg_api.sections import (
     BlobSettings,
@@ -33,7 +33,6 @@ from kg_api.sections import (
     LlmSettings,
     NomicSettings,
     OpenAISettings,
-    Price,
     RerankSettings,
     Seconds,
     Section,
@@ -108,66 +107,6 @@ class WorkerSettings(Section):
         return self.batch_size or SOURCES_READ_A_BATCH
 
 
-class EmbeddingSettings(Section):
-    """The embedding model of ontologies that name no other."""
-
-    provider: Provider = Field(
-        default="local",
-        description=(
-            "Embedding provider; `deterministic` is for tests only: it hashes words and knows no meaning."
-        ),
-    )
-    model: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Embedding model; unset: the provider's default (openai: OPENAI_EMBED_MODEL).",
-    )
-    model_folder: Path | None = Field(
-        default=None, description="Folder with model.onnx and tokenizer.json to use instead."
-    )
-    threads: int | None = Field(
-        default=None, ge=1, description="Threads for local models; unset: one per core."
-    )
-    requests_at_once: int = Field(
-        default=8,
-        ge=1,
-        le=64,
-        description=(
-            "Maximum requests in flight to a remote provider per worker; "
-            "fewer when it answers 429 or its rate-limit headers say so."
-        ),
-    )
-    query_seconds: Seconds = Field(
-        default=5,
-        description=(
-            "How long a search waits for the provider, retries included, before it continues without vectors."
-        ),
-    )
-    cache_entries: int = Field(
-        default=200_000,
-        ge=0,
-        le=100_000_000,
-        description="Maximum vectors in the embedding cache; 0: no cache.",
-    )
-    max_tokens: int = Field(
-        default=512, ge=64, le=1_000_000, description="Maximum input tokens of a model that kg does not know."
-    )
-    query_prefix: str = Field(default="", description="Query prefix of a model that kg does not know.")
-    passage_prefix: str = Field(default="", description="Passage prefix of a model that kg does not know.")
-    price: Price | None = Field(
-        default=None, description="Price of a model that kg does not know, in US dollars per million tokens."
-    )
-
-    @model_validator(mode="after")
-    def _one_model(self) -> Self:
-        if self.model_folder is not None and (self.model is not None or self.provider != "local"):
-            raise ValueError(
-                "KG_EMBEDDING__MODEL_FOLDER is a local model of your own: "
-                "leave out KG_EMBEDDING__MODEL, and KG_EMBEDDING__PROVIDER unless it is local"
-            )
-        return self
-
-
 class LogSettings(Section):
     """Structured logs on standard error."""
 
@@ -211,6 +150,7 @@ class Settings(BaseSettings):
     api: ApiSettings = ApiSettings()
     worker: WorkerSettings = WorkerSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
+    image_embedding: ImageEmbeddingSettings = ImageEmbeddingSettings()
     conversion: ConversionSettings = ConversionSettings()
     blobs: BlobSettings = BlobSettings()
     sync: SyncSettings = SyncSettings()

@@ -7,6 +7,8 @@ from typing import Protocol, cast
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.ocr.choice import EngineName
+from kg_api.embed.image.port import Rendering
+from kg_api.models.images import RenderedImage
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
@@ -37,6 +39,10 @@ class _ImageConverter(Protocol):
 
 class _PictureConverter(Protocol):
     def convert(self, data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted: ...
+
+
+class _Renderer(Protocol):
+    def render(self, data: bytes, rendering: Rendering, settings: ConversionSettings) -> RenderedImage: ...
 
 
 class _ScopeFinder(Protocol):
@@ -73,6 +79,16 @@ def read_words(data: bytes, engine: EngineName, settings: ConversionSettings) ->
     """
     module = cast("_PictureConverter", import_module("kg_api.convert.image.words"))
     return module.convert(data, engine, settings)
+
+
+def render(data: bytes, rendering: Rendering, settings: ConversionSettings) -> RenderedImage:
+    """Unpack a picture for a model that sees, in this process.
+
+    Raises:
+        UnreadableDocument: it is no picture, it is too large, or it is damaged.
+    """
+    module = cast("_Renderer", import_module("kg_api.convert.image.rendering"))
+    return module.render(data, rendering, settings)
 
 
 def find_scopes(data: bytes, suffix: str) -> list[CodeScope]:

@@ -29,6 +29,16 @@ class ReadImage:
 
 
 @dataclass(frozen=True, slots=True)
+class RenderedImage:
+    """A picture as a converting process has unpacked it for a model."""
+
+    width: Pixels
+    height: Pixels
+    pixels: Base64Bytes
+    """Row by row, three bytes each: RGB."""
+
+
+@dataclass(frozen=True, slots=True)
 class FoundImage:
     """A picture and the words of a document that stand for it: `text[start:end]`."""
 

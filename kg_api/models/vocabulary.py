@@ -25,6 +25,8 @@ ContextMode = Literal["none", "template", "llm", "late", "late_template"]
 Provider = Literal["local", "openai", "nomic", "deterministic"]
 ImageProvider = Literal["histogram", "onnx", "nomic", "openai", "cohere"]
 """Of models that see pictures."""
+ImageDialect = Literal["jina", "infinity", "vllm"]
+"""How a server whose interface is else OpenAI's takes pictures."""
 Modality = Literal["text", "image"]
 """What the vectors of a space are of."""
 EmbeddedKind = Literal["source", "concept", "image", "edge"]

@@ -15,6 +15,7 @@ from unittest import mock
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated import child
+from kg_api.models.images import RenderedImage
 from kg_api.models.library.conversion import Converted
 
 
@@ -70,7 +71,9 @@ _DEEDS: dict[str, Callable[..., object]] = {
 _FILES = [0]
 
 
-def _convert(data: bytes, form: str, _settings: object = None) -> Converted:
+def _convert(data: bytes, form: str, _settings: object = None) -> object:
+    if data.startswith(b"pixels"):
+        return _pixels(data)
     deed, _, given = data.decode().partition(":")
     done = _DEEDS[deed](*([given] if given else []))
     text = done if isinstance(done, str) else f"{form}:{os.getpid()}"
@@ -85,6 +88,17 @@ def _read_pictures(data: bytes, engine: str, settings: ConversionSettings) -> Co
     return Converted(engine)
 
 
+def _pixels(data: bytes, _rendering: object = None, _settings: object = None) -> object:
+    """`pixels:WIDTHxHEIGHT:BYTES`, whatever was asked for."""
+    size, _, count = data.decode().partition(":")[2].partition(":")
+    if not count:
+        return Converted(size)
+    width, height = map(int, size.split("x"))
+    return RenderedImage(width, height, bytes(int(count)))
+
+
 if __name__ == "__main__":
-    with mock.patch.multiple(child, convert=_convert, find_scopes=_convert, convert_pictures=_read_pictures):
+    with mock.patch.multiple(
+        child, convert=_convert, find_scopes=_convert, convert_pictures=_read_pictures, render=_pixels
+    ):
         child.main()

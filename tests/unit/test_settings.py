@@ -17,6 +17,7 @@ FREE = {
     *("KG_API__HOST", "KG_EMBEDDING__MODEL_FOLDER", "KG_EMBEDDING__MODEL", "KG_LLM__MODEL"),
     *("KG_EMBEDDING__QUERY_PREFIX", "KG_EMBEDDING__PASSAGE_PREFIX", "OPENAI_EMBED_MODEL"),
     *("KG_RERANK__MODEL", "KG_RERANK__MODEL_DIR", "KG_BLOBS__FOLDER"),
+    *("KG_IMAGE_EMBEDDING__FOLDER", "KG_IMAGE_EMBEDDING__QUERY_PREFIX"),
 }
 """Any text is good."""
 
@@ -60,6 +61,9 @@ WRONG = [
     *(("KG_EMBEDDING__CACHE_ENTRIES", value) for value in ("-1", "many")),
     ("KG_EMBEDDING__MAX_TOKENS", "63"),
     *(("KG_EMBEDDING__PRICE", value) for value in ("-1", "inf", "$1")),
+    *((f"KG_IMAGE_EMBEDDING__{name}", "magic") for name in ("PROVIDER", "DIALECT")),
+    *(("KG_IMAGE_EMBEDDING__DIMENSIONS", value) for value in ("0", "4097", "many")),
+    *((f"KG_IMAGE_EMBEDDING__{name}", value) for name, value in (("MAX_TOKENS", "15"), ("MODEL", "m" * 201))),
     ("KG_WORKER__METRICS_PORT", "65536"),
     ("KG_CONCEPTS__EXTRACTOR", "magic"),
     *(("KG_CONCEPTS__PER_SOURCE", value) for value in ("0", "51", "many")),

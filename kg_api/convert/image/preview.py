@@ -24,6 +24,7 @@ _TURNS = {
 }
 _QUALITY = 80
 _WHITE = (255, 255, 255)
+_SIXTEEN_TO_EIGHT = 257
 _BITS = (9, 8)
 """Pixels that the 64 bits of a difference hash are made of."""
 
@@ -35,17 +36,27 @@ def small(picture: Image.Image) -> Image.Image:
 
 def shown(picture: Image.Image, max_pixels: float) -> Image.Image:
     """A picture as it is shown: upright, in RGB, with no more pixels than that; the whole is not kept."""
-    turn = _TURNS.get(picture.getexif().get(ORIENTATION, 1))
+    turn = turn_of(picture)
     factor = max(1, int(math.sqrt(picture.width * picture.height / max_pixels)))
     if factor > 1:
         picture.draft("RGB", (picture.width // factor, picture.height // factor))  # JPEG is unpacked smaller
     picture.load()
     factor = max(1, int(math.sqrt(picture.width * picture.height / max_pixels)))
-    plain = picture.convert("RGBA") if picture.mode in {"P", "PA"} else picture
-    flat = _flat(plain.reduce(factor) if factor > 1 else plain)
-    if (shrink := math.sqrt(max_pixels / (flat.width * flat.height))) < 1:
-        flat.thumbnail((max(1, int(flat.width * shrink)), max(1, int(flat.height * shrink))))
-    return flat.transpose(turn) if turn is not None else flat
+    made = flat(picture, (factor, factor))
+    if (shrink := math.sqrt(max_pixels / (made.width * made.height))) < 1:
+        made.thumbnail((max(1, int(made.width * shrink)), max(1, int(made.height * shrink))))
+    return made.transpose(turn) if turn is not None else made
+
+
+def turn_of(picture: Image.Image) -> Image.Transpose | None:
+    """How a photograph is to be turned to stand upright."""
+    return _TURNS.get(picture.getexif().get(ORIENTATION, 1))
+
+
+def flat(picture: Image.Image, factor: tuple[int, int]) -> Image.Image:
+    """In RGB, so many times smaller by means of whole pixels; what can be seen through lies on white."""
+    plain = _plain(picture)
+    return _opaque(plain.reduce(factor) if max(factor) > 1 else plain)
 
 
 def thumbnail(picture: Image.Image) -> bytes:
@@ -66,7 +77,16 @@ def difference_hash(picture: Image.Image) -> str:
     return np.packbits(grey[:, 1:] > grey[:, :-1]).tobytes().hex()
 
 
-def _flat(picture: Image.Image) -> Image.Image:
+def _plain(picture: Image.Image) -> Image.Image:
+    """With pixels that a mean can be taken of."""
+    if picture.mode in {"P", "PA"}:
+        return picture.convert("RGBA")
+    if picture.mode.startswith("I;16"):
+        return Image.fromarray((np.asarray(picture) // _SIXTEEN_TO_EIGHT).astype(np.uint8))
+    return picture.convert("L") if picture.mode == "1" else picture
+
+
+def _opaque(picture: Image.Image) -> Image.Image:
     """In RGB; what can be seen through lies on white."""
     if picture.mode.startswith(("I", "F")):
         return _eight_bits(picture)
@@ -79,10 +99,8 @@ def _flat(picture: Image.Image) -> Image.Image:
 
 
 def _eight_bits(picture: Image.Image) -> Image.Image:
-    """Greys of 16 or 32 bits, from the darkest to the brightest."""
+    """Greys of 32 bits, from the darkest to the brightest."""
     values: Any = np.nan_to_num(np.asarray(picture, dtype=np.float32))
     darkest, brightest = float(values.min()), float(values.max())
-    if picture.mode.startswith("I;16"):
-        darkest, brightest = 0.0, 65535.0
     scaled = (values - darkest) * (255.0 / max(brightest - darkest, 1e-9))
     return Image.fromarray(scaled.astype(np.uint8)).convert("RGB")

@@ -10,15 +10,19 @@ from typing import BinaryIO
 
 from pydantic import TypeAdapter
 
+from kg_api.models.images import RenderedImage
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.parsing import CodeScope
 
 _LENGTH = struct.Struct("!I")
-Answer = Converted | list[CodeScope] | str
-"""What a file became, or where a program's functions and classes begin, or why neither is told."""
+Answer = Converted | RenderedImage | list[CodeScope] | str
+"""What a file became, or the pixels of a picture, or where a program's functions and classes begin, or why
+none of it is told."""
 ANSWERS = TypeAdapter[Answer](Answer)
 PROGRAM = "program."
 """What stands before the suffix of a program, where else the kind of a file stands."""
+RENDER = "render."
+"""What stands before how a picture is to be unpacked."""
 OCR = "ocr."
 """What stands before the engine that is to read a PDF's pictures."""
 OCR_IMAGE = "ocr-image."

@@ -12,11 +12,14 @@ from typing import cast
 import structlog
 
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.isolated.messages import OCR, OCR_IMAGE, PROGRAM, Answer
+from kg_api.convert.isolated.messages import OCR, OCR_IMAGE, PROGRAM, RENDER, Answer
 from kg_api.convert.isolated.pictures import note_pictures, with_words
 from kg_api.convert.isolated.process import ConverterDied, ConverterProcess
+from kg_api.convert.isolated.rendering import checked_pixels, write_rendering
 from kg_api.convert.ocr.choice import choose, fingerprint
+from kg_api.embed.image.port import Pixels, Rendering
 from kg_api.errors import TooBusy, UnreadableDocument
+from kg_api.models.images import RenderedImage
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
@@ -121,12 +124,25 @@ class ConverterPool:
         """
         return cast("list[CodeScope]", self._answer(data, f"{PROGRAM}{suffix}"))
 
-    def _answer(self, data: bytes, form: str) -> Converted | list[CodeScope]:
+    def render(self, data: bytes, rendering: Rendering) -> Pixels:
+        """Unpack a picture for a model that sees; waits as `convert` does.
+
+        Returns:
+            uint8, shape (height, width, 3), not to be written to.
+
+        Raises:
+            TooBusy, UnreadableDocument: as `convert` does.
+            ValueError: the rendering is larger than is given out.
+        """
+        answer = self._answer(data, f"{RENDER}{write_rendering(rendering)}")
+        return checked_pixels(cast("RenderedImage", answer), rendering)
+
+    def _answer(self, data: bytes, form: str) -> Converted | RenderedImage | list[CodeScope]:
         with self._queue.place():
             answer = self._ask(data, form)
         if isinstance(answer, str):
             raise UnreadableDocument(answer)
-        if isinstance(answer, list) != form.startswith(PROGRAM):
+        if not isinstance(answer, _kind_of_answer(form)):
             raise UnreadableDocument("its parser gave another answer than was asked for; save it again")
         return answer
 
@@ -180,6 +196,12 @@ class ConverterPool:
                 self._idle.append(process)
                 return
         process.end()
+
+
+def _kind_of_answer(form: str) -> type:
+    if form.startswith(PROGRAM):
+        return list
+    return RenderedImage if form.startswith(RENDER) else Converted
 
 
 def _reason(died: ConverterDied, form: str) -> str:

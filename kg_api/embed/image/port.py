@@ -15,6 +15,11 @@ from kg_api.models.embedding.spaces import SpaceIdentity
 Pixels = NDArray[np.uint8]
 """A picture as it is shown: shape (height, width, 3), RGB, upright, what can be seen through on white."""
 
+Fit = Literal["within", "cover", "stretch"]
+"""`within`: scaled down until both sides fit, never up; `cover`: scaled until it covers the size, and its
+middle cut out; `stretch`: scaled to the size."""
+Resample = Literal["nearest", "bilinear", "bicubic", "lanczos"]
+
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
@@ -22,10 +27,8 @@ class Rendering:
 
     width: int
     height: int
-    fit: Literal["within", "cover", "stretch"]
-    """`within`: scaled down until both sides fit, never up; `cover`: scaled until it covers the size, and its
-    middle cut out; `stretch`: scaled to the size."""
-    resample: Literal["nearest", "bilinear", "bicubic", "lanczos"] = "bicubic"
+    fit: Fit
+    resample: Resample = "bicubic"
 
 
 class ImageEmbedder(Protocol):

@@ -1,0 +1,42 @@
+"""The model of pictures that the settings, or a space, name."""
+
+from __future__ import annotations
+
+from kg_api.embed.image.port import ImageEmbedder
+from kg_api.errors import ConfigurationError
+from kg_api.models.embedding.spaces import ImageModelChoice
+from kg_api.settings import Settings
+
+
+def default_image_choice(settings: Settings) -> ImageModelChoice:
+    """Say which model the settings name."""
+    own = settings.image_embedding
+    return ImageModelChoice(own.provider, own.model, own.dimensions)
+
+
+def open_image_embedder(settings: Settings, choice: ImageModelChoice | None = None) -> ImageEmbedder:
+    """Open the embedder of a choice, by default the settings' own. Nothing is asked of a provider yet.
+
+    Raises:
+        ConfigurationError: a key, a folder or the size of vectors is missing, kg does not know the model, or
+            its files are missing or other ones than those that are described.
+    """
+    choice = choice or default_image_choice(settings)
+    match choice.provider:
+        case "histogram":
+            return _open_histogram(choice)
+        case other:
+            raise ConfigurationError(f"KG_IMAGE_EMBEDDING__PROVIDER: {other} cannot be used yet")
+
+
+def _open_histogram(choice: ImageModelChoice) -> ImageEmbedder:
+    from kg_api.embed.image.histogram import DIMENSIONS, MODEL, HistogramEmbedder  # noqa: PLC0415 - builds tables
+
+    if choice.model not in {None, MODEL}:
+        raise ConfigurationError(f"KG_IMAGE_EMBEDDING__MODEL: the histogram model is called {MODEL}")
+    if choice.dimensions not in {None, DIMENSIONS}:
+        raise ConfigurationError(
+            f"{MODEL} gives vectors of {DIMENSIONS} numbers, not {choice.dimensions}: correct "
+            "KG_IMAGE_EMBEDDING__DIMENSIONS or the space's dimensions, or leave them out"
+        )
+    return HistogramEmbedder()

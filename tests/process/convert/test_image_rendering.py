@@ -1,0 +1,86 @@
+"""Pictures for models through the process that reads files: pixels come back, and nothing else can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import psutil
+import pytest
+
+from kg_api.api_settings import ConversionSettings
+from kg_api.convert.isolated.pool import ConverterPool
+from kg_api.convert.isolated.process import ConverterProcess
+from kg_api.convert.isolated.rendering import MAX_SIDE
+from kg_api.embed.image.port import Rendering
+from kg_api.errors import UnreadableDocument
+from tests.support.images import drawn, encoded, exif, gif_of, png_of
+
+MAX_MEMORY_MB = 1024
+HOSTILE = partial(ConverterProcess, module="tests.support.hostile_child")
+SIZE = Rendering(64, 48, "stretch")
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ConverterPool]:
+    made = ConverterPool(ConversionSettings(processes=1, max_memory_mb=MAX_MEMORY_MB, ocr="off"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[ConverterPool]:
+    made = ConverterPool(ConversionSettings(processes=1, max_memory_mb=MAX_MEMORY_MB), HOSTILE)
+    yield made
+    made.close()
+
+
+def test_the_pixels_of_a_picture_come_back(pool: ConverterPool) -> None:
+    picture = drawn(64, 48)
+    assert np.array_equal(pool.render(encoded(picture), SIZE), np.asarray(picture))
+    lying = encoded(drawn(640, 480), "JPEG", exif=exif({0x0112: 6}))
+    assert pool.render(lying, Rendering(64, 64, "within")).shape == (64, 48, 3)
+
+
+def test_the_largest_rendering_fits_into_an_answer(pool: ConverterPool) -> None:
+    largest = Rendering(MAX_SIDE, MAX_SIDE, "stretch")
+    assert pool.render(encoded(drawn()), largest).shape == (MAX_SIDE, MAX_SIDE, 3)
+    for side in (0, MAX_SIDE + 1):
+        with pytest.raises(ValueError, match=f"1 to {MAX_SIDE} pixels"):
+            pool.render(encoded(drawn()), Rendering(side, 8, "cover"))
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (png_of(50_000, 50_000), "KG_CONVERSION__IMAGE_MAX_MEGAPIXELS"),
+        (gif_of(100_000), "frames"),
+        (encoded(drawn(), "JPEG")[:-200], "damaged"),
+        (b"", "not a picture"),
+        (b"%PDF-1.7", "not a picture"),
+    ],
+    ids=["bomb", "frames", "truncated", "empty", "pdf"],
+)
+def test_what_is_meant_to_harm_costs_itself_alone(pool: ConverterPool, content: bytes, told: str) -> None:
+    with pytest.raises(UnreadableDocument, match=told):
+        pool.render(content, SIZE)
+    assert pool.render(encoded(drawn()), SIZE).any()
+    assert psutil.Process(pool._idle[0]._process.pid).memory_info().rss < MAX_MEMORY_MB * 1024 * 1024 / 2
+
+
+@pytest.mark.parametrize(
+    "given", ["64x48:9216", "48x64:9216", "64x48:9215", "64x48:0", "1x1:3", "0x0:0", "text"]
+)
+def test_a_process_that_was_taken_over_can_say_nothing_but_pixels(hostile: ConverterPool, given: str) -> None:
+    asked = f"pixels:{given}".encode()
+    if given == "64x48:9216":
+        assert hostile.render(asked, SIZE).shape == (48, 64, 3)
+        return
+    with pytest.raises(UnreadableDocument, match=r"other pixels than|another answer|crashed|far more"):
+        hostile.render(asked, SIZE)
+
+
+def test_pixels_are_no_document(hostile: ConverterPool) -> None:
+    with pytest.raises(UnreadableDocument, match="another answer"):
+        hostile.convert(b"pixels:64x48:9216", "html")

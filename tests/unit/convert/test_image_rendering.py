@@ -1,0 +1,130 @@
+"""Pictures unpacked for models: size, turn, colour, and one resampling."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from kg_api.api_settings import ConversionSettings
+from kg_api.convert.image.document import read_image
+from kg_api.convert.image.rendering import render
+from kg_api.embed.image.port import Fit, Pixels, Rendering
+from kg_api.errors import UnreadableDocument
+from tests.support.images import drawn, encoded, exif, png_of
+
+SETTINGS = ConversionSettings()
+
+
+def rendered(content: bytes, width: int, height: int, fit: Fit, **options: Any) -> Pixels:
+    made = render(content, Rendering(width, height, fit, **options), SETTINGS)
+    return np.frombuffer(made.pixels, np.uint8).reshape(made.height, made.width, 3)
+
+
+def near(one: Pixels, other: Pixels) -> float:
+    """The mean difference of a pixel's colour."""
+    return float(np.abs(one.astype(float) - other).mean())
+
+
+@pytest.mark.parametrize(
+    ("size", "fit", "shape"),
+    [
+        ((640, 480), "within", (48, 64)),
+        ((480, 640), "within", (64, 48)),
+        ((30, 20), "within", (20, 30)),
+        ((1000, 1), "within", (1, 64)),
+        ((640, 480), "cover", (64, 64)),
+        ((5, 4), "cover", (64, 64)),
+        ((6000, 2), "cover", (64, 64)),
+        ((640, 480), "stretch", (64, 64)),
+        ((1, 1), "stretch", (64, 64)),
+    ],
+)
+def test_a_picture_gets_the_size_that_is_wanted(
+    size: tuple[int, int], fit: Fit, shape: tuple[int, int]
+) -> None:
+    for kind in ("PNG", "JPEG"):
+        assert rendered(encoded(drawn(*size), kind), 64, 64, fit).shape == (*shape, 3)
+
+
+def test_what_fits_is_given_as_it_is() -> None:
+    picture = drawn(40, 30)
+    for fit in ("within", "cover", "stretch"):
+        assert np.array_equal(rendered(encoded(picture), 40, 30, fit), np.asarray(picture))
+
+
+def test_of_a_picture_that_covers_the_middle_is_taken() -> None:
+    picture = Image.new("RGB", (300, 100), "red")
+    ImageDraw.Draw(picture).rectangle((100, 0, 199, 99), fill="blue")
+    assert np.array_equal(
+        rendered(encoded(picture), 100, 100, "cover")[:, 2:-2], _plain((0, 0, 255), 100, 96)
+    )
+
+
+def _plain(colour: tuple[int, int, int], height: int, width: int) -> Pixels:
+    return np.full((height, width, 3), colour, np.uint8)
+
+
+@pytest.mark.parametrize("resample", ["bilinear", "bicubic", "lanczos"])
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_of_a_large_picture_comes_what_one_resampling_gives(kind: str, resample: Any) -> None:
+    """The steps in between are at three times the size at least, and change next to nothing."""
+    rng = np.random.default_rng(3)
+    noise = Image.fromarray(rng.integers(80, 176, (24, 32, 3), np.uint8)).resize((2000, 1500))
+    content = encoded(noise, kind, **({"quality": 95} if kind == "JPEG" else {}))
+    exact = Image.open(io.BytesIO(content)).resize((64, 48), getattr(Image.Resampling, resample.upper()))
+    assert near(rendered(content, 64, 64, "within", resample=resample), np.asarray(exact)) < 1
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("fit", ["within", "cover", "stretch"])
+def test_a_photograph_stands_upright(orientation: int, fit: Fit) -> None:
+    upright = drawn(400, 300)
+    turns = {
+        2: Image.Transpose.FLIP_LEFT_RIGHT,
+        3: Image.Transpose.ROTATE_180,
+        4: Image.Transpose.FLIP_TOP_BOTTOM,
+        5: Image.Transpose.TRANSPOSE,
+        6: Image.Transpose.ROTATE_90,
+        7: Image.Transpose.TRANSVERSE,
+        8: Image.Transpose.ROTATE_270,
+    }
+    lying = upright.transpose(turns[orientation]) if orientation in turns else upright
+    found = rendered(encoded(lying, "PNG", exif=exif({0x0112: orientation})), 64, 40, fit)
+    assert near(found, rendered(encoded(upright), 64, 40, fit)) < 1
+
+
+def test_what_can_be_seen_through_lies_on_white() -> None:
+    clear = Image.new("RGBA", (900, 900), (255, 0, 0, 0))
+    for mode in ("RGBA", "LA", "P"):
+        assert (rendered(encoded(clear.convert(mode)), 64, 64, "stretch") == 255).all()
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16", "I", "F", "CMYK"])
+@pytest.mark.parametrize("size", [(64, 48), (2600, 1800)])
+def test_any_kind_of_pixels_is_unpacked(mode: str, size: tuple[int, int]) -> None:
+    """Scans are of one bit, X-rays of sixteen, and both are large."""
+    wide = mode.startswith("I")
+    picture = drawn(*size, mode="L").convert("I").point(lambda value: value * 257) if wide else drawn(*size)
+    content = encoded(picture.convert(mode), "PNG" if mode not in {"I", "F", "CMYK"} else "TIFF")
+    found = rendered(content, 32, 32, "stretch").astype(int)
+    assert found[4, 28].sum() > found[28, 28].sum() + 300
+    assert read_image(content, SETTINGS).width == size[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (png_of(50_000, 50_000), "KG_CONVERSION__IMAGE_MAX_MEGAPIXELS"),
+        (encoded(drawn(), "JPEG")[:-200], "damaged"),
+        (b"", "not a picture"),
+        (b"<svg/>", "not a picture"),
+    ],
+    ids=["bomb", "truncated", "empty", "svg"],
+)
+def test_what_is_no_picture_is_refused(content: bytes, told: str) -> None:
+    with pytest.raises(UnreadableDocument, match=told):
+        render(content, Rendering(64, 64, "within"), SETTINGS)

@@ -1,0 +1,146 @@
+"""Pictures by their colours and edges: what was done to a picture, its vector hardly changes."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw, ImageEnhance
+
+from kg_api.embed.image.histogram import DIMENSIONS, HistogramEmbedder
+from kg_api.embed.image.open import open_image_embedder
+from kg_api.embed.image.port import ImageEmbedder, Pixels
+from kg_api.embed.image.probe import probe_picture
+from kg_api.errors import ConfigurationError, InvalidInput
+from kg_api.models.embedding.spaces import ImageModelChoice
+from kg_api.settings import load_settings
+from tests.support.image_changes import CHANGES, FOLDER, Change, as_rendered, photographs
+
+EMBEDDER = HistogramEmbedder()
+
+
+def scene(seed: int) -> Image.Image:
+    """A picture of its own: a sky, a ground and things in it."""
+    rng = np.random.default_rng(seed)
+    noise = rng.integers(0, 256, (6, 8, 3), np.uint8)
+    picture = Image.fromarray(noise).resize((400, 300), Image.Resampling.BICUBIC)
+    pen = ImageDraw.Draw(picture)
+    for _ in range(12):
+        x, y, size = (int(each) for each in rng.integers((0, 0, 20), (400, 300, 120)))
+        draw = (pen.ellipse, pen.rectangle)[int(rng.integers(2))]
+        colour = tuple(int(each) for each in rng.integers(0, 256, 3))
+        draw((x, y, x + size, y + size), fill=colour)
+    return picture
+
+
+def vectors(pictures: list[Image.Image]) -> np.ndarray:
+    return EMBEDDER.embed_images([as_rendered(picture, EMBEDDER.rendering) for picture in pictures])
+
+
+@pytest.fixture(scope="module")
+def scenes() -> list[Image.Image]:
+    return [scene(seed) for seed in range(24)]
+
+
+@pytest.fixture(scope="module")
+def photos() -> list[Image.Image]:
+    found = photographs()
+    if not found:
+        pytest.skip(f"the sample photographs are not here: {FOLDER}")
+    return list(found.values())
+
+
+def recall(originals: list[Image.Image], change: Change) -> float:
+    """How many of the changed pictures find their original first."""
+    stored = vectors(originals)
+    nearest = [
+        (vectors(change(picture)) @ stored.T).argmax(axis=1) == at for at, picture in enumerate(originals)
+    ]
+    return float(np.mean(np.concatenate(nearest)))
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_original_of_a_changed_picture_is_found(scenes: list[Image.Image], change: str) -> None:
+    assert recall(scenes, CHANGES[change]) >= 0.95
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_original_of_a_changed_photograph_is_found(photos: list[Image.Image], change: str) -> None:
+    assert recall(photos, CHANGES[change]) >= 0.95
+
+
+def test_unrelated_pictures_are_farther_than_those_that_are_the_same(scenes: list[Image.Image]) -> None:
+    stored = vectors(scenes)
+    unrelated = (stored @ stored.T)[np.triu_indices(len(scenes), 1)]
+    darker = vectors([ImageEnhance.Brightness(each).enhance(0.8) for each in scenes])
+    same = np.sum(stored * darker, axis=1)
+    assert np.mean(unrelated) < 0.75
+    assert np.min(same) > np.percentile(unrelated, 99)
+
+
+def test_vectors_have_length_one_and_do_not_depend_on_their_batch(scenes: list[Image.Image]) -> None:
+    together = vectors(scenes)
+    assert together.dtype == np.float32
+    assert together.shape == (len(scenes), DIMENSIONS) == (24, EMBEDDER.identity.dimensions)
+    assert np.allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
+    with ThreadPoolExecutor(4) as threads:
+        alone = list(threads.map(lambda picture: vectors([picture])[0], scenes))
+    assert np.array_equal(together, np.stack(alone))
+    assert EMBEDDER.embed_images([]).shape == (0, DIMENSIONS)
+
+
+@pytest.mark.parametrize("colour", ["white", "black", "red", (128, 128, 128)])
+def test_a_picture_without_anything_on_it_has_a_vector(colour: str | tuple[int, int, int]) -> None:
+    vector = vectors([Image.new("RGB", (50, 70), colour)])[0]
+    assert np.linalg.norm(vector) == pytest.approx(1)
+
+
+def test_the_vector_of_the_probe_is_known() -> None:
+    """Stored vectors are compared with those of later releases: another vector needs another revision."""
+    (vector,) = EMBEDDER.embed_images([probe_picture(EMBEDDER.rendering)])
+    assert EMBEDDER.identity.revision == "1"
+    assert EMBEDDER.identity.modality == "image"
+    assert vector[[1, 27, 70, 100, 200]] == pytest.approx(
+        [-0.02804, -0.02804, 0.1745, 0.1901, 0.00871], abs=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        np.zeros((64, 64, 3), np.uint8),
+        np.zeros((128, 128), np.uint8),
+        np.zeros((128, 128, 4), np.uint8),
+        np.zeros((128, 128, 3), np.float32),
+        np.zeros((0, 0, 3), np.uint8),
+    ],
+)
+def test_pictures_of_another_shape_are_refused(wrong: Pixels) -> None:
+    with pytest.raises(InvalidInput, match="picture 1 has shape"):
+        EMBEDDER.embed_images([probe_picture(EMBEDDER.rendering), wrong])
+
+
+def test_it_reads_no_text() -> None:
+    assert not EMBEDDER.reads_text
+    with pytest.raises(ConfigurationError, match="reads no text"):
+        EMBEDDER.embed_query("a red boat")
+
+
+def test_it_is_what_the_settings_name_by_default() -> None:
+    opened: ImageEmbedder = open_image_embedder(load_settings())
+    assert opened.identity == EMBEDDER.identity
+    assert open_image_embedder(load_settings(), ImageModelChoice("histogram", "colours-and-edges", 240))
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("choice", "told"),
+    [
+        (ImageModelChoice("histogram", "clip"), "KG_IMAGE_EMBEDDING__MODEL"),
+        (ImageModelChoice("histogram", None, 128), "240 numbers, not 128"),
+    ],
+)
+def test_what_it_is_not_is_refused(choice: ImageModelChoice, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        open_image_embedder(load_settings(), choice)
