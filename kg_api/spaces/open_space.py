@@ -19,14 +19,12 @@ from kg_api.embed.port import Embedder
 from kg_api.embed.probed import embed_probed
 from kg_api.errors import ConfigurationError, EmbeddingUnavailable, KgError, OtherModel
 from kg_api.graph.database import Graph
+from kg_api.graph.spaces.calibrations import remember_calibration, remember_labels, sample_of_concepts
 from kg_api.graph.spaces.registry import (
     Space,
     display_name,
     find_space,
-    remember_calibration,
-    remember_labels,
     remember_probe,
-    sample_of_concepts,
 )
 from kg_api.spaces.calibration import calibrate_labels, calibrate_similarity
 from kg_api.spaces.model_watch import FAULTS, Fault, ModelWatch

@@ -201,40 +201,6 @@ def remember_probe(graph: Graph, space: Space, probe: NDArray[np.float32]) -> No
     graph.write("spaces/remember_probe", slug=space.slug, vector=Vector.from_numpy(probe))
 
 
-def remember_calibration(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
-    """Keep what the model's cosines mean, unless that is known already."""
-    graph.write("spaces/remember_contrast", slug=space.slug, **asdict(calibration))
-
-
-def remember_labels(graph: Graph, space: Space, calibration: SimilarityCalibration) -> None:
-    """Keep what the model's cosines of questions and concepts mean, as it was measured last."""
-    graph.write("spaces/remember_labels", slug=space.slug, **asdict(calibration))
-
-
-def sample_of_concepts(
-    graph: Graph, space: Space, limit: int, *, walked: int, hours: int
-) -> tuple[list[str], NDArray[np.float32]]:
-    """Labels and vectors of some concepts; none when they were measured less than so many hours ago.
-
-    Args:
-        graph: where they are.
-        space: that they are embedded in.
-        limit: most of them.
-        walked: most concepts that are looked through for them.
-        hours: that a measurement holds.
-    """
-    rows = graph.read(
-        "spaces/concept_sample",
-        slug=space.slug,
-        property=space.at("").vector_property,
-        limit=limit,
-        walked=walked,
-        hours=hours,
-    )
-    vectors = np.array([np.asarray(row["vector"], dtype=np.float32) for row in rows], dtype=np.float32)
-    return [row["label"] for row in rows], vectors
-
-
 def index_config(identity: SpaceIdentity) -> dict[str, Any]:
     """The settings of a space's index; all that matters is set explicitly, for the defaults lose recall."""
     return {**_required(identity), "vector.hnsw.ef_construction": EF_CONSTRUCTION}

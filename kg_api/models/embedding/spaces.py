@@ -120,7 +120,9 @@ class NewSpace(Body):
         fitting = get_args(ImageProvider if self.modality == "image" else Provider)
         if self.provider not in fitting:
             of = "pictures" if self.modality == "image" else "texts"
-            raise ValueError(f"{self.provider} has no models for {of}; choose one of {', '.join(fitting)}")
+            raise ValueError(
+                f"the provider {self.provider} has no models for {of}; choose one of {', '.join(fitting)}"
+            )
         return self
 
 
