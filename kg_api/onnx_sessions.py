@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -12,7 +13,9 @@ from numpy.typing import NDArray
 
 from kg_api.errors import ConfigurationError
 
-KNOWN_INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
+KNOWN_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
+"""Of models that read text."""
+PICTURE_INPUTS = frozenset({"pixel_values"})
 _state: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")  # compiled, so without types
 ORT_ERRORS: tuple[type[Exception], ...] = (
     _state.Fail,
@@ -30,16 +33,26 @@ class Session(Protocol):
     """The part of onnxruntime.InferenceSession, which has no types, that is used here."""
 
     def get_inputs(self) -> list[Any]:
-        """What the graph wants, each with a `name`."""
+        """What the graph wants, each with a `name` and a `type`."""
         ...
 
-    def run(self, output_names: None, input_feed: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]:
-        """All outputs of the graph."""
+    def get_outputs(self) -> list[Any]:
+        """What the graph gives, each with a `name` and a `shape`."""
+        ...
+
+    def run(
+        self, output_names: Sequence[str] | None, input_feed: Mapping[str, NDArray[Any]]
+    ) -> list[NDArray[np.float32]]:
+        """The outputs of the graph that are named, or all."""
         ...
 
 
-def load_session(path: Path) -> tuple[Session, set[str]]:
+def load_session(path: Path, known: frozenset[str] = KNOWN_INPUTS) -> tuple[Session, set[str]]:
     """Load a transformer.
+
+    Args:
+        path: of its file.
+        known: the inputs that it may want.
 
     Returns:
         The session, and the names of its inputs, all of them known.
@@ -57,6 +70,6 @@ def load_session(path: Path) -> tuple[Session, set[str]]:
         raise ConfigurationError(f"{path} is not a usable ONNX model: {error}") from error
     session = cast("Session", made)
     inputs = {str(node.name) for node in session.get_inputs()}
-    if not inputs <= KNOWN_INPUTS:
-        raise ConfigurationError(f"{path} wants {inputs}, kg gives {KNOWN_INPUTS}")
+    if not inputs <= known:
+        raise ConfigurationError(f"{path} wants {sorted(inputs)}, kg gives {sorted(known)}")
     return session, inputs

@@ -15,7 +15,7 @@ from kg_api.graph.spaces.configuration import (
 )
 from kg_api.graph.spaces.registry import Space, find_space
 from kg_api.graph.spaces.removal import ask_for_cleanup, begin_dropping, forget_vectors
-from kg_api.models.embedding.spaces import FIRST_SLUG
+from kg_api.models.embedding.spaces import FIRST_IMAGE_SLUG, FIRST_SLUG
 from kg_api.models.embedding.switching import SpaceDropped
 from kg_api.spaces.plans import EmbeddingState, select_embedding_states
 
@@ -42,7 +42,7 @@ class DropService:
         job_id = self._graph.transaction(lambda tx: _drop(tx, space, chosen, whole=ontology is None))
         gone = [each.ontology for each in chosen if _goes_back_to(each.configured, slug)]
         notes = [f"{', '.join(gone)}: cannot be rolled back to it any more"] if gone else []
-        if slug == FIRST_SLUG and ontology is None:
+        if slug in {FIRST_SLUG, FIRST_IMAGE_SLUG} and ontology is None:
             notes.append("it comes back empty at the next start, for the model that the settings name")
         names = [each.ontology for each in chosen] if ontology else gone
         return SpaceDropped(slug=slug, ontologies=names, job_id=job_id, notes=notes)

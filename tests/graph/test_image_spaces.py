@@ -25,7 +25,7 @@ from kg_api.models.library.documents import ImageCounts
 from kg_api.models.vocabulary import JobState
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.cypher import rows
-from tests.support.image_models import ColourGrid, open_image_spaces, plain
+from tests.support.colour_grid import ColourGrid, open_image_spaces, plain
 from tests.support.kg import Kg
 from tests.support.pictures import Pictures
 

@@ -1,108 +1,135 @@
-"""Small models that see pictures, and spaces of them."""
+"""Tiny picture models that are real: ONNX graphs whose two halves meet in one space.
+
+The picture tower takes the mean colour of a picture, the text tower the colours of its words from a table;
+both project it alike. So `red` finds the red picture, by nothing but what is computed in the graphs.
+"""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from kg_api.embed.image.port import Pixels, Rendering
-from kg_api.embed.port import Vectors
-from kg_api.errors import ConfigurationError, EmbeddingUnavailable
-from kg_api.graph.database import Graph
-from kg_api.models.embedding.spaces import ImageModelChoice, SpaceIdentity
-from kg_api.provider.service import RejectedText
-from kg_api.spaces.images.registry import ImageSpaceRegistry
+from kg_api.embed.image.local.describe import write_description
 
-COLOURS = {"red": (200, 20, 20), "green": (20, 160, 20), "blue": (20, 40, 200)}
-
-
-@dataclass
-class ColourGrid:
-    """Sees the mean colours of a grid of cells, and knows some colours by name."""
-
-    cells: int = 2
-    revision: str = "1"
-    words: bool = True
-    down: bool = False
-    rejects_dark: bool = False
-    asked: list[int] = field(default_factory=list[int])
-    batch_size: int = 4
-
-    @property
-    def identity(self) -> SpaceIdentity:
-        """Of this grid."""
-        tokens = 16 if self.words else 0
-        dimensions = 3 * self.cells * self.cells
-        return SpaceIdentity(
-            "histogram", f"grid-{self.cells}", self.revision, dimensions, tokens, modality="image"
-        )
-
-    @property
-    def rendering(self) -> Rendering:
-        """As small squares."""
-        return Rendering(16, 16, "stretch")
-
-    @property
-    def reads_text(self) -> bool:
-        """Whether it knows names of colours."""
-        return self.words
-
-    def embed_images(self, images: Sequence[Pixels]) -> Vectors:
-        """Cell by cell."""
-        self._require_up()
-        self.asked.append(len(images))
-        if self.rejects_dark and any(each.mean() < 40 for each in images):
-            raise RejectedText("too dark")
-        return np.stack([self._vector(each) for each in images])
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The colour that is named, everywhere."""
-        self._require_up()
-        if not self.words:
-            raise ConfigurationError("it reads no text")
-        colour = next((COLOURS[word] for word in text.lower().split() if word in COLOURS), (128, 128, 128))
-        return self._vector(np.full((16, 16, 3), colour, dtype=np.uint8))
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-    def _vector(self, pixels: Pixels) -> NDArray[np.float32]:
-        size = 16 // self.cells
-        cells = pixels.reshape(self.cells, size, self.cells, size, 3).mean(axis=(1, 3)).reshape(-1) + 1
-        centred = cells - cells.mean() * 0.5
-        return (centred / np.linalg.norm(centred)).astype(np.float32)
-
-    def _require_up(self) -> None:
-        if self.down:
-            raise EmbeddingUnavailable("the grid is down")
+DIMENSIONS = 8
+SIDE = 24
+MEAN, STD = [0.48, 0.46, 0.41], [0.27, 0.26, 0.28]
+COLOURS = {
+    "red": (0.8, 0.1, 0.1), "green": (0.1, 0.7, 0.1), "blue": (0.1, 0.1, 0.9), "yellow": (0.9, 0.9, 0.1),
+    "grey": (0.5, 0.5, 0.5),
+}  # fmt: skip
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+WORDS = [*SPECIAL, *COLOURS, "a", "boat", "search", "_", "query", ":", "warm", "up"]
+PREPROCESSOR: dict[str, Any] = {
+    "do_resize": True, "size": {"shortest_edge": SIDE}, "do_center_crop": True,
+    "crop_size": {"height": SIDE, "width": SIDE}, "resample": 3, "do_rescale": True,
+    "rescale_factor": 1 / 255, "do_normalize": True, "image_mean": MEAN, "image_std": STD,
+    "do_convert_rgb": True, "image_processor_type": "CLIPImageProcessor",
+}  # fmt: skip
+_FAINT = 0.02
+"""Of words that are no colour: some grey."""
+_PROJECTION = np.random.default_rng(5).normal(size=(3, DIMENSIONS)).astype(np.float32)
 
 
-def unpack(content: bytes, rendering: Rendering) -> Pixels:
-    """In this process: tests made the pictures themselves."""
-    with Image.open(io.BytesIO(content)) as picture:
-        shown = picture.convert("RGB").resize((rendering.width, rendering.height))
-        return np.asarray(shown)
+def write_model(folder: Path, *, text: bool = True, states: bool = False, half: bool = False) -> Path:
+    """Write a model without its description.
+
+    Args:
+        folder: that is made.
+        text: whether it has a text tower.
+        states: whether it gives a vector for each part and token, as towers without pooling do.
+        half: whether the picture tower takes numbers of 16 bits.
+    """
+    folder.mkdir(parents=True)
+    _save(_picture_tower(states=states, half=half), folder / "vision_model.onnx")
+    (folder / "preprocessor_config.json").write_text(json.dumps(PREPROCESSOR), encoding="utf-8")
+    if text:
+        _save(_text_tower(states=states), folder / "text_model.onnx")
+        _tokenizer().save(str(folder / "tokenizer.json"))
+        (folder / "tokenizer_config.json").write_text('{"model_max_length": 16}', encoding="utf-8")
+    return folder
 
 
-def open_image_spaces(graph: Graph, first: ColourGrid | None = None) -> ImageSpaceRegistry:
-    """With the first one registered; further ones have as many cells as their model's name says."""
-    grid = first or ColourGrid()
-
-    def open_model(choice: ImageModelChoice | None) -> ColourGrid:
-        return grid if choice is None else ColourGrid(int((choice.model or "grid-4").removeprefix("grid-")))
-
-    spaces = ImageSpaceRegistry(graph, open_model, unpack)
-    spaces.ensure_first()
-    return spaces
+def described(folder: Path, *options: str) -> Path:
+    """Describe a model, as the command does that people use."""
+    write_description([str(folder), *options])
+    return folder
 
 
-def plain(colour: str, width: int = 40, height: int = 30) -> bytes:
-    """A picture of one colour, as PNG."""
-    content = io.BytesIO()
-    Image.new("RGB", (width, height), COLOURS.get(colour, (0, 0, 0))).save(content, "PNG")
-    return content.getvalue()
+def _picture_tower(*, states: bool, half: bool) -> onnx.ModelProto:
+    kind = TensorProto.FLOAT16 if half else TensorProto.FLOAT
+    axes = _constant("axes", np.array([2, 3], dtype=np.int64))
+    std, mean = (_constant(name, _row(values)) for name, values in (("std", STD), ("mean", MEAN)))
+    nodes = [
+        helper.make_node("Cast", ["pixel_values"], ["values"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceMean", ["values", "axes"], ["normal"], keepdims=0),
+        helper.make_node("Mul", ["normal", "std"], ["scaled"]),
+        helper.make_node("Add", ["scaled", "mean"], ["colour"]),
+        helper.make_node("MatMul", ["colour", "projection"], ["image_embeds"]),
+    ]
+    given = helper.make_tensor_value_info("pixel_values", kind, ["batch", 3, "height", "width"])
+    return _model(nodes, [given], [axes, std, mean], "image_embeds", states=states)
+
+
+def _text_tower(*, states: bool) -> onnx.ModelProto:
+    table = np.zeros((len(WORDS), 3), dtype=np.float32)
+    table[len(SPECIAL) :] = _FAINT
+    for word, colour in COLOURS.items():
+        table[WORDS.index(word)] = colour
+    one = _constant("one", np.array([1], dtype=np.int64))
+    nodes = [
+        helper.make_node("Gather", ["table", "input_ids"], ["colours"]),
+        helper.make_node("ReduceSum", ["colours", "one"], ["colour"], keepdims=0),
+        helper.make_node("MatMul", ["colours" if states else "colour", "projection"], ["text_embeds"]),
+    ]
+    given = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "tokens"])
+    return _model(nodes, [given], [_constant("table", table), one], "text_embeds", states=states)
+
+
+def _model(
+    nodes: list[Any], given: list[Any], constants: list[Any], output: str, *, states: bool
+) -> onnx.ModelProto:
+    """With `states`, the vector is the first of two, as of a transformer's parts."""
+    gives, shape = output, ["batch", DIMENSIONS]
+    if states:
+        gives, shape = "last_hidden_state", ["batch", "parts", DIMENSIONS]
+        nodes.append(_as_states(output))
+        constants.append(_constant("one_axis", np.array([1], dtype=np.int64)))
+    result = helper.make_tensor_value_info(gives, TensorProto.FLOAT, shape)
+    projection = _constant("projection", _PROJECTION)
+    graph = helper.make_graph(nodes, "tower", given, [result], [*constants, projection])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def _as_states(output: str) -> Any:
+    if output == "image_embeds":
+        return helper.make_node("Unsqueeze", [output, "one_axis"], ["last_hidden_state"])
+    return helper.make_node("Identity", [output], ["last_hidden_state"])
+
+
+def _constant(name: str, values: Any) -> Any:
+    return numpy_helper.from_array(values, name)
+
+
+def _row(values: list[float]) -> Any:
+    return np.array([values], dtype=np.float32)
+
+
+def _save(model: onnx.ModelProto, path: Path) -> None:
+    onnx.checker.check_model(model)
+    onnx.save(model, str(path))
+
+
+def _tokenizer() -> Tokenizer:
+    made = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    made.normalizer = normalizers.Lowercase()
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    special = [("[CLS]", WORDS.index("[CLS]")), ("[SEP]", WORDS.index("[SEP]"))]
+    made.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", special_tokens=special)
+    return made

@@ -24,7 +24,7 @@ from kg_api.search.service import SearchService
 from kg_api.spaces.images.registry import ImageSpaceRegistry
 from kg_api.spaces.registry import SpaceRegistry
 from tests.support.embedding import open_spaces, run_jobs
-from tests.support.image_models import ColourGrid, unpack
+from tests.support.colour_grid import ColourGrid, unpack
 
 TEXTS = [f"This is the passage about topic{n}. It goes on for a while about topic{n}." for n in range(12)]
 

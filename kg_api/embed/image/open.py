@@ -25,6 +25,10 @@ def open_image_embedder(settings: Settings, choice: ImageModelChoice | None = No
     match choice.provider:
         case "histogram":
             return _open_histogram(choice)
+        case "onnx":
+            from kg_api.embed.image.local.embedder import open_onnx  # noqa: PLC0415 - onnxruntime takes its time
+
+            return open_onnx(settings, choice)
         case other:
             raise ConfigurationError(f"KG_IMAGE_EMBEDDING__PROVIDER: {other} cannot be used yet")
 

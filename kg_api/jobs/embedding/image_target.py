@@ -14,6 +14,8 @@ from kg_api.graph.spaces.marks import reject
 from kg_api.jobs.embedding.image_model import ImageModel
 from kg_api.jobs.embedding.target import EmbeddingTarget
 
+PIXEL_BYTES_A_CHARACTER = 64
+"""So that a flight of eight batches of a model that wants large pictures holds 256 MB and not a gigabyte."""
 EmbeddedImages = Sequence[tuple[DueImage, NDArray[np.float32]]]
 
 
@@ -52,6 +54,11 @@ class ImageTarget(EmbeddingTarget[DueImage, EmbeddedImages]):
         """
         vectors = self._model.embed([each.storage_key for each in items])
         return list(zip(items, vectors, strict=True))
+
+    def characters(self, items: Sequence[DueImage]) -> int:
+        """What they take as pixels, in the memory of a text: a flight's bound is one of memory."""
+        rendering = self._model.opened.rendering
+        return len(items) * rendering.width * rendering.height * 3 // PIXEL_BYTES_A_CHARACTER
 
     def write(self, tx: Transaction, batch: EmbeddedImages) -> int:
         """Write the vectors of those whose file is still the same; how many."""

@@ -1,0 +1,108 @@
+"""Small models that see pictures, and spaces of them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from kg_api.embed.image.port import Pixels, Rendering
+from kg_api.embed.port import Vectors
+from kg_api.errors import ConfigurationError, EmbeddingUnavailable
+from kg_api.graph.database import Graph
+from kg_api.models.embedding.spaces import ImageModelChoice, SpaceIdentity
+from kg_api.provider.service import RejectedText
+from kg_api.spaces.images.registry import ImageSpaceRegistry
+
+COLOURS = {"red": (200, 20, 20), "green": (20, 160, 20), "blue": (20, 40, 200)}
+
+
+@dataclass
+class ColourGrid:
+    """Sees the mean colours of a grid of cells, and knows some colours by name."""
+
+    cells: int = 2
+    revision: str = "1"
+    words: bool = True
+    down: bool = False
+    rejects_dark: bool = False
+    asked: list[int] = field(default_factory=list[int])
+    batch_size: int = 4
+
+    @property
+    def identity(self) -> SpaceIdentity:
+        """Of this grid."""
+        tokens = 16 if self.words else 0
+        dimensions = 3 * self.cells * self.cells
+        return SpaceIdentity(
+            "histogram", f"grid-{self.cells}", self.revision, dimensions, tokens, modality="image"
+        )
+
+    @property
+    def rendering(self) -> Rendering:
+        """As small squares."""
+        return Rendering(16, 16, "stretch")
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether it knows names of colours."""
+        return self.words
+
+    def embed_images(self, images: Sequence[Pixels]) -> Vectors:
+        """Cell by cell."""
+        self._require_up()
+        self.asked.append(len(images))
+        if self.rejects_dark and any(each.mean() < 40 for each in images):
+            raise RejectedText("too dark")
+        return np.stack([self._vector(each) for each in images])
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """The colour that is named, everywhere."""
+        self._require_up()
+        if not self.words:
+            raise ConfigurationError("it reads no text")
+        colour = next((COLOURS[word] for word in text.lower().split() if word in COLOURS), (128, 128, 128))
+        return self._vector(np.full((16, 16, 3), colour, dtype=np.uint8))
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def _vector(self, pixels: Pixels) -> NDArray[np.float32]:
+        size = 16 // self.cells
+        cells = pixels.reshape(self.cells, size, self.cells, size, 3).mean(axis=(1, 3)).reshape(-1) + 1
+        centred = cells - cells.mean() * 0.5
+        return (centred / np.linalg.norm(centred)).astype(np.float32)
+
+    def _require_up(self) -> None:
+        if self.down:
+            raise EmbeddingUnavailable("the grid is down")
+
+
+def unpack(content: bytes, rendering: Rendering) -> Pixels:
+    """In this process: tests made the pictures themselves."""
+    with Image.open(io.BytesIO(content)) as picture:
+        shown = picture.convert("RGB").resize((rendering.width, rendering.height))
+        return np.asarray(shown)
+
+
+def open_image_spaces(graph: Graph, first: ColourGrid | None = None) -> ImageSpaceRegistry:
+    """With the first one registered; further ones have as many cells as their model's name says."""
+    grid = first or ColourGrid()
+
+    def open_model(choice: ImageModelChoice | None) -> ColourGrid:
+        return grid if choice is None else ColourGrid(int((choice.model or "grid-4").removeprefix("grid-")))
+
+    spaces = ImageSpaceRegistry(graph, open_model, unpack)
+    spaces.ensure_first()
+    return spaces
+
+
+def plain(colour: str, width: int = 40, height: int = 30) -> bytes:
+    """A picture of one colour, as PNG."""
+    content = io.BytesIO()
+    Image.new("RGB", (width, height), COLOURS.get(colour, (0, 0, 0))).save(content, "PNG")
+    return content.getvalue()
