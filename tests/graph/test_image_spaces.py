@@ -24,8 +24,8 @@ from kg_api.models.identity import document_id
 from kg_api.models.library.documents import ImageCounts
 from kg_api.models.vocabulary import JobState
 from kg_api.spaces.plans import read_embedding_state
-from tests.support.cypher import rows
 from tests.support.colour_grid import ColourGrid, open_image_spaces, plain
+from tests.support.cypher import rows
 from tests.support.kg import Kg
 from tests.support.pictures import Pictures
 

@@ -23,8 +23,8 @@ from kg_api.planning.contexts import Contexts
 from kg_api.search.service import SearchService
 from kg_api.spaces.images.registry import ImageSpaceRegistry
 from kg_api.spaces.registry import SpaceRegistry
-from tests.support.embedding import open_spaces, run_jobs
 from tests.support.colour_grid import ColourGrid, unpack
+from tests.support.embedding import open_spaces, run_jobs
 
 TEXTS = [f"This is the passage about topic{n}. It goes on for a while about topic{n}." for n in range(12)]
 

@@ -16,8 +16,8 @@ from kg_api.graph.jobs import find_job, page_of_jobs
 from kg_api.graph.jobs.records import IMAGE_EMBEDDING
 from kg_api.models.vocabulary import JobState
 from tests.process.jobs.crew import Crew, tell, until_done, until_owned
-from tests.support.cypher import rows
 from tests.support.colour_grid import unpack
+from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.pictures import Pictures
 
