@@ -27,7 +27,7 @@ from kg_api.spaces.plans import read_embedding_state
 from tests.support.colour_grid import ColourGrid, open_image_spaces, plain
 from tests.support.cypher import rows
 from tests.support.kg import Kg
-from tests.support.pictures import Pictures
+from tests.support.picture_store import Pictures
 
 FIRST = "default_images"
 

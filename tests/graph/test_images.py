@@ -24,7 +24,7 @@ from kg_api.ingest.review import ReviewService
 from kg_api.models.library.review import Approval
 from kg_api.sync.handler import FolderSync
 from tests.support.images import drawn, encoded
-from tests.support.pictures import InThisProcess, Pictures
+from tests.support.picture_store import InThisProcess, Pictures
 from tests.support.records import record
 from tests.support.sync import EVERYWHERE, LARGEST, follow, work
 

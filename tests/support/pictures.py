@@ -1,65 +1,42 @@
-"""A store of pictures, and documents that are made of them."""
+"""Small PDFs whose pages are pictures of text."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+import io
+from collections.abc import Sequence
+from typing import Any
 
-from kg_api.api_settings import ConversionSettings
-from kg_api.blobs.files import FileBlobStore
-from kg_api.convert.image.document import convert
-from kg_api.graph.database import Graph
-from kg_api.graph.documents.writes import store_document
-from kg_api.graph.images.blobs import collect_blobs
-from kg_api.images.keeping import StoringKeeper
-from kg_api.ingest.reading import DocumentReader
-from kg_api.ingest.records import Incoming, to_record
-from kg_api.models.library.conversion import Converted
-from kg_api.models.library.documents import DocumentRecord
-from kg_api.models.library.formats import ConvertedFormat
-from kg_api.models.library.parsing import CodeScope
+import pypdfium2 as pdfium
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen.canvas import Canvas
+
+SIZE = (420.0, 120.0)
 
 
-class InThisProcess:
-    """Converts pictures that the tests made themselves."""
+def pictured(*pages: Sequence[str], text_pages: Sequence[int] = ()) -> bytes:
+    """Give a PDF with these lines on its pages, as pictures but for some pages, from 1."""
+    made = io.BytesIO()
+    canvas = Canvas(made, pagesize=SIZE, invariant=1)
+    for number, lines in enumerate(pages, 1):
+        if number in text_pages:
+            _write(canvas, lines)
+        else:
+            canvas.drawImage(_picture(lines), 0, 0, *SIZE)
+        canvas.showPage()
+    canvas.save()
+    return made.getvalue()
 
-    def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
-        assert form == "image"
-        return convert(data, ConversionSettings())
 
-    def pictures_read_by(self) -> str:
-        return "nothing"
+def _picture(lines: Sequence[str]) -> ImageReader:
+    made = io.BytesIO()
+    canvas = Canvas(made, pagesize=SIZE)
+    _write(canvas, lines)
+    canvas.save()
+    scale: Any = 200 / 72
+    return ImageReader(pdfium.PdfDocument(made.getvalue())[0].render(scale=scale, grayscale=True).to_pil())
 
-    def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
-        raise NotImplementedError
 
-
-@dataclass(frozen=True, slots=True)
-class Pictures:
-    """A store of pictures, and documents that are made of them."""
-
-    graph: Graph
-    folder: Path
-
-    @property
-    def store(self) -> FileBlobStore:
-        return FileBlobStore(self.folder)
-
-    def record(
-        self, content: bytes, name: str, *, review: bool = False, ontology: str = "notes"
-    ) -> DocumentRecord:
-        reader = DocumentReader(InThisProcess(), StoringKeeper(self.graph, self.store))
-        incoming, _ = reader.from_bytes(content, Incoming(ontology, name, "", review=review))
-        return to_record(incoming)[0]
-
-    def add(self, content: bytes, name: str, *, ontology: str = "notes") -> str:
-        made = self.record(content, name, ontology=ontology)
-        store_document(self.graph, made)
-        return made.document_id
-
-    def collect(self) -> int:
-        return collect_blobs(self.graph, self.store.delete)
-
-    @property
-    def files(self) -> int:
-        return sum(path.is_file() for path in self.folder.rglob("*"))
+def _write(canvas: Canvas, lines: Sequence[str]) -> None:
+    canvas.setFont("Times-Roman", 14)
+    for at, line in enumerate(lines):
+        canvas.drawString(20, 90 - 18 * at, line)

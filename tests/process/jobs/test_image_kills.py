@@ -19,7 +19,7 @@ from tests.process.jobs.crew import Crew, tell, until_done, until_owned
 from tests.support.colour_grid import unpack
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
-from tests.support.pictures import Pictures
+from tests.support.picture_store import Pictures
 
 VECTORS = "MATCH (s:Image) RETURN s.document AS name, s.embedding_default_images AS vector ORDER BY name"
 
