@@ -193,7 +193,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         raise
     contexts, converters = Contexts(graph, settings), ConverterPool(settings.conversion)
     blobs = FileBlobStore(settings.blobs.folder or Home(settings.home).blobs)
-    reader = DocumentReader(converters, StoringKeeper(graph, blobs))
+    reader = DocumentReader(converters, StoringKeeper(graph, blobs), settings.blobs.keep_pdfs)
     estimator = Estimator(graph, spaces, contexts, lambda plan: _price(settings, plan.space))
     embeddings = EmbeddingRequests(graph, estimator)
     extractors = Extractors(graph, settings)
