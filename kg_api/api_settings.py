@@ -188,6 +188,10 @@ class ConversionSettings(Section):
         ),
     )
 
+    def of_one_process(self) -> ConversionSettings:
+        """The same, one file at a time."""
+        return self.model_copy(update={"processes": 1})
+
 
 class BlobSettings(Section):
     """Where pictures and PDFs are kept."""

@@ -40,6 +40,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
 from kg_api.graph.spaces.registry import Space
 from kg_api.images.keeping import StoringKeeper
+from kg_api.images.pages import PageService
 from kg_api.images.service import ImageService
 from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.review import ReviewService
@@ -85,6 +86,7 @@ class Container:
     converters: ConverterPool
     reader: DocumentReader
     images: ImageService
+    pages: PageService
     ingest: IngestService
     review: ReviewService
     folders: FolderService
@@ -134,6 +136,7 @@ class Container:
             llm.close()
         self.extractors.close()
         self.converters.close()
+        self.pages.close()
         self.contexts.close()
         self.spaces.close()
         self.graph.close()
@@ -211,6 +214,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         converters=converters,
         reader=reader,
         images=ImageService(graph, blobs),
+        pages=PageService(graph, blobs, ConverterPool(settings.conversion.of_one_process())),
         ingest=IngestService(graph, reader, extraction.ask),
         review=ReviewService(graph, extraction.ask),
         folders=FolderService(graph, _folder_access(settings)),

@@ -7,6 +7,7 @@ from typing import Protocol, cast
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.ocr.choice import EngineName
+from kg_api.models.images import DrawnPage, PageToDraw
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
@@ -37,6 +38,10 @@ class _ImageConverter(Protocol):
 
 class _PictureConverter(Protocol):
     def convert(self, data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted: ...
+
+
+class _PageDrawer(Protocol):
+    def draw_page(self, wanted: PageToDraw, data: bytes) -> DrawnPage: ...
 
 
 class _ScopeFinder(Protocol):
@@ -73,6 +78,16 @@ def read_words(data: bytes, engine: EngineName, settings: ConversionSettings) ->
     """
     module = cast("_PictureConverter", import_module("kg_api.convert.image.words"))
     return module.convert(data, engine, settings)
+
+
+def draw_page(wanted: PageToDraw, data: bytes) -> DrawnPage:
+    """Draw a page of a PDF, in this process.
+
+    Raises:
+        UnreadableDocument: it is broken, or there is something far too large on it.
+    """
+    module = cast("_PageDrawer", import_module("kg_api.convert.pdf.pages.drawing"))
+    return module.draw_page(wanted, data)
 
 
 def find_scopes(data: bytes, suffix: str) -> list[CodeScope]:

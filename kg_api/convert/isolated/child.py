@@ -14,8 +14,18 @@ from typing import cast
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated import sandbox
-from kg_api.convert.isolated.messages import ANSWERS, OCR, OCR_IMAGE, PROGRAM, Answer, receive, send
-from kg_api.convert.kinds import convert, convert_pictures, find_scopes, read_words
+from kg_api.convert.isolated.messages import (
+    ANSWERS,
+    OCR,
+    OCR_IMAGE,
+    PAGE,
+    PROGRAM,
+    Answer,
+    receive,
+    send,
+    split_page,
+)
+from kg_api.convert.kinds import convert, convert_pictures, draw_page, find_scopes, read_words
 from kg_api.convert.ocr.choice import EngineName
 from kg_api.errors import UnreadableDocument
 
@@ -42,19 +52,25 @@ def main() -> None:
 
 def _answer(content: bytes, form: str, settings: ConversionSettings) -> Answer:
     try:
-        if form.startswith(PROGRAM):
-            return find_scopes(content, form.removeprefix(PROGRAM))
-        if form.startswith(OCR):
-            return convert_pictures(content, cast("EngineName", form.removeprefix(OCR)), settings)
-        if form.startswith(OCR_IMAGE):
-            return read_words(content, cast("EngineName", form.removeprefix(OCR_IMAGE)), settings)
-        return convert(content, form, settings)  # pyright: ignore[reportArgumentType] - as the pool sent it
+        return _read(content, form, settings)
     except UnreadableDocument as error:
         return str(error)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except Exception as error:  # noqa: BLE001 - the border of a file: its parser's bug is that file's alone
         return f"its parser failed on it ({type(error).__name__}): save it again, or in another format"
+
+
+def _read(content: bytes, form: str, settings: ConversionSettings) -> Answer:
+    if form == PAGE:
+        return draw_page(*split_page(content))
+    if form.startswith(PROGRAM):
+        return find_scopes(content, form.removeprefix(PROGRAM))
+    if form.startswith(OCR):
+        return convert_pictures(content, cast("EngineName", form.removeprefix(OCR)), settings)
+    if form.startswith(OCR_IMAGE):
+        return read_words(content, cast("EngineName", form.removeprefix(OCR_IMAGE)), settings)
+    return convert(content, form, settings)  # pyright: ignore[reportArgumentType] - as the pool sent it
 
 
 if __name__ == "__main__":

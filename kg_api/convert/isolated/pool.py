@@ -12,11 +12,12 @@ from typing import cast
 import structlog
 
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.isolated.messages import OCR, OCR_IMAGE, PROGRAM, Answer
+from kg_api.convert.isolated.messages import OCR, OCR_IMAGE, PAGE, PROGRAM, Answer, with_page
 from kg_api.convert.isolated.pictures import note_pictures, with_words
 from kg_api.convert.isolated.process import ConverterDied, ConverterProcess
 from kg_api.convert.ocr.choice import choose, fingerprint
 from kg_api.errors import TooBusy, UnreadableDocument
+from kg_api.models.images import DrawnPage, PageToDraw
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
@@ -121,12 +122,20 @@ class ConverterPool:
         """
         return cast("list[CodeScope]", self._answer(data, f"{PROGRAM}{suffix}"))
 
-    def _answer(self, data: bytes, form: str) -> Converted | list[CodeScope]:
+    def draw_page(self, data: bytes, wanted: PageToDraw) -> DrawnPage:
+        """Draw a page of a PDF, with words marked; waits as `convert` does.
+
+        Raises:
+            TooBusy, UnreadableDocument: as `convert` does.
+        """
+        return cast("DrawnPage", self._answer(with_page(wanted, data), PAGE))
+
+    def _answer(self, data: bytes, form: str) -> Converted | DrawnPage | list[CodeScope]:
         with self._queue.place():
             answer = self._ask(data, form)
         if isinstance(answer, str):
             raise UnreadableDocument(answer)
-        if isinstance(answer, list) != form.startswith(PROGRAM):
+        if not isinstance(answer, _expected(form)):
             raise UnreadableDocument("its parser gave another answer than was asked for; save it again")
         return answer
 
@@ -180,6 +189,10 @@ class ConverterPool:
                 self._idle.append(process)
                 return
         process.end()
+
+
+def _expected(form: str) -> type:
+    return DrawnPage if form == PAGE else list if form.startswith(PROGRAM) else Converted
 
 
 def _reason(died: ConverterDied, form: str) -> str:
