@@ -1,8 +1,9 @@
-"""Settings of the REST service and of reading files; settings.py reads them."""
+"""Settings of the REST service, of reading files and of keeping them; settings.py reads them."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -184,6 +185,29 @@ class ConversionSettings(Section):
         description=(
             "Whether the place where a photograph was taken is kept, in its metadata and in the stored "
             "file; otherwise it is removed from both."
+        ),
+    )
+
+    def of_one_process(self) -> ConversionSettings:
+        """The same, one file at a time."""
+        return self.model_copy(update={"processes": 1})
+
+
+class BlobSettings(Section):
+    """Where pictures and PDFs are kept."""
+
+    folder: Path | None = Field(
+        default=None,
+        description=(
+            "Folder for pictures, their thumbnails and PDFs, shared by the service and its workers; unset: "
+            "`blobs` below KG_HOME. Back it up together with the database."
+        ),
+    )
+    keep_pdfs: bool = Field(
+        default=True,
+        description=(
+            "Whether PDFs that are ingested are kept as they came, too: there are no pictures of "
+            "their pages without them."
         ),
     )
 

@@ -37,6 +37,7 @@ from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
 from kg_api.images.keeping import StoringKeeper
+from kg_api.images.pages import PageService
 from kg_api.images.service import ImageService
 from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.review import ReviewService
@@ -87,6 +88,7 @@ class Container:
     converters: ConverterPool
     reader: DocumentReader
     images: ImageService
+    pages: PageService
     ingest: IngestService
     review: ReviewService
     folders: FolderService
@@ -139,6 +141,7 @@ class Container:
             llm.close()
         self.extractors.close()
         self.converters.close()
+        self.pages.close()
         self.contexts.close()
         self.image_spaces.close()
         self.spaces.close()
@@ -203,7 +206,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         raise
     contexts = Contexts(graph, settings)
     blobs = FileBlobStore(settings.blobs.folder or Home(settings.home).blobs)
-    reader = DocumentReader(converters, StoringKeeper(graph, blobs))
+    reader = DocumentReader(converters, StoringKeeper(graph, blobs), settings.blobs.keep_pdfs)
     estimator = Estimator(graph, spaces, contexts, lambda plan: price_of_space(settings, plan.space))
     embeddings = EmbeddingRequests(graph, estimator)
     extractors = Extractors(graph, settings)
@@ -222,6 +225,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         converters=converters,
         reader=reader,
         images=ImageService(graph, blobs),
+        pages=PageService(graph, blobs, ConverterPool(settings.conversion.of_one_process())),
         ingest=IngestService(graph, reader, extraction.ask),
         review=ReviewService(graph, extraction.ask),
         folders=FolderService(graph, _folder_access(settings)),

@@ -268,18 +268,6 @@ class SyncSettings(Section):
         return tuple(Path(os.path.normpath(root)) for root in (self.roots or "").split(os.pathsep) if root)
 
 
-class BlobSettings(Section):
-    """Where pictures are kept."""
-
-    folder: Path | None = Field(
-        default=None,
-        description=(
-            "Folder for pictures and their thumbnails, shared by the service and its workers; unset: `blobs` "
-            "below KG_HOME. Back it up together with the database."
-        ),
-    )
-
-
 def _is_openai(address: str) -> bool:
     host = urlsplit(address).hostname or ""
     return host == OPENAI_HOST or host.endswith(f".{OPENAI_HOST}")  # regions have names before it

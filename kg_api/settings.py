@@ -21,13 +21,12 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from kg_api.api_settings import ApiSettings, ConversionSettings
+from kg_api.api_settings import ApiSettings, BlobSettings, ConversionSettings
 from kg_api.cores import batch_for, cores
 from kg_api.errors import ConfigurationError
 from kg_api.model_settings.embedding import EmbeddingSettings, ImageEmbeddingSettings
 from kg_api.neo4j_settings import Neo4jSettings
 from kg_api.sections import (
-    BlobSettings,
     CohereSettings,
     ConceptsSettings,
     LlmSettings,

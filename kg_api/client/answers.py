@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from kg_api.client.call import Call
 from kg_api.client.connection import redact_url
 from kg_api.errors import KgError, ServiceUnreachable
+from kg_api.models.images import PageImage
 from kg_api.models.queries.answering import Answered, AnswerEvent, Statement
 
 T = TypeVar("T", bound=BaseModel)
@@ -30,8 +31,8 @@ def read(call: Call[T], response: httpx.Response) -> T:
     return parse_reply(call, response.content, response.url)
 
 
-def read_file(response: httpx.Response) -> bytes:
-    """Give the file that an answer is.
+def check_file(response: httpx.Response) -> httpx.Response:
+    """Give an answer that is a file.
 
     Raises:
         KgError: the subclass that the service named, with its message.
@@ -41,7 +42,13 @@ def read_file(response: httpx.Response) -> bytes:
         raise _problem_of(response)
     if not response.headers.get("content-type", "").startswith("image/"):
         raise not_kg(response.url)
-    return response.content
+    return response
+
+
+def page_of(page: int, response: httpx.Response) -> PageImage:
+    """A page, and what the service tells of it."""
+    pages, boxed = (int(response.headers.get(name, 0)) for name in ("KG-Pages", "KG-Boxed-Words"))
+    return PageImage(response.content, page, pages, boxed)
 
 
 def _problem_of(response: httpx.Response) -> KgError:

@@ -8,7 +8,7 @@ from typing import Protocol, cast
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.ocr.choice import EngineName
 from kg_api.embed.image.port import Rendering
-from kg_api.models.images import RenderedImage
+from kg_api.models.images import DrawnPage, PageToDraw, RenderedImage
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
@@ -43,6 +43,10 @@ class _PictureConverter(Protocol):
 
 class _Renderer(Protocol):
     def render(self, data: bytes, rendering: Rendering, settings: ConversionSettings) -> RenderedImage: ...
+
+
+class _PageDrawer(Protocol):
+    def draw_page(self, wanted: PageToDraw, data: bytes) -> DrawnPage: ...
 
 
 class _ScopeFinder(Protocol):
@@ -89,6 +93,16 @@ def render(data: bytes, rendering: Rendering, settings: ConversionSettings) -> R
     """
     module = cast("_Renderer", import_module("kg_api.convert.image.rendering"))
     return module.render(data, rendering, settings)
+
+
+def draw_page(wanted: PageToDraw, data: bytes) -> DrawnPage:
+    """Draw a page of a PDF, in this process.
+
+    Raises:
+        UnreadableDocument: it is broken, or there is something far too large on it.
+    """
+    module = cast("_PageDrawer", import_module("kg_api.convert.pdf.pages.drawing"))
+    return module.draw_page(wanted, data)
 
 
 def find_scopes(data: bytes, suffix: str) -> list[CodeScope]:

@@ -1,4 +1,4 @@
-"""Putting the pictures of a document where they are kept, before the document itself is stored."""
+"""Putting the files of a document where they are kept, before the document itself is stored."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ class KeptImages:
     """Pictures in the order in which they were given."""
 
     images: list[StoredImage]
+    original: str | None
+    """The key of the file that they were found in, where that is kept."""
     hold: str | None
-    """What keeps their files until their document is stored."""
+    """What keeps all of these files until their document is stored."""
 
 
 class ImageKeeper(Protocol):
     """Keeps pictures."""
 
-    def keep(self, images: Sequence[ReadImage]) -> KeptImages:
-        """Keep the files of some pictures."""
+    def keep(self, images: Sequence[ReadImage], original: bytes | None = None) -> KeptImages:
+        """Keep the files of some pictures, and the one that they were found in if it is given."""
         ...
 
 
@@ -36,27 +38,33 @@ class StoringKeeper:
     graph: Graph
     store: BlobStore
 
-    def keep(self, images: Sequence[ReadImage]) -> KeptImages:
+    def keep(self, images: Sequence[ReadImage], original: bytes | None = None) -> KeptImages:
         """The hold is committed before the first file is written: who collects sees it, or goes before.
 
         Raises:
             Unavailable: the database or the store does not answer; nothing is stored.
         """
-        if not images:
-            return KeptImages([], None)
         contents = [content for each in images for content in (each.content, each.thumbnail)]
+        contents += [] if original is None else [original]
+        if not contents:
+            return KeptImages([], None, None)
         hold = hold_blobs(self.graph, [key_of(content) for content in contents])
         for content in contents:
             self.store.put(content)
-        return KeptImages([_stored(each) for each in images], hold)
+        return _kept(images, original, hold)
 
 
 class LookingKeeper:
     """Keeps nothing: for looking at what a document would be."""
 
-    def keep(self, images: Sequence[ReadImage]) -> KeptImages:
+    def keep(self, images: Sequence[ReadImage], original: bytes | None = None) -> KeptImages:
         """What they would be stored as."""
-        return KeptImages([_stored(each) for each in images], None)
+        return _kept(images, original, None)
+
+
+def _kept(images: Sequence[ReadImage], original: bytes | None, hold: str | None) -> KeptImages:
+    key = None if original is None else key_of(original)
+    return KeptImages([_stored(each) for each in images], key, hold)
 
 
 def _stored(image: ReadImage) -> StoredImage:

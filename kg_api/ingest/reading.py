@@ -45,6 +45,12 @@ class DocumentReader:
     converters: Converters
     images: ImageKeeper = field(default_factory=LookingKeeper)
     """Keeps the pictures of what is read."""
+    keep_pdfs: bool = False
+    """Whether PDFs are kept as they came, for their pages to be shown."""
+
+    def pdfs_read_by(self) -> str:
+        """What becomes of a PDF, as one word: by another one, more becomes of the same file."""
+        return self.converters.pictures_read_by() + ("+original" if self.keep_pdfs else "")
 
     def looking(self) -> DocumentReader:
         """The same reader, which keeps nothing."""
@@ -84,7 +90,8 @@ class DocumentReader:
         made = self.converters.convert(content, cast("ConvertedFormat", incoming.format))
         if incoming.format == "image":
             made = with_name(made, incoming.document)
-        kept = self.images.keep([each.image for each in made.images])
+        original = content if self.keep_pdfs and incoming.format == "pdf" else None
+        kept = self.images.keep([each.image for each in made.images], original)
         given = {**made.metadata, **incoming.metadata}
         read = replace(
             incoming,
@@ -94,6 +101,7 @@ class DocumentReader:
             pages=tuple(made.pages),
             words=tuple(made.words),
             images=place_images(made.images, kept.images),
+            original=kept.original,
             hold=kept.hold,
         )
         return read, made.notes

@@ -46,8 +46,10 @@ class Incoming:
     """Of a program: where its functions and classes begin."""
     images: tuple[PlacedImage, ...] = ()
     """Pictures in it, in reading order."""
+    original: str | None = None
+    """The key of the file itself, where it is kept."""
     hold: str | None = None
-    """What keeps their files until the document is stored or waits."""
+    """What keeps its files until the document is stored or waits."""
 
 
 def incoming_of(upload: DocumentUpload, text: str) -> Incoming:
@@ -90,6 +92,7 @@ def _record(incoming: Incoming, parsed: ParsedDocument) -> DocumentRecord:
         metadata=metadata,
         sources=sources,
         skip_duplicate=incoming.duplicates == "skip",
+        original=incoming.original,
         hold=incoming.hold,
         waits_as=json.dumps(asdict(incoming), ensure_ascii=False) if incoming.review else None,
     )
@@ -102,8 +105,9 @@ def _content_hash(incoming: Incoming, form: Format, metadata: str) -> str:
     of_pictures = (str(incoming.words),) if incoming.words else ()
     of_program = (json.dumps(incoming.scopes),) if incoming.scopes else ()
     of_images = tuple(each.image.storage_key for each in incoming.images)
+    of_original = () if incoming.original is None else ("original", incoming.original)
     told = () if incoming.title is None else (incoming.title,)
-    return digest(*given, *of_file, *of_pictures, *of_images, *of_program, *told)
+    return digest(*given, *of_file, *of_pictures, *of_images, *of_original, *of_program, *told)
 
 
 def _sources(identity: str, parsed: ParsedDocument, incoming: Incoming) -> tuple[SourceRecord, ...]:

@@ -69,3 +69,55 @@ class PlacedImage:
     start: int
     end: int
     image: StoredImage
+
+
+@dataclass(frozen=True, slots=True)
+class PageBox:
+    """A part of a page; its sides are in ten thousandths of it, from its upper left corner."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageToDraw:
+    """What a page of a PDF is to be drawn with."""
+
+    page: int
+    """From 1."""
+    width: int
+    """In pixels; less, where the page would have too many."""
+    passage: str = ""
+    """Text that stands on it, or a part of it does: marked as one."""
+    words: tuple[str, ...] = ()
+    """Marked one by one, wherever they stand."""
+    passage_boxes: tuple[PageBox, ...] = ()
+    """Where words of a passage stand that OCR read."""
+    word_boxes: tuple[PageBox, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPage:
+    """A page of a PDF as a converting process has drawn it."""
+
+    pages: int
+    """That the PDF has."""
+    content: Base64Bytes
+    """As PNG; empty, where it has no such page."""
+    boxed: int
+    """Words that were found on it, and boxed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageImage:
+    """A page of a PDF as a client gets it."""
+
+    content: bytes
+    """As PNG."""
+    page: int
+    pages: int
+    """That the PDF has."""
+    boxed: int
+    """Words that were found on it, and boxed; of those that were to be."""

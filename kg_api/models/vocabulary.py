@@ -63,6 +63,8 @@ MAX_OFFSET = 1_000_000
 MAX_NAMES = 1000
 """Ontologies or documents that a search is limited to."""
 MAX_QUERY_CHARACTERS = 20_000
+MIN_PAGE_WIDTH, DEFAULT_PAGE_WIDTH, MAX_PAGE_WIDTH = 100, 1200, 2400
+"""Pixels of a page that is drawn."""
 MAX_HYPOTHETICAL = 5
 DEFAULT_WINDOW, MAX_WINDOW = 2, 20
 """Paragraphs before and after."""

@@ -41,8 +41,8 @@ class FileInspection:
     refused_before: Mapping[str, RefusedFile]
     review: bool
     """Whether what is to be stored waits for approval."""
-    pictures_read_by: str
-    """The OCR that there is: a PDF that was refused or half read without it is read again."""
+    pdfs_read_by: str
+    """What becomes of PDFs: one that was refused or half read without OCR, or not kept, is read again."""
 
     def at(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
         """Look at a file: read only when it looks otherwise, parsed only when it says something else."""
@@ -88,7 +88,7 @@ class FileInspection:
         return Content(found.data, stamp, self._as_read(file, found.file_hash))
 
     def _as_read(self, file: FileToIngest, seen: str) -> str:
-        return f"{seen}:{self.pictures_read_by}" if format_of(file.document) == "pdf" else seen
+        return f"{seen}:{self.pdfs_read_by}" if format_of(file.document) == "pdf" else seen
 
     def _record(self, document: str, content: Content, uri: str) -> DocumentRecord:
         _check_name(document, uri)

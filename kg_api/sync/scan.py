@@ -65,7 +65,7 @@ class Scan:
             reader,
             refused_before,
             review=folder.review,
-            pictures_read_by=reader.converters.pictures_read_by(),
+            pdfs_read_by=reader.pdfs_read_by(),
         )
 
     def run(self, done: int) -> int:

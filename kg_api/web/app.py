@@ -26,7 +26,16 @@ from kg_api.web.mcp_mount import PATH, McpMount
 from kg_api.web.middleware import RequestLog
 from kg_api.web.opening import Opening
 from kg_api.web.routes.embedding import configuration, extraction, switching
-from kg_api.web.routes.library import documents, folders, images, ingest, language, review, synonyms
+from kg_api.web.routes.library import (
+    documents,
+    folders,
+    images,
+    ingest,
+    language,
+    pages,
+    review,
+    synonyms,
+)
 from kg_api.web.routes.operation import health, jobs, metrics, start
 from kg_api.web.routes.queries import answering, concepts, search
 from kg_api.web.streams import Streams
@@ -40,6 +49,7 @@ READING = (search, concepts, answering)
 WITH_PARAMETERS = (
     *READING,
     ingest,
+    pages,
     documents,
     images,
     review,

@@ -146,7 +146,7 @@ LABELS: Final = frozenset(PROPERTIES)
 RELATIONSHIPS: Final = frozenset(
     {
         *("IN_ONTOLOGY", "PART_OF", "CHUNK_OF", "CHILD_OF"),
-        *("STORED_AS", "SHOWN_AS", "HOLDS"),  # of pictures and their files
+        *("STORED_AS", "SHOWN_AS", "ORIGINAL", "HOLDS"),  # of pictures, documents and their files
         *("NAMES", "APPEARS_IN", "EVIDENCED_BY", "FROM_SOURCE", "RELATED_TO"),
     }
 )

@@ -100,6 +100,7 @@ WRONG = [
         )
     ),
     ("OPENAI_API_KEY", "key-of-someone-else"),
+    ("KG_BLOBS__KEEP_PDFS", "perhaps"),
 ]
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from kg_api.client.answers import page_of
 from kg_api.client.asynchronous.sending import AsyncSending
 from kg_api.client.call import get
 from kg_api.models.base import Answer
+from kg_api.models.images import PageImage
 from kg_api.models.queries.places import ImagePage
 
 
@@ -22,3 +24,28 @@ class AsyncImageMethods(AsyncSending):
     async def thumbnail(self, source_id: str) -> bytes:
         """Get a picture as WebP of at most 256 pixels a side."""
         return await self._read_file(get(Answer, "images", source_id, "thumbnail"))
+
+    async def page_image(
+        self,
+        document: str,
+        page: int,
+        *,
+        source_id: str | None = None,
+        query: str | None = None,
+        width: int | None = None,
+        ontology: str | None = None,
+    ) -> PageImage:
+        """Get a page of a document that was ingested as a PDF, as a picture (PNG).
+
+        Args:
+            document: its name, ONTOLOGY/NAME or id.
+            page: its number, from 1.
+            source_id: a source of it, such as a hit, whose words are boxed.
+            query: words that are boxed wherever they stand, as full text finds them.
+            width: in pixels; None: 1200.
+            ontology: which it is in; None: any.
+        """
+        asked = {"source_id": source_id, "query": query, "width": width, "ontology": ontology}
+        return page_of(
+            page, await self._fetch(get(Answer, "documents", document, "pages", f"{page}.png", **asked))
+        )

@@ -11,7 +11,7 @@ from httpx_sse import SSEError, aconnect_sse
 from pydantic import BaseModel
 
 from kg_api.client import connection
-from kg_api.client.answers import not_kg, parse_problem, parse_reply, read, read_file
+from kg_api.client.answers import check_file, not_kg, parse_problem, parse_reply, read
 from kg_api.client.call import Call
 
 T = TypeVar("T", bound=BaseModel)
@@ -51,11 +51,15 @@ class AsyncSending:
 
     async def _read_file(self, call: Call[T]) -> bytes:
         """The answer as it is, for it is no JSON."""
+        return (await self._fetch(call)).content
+
+    async def _fetch(self, call: Call[T]) -> httpx.Response:
+        """An answer that is a file, with its headers."""
         try:
-            response = await self._http.request(call.method, call.path)
+            response = await self._http.request(call.method, call.path, params=call.params)
         except httpx.RequestError as error:
             raise connection.unreachable(self._http.base_url, error) from error
-        return read_file(response)
+        return check_file(response)
 
     async def _follow(
         self, call: Call[T], silence: float = connection.MAX_SILENCE_SECONDS

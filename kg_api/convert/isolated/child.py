@@ -14,9 +14,20 @@ from typing import cast
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated import sandbox
-from kg_api.convert.isolated.messages import ANSWERS, OCR, OCR_IMAGE, PROGRAM, RENDER, Answer, receive, send
+from kg_api.convert.isolated.messages import (
+    ANSWERS,
+    OCR,
+    OCR_IMAGE,
+    PAGE,
+    PROGRAM,
+    RENDER,
+    Answer,
+    receive,
+    send,
+    split_page,
+)
 from kg_api.convert.isolated.rendering import read_rendering
-from kg_api.convert.kinds import convert, convert_pictures, find_scopes, read_words, render
+from kg_api.convert.kinds import convert, convert_pictures, draw_page, find_scopes, read_words, render
 from kg_api.convert.ocr.choice import EngineName
 from kg_api.errors import UnreadableDocument
 
@@ -53,6 +64,8 @@ def _answer(content: bytes, form: str, settings: ConversionSettings) -> Answer:
 
 
 def _read(content: bytes, form: str, settings: ConversionSettings) -> Answer:
+    if form == PAGE:
+        return draw_page(*split_page(content))
     if form.startswith(PROGRAM):
         return find_scopes(content, form.removeprefix(PROGRAM))
     if form.startswith(RENDER):

@@ -10,14 +10,14 @@ from typing import BinaryIO
 
 from pydantic import TypeAdapter
 
-from kg_api.models.images import RenderedImage
+from kg_api.models.images import DrawnPage, PageToDraw, RenderedImage
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.parsing import CodeScope
 
 _LENGTH = struct.Struct("!I")
-Answer = Converted | RenderedImage | list[CodeScope] | str
-"""What a file became, or the pixels of a picture, or where a program's functions and classes begin, or why
-none of it is told."""
+Answer = Converted | RenderedImage | DrawnPage | list[CodeScope] | str
+"""What a file became, the pixels of a picture, a page of it, where a program's functions and classes begin, or
+why none of it is told."""
 ANSWERS = TypeAdapter[Answer](Answer)
 PROGRAM = "program."
 """What stands before the suffix of a program, where else the kind of a file stands."""
@@ -27,6 +27,22 @@ OCR = "ocr."
 """What stands before the engine that is to read a PDF's pictures."""
 OCR_IMAGE = "ocr-image."
 """What stands before the engine that is to read a picture which is a document of its own."""
+PAGE = "page"
+"""Stands where else the kind of a file stands: before the PDF comes what is to be drawn of it."""
+_PAGES = TypeAdapter[PageToDraw](PageToDraw)
+
+
+def with_page(wanted: PageToDraw, content: bytes) -> bytes:
+    """A PDF, and what is to be drawn of it."""
+    told = _PAGES.dump_json(wanted)
+    return b"".join((_LENGTH.pack(len(told)), told, content))
+
+
+def split_page(sent: bytes) -> tuple[PageToDraw, bytes]:
+    """What is to be drawn, and the PDF."""
+    (length,) = _LENGTH.unpack_from(sent)
+    behind = _LENGTH.size + length
+    return _PAGES.validate_json(sent[_LENGTH.size : behind]), sent[behind:]
 
 
 def send(pipe: BinaryIO, content: bytes) -> None:

@@ -12,14 +12,22 @@ from typing import cast
 import structlog
 
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.isolated.messages import OCR, OCR_IMAGE, PROGRAM, RENDER, Answer
+from kg_api.convert.isolated.messages import (
+    OCR,
+    OCR_IMAGE,
+    PAGE,
+    PROGRAM,
+    RENDER,
+    Answer,
+    with_page,
+)
 from kg_api.convert.isolated.pictures import note_pictures, with_words
 from kg_api.convert.isolated.process import ConverterDied, ConverterProcess
 from kg_api.convert.isolated.rendering import checked_pixels, write_rendering
 from kg_api.convert.ocr.choice import choose, fingerprint
 from kg_api.embed.image.port import Pixels, Rendering
 from kg_api.errors import TooBusy, UnreadableDocument
-from kg_api.models.images import RenderedImage
+from kg_api.models.images import DrawnPage, PageToDraw, RenderedImage
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
@@ -137,7 +145,15 @@ class ConverterPool:
         answer = self._answer(data, f"{RENDER}{write_rendering(rendering)}")
         return checked_pixels(cast("RenderedImage", answer), rendering)
 
-    def _answer(self, data: bytes, form: str) -> Converted | RenderedImage | list[CodeScope]:
+    def draw_page(self, data: bytes, wanted: PageToDraw) -> DrawnPage:
+        """Draw a page of a PDF, with words marked; waits as `convert` does.
+
+        Raises:
+            TooBusy, UnreadableDocument: as `convert` does.
+        """
+        return cast("DrawnPage", self._answer(with_page(wanted, data), PAGE))
+
+    def _answer(self, data: bytes, form: str) -> Converted | RenderedImage | DrawnPage | list[CodeScope]:
         with self._queue.place():
             answer = self._ask(data, form)
         if isinstance(answer, str):
@@ -199,6 +215,8 @@ class ConverterPool:
 
 
 def _kind_of_answer(form: str) -> type:
+    if form == PAGE:
+        return DrawnPage
     if form.startswith(PROGRAM):
         return list
     return RenderedImage if form.startswith(RENDER) else Converted

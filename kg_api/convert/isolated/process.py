@@ -15,11 +15,13 @@ from pydantic import ValidationError
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.child import OUT_OF_MEMORY
-from kg_api.convert.isolated.messages import ANSWERS, OCR, OCR_IMAGE, Answer, receive, send
+from kg_api.convert.isolated.messages import ANSWERS, OCR, OCR_IMAGE, PAGE, Answer, receive, send
 
 IDLE_SECONDS = 60.0
 MAX_FILES = 200
 """Then it is replaced: a library that leaks does so in a process that ends."""
+PAGE_SECONDS = 20.0
+"""Somebody waits for a page."""
 OUTPUT_PER_INPUT = 50
 MIN_OUTPUT = 16 * 1024 * 1024
 """Bytes that an answer may have: so many, or so many times the file."""
@@ -85,6 +87,8 @@ class ConverterProcess:
         self.files += 1
         late = threading.Event()
         seconds = self._settings.max_seconds
+        if form == PAGE:
+            seconds = min(seconds, PAGE_SECONDS)
         if form.startswith((OCR, OCR_IMAGE)):  # it keeps to its own limit, but for the page it is at
             seconds += self._settings.ocr_max_seconds
         timer = threading.Timer(seconds, self._end_late, [late])
@@ -95,7 +99,7 @@ class ConverterProcess:
             self.end()
             again = self.files > 1 and not late.is_set()
             raise ConverterDied(
-                self._reason(seconds if late.is_set() else None, error), again=again
+                self._reason(form, seconds if late.is_set() else None, error), again=again
             ) from error
         finally:
             timer.cancel()
@@ -136,12 +140,13 @@ class ConverterProcess:
         with contextlib.suppress(OSError):
             self._process.kill()
 
-    def _reason(self, late: float | None, error: Exception) -> str:
+    def _reason(self, form: str, late: float | None, error: Exception) -> str:
+        took, then = ("drawing the page", "") if form == PAGE else ("reading it", "; divide it")
         if late is not None:
-            return f"reading it took more than {late:.0f} s (KG_CONVERSION__MAX_SECONDS); divide it"
+            setting = "" if form == PAGE else " (KG_CONVERSION__MAX_SECONDS)"
+            return f"{took} took more than {late:.0f} s{setting}{then}"
         if self._process.returncode == OUT_OF_MEMORY:
-            told = f"reading it took more than {self._megabytes} MB (KG_CONVERSION__MAX_MEMORY_MB)"
-            return f"{told}; divide it"
+            return f"{took} took more than {self._megabytes} MB (KG_CONVERSION__MAX_MEMORY_MB){then}"
         if isinstance(error, ValueError):
             return "it becomes far more text than it has bytes; it may be made to fill a disk"
         return "its parser crashed on it; save it again, or in another format"

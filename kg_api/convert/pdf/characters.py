@@ -108,7 +108,7 @@ class _Reader:
         for i in range(raw.FPDFText_CountChars(page)):
             code = raw.FPDFText_GetUnicode(page, i)
             text_object = raw.FPDFText_GetTextObject(page, i)
-            if not text_object or (code in BLANKS and not self._is_ligature(code, i)):
+            if not text_object or (code in BLANKS and not is_ligature(page, code, i)):
                 if code in LINE_ENDS and not text_object:  # PDFium puts them in, as it does with some blanks
                     yield from self._close()
                 self.space = True
@@ -137,13 +137,15 @@ class _Reader:
             yield self.open.style.turn, self.open.closed()
             self.open = None
 
-    def _is_ligature(self, code: int, i: int) -> bool:
-        """Fonts of TeX without names for their letters have a ligature where others have a line's end."""
-        if code != 0x0D:  # noqa: PLR2004
-            return False
-        raw.FPDFText_GetLooseCharBox(self.page, i, self.box)
-        size: float = raw.FPDFText_GetFontSize(self.page, i)
-        return bool(self.box.right - self.box.left > 0.2 * size)
+
+def is_ligature(text_page: Any, code: int, number: int) -> bool:
+    """Fonts of TeX without names for their letters have a ligature where others have a line's end."""
+    if code != 0x0D:  # noqa: PLR2004
+        return False
+    box = raw.FS_RECTF()
+    raw.FPDFText_GetLooseCharBox(text_page, number, box)
+    size: float = raw.FPDFText_GetFontSize(text_page, number)
+    return bool(box.right - box.left > 0.2 * size)
 
 
 def read(page: pdfium.PdfPage) -> PageText:

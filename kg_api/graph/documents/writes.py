@@ -21,7 +21,7 @@ from kg_api.graph.documents.same_text import (
 )
 from kg_api.graph.fulltext.language import require_language
 from kg_api.graph.images.blobs import release_holds
-from kg_api.graph.images.writes import write_images
+from kg_api.graph.images.writes import write_images, write_originals
 from kg_api.graph.jobs import request_job
 from kg_api.graph.jobs.records import IMAGE_EMBEDDING
 from kg_api.graph.retrying import DeletedMeanwhile
@@ -171,6 +171,7 @@ class _Call:
         new = {each.record.document_id: len(each.new) for each in differences}
         unread, due = write_blocks(tx, differences), write_sources(tx, differences)
         images = write_images(tx, differences)
+        write_originals(tx, differences)
         unread.update(new)
         due.update(new)
         due.update(look_again(tx, differences, stored))

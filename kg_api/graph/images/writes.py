@@ -1,4 +1,4 @@
-"""Writing which sources of documents are pictures."""
+"""Writing which sources of documents are pictures, and which files documents were made of."""
 
 from __future__ import annotations
 
@@ -36,6 +36,28 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
                 "a picture of it was deleted meanwhile, for it took more than an hour; send it again"
             )
     return changed
+
+
+def write_originals(tx: Transaction, differences: Sequence[DocumentDifference]) -> None:
+    """Let documents have the files that they were made of.
+
+    Raises:
+        Conflict: a file has been collected, for its hold ended long ago.
+    """
+    there = [_original(each) for each in differences if each.before["content_hash"] is not None]
+    if there:
+        tx.run("originals/forget", rows=there)
+    rows = sorted(map(_original, (each for each in differences if each.record.original)), key=_key)
+    if rows and tx.run("originals/write", rows=rows)[0]["written"] < len(rows):
+        raise Conflict("its file was deleted meanwhile, for it took more than an hour; send it again")
+
+
+def _original(difference: DocumentDifference) -> Row:
+    return {"document_id": difference.record.document_id, "key": difference.record.original}
+
+
+def _key(row: Row) -> str:
+    return row["key"]
 
 
 def _row(source_id: str, image: StoredImage) -> Row:

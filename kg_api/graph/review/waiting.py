@@ -94,9 +94,10 @@ def _row(record: DocumentRecord) -> Row:
 
 
 def _blobs(record: DocumentRecord) -> list[str]:
-    """The files of its pictures, which are kept while it waits."""
+    """The files of its pictures and its own, which are kept while it waits."""
     images = [source.image for source in record.sources if source.image]
-    return sorted({key for each in images for key in (each.storage_key, each.thumbnail_key)})
+    keys = {key for each in images for key in (each.storage_key, each.thumbnail_key)}
+    return sorted(keys if record.original is None else keys | {record.original})
 
 
 def _count(rows: Sequence[Row]) -> int:

@@ -67,8 +67,10 @@ class DocumentRecord:
     """What it was given as, if it shall wait for approval."""
     approves: str | None = None
     """The version of what waited and is approved by this."""
+    original: str | None = None
+    """The key of the file that it was made of, where that is kept."""
     hold: str | None = None
-    """What keeps the files of its pictures until it is stored or waits."""
+    """What keeps its files until it is stored or waits."""
 
     @property
     def text_hash(self) -> str:

@@ -85,9 +85,14 @@ def _answer(file: ImageFile, known: str | None) -> Response:
     headers = {**HEADERS, "ETag": tag}
     if known is not None and tag in known:
         return Response(status_code=304, headers=headers)
-    name = quote(f"{_stem(file.name)}{SUFFIXES[file.content_type]}", safe="")
+    name = file_name(file.name, SUFFIXES[file.content_type])
     headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{name}"
     return Response(file.content, media_type=file.content_type, headers=headers)
+
+
+def file_name(document: str, suffix: str) -> str:
+    """What a browser may save it as, for a header."""
+    return quote(f"{_stem(document)}{suffix}", safe="")
 
 
 def _stem(document: str) -> str:

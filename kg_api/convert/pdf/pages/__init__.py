@@ -1,0 +1,1 @@
+"""Pages of PDFs as pictures for people, with words marked where they stand."""

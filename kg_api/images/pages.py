@@ -1,0 +1,125 @@
+"""Pages of PDFs as pictures, with a hit's words marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from typing import NamedTuple, Protocol
+
+from kg_api.blobs.port import BlobStore
+from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.library import find_source
+from kg_api.graph.images.originals import Original, SourceOnPage, find_original, sources_of_page
+from kg_api.graph.naming import identify_document
+from kg_api.images.marks import page_to_draw
+from kg_api.images.page_cache import PageCache
+from kg_api.models.identity import digest
+from kg_api.models.images import DrawnPage, PageToDraw
+from kg_api.wording.plural import pluralize
+
+DRAWN_BY = "1"
+"""Another one, when pages are drawn otherwise: what others have kept is asked for again then."""
+
+
+class PageDrawer(Protocol):
+    """Draws pages of files that may be hostile."""
+
+    def draw_page(self, data: bytes, wanted: PageToDraw) -> DrawnPage:
+        """Draw one; without content, where there is no such page."""
+        ...
+
+    def close(self) -> None:
+        """Draw no more."""
+        ...
+
+
+class PagePicture(NamedTuple):
+    """A page as it is given out."""
+
+    key: str
+    """The same key is the same picture for ever."""
+    document: str
+    drawn: DrawnPage | None
+    """None: whoever asks has it already."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """Which page, and what is to be marked on it."""
+
+    called: str
+    """The document."""
+    page: int
+    width: int
+    ontology: str | None = None
+    source_id: str | None = None
+    query: str | None = None
+
+
+class PageService:
+    """Draws pages, each once while it is in memory."""
+
+    def __init__(self, graph: Graph, store: BlobStore, drawer: PageDrawer) -> None:
+        """Open it.
+
+        Args:
+            graph: says what stands on them.
+            store: keeps the PDFs.
+            drawer: its own, closed with it: who looks at a page does not wait for files that are taken in.
+        """
+        self._graph = graph
+        self._store = store
+        self._drawer = drawer
+        self._cache = PageCache()
+
+    def close(self) -> None:
+        """End the process that draws."""
+        self._drawer.close()
+
+    def picture(self, request: PageRequest, known: str = "") -> PagePicture:
+        """A page as a picture.
+
+        Args:
+            request: which one.
+            known: keys of pictures that whoever asks has.
+
+        Raises:
+            NotFound: there is no such document, source or page, or no file of it was kept.
+            InvalidInput: the source is of another document.
+            UnreadableDocument: it cannot be drawn.
+            TooBusy: too many others wait for pages.
+        """
+        identity = identify_document(self._graph, request.called, request.ontology)
+        original = find_original(self._graph, identity)
+        wanted = self._wanted(original, request)
+        key = digest("page", DRAWN_BY, original.key, repr(astuple(wanted)))
+        drawn = None if key in known else self._drawn(key, original, wanted)
+        return PagePicture(key, original.document, drawn)
+
+    def _wanted(self, original: Original, request: PageRequest) -> PageToDraw:
+        if request.source_id is None and request.query is None:
+            return PageToDraw(request.page, request.width)
+        sources = sources_of_page(self._graph, original.document_id, request.page)
+        passage = None if request.source_id is None else self._passage(original, request.source_id, sources)
+        return page_to_draw(request.page, request.width, sources, passage, request.query)
+
+    def _passage(
+        self, original: Original, called: str, sources: Sequence[SourceOnPage]
+    ) -> SourceOnPage | None:
+        """The source that is called so; None, where it stands on other pages."""
+        found = find_source(self._graph, called)
+        if found.document_id != original.document_id:
+            where = f"{found.ontology}/{found.document}"
+            raise InvalidInput(f"source_id: that source is of another document, {where!r}")
+        return next((each for each in sources if each.source_id == found.source_id), None)
+
+    def _drawn(self, key: str, original: Original, wanted: PageToDraw) -> DrawnPage:
+        drawn = self._cache.get(key)
+        if drawn is None:
+            drawn = self._drawer.draw_page(self._store.read(original.key), wanted)
+            if not drawn.content:
+                pages = pluralize(drawn.pages, "page")
+                raise NotFound(f"{original.document!r} has {pages}: there is no page {wanted.page}")
+            self._cache.put(key, drawn)
+        return drawn

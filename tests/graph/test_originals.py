@@ -1,0 +1,189 @@
+"""PDFs are kept as they came: the same PDF is one file, kept while a document is made of it and no longer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.blobs.files import FileBlobStore
+from kg_api.blobs.port import key_of
+from kg_api.convert.pdf import convert
+from kg_api.errors import Conflict
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.folders import request_scan
+from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.writes import store_document, store_documents
+from kg_api.graph.images.blobs import collect_blobs, hold_blobs
+from kg_api.graph.review.waiting import reject_waiting
+from kg_api.images.keeping import StoringKeeper
+from kg_api.ingest.reading import DocumentReader
+from kg_api.ingest.records import Incoming, to_record
+from kg_api.ingest.review import ReviewService
+from kg_api.models.identity import document_id
+from kg_api.models.library.conversion import Converted
+from kg_api.models.library.documents import DocumentRecord
+from kg_api.models.library.formats import ConvertedFormat
+from kg_api.models.library.parsing import CodeScope
+from kg_api.models.library.review import Approval
+from kg_api.sync.handler import FolderSync
+from tests.support.cypher import rows
+from tests.support.hostile_files import pdf_of_pages
+from tests.support.sync import EVERYWHERE, LARGEST, follow, work
+
+PDF, OTHER = pdf_of_pages(3), pdf_of_pages(4)
+
+
+class InThisProcess:
+    """Converts PDFs that the tests made themselves."""
+
+    def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
+        assert form == "pdf"
+        return convert(data)
+
+    def pictures_read_by(self) -> str:
+        return "nothing"
+
+    def find_scopes(self, data: bytes, suffix: str) -> list[CodeScope]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A store of files, and documents that are made of them."""
+
+    graph: Graph
+    driver: neo4j.Driver
+    folder: Path
+
+    def reader(self, *, keep: bool = True) -> DocumentReader:
+        keeper = StoringKeeper(self.graph, FileBlobStore(self.folder))
+        return DocumentReader(InThisProcess(), keeper, keep_pdfs=keep)
+
+    def record(self, content: bytes, name: str, *, keep: bool = True, review: bool = False) -> DocumentRecord:
+        given = Incoming("notes", name, "", review=review)
+        return to_record(self.reader(keep=keep).from_bytes(content, given)[0])[0]
+
+    def add(self, content: bytes, name: str, *, keep: bool = True) -> str:
+        return store_document(self.graph, self.record(content, name, keep=keep)).change.change
+
+    def collect(self) -> int:
+        return collect_blobs(self.graph, FileBlobStore(self.folder).delete)
+
+    def delete(self, name: str) -> None:
+        delete_document(self.graph, document_id("notes", name))
+
+    @property
+    def files(self) -> set[str]:
+        return {path.name for path in self.folder.rglob("*") if path.is_file()}
+
+    @property
+    def used(self) -> dict[str, str]:
+        """By name of a document, the key of its file."""
+        query = "MATCH (d:Document)-[:ORIGINAL]->(b:Blob) RETURN d.document AS name, b.key AS key"
+        return {row["name"]: row["key"] for row in rows(self.driver, query)}
+
+
+@pytest.fixture
+def library(graph: Graph, driver: neo4j.Driver, tmp_path: Path) -> Library:
+    return Library(graph, driver, tmp_path / "blobs")
+
+
+def test_the_same_pdf_twice_is_one_file(library: Library) -> None:
+    assert [library.add(PDF, "a.pdf"), library.add(PDF, "b.pdf")] == ["created", "created"]
+    key = key_of(PDF)
+    assert (library.used, library.files) == ({"a.pdf": key, "b.pdf": key}, {key})
+    assert (library.folder / key[:2] / key).read_bytes() == PDF
+    assert library.collect() == 0
+    library.delete("a.pdf")
+    assert (library.collect(), library.files) == (0, {key})
+    library.delete("b.pdf")
+    assert (library.collect(), library.files) == (1, set())
+
+
+def test_another_pdf_takes_its_place_though_it_says_the_same(library: Library) -> None:
+    library.add(PDF, "a.pdf")
+    again = PDF + b"\n% saved again"
+    assert library.add(PDF, "a.pdf") == "unchanged"
+    assert library.add(again, "a.pdf") == "updated"
+    assert library.used == {"a.pdf": key_of(again)}
+    assert (library.collect(), library.files) == (1, {key_of(again)})
+
+
+def test_what_was_taken_in_before_has_its_file_when_it_comes_again(library: Library) -> None:
+    library.add(PDF, "a.pdf", keep=False)
+    assert (library.used, library.files) == ({}, set())
+    stored = store_document(library.graph, library.record(PDF, "a.pdf"))
+    assert (stored.change.change, stored.change.added, stored.job_id) == ("updated", 0, None)
+    assert library.used == {"a.pdf": key_of(PDF)}
+    assert library.add(PDF, "a.pdf", keep=False) == "updated"
+    assert (library.used, library.collect(), library.files) == ({}, 1, set())
+
+
+def test_a_document_that_is_no_pdf_any_more_lets_its_file_go(library: Library) -> None:
+    library.add(PDF, "a.pdf")
+    text, _ = to_record(Incoming("notes", "a.pdf", "Only words.", format="text"))
+    store_document(library.graph, text)
+    assert (library.used, library.collect(), library.files) == ({}, 1, set())
+
+
+def test_a_pdf_that_waits_keeps_its_file_until_it_is_rejected(library: Library) -> None:
+    for name in ("a.pdf", "b.pdf"):
+        store_document(library.graph, library.record(PDF, name, review=True))
+    assert (library.used, library.collect(), library.files) == ({}, 0, {key_of(PDF)})
+    approved = ReviewService(library.graph, lambda *_: None).approve(
+        Approval(ontology="notes", documents=["a.pdf"])
+    )
+    assert [each.problem for each in approved.outcomes] == [None]
+    assert library.used == {"a.pdf": key_of(PDF)}
+    library.delete("a.pdf")
+    assert library.collect() == 0
+    reject_waiting(library.graph, "notes", ["b.pdf"], limit=10)
+    assert (library.collect(), library.files) == (1, set())
+
+
+def test_a_pdf_that_is_left_out_leaves_no_file(library: Library) -> None:
+    library.add(PDF, "a.pdf")
+    again = replace(library.record(PDF + b"%", "b.pdf"), skip_duplicate=True)
+    assert store_document(library.graph, again).change.change == "skipped"
+    assert (library.collect(), library.files) == (1, {key_of(PDF)})
+
+
+def test_a_document_whose_file_has_gone_is_refused(library: Library) -> None:
+    made = library.record(PDF, "a.pdf")
+    rows(library.driver, "MATCH (h:BlobHold) DETACH DELETE h")
+    assert library.collect() == 1
+    with pytest.raises(Conflict, match="send it again"):
+        store_document(library.graph, made)
+    assert library.used == {}
+
+
+def test_many_pdfs_of_one_batch(library: Library) -> None:
+    made = [library.record((PDF, OTHER)[number % 2], f"{number}.pdf") for number in range(20)]
+    store_documents(library.graph, made)
+    assert (len(library.used), library.files) == (20, {key_of(PDF), key_of(OTHER)})
+    hold_blobs(library.graph, [key_of(PDF)])
+    for number in range(20):
+        library.delete(f"{number}.pdf")
+    assert (library.collect(), library.files) == (1, {key_of(PDF)})
+
+
+def test_pdfs_of_a_followed_folder_are_read_again_to_be_kept(library: Library, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "a.pdf").write_bytes(PDF)
+    followed = follow(library.graph, folder)
+
+    def scan(*, keep: bool) -> None:
+        request_scan(library.graph, followed)
+        work(
+            library.graph,
+            handler=FolderSync(library.graph, EVERYWHERE, LARGEST, library.reader(keep=keep), None),
+        )
+
+    scan(keep=False)
+    assert library.used == {}
+    scan(keep=True)
+    assert library.used == {"a.pdf": key_of(PDF)}

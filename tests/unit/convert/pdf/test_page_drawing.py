@@ -1,0 +1,186 @@
+"""Pages of PDFs as pictures: of bounded size, turned and cut as they are, words boxed where they stand."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pypdfium2 as pdfium
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+from reportlab.pdfgen.canvas import Canvas
+
+from kg_api.convert.pdf import convert
+from kg_api.convert.pdf.pages import drawing
+from kg_api.convert.pdf.pages.drawing import MAX_PAGE_PIXELS, draw_page
+from kg_api.convert.pdf.pages.streams import LetterStream
+from kg_api.errors import UnreadableDocument
+from kg_api.ingest.records import Incoming, to_record
+from kg_api.models.images import DrawnPage, PageBox, PageToDraw
+from tests.support.hostile_files import pdf as pdf_of
+from tests.support.hostile_files import pdf_of_loops, pdf_of_pages
+
+DATA = Path(__file__).parents[3] / "data"
+
+
+def a_pdf(*, rotate: int = 0, cut: tuple[int, int, int, int] | None = None) -> bytes:
+    """A page of 400 x 600 points with a sentence near its upper left corner."""
+    made = io.BytesIO()
+    canvas = Canvas(made, pagesize=(400, 600), invariant=1)
+    canvas.setFont("Helvetica", 20)
+    canvas.drawString(40, 540, "Apricots ripen early")
+    if cut:
+        canvas.setCropBox(cut)
+    canvas.showPage()
+    canvas.save()
+    return turned(made.getvalue(), rotate)
+
+
+def turned(data: bytes, degrees: int) -> bytes:
+    document, made = pdfium.PdfDocument(data), io.BytesIO()
+    document[0].set_rotation(degrees)
+    document.save(made)
+    return made.getvalue()
+
+
+def shown(drawn: DrawnPage) -> Image.Image:
+    return Image.open(io.BytesIO(drawn.content))
+
+
+def coloured(drawn: DrawnPage) -> NDArray[np.bool_]:
+    pixels = np.asarray(shown(drawn).convert("RGB")).astype(int)
+    return pixels.max(axis=2) - pixels.min(axis=2) > 40
+
+
+def extent(drawn: DrawnPage) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of what is coloured, in parts of the page."""
+    rows, columns = np.nonzero(coloured(drawn))
+    height, width = coloured(drawn).shape
+    left, right = columns.min() / width, columns.max() / width
+    return tuple(round(float(each), 2) for each in (left, rows.min() / height, right, rows.max() / height))  # type: ignore[return-value]
+
+
+def test_a_page_is_as_wide_as_it_was_asked_for_and_without_colours() -> None:
+    drawn = draw_page(PageToDraw(1, 500), a_pdf())
+    assert (drawn.pages, drawn.boxed) == (1, 0)
+    picture = shown(drawn)
+    assert (picture.format, picture.mode, picture.size) == ("PNG", "L", (500, 750))
+    assert picture.getextrema()[0] < 50  # the words are on it
+
+
+def test_words_are_boxed_where_they_stand() -> None:
+    drawn = draw_page(PageToDraw(1, 800, "Apricots ripen early"), a_pdf())
+    assert drawn.boxed == 3
+    left, top, right, bottom = extent(drawn)
+    assert (left, right) == (pytest.approx(0.1, abs=0.01), pytest.approx(0.56, abs=0.05))
+    assert top == pytest.approx(0.065, abs=0.015)
+    assert bottom == pytest.approx(0.11, abs=0.01)  # its baseline is at a tenth of the height
+    one = draw_page(PageToDraw(1, 800, words=("ripen",)), a_pdf())
+    assert one.boxed == 1
+    assert extent(one)[0] > 0.25
+    assert extent(one)[2] < 0.46
+
+
+@pytest.mark.parametrize(("rotate", "where"), [(90, "right"), (180, "bottom"), (270, "left")], ids=str)
+def test_a_page_that_is_turned_is_boxed_where_its_words_are(rotate: int, where: str) -> None:
+    drawn = draw_page(PageToDraw(1, 600, "Apricots ripen early"), a_pdf(rotate=rotate))
+    picture = shown(drawn).convert("L")
+    assert picture.size == ((600, 400) if rotate != 180 else (600, 900))
+    dark = np.asarray(picture) < 100
+    assert drawn.boxed == 3
+    marks = coloured(drawn)
+    rows, columns = np.nonzero(marks)
+    inside = dark[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+    assert dark.sum() == inside.sum() > 100  # every letter is within the boxes
+    side = {"right": columns.min() > 500, "bottom": rows.min() > 750, "left": columns.max() < 100}
+    assert side[where]
+
+
+def test_a_page_that_is_cut_is_boxed_within_what_is_left() -> None:
+    drawn = draw_page(PageToDraw(1, 600, "Apricots ripen early"), a_pdf(cut=(20, 500, 320, 600)))
+    assert shown(drawn).size == (600, 200)
+    left, top, _, bottom = extent(drawn)
+    assert (left, top) == (pytest.approx(0.06, abs=0.02), pytest.approx(0.42, abs=0.06))
+    assert bottom == pytest.approx(0.66, abs=0.06)
+
+
+def test_boxes_of_ocr_are_drawn_as_they_are_told() -> None:
+    boxes = (PageBox(5000, 5000, 6000, 5500), PageBox(6050, 5000, 7000, 5500))
+    drawn = draw_page(PageToDraw(1, 800, passage_boxes=boxes), a_pdf())
+    assert drawn.boxed == 2
+    assert extent(drawn) == (0.5, 0.5, 0.7, 0.55)
+
+
+def test_a_box_outside_of_the_page_is_none() -> None:
+    boxes = (
+        PageBox(65_000, 0, 65_500, 10_000),
+        PageBox(5000, 5000, 5000, 5000),
+        PageBox(9000, 9000, 100, 100),
+    )
+    assert not coloured(draw_page(PageToDraw(1, 300, word_boxes=boxes), a_pdf())).any()
+
+
+@pytest.mark.parametrize("page", [0, 4, 10**9])
+def test_there_is_no_picture_of_a_page_that_is_not_there(page: int) -> None:
+    assert draw_page(PageToDraw(page, 300), pdf_of_pages(3)) == DrawnPage(3, b"", 0)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 14_400), (14_400, 1), (14_400, 14_400)])
+def test_no_page_has_too_many_pixels(width: int, height: int) -> None:
+    page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width} {height}] >>"
+    data = pdf_of(
+        {1: "<< /Type /Catalog /Pages 2 0 R >>", 2: "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", 3: page}
+    )
+    size = shown(draw_page(PageToDraw(1, 2400), data)).size
+    assert size[0] * size[1] <= 1.1 * MAX_PAGE_PIXELS
+
+
+def test_a_picture_that_would_be_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "MAX_PNG", 1000)
+    with pytest.raises(UnreadableDocument, match="smaller width"):
+        draw_page(PageToDraw(1, 800), a_pdf())
+
+
+def test_an_immense_picture_on_a_page_is_not_unpacked() -> None:
+    image = "<< /Type /XObject /Subtype /Image /Width 60000 /Height 60000 /ColorSpace /DeviceGray "
+    objects = {
+        1: "<< /Type /Catalog /Pages 2 0 R >>",
+        2: "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        3: "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents 4 0 R "
+        "/Resources << /XObject << /I 5 0 R >> >> >>",
+        4: "<< /Length 27 >>\nstream\nq 200 0 0 200 0 0 cm /I Do Q\nendstream",
+        5: image + "/BitsPerComponent 8 /Length 1 >>\nstream\nx\nendstream",
+    }
+    with pytest.raises(UnreadableDocument, match="3600 megapixels"):
+        draw_page(PageToDraw(1, 300), pdf_of(objects))
+
+
+@pytest.mark.parametrize("data", [b"", b"no PDF", a_pdf()[:400]])
+def test_what_is_no_pdf_is_refused(data: bytes) -> None:
+    with pytest.raises(UnreadableDocument):
+        draw_page(PageToDraw(1, 300), data)
+
+
+def test_pages_that_hold_themselves_are_drawn_or_refused() -> None:
+    for page in (1, 2, 999):
+        try:
+            assert draw_page(PageToDraw(page, 300, "anything at all"), pdf_of_loops()).boxed == 0
+        except UnreadableDocument:
+            continue
+
+
+@pytest.mark.parametrize(
+    "name", ["amd-user-guide.pdf", "files/fhs-3.0.pdf", "files/texshop-and-asymptote.pdf"]
+)
+def test_words_of_real_passages_are_found_on_their_page(name: str) -> None:
+    data = (DATA / name).read_bytes()
+    made = convert(data)
+    given = Incoming("notes", name, made.text, format="pdf", pages=tuple(made.pages))
+    sources = [each for each in to_record(given)[0].sources if each.page and each.page == each.last_page]
+    boxed = words = 0
+    for each in sources[:: max(1, len(sources) // 15)]:
+        boxed += draw_page(PageToDraw(each.page or 0, 100, each.full_text), data).boxed
+        words += len(LetterStream.of(each.full_text).begins)
+    assert boxed >= 0.98 * words > 200

@@ -1,0 +1,95 @@
+"""Words of a passage on a page: found whatever kg joined, divided, left out or put into another order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from kg_api.convert.pdf.pages.matching import find_passage, find_words
+from kg_api.convert.pdf.pages.streams import LetterStream
+
+PAGE = (
+    "Guide to gardens 17 Apricots ripen early in July, where win-\nters are mild and springs are dry. "
+    "Blueberries need acid soil; the \ufb01ne roots su\ufb00er from lime. Cherries split after heavy rain."
+)
+
+
+def said(words: Sequence[Sequence[int]], page: str) -> list[str]:
+    """What was found, as it stands on the page."""
+    stream = LetterStream.of(page)
+    return [page[stream.origin[each[0]] : stream.origin[each[-1]] + 1] for each in words]
+
+
+def found(passage: str, page: str = PAGE) -> list[str]:
+    return said(find_passage(LetterStream.of(passage), LetterStream.of(page)), page)
+
+
+def test_a_word_is_found_though_a_line_ends_in_it() -> None:
+    assert found("where winters are mild") == ["where", "win-\nters", "are", "mild"]
+
+
+def test_ligatures_accents_case_and_marks_do_not_matter() -> None:
+    assert found("**The fine roots** suffer from LIME.") == ["the", "ﬁne", "roots", "suﬀer", "from", "lime"]
+    assert found("Uber den Fluss nach Koln", "U\u0308ber den Flu\u00df nach K\u00f6ln") == [
+        "U\u0308ber",
+        "den",
+        "Flu\u00df",
+        "nach",
+        "K\u00f6ln",
+    ]
+
+
+def test_parts_are_found_in_any_order() -> None:
+    words = found("Cherries split after heavy rain.\n\nApricots ripen early in July")
+    assert " ".join(words) == "Cherries split after heavy rain Apricots ripen early in July"
+
+
+def test_of_a_passage_over_two_pages_only_what_is_on_this_one() -> None:
+    passage = "Cherries split after heavy rain. Dates are picked in the autumn, when they are brown."
+    assert found(passage) == ["Cherries", "split", "after", "heavy", "rain"]
+
+
+@pytest.mark.parametrize("passage", ["", "...", "Dates are picked in the autumn", "x", "early in May"])
+def test_what_is_not_there_is_not_found(passage: str) -> None:
+    assert found(passage) == []
+
+
+def test_a_few_letters_are_a_heading_and_only_whole_words() -> None:
+    assert found("# 17") == ["17"]
+    assert found("## Berry", "Blueberry. A berry, berry good.") == ["berry"]
+    assert found("berr", "berry") == []
+
+
+def test_a_short_run_far_from_all_others_is_chance() -> None:
+    page = "heavy rain after all " + "x y z " * 40 + "Cherries split after heavy rain in June and in July."
+    words = find_passage(LetterStream.of("Cherries split after heavy rain in June"), LetterStream.of(page))
+    assert min(words[0]) > 100
+    assert said(words, page) == ["Cherries", "split", "after", "heavy", "rain", "in", "June"]
+
+
+def test_a_phrase_that_stands_twice_is_taken_where_the_passage_goes_on() -> None:
+    page = "See the user guide for more. Then read on. See the user guide for less of it, or ask us."
+    words = find_passage(LetterStream.of("See the user guide for less of it"), LetterStream.of(page))
+    assert words[0][0] == LetterStream.of(page).text.rindex("seetheuser")
+
+
+def test_words_are_found_wherever_they_stand_as_whole_ones() -> None:
+    page = "A rose is a rose. Prose is not; rose-\nmary is an herb, ROSE too."
+    assert said(find_words(["rose"], LetterStream.of(page)), page) == ["rose", "rose", "rose", "ROSE"]
+    assert said(find_words(["rosemary", "rose"], LetterStream.of(page)), page)[2] == "rose-\nmary"
+    assert find_words(["", "--"], LetterStream.of(page)) == []
+    assert find_words([], LetterStream.of(page)) == []
+
+
+def test_scripts_without_blanks_have_words_anywhere() -> None:
+    page = "\u6771\u4eac\u90fd\u306f\u65e5\u672c\u306e\u9996\u90fd"
+    assert said(find_words(["\u65e5\u672c"], LetterStream.of(page)), page) == ["\u65e5\u672c"]
+
+
+def test_a_page_that_repeats_itself_takes_no_time() -> None:
+    begun = time.monotonic()
+    words = find_passage(LetterStream.of("a" * 50_000 + " ab" * 5000), LetterStream.of("a" * 100_000))
+    assert time.monotonic() - begun < 5
+    assert len(words) == 1
