@@ -23,7 +23,7 @@ _MODULES: dict[ConvertedFormat, str] = {
     "notebook": "notebook",
     "image": "image.document",
 }
-_OF_IMAGES = frozenset[ConvertedFormat]({"image", "html", "epub", "docx", "pptx"})
+_OF_IMAGES = frozenset[ConvertedFormat]({"image", "html", "epub", "docx", "pptx", "pdf"})
 """What may hold pictures: their modules are told how large one may be, and what is kept of it."""
 
 

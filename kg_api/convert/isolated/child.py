@@ -14,7 +14,16 @@ from typing import cast
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated import sandbox
-from kg_api.convert.isolated.messages import ANSWERS, OCR, OCR_IMAGE, PROGRAM, Answer, receive, send
+from kg_api.convert.isolated.messages import (
+    ANSWERS,
+    OCR,
+    OCR_IMAGE,
+    PROGRAM,
+    WORDS_ALONE,
+    Answer,
+    receive,
+    send,
+)
 from kg_api.convert.kinds import convert, convert_pictures, find_scopes, read_words
 from kg_api.convert.ocr.choice import EngineName
 from kg_api.errors import UnreadableDocument
@@ -22,6 +31,8 @@ from kg_api.errors import UnreadableDocument
 MAX_INPUT = 1 << 30
 OUT_OF_MEMORY = 3
 """Exit code: nothing in this process can be trusted after that."""
+
+_WITHOUT_IMAGES = {"images_within": False}
 
 
 def main() -> None:
@@ -48,6 +59,8 @@ def _answer(content: bytes, form: str, settings: ConversionSettings) -> Answer:
             return convert_pictures(content, cast("EngineName", form.removeprefix(OCR)), settings)
         if form.startswith(OCR_IMAGE):
             return read_words(content, cast("EngineName", form.removeprefix(OCR_IMAGE)), settings)
+        if form.startswith(WORDS_ALONE):
+            form, settings = form.removeprefix(WORDS_ALONE), settings.model_copy(update=_WITHOUT_IMAGES)
         return convert(content, form, settings)  # pyright: ignore[reportArgumentType] - as the pool sent it
     except UnreadableDocument as error:
         return str(error)

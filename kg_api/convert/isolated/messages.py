@@ -24,6 +24,9 @@ OCR = "ocr."
 OCR_IMAGE = "ocr-image."
 """What stands before the engine that is to read a picture which is a document of its own."""
 
+WORDS_ALONE = "words."
+"""What stands before the kind of a file whose pictures are to be left alone."""
+
 
 def send(pipe: BinaryIO, content: bytes) -> None:
     """Write one message.

@@ -12,7 +12,7 @@ from typing import cast
 import structlog
 
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.isolated.messages import OCR, OCR_IMAGE, PROGRAM, Answer
+from kg_api.convert.isolated.messages import OCR, OCR_IMAGE, PROGRAM, WORDS_ALONE, Answer
 from kg_api.convert.isolated.pictures import note_pictures, with_words
 from kg_api.convert.isolated.process import ConverterDied, ConverterProcess
 from kg_api.convert.ocr.choice import choose, fingerprint
@@ -139,16 +139,31 @@ class ConverterPool:
             process.end()
 
     def _ask(self, data: bytes, form: str) -> Answer:
+        try:
+            return self._twice(data, form)
+        except ConverterDied as died:
+            log.warning("a converter died", format=form, reason=str(died))
+            again = form == "pdf" and self._settings.images_within
+            return self._words_alone(data, form, str(died)) if again else str(died)
+
+    def _twice(self, data: bytes, form: str) -> Answer:
         """A process that has read other files may die of those: then a new one is asked once more."""
         try:
             return self._once(data, form)
         except ConverterDied as died:
             if not died.again:
-                return _reason(died, form)
+                raise
+        return self._once(data, form, fresh=True)
+
+    def _words_alone(self, data: bytes, form: str, reason: str) -> Answer:
+        """What may have been too much are its pictures: PDFium draws them, and stops at nothing."""
         try:
-            return self._once(data, form, fresh=True)
-        except ConverterDied as died:
-            return _reason(died, form)
+            made = self._once(data, f"{WORDS_ALONE}{form}", fresh=True)
+        except ConverterDied:
+            return reason
+        if not isinstance(made, Converted):
+            return made
+        return replace(made, notes=(*made.notes, f"left out: its pictures, for with them {reason}"))
 
     def _once(self, data: bytes, form: str, *, fresh: bool = False) -> Answer:
         with self._process(fresh=fresh) as process:
@@ -180,8 +195,3 @@ class ConverterPool:
                 self._idle.append(process)
                 return
         process.end()
-
-
-def _reason(died: ConverterDied, form: str) -> str:
-    log.warning("a converter died", format=form, reason=str(died))
-    return str(died)
