@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,6 +45,9 @@ class InThisProcess:
     def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
         assert form == "image"
         return convert(data, ConversionSettings())
+
+    def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:
+        raise NotImplementedError
 
     def pictures_read_by(self) -> str:
         return "nothing"

@@ -13,18 +13,9 @@ import sys
 from typing import cast
 
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.isolated import sandbox
-from kg_api.convert.isolated.messages import (
-    ANSWERS,
-    OCR,
-    OCR_IMAGE,
-    PROGRAM,
-    WORDS_ALONE,
-    Answer,
-    receive,
-    send,
-)
-from kg_api.convert.kinds import convert, convert_pictures, find_scopes, read_words
+from kg_api.convert.isolated import messages, sandbox
+from kg_api.convert.isolated.messages import ANSWERS, Answer, receive, send
+from kg_api.convert.kinds import convert, convert_pictures, convert_with, find_scopes, read_words
 from kg_api.convert.ocr.choice import EngineName
 from kg_api.errors import UnreadableDocument
 
@@ -53,21 +44,31 @@ def main() -> None:
 
 def _answer(content: bytes, form: str, settings: ConversionSettings) -> Answer:
     try:
-        if form.startswith(PROGRAM):
-            return find_scopes(content, form.removeprefix(PROGRAM))
-        if form.startswith(OCR):
-            return convert_pictures(content, cast("EngineName", form.removeprefix(OCR)), settings)
-        if form.startswith(OCR_IMAGE):
-            return read_words(content, cast("EngineName", form.removeprefix(OCR_IMAGE)), settings)
-        if form.startswith(WORDS_ALONE):
-            form, settings = form.removeprefix(WORDS_ALONE), settings.model_copy(update=_WITHOUT_IMAGES)
-        return convert(content, form, settings)  # pyright: ignore[reportArgumentType] - as the pool sent it
+        return _asked(content, form, settings)
     except UnreadableDocument as error:
         return str(error)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except Exception as error:  # noqa: BLE001 - the border of a file: its parser's bug is that file's alone
         return f"its parser failed on it ({type(error).__name__}): save it again, or in another format"
+
+
+def _asked(content: bytes, form: str, settings: ConversionSettings) -> Answer:
+    kind, _, rest = form.partition(".")
+    match f"{kind}.":
+        case messages.PROGRAM:
+            return find_scopes(content, rest)
+        case messages.OCR:
+            return convert_pictures(content, cast("EngineName", rest), settings)
+        case messages.OCR_IMAGE:
+            return read_words(content, cast("EngineName", rest), settings)
+        case messages.BESIDE:
+            content, beside = messages.unpack(content)
+            return convert_with(content, rest, settings, beside)
+        case messages.WORDS_ALONE:
+            return convert(content, rest, settings.model_copy(update=_WITHOUT_IMAGES))  # pyright: ignore[reportArgumentType]
+        case _:
+            return convert(content, form, settings)  # pyright: ignore[reportArgumentType] - as the pool sent it
 
 
 if __name__ == "__main__":

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import Literal, cast
 
 import structlog
 
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.isolated.messages import OCR, OCR_IMAGE, PROGRAM, WORDS_ALONE, Answer
+from kg_api.convert.isolated.messages import BESIDE, OCR, OCR_IMAGE, PROGRAM, WORDS_ALONE, Answer, pack
 from kg_api.convert.isolated.pictures import note_pictures, with_words
 from kg_api.convert.isolated.process import ConverterDied, ConverterProcess
 from kg_api.convert.ocr.choice import choose, fingerprint
@@ -86,6 +86,16 @@ class ConverterPool:
         if form == "image":
             return self._with_words(data, made)
         return self._with_pictures(data, made) if made.pictures else made
+
+    def convert_with(
+        self, data: bytes, form: Literal["html", "markdown"], beside: Mapping[str, bytes]
+    ) -> Converted:
+        """As `convert`, of a document with the pictures that lie beside it, by their references.
+
+        Raises:
+            TooBusy, UnreadableDocument: as `convert` does.
+        """
+        return cast("Converted", self._answer(pack(data, beside), f"{BESIDE}{form}"))
 
     def _with_pictures(self, data: bytes, made: Converted) -> Converted:
         """Asked for by itself: what it takes or breaks costs the other pages nothing."""
