@@ -177,6 +177,12 @@ class ConversionSettings(Section):
         default=True,
         description="Whether OCR also reads pictures that are documents of their own (PNG, JPEG, ...).",
     )
+    images_within: bool = Field(
+        default=True,
+        description=(
+            "Whether pictures within documents (PDF, EPUB, DOCX, HTML and others) become sources too."
+        ),
+    )
     image_max_megapixels: float = Field(
         default=100, gt=0, le=1000, description="Size of a picture that is read at most."
     )

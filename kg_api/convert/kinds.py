@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Protocol, cast
 
@@ -25,7 +26,7 @@ _MODULES: dict[ConvertedFormat, str] = {
     "notebook": "notebook",
     "image": "image.document",
 }
-_OF_IMAGES = frozenset[ConvertedFormat]({"image", "html", "epub", "docx", "pptx"})
+_OF_IMAGES = frozenset[ConvertedFormat]({"image", "html", "epub", "docx", "pptx", "pdf"})
 """What may hold pictures: their modules are told how large one may be, and what is kept of it."""
 
 
@@ -35,6 +36,12 @@ class _Converter(Protocol):
 
 class _ImageConverter(Protocol):
     def convert(self, data: bytes, settings: ConversionSettings) -> Converted: ...
+
+
+class _ConverterWithFiles(Protocol):
+    def convert(
+        self, data: bytes, settings: ConversionSettings, beside: Mapping[str, bytes]
+    ) -> Converted: ...
 
 
 class _PictureConverter(Protocol):
@@ -63,6 +70,25 @@ def convert(data: bytes, form: ConvertedFormat, settings: ConversionSettings) ->
     if form in _OF_IMAGES:
         return cast("_ImageConverter", module).convert(data, settings)
     return cast("_Converter", module).convert(data)
+
+
+def convert_with(
+    data: bytes, form: str, settings: ConversionSettings, beside: Mapping[str, bytes]
+) -> Converted:
+    """Make Markdown of a page, or find the places in a Markdown text, with the pictures that lie beside it.
+
+    Args:
+        data: the document.
+        form: `html` or `markdown`.
+        settings: bounds of the pictures.
+        beside: by their references.
+
+    Raises:
+        UnreadableDocument: it is broken or holds no text; the message says what to do.
+    """
+    name = "html.page" if form == "html" else "markdown_images"
+    module = cast("_ConverterWithFiles", import_module(f"kg_api.convert.{name}"))
+    return module.convert(data, settings, beside)
 
 
 def convert_pictures(data: bytes, engine: EngineName, settings: ConversionSettings) -> Converted:

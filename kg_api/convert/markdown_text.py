@@ -99,6 +99,20 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def picture(words: str, name: str) -> str:
+    """One line that stands for a picture: by which words it is found, and the name of its file."""
+    label = one_line(words).translate(_BRACKETS)[:_MAX_LABEL]
+    return f"![{label}]({quote(one_line(name)[-_MAX_NAME:])})"
+
+
+def words_before(blocks: Sequence[str]) -> str:
+    """The last words of the last of these blocks that has any, and is no picture."""
+    said = next(
+        (each for each in reversed(blocks) if each.strip() and not each.lstrip().startswith("![")), ""
+    )
+    return " ".join(_MARKS.sub("", said).split()[-_WORDS_BEFORE:])[-_MAX_LABEL:]
+
+
 class MarkdownWriter:
     """Blocks one below the other; it knows where the next one begins, in code points."""
 
@@ -137,16 +151,10 @@ class MarkdownWriter:
 
     def image(self, image: ReadImage, words: str, name: str, indent: str = "") -> None:
         """A picture as a block of its own: its alternative text and caption, else the words before it."""
-        label = one_line(words).translate(_BRACKETS)[:_MAX_LABEL] or self._words_before()
-        block = f"![{label}]({quote(one_line(name)[-_MAX_NAME:])})"
+        block = picture(one_line(words) or words_before(self._parts), name)
         self.add(block, indent)
         end = self._length - len("\n\n")
         self.images.append(FoundImage(end - len(block), end, image))
-
-    def _words_before(self) -> str:
-        said = [each for each in self._parts if each.strip() and not each.lstrip().startswith("![")]
-        words = _MARKS.sub("", said[-1]).split() if said else []
-        return " ".join(words[-_WORDS_BEFORE:]).translate(_BRACKETS)[-_MAX_LABEL:]
 
     def text(self) -> str:
         """All blocks; nothing if there was none."""

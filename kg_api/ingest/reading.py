@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Protocol, cast
+from typing import Literal, Protocol, cast
 
 from kg_api.convert.program.languages import SUFFIXES
 from kg_api.errors import UnreadableDocument
@@ -15,11 +15,15 @@ from kg_api.ingest.records import Incoming
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import CONVERTED, IN_TEXT, ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
+from kg_api.parse.beside.references import references
 from kg_api.parse.decode import check_text, decode
 from kg_api.parse.documents import format_of
 
 Notes = tuple[str, ...]
 """What a person should see."""
+
+_SHOWN, _MAX_SHOWN = 3, 100
+"""Names in a note, and the characters of each."""
 
 
 class Converters(Protocol):
@@ -27,6 +31,12 @@ class Converters(Protocol):
 
     def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
         """Make Markdown of a file."""
+        ...
+
+    def convert_with(
+        self, data: bytes, form: Literal["html", "markdown"], beside: Mapping[str, bytes]
+    ) -> Converted:
+        """Make Markdown of a page, or find places in a Markdown text; pictures by their references."""
         ...
 
     def pictures_read_by(self) -> str:
@@ -56,16 +66,29 @@ class DocumentReader:
         """The same reader, which keeps nothing."""
         return replace(self, images=LookingKeeper())
 
-    def from_bytes(self, content: bytes, incoming: Incoming) -> tuple[Incoming, Notes]:
+    def from_bytes(
+        self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
+    ) -> tuple[Incoming, Notes]:
         """Read a file; `incoming.text` is replaced by what it says.
+
+        Args:
+            content: the file's.
+            incoming: what is known of it.
+            beside: pictures that it names, by their references as `key_of` gives them.
 
         Raises:
             UnreadableDocument: it is neither text in a known encoding nor of a kind that is read.
         """
         form = format_of(incoming.document, incoming.format, content)
+        files = beside or {}
         if form in CONVERTED:
-            return self._converted(content, replace(incoming, format=form))
+            read, notes = self._converted(content, replace(incoming, format=form), files)
+            named = content.decode("utf-8", "replace") if form == "html" else ""
+            return read, (*notes, *_missing(references(named, form), files))
         text, notes = decode(content)
+        if form == "markdown":
+            read, more = self._markdown(replace(incoming, text=text), files)
+            return read, (*notes, *more, *_missing(references(text, form), files))
         read, more = self._program(replace(incoming, text=text))
         return read, (*notes, *more)
 
@@ -86,8 +109,13 @@ class DocumentReader:
         content = ("\ufeff" + check_text(incoming.text)).encode()  # whatever it says of its own encoding
         return self._converted(content, replace(incoming, format=form))
 
-    def _converted(self, content: bytes, incoming: Incoming) -> tuple[Incoming, Notes]:
-        made = self.converters.convert(content, cast("ConvertedFormat", incoming.format))
+    def _converted(
+        self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
+    ) -> tuple[Incoming, Notes]:
+        if incoming.format == "html" and beside:
+            made = self.converters.convert_with(content, "html", beside)
+        else:
+            made = self.converters.convert(content, cast("ConvertedFormat", incoming.format))
         if incoming.format == "image":
             made = with_name(made, incoming.document)
         original = content if self.keep_pdfs and incoming.format == "pdf" else None
@@ -106,6 +134,17 @@ class DocumentReader:
         )
         return read, made.notes
 
+    def _markdown(self, incoming: Incoming, beside: Mapping[str, bytes]) -> tuple[Incoming, Notes]:
+        """Its text stays; what the converting process says of it are only places of pictures."""
+        if not beside:
+            return incoming, ()
+        try:
+            made = self.converters.convert_with(check_text(incoming.text).encode(), "markdown", beside)
+        except UnreadableDocument as error:
+            return incoming, (f"its pictures were not taken: {error}",)
+        kept = self.images.keep([each.image for each in made.images])
+        return replace(incoming, images=place_images(made.images, kept.images), hold=kept.hold), made.notes
+
     def _program(self, incoming: Incoming) -> tuple[Incoming, Notes]:
         """Find the functions and classes of a program; without them it is read by its blank lines."""
         suffix = PurePath(incoming.document).suffix.lower().removeprefix(".")
@@ -116,3 +155,16 @@ class DocumentReader:
         except UnreadableDocument as error:
             return incoming, (f"its functions and classes were not told apart: {error}",)
         return replace(incoming, scopes=tuple(scopes)), ()
+
+
+def _missing(named: Sequence[str], beside: Collection[str]) -> Notes:
+    """What is told of pictures that a document names and that did not come with it."""
+    missing = [each for each in named if each not in beside]
+    shown = ", ".join(each[-_MAX_SHOWN:] for each in missing[:_SHOWN]) + (
+        ", ..." if len(missing) > _SHOWN else ""
+    )
+    return (
+        (f"pictures that it names and that did not come with it ({len(missing):,}): {shown}",)
+        if missing
+        else ()
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,13 +52,20 @@ class IngestService:
         """
         return self._store(*self._reader.from_text(incoming), notes)
 
-    def ingest_bytes(self, content: bytes, incoming: Incoming) -> Ingested:
+    def ingest_bytes(
+        self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
+    ) -> Ingested:
         """Store a file's content; `incoming.text` is replaced by it.
+
+        Args:
+            content: the file's.
+            incoming: what is known of it.
+            beside: pictures that it names, by their references.
 
         Raises:
             UnreadableDocument: it is not text in any known encoding, nor of another kind that is read.
         """
-        return self._store(*self._reader.from_bytes(content, incoming))
+        return self._store(*self._reader.from_bytes(content, incoming, beside))
 
     def ingest_batch(self, batch: GivenBatch, key: str | None = None) -> IngestedBatch:
         """Store documents, each with its own outcome; the first of one name.
@@ -104,9 +111,11 @@ class IngestService:
         """
         return self._preview(*self._reader.looking().from_text(incoming))
 
-    def preview_bytes(self, content: bytes, incoming: Incoming) -> Preview:
+    def preview_bytes(
+        self, content: bytes, incoming: Incoming, beside: Mapping[str, bytes] | None = None
+    ) -> Preview:
         """Say what `ingest_bytes` would do; nothing is stored."""
-        return self._preview(*self._reader.looking().from_bytes(content, incoming))
+        return self._preview(*self._reader.looking().from_bytes(content, incoming, beside))
 
     def _store(self, incoming: Incoming, read: Sequence[str], notes: Sequence[str] = ()) -> Ingested:
         record, more = to_record(incoming)

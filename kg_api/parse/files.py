@@ -21,6 +21,13 @@ class FileToIngest:
 
     path: Path
     document: str
+    folder: Path | None = None
+    """The folder that was given; None: it was given itself."""
+
+    @property
+    def root(self) -> Path:
+        """What it may refer to lies in here."""
+        return (self.folder or self.path.parent).resolve()
 
 
 class FileProblem(NamedTuple):
@@ -81,7 +88,7 @@ def select(
                 selection.leave_out(found, kind)
                 continue
             document = document_name(prefix + (found.relative_to(path).as_posix() if within else path.name))
-            _take(FileToIngest(found, document), owners, selection)
+            _take(FileToIngest(found, document, path if within else None), owners, selection)
     return selection
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -35,15 +36,24 @@ def with_images(document: ParsedDocument, places: Sequence[Place]) -> ParsedDocu
 
 
 def _marked(document: ParsedDocument, places: Sequence[Place]) -> Iterator[Block]:
-    left = list(reversed(places))
+    left = deque(places)
     for block in document.blocks:
-        while left and left[-1][1] <= block.start:
-            left.pop()
-        yield replace(block, kind="image") if left and _covers(document.text, left[-1], block) else block
+        here: list[Place] = []
+        while left and left[0][0] < block.end:
+            here.append(left.popleft())
+        within = [(start, end) for start, end in here if start >= block.start and end <= block.end]
+        yield from _divided(document.text, block, within)
 
 
-def _covers(text: str, place: Place, block: Block) -> bool:
-    start, end = place
-    if not (block.start <= start and end <= block.end):
-        return False
-    return is_blank(text, block.start, start) and is_blank(text, end, block.end)
+def _divided(text: str, block: Block, places: Sequence[Place]) -> Iterator[Block]:
+    """A block whose lines are pictures and others is as many blocks."""
+    at = block.start
+    for start, end in places:
+        if not is_blank(text, at, start):
+            yield replace(block, start=at, end=start)
+            at = start
+        stop = block.end if is_blank(text, end, block.end) else end
+        yield replace(block, kind="image", start=at, end=stop)
+        at = stop
+    if at < block.end:
+        yield replace(block, start=at)

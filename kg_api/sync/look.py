@@ -22,6 +22,7 @@ from kg_api.parse.documents import format_of
 from kg_api.parse.files import FileToIngest
 from kg_api.sync.listing import FolderListing
 from kg_api.sync.outcome import FileOutcome, refuse
+from kg_api.sync.pictures import FolderPictures
 from kg_api.sync.reading import Content, UnsettledFile, inside, read_settled, stamp_of
 
 log = structlog.get_logger()
@@ -61,19 +62,19 @@ class FileInspection:
 
     def _recall(self, file: FileToIngest, known: KnownFile | None, stamp: str) -> FileOutcome | None:
         before = self.refused_before.get(file.document)
-        if before and before.stamp == stamp:
-            return refuse(file.document, before.reason, stamp)
-        if known and known.as_filed and known.stamp == stamp:
+        if before and before.stamp == stamp + self._pictures.stamp(file, before.stamp):
+            return refuse(file.document, before.reason, before.stamp)
+        if known and known.as_filed and known.stamp == stamp + self._pictures.stamp(file, known.stamp):
             return FileOutcome(file.document, "unchanged")
         return None
 
     def _read(self, file: FileToIngest, known: KnownFile | None, path: Path) -> FileOutcome:
-        content = self._content(file, path)
+        content, beside = self._content(file, path)
         mark = FileMark(document_id(self.ontology, file.document), content.stamp, content.file_hash)
         if known and known.as_filed and known.file_hash == content.file_hash:
             return FileOutcome(file.document, "unchanged", mark=mark)
         try:
-            record = self._record(file.document, content, path.as_uri())
+            record = self._record(file.document, content, path.as_uri(), beside)
         except InvalidInput as error:
             return refuse(file.document, str(error), content.stamp or "")
         except Exception as error:  # the border of a file: one that kg fails on must not stop all others
@@ -82,18 +83,28 @@ class FileInspection:
             return refuse(file.document, reason, content.stamp or "")
         return FileOutcome(file.document, None, mark=mark, record=record)
 
-    def _content(self, file: FileToIngest, path: Path) -> Content:
+    def _content(self, file: FileToIngest, path: Path) -> tuple[Content, Mapping[str, bytes]]:
+        """A file, and the pictures that it names."""
         found = read_settled(path, self.max_bytes)
-        stamp = found.stamp and self._as_read(file, found.stamp)
-        return Content(found.data, stamp, self._as_read(file, found.file_hash))
+        pictures = self._pictures.read(file, found.data)
+        settled = found.stamp is not None and pictures.stamp is not None
+        stamp = f"{self._as_read(file, found.stamp or '')}{pictures.stamp}" if settled else None
+        file_hash = self._as_read(file, found.file_hash) + pictures.file_hash
+        return Content(found.data, stamp, file_hash), pictures.files
+
+    @property
+    def _pictures(self) -> FolderPictures:
+        return FolderPictures(self.listing, self.max_bytes)
 
     def _as_read(self, file: FileToIngest, seen: str) -> str:
         return f"{seen}:{self.pdfs_read_by}" if format_of(file.document) == "pdf" else seen
 
-    def _record(self, document: str, content: Content, uri: str) -> DocumentRecord:
+    def _record(
+        self, document: str, content: Content, uri: str, beside: Mapping[str, bytes]
+    ) -> DocumentRecord:
         _check_name(document, uri)
         incoming, _ = self.reader.from_bytes(
-            content.data, Incoming(self.ontology, document, "", uri=uri, review=self.review)
+            content.data, Incoming(self.ontology, document, "", uri=uri, review=self.review), beside
         )
         return to_record(incoming)[0]
 

@@ -98,13 +98,17 @@ def divide(files: Sequence[FileToIngest]) -> Iterator[list[FileToIngest]]:
 
 
 def send_file(send: Callable[..., T], file: FileToIngest, into: Destination) -> T:
-    """Send a file's content with what is known of it, again while the service is away.
+    """Send a file with what is known of it and the pictures it names, again while the service is away.
 
     Raises:
         OSError: it cannot be read.
         KgError: as the call raises.
     """
-    return patiently(partial(send, file.path.read_bytes(), **into.about(file)))
+    from kg_api.parse.beside.files import files_beside
+
+    content = file.path.read_bytes()
+    images = files_beside(file.path, file.root, content)
+    return patiently(partial(send, content, **into.about(file), **({"images": images} if images else {})))
 
 
 def _length(file: FileToIngest) -> int:
@@ -117,7 +121,7 @@ def _length(file: FileToIngest) -> int:
 def _upload_batch(client: KgClient, into: Destination, files: Sequence[FileToIngest]) -> list[Uploaded]:
     if len(files) == 1:
         return [_upload_one(client, into, files[0])]
-    read = [_decode(file, into) for file in files]
+    read = [_decode(file, into) or _upload_one(client, into, file) for file in files]
     decoded = [each for each in read if isinstance(each, _Decoded)]
     outcomes = iter(_send(client, [each.document for each in decoded]) if decoded else ())
     return [
@@ -146,12 +150,16 @@ def _uploaded(
     return _upload_one(client, into, sent.file)
 
 
-def _decode(file: FileToIngest, into: Destination) -> _Decoded | Uploaded:
-    """Read a file as the service reads one that comes alone."""
+def _decode(file: FileToIngest, into: Destination) -> _Decoded | Uploaded | None:
+    """Read a file as the service reads one that comes alone; None: it goes alone, for it names pictures."""
+    from kg_api.parse.beside.files import references_in
     from kg_api.parse.decode import decode
 
     try:
-        text, notes = decode(file.path.read_bytes())
+        content = file.path.read_bytes()
+        if references_in(content, file.path.name):
+            return None
+        text, notes = decode(content)
         about = into.about(file)
     except OSError as error:
         return _unreadable(file, error)

@@ -67,18 +67,25 @@ _DEEDS: dict[str, Callable[..., object]] = {
     "environment": lambda: ",".join(sorted(os.environ)),
     "fine": lambda: None,
     "scan": lambda _: None,
+    "pictures": lambda: None,
 }
 _FILES = [0]
 
 
-def _convert(data: bytes, form: str, _settings: object = None) -> object:
+def _convert(data: bytes, form: str, settings: ConversionSettings) -> object:
     if data.startswith(b"pixels"):
         return _pixels(data)
     deed, _, given = data.decode().partition(":")
+    if deed == "pictures" and settings.images_within:
+        _crash()
     done = _DEEDS[deed](*([given] if given else []))
     text = done if isinstance(done, str) else f"{form}:{os.getpid()}"
     pictures = (1,) if deed == "scan" else ()
     return Converted(text, pages=(0,), metadata={"tags": ["a", "b"]}, pictures=pictures)
+
+
+def _find_scopes(data: bytes, suffix: str) -> Converted:
+    return _convert(data, suffix, ConversionSettings())
 
 
 def _read_pictures(data: bytes, engine: str, settings: ConversionSettings) -> Converted:
@@ -99,6 +106,10 @@ def _pixels(data: bytes, _rendering: object = None, _settings: object = None) ->
 
 if __name__ == "__main__":
     with mock.patch.multiple(
-        child, convert=_convert, find_scopes=_convert, convert_pictures=_read_pictures, render=_pixels
+        child,
+        convert=_convert,
+        find_scopes=_find_scopes,
+        convert_pictures=_read_pictures,
+        render=_pixels,
     ):
         child.main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,9 @@ class InThisProcess:
     def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
         assert form == "image"
         return convert(data, ConversionSettings())
+
+    def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:
+        raise NotImplementedError
 
     def pictures_read_by(self) -> str:
         return "nothing"

@@ -48,11 +48,16 @@ READER = DocumentReader(ConverterPool(ConversionSettings()))
 
 
 def scan(
-    graph: Graph, folder_id: str, *, allow_empty: bool = False, access: FolderAccess = EVERYWHERE
+    graph: Graph,
+    folder_id: str,
+    *,
+    allow_empty: bool = False,
+    access: FolderAccess = EVERYWHERE,
+    handler: Handler | None = None,
 ) -> Folder:
     """Ask for a scan and do it as a worker does; give the folder after it."""
     request_scan(graph, folder_id, allow_empty=allow_empty)
-    work(graph, access=access)
+    work(graph, access=access, handler=handler)
     return find_folder(graph, folder_id)
 
 

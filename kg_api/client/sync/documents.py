@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kg_api.client.call import batch_of, body_of, delete, form_of, get, patch, post
+from kg_api.client.call import batch_of, body_of, delete, files_of, form_of, get, patch, post
 from kg_api.client.sync.sending import Sending
 from kg_api.models.embedding.configuration import DocumentPreview
 from kg_api.models.library.batches import IngestedBatch
@@ -60,10 +60,15 @@ class DocumentMethods(Sending):
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
         review: bool = False,
+        images: Mapping[str, bytes] | None = None,
     ) -> Ingested:
-        """Store a file's content; its encoding is found out, and its format, if it is not given."""
-        form = form_of(locals())
-        return self._send(post(Ingested, "documents", data=form, files={"file": ("file", content)}))
+        """Store a file's content; its encoding is found out, and its format, if it is not given.
+
+        `images` are files that a Markdown text or a page names, by its relative references, such as
+        `img/boat.png`.
+        """
+        form, files = form_of(locals()), files_of(content, images)
+        return self._send(post(Ingested, "documents", data=form, files=files))
 
     def ingest_batch(
         self,
@@ -126,10 +131,10 @@ class DocumentMethods(Sending):
         format: Format | None = None,  # noqa: A002 - the field's name
         duplicates: Duplicates = "keep",
         review: bool = False,
+        images: Mapping[str, bytes] | None = None,
     ) -> DocumentPreview:
         """Say what storing a file's content would make and cost; nothing is stored or paid."""
-        form = form_of(locals())
-        files = {"file": ("file", content)}
+        form, files = form_of(locals()), files_of(content, images)
         return self._send(post(DocumentPreview, "documents", "preview", data=form, files=files))
 
     def documents(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
@@ -17,6 +18,7 @@ from kg_api.convert.markdown_text import MarkdownWriter, one_line
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.metadata import MetadataValue
+from kg_api.parse.beside.references import key_of
 
 _AUTHORS = ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author")
 _DATES = (
@@ -31,8 +33,15 @@ _DATES = (
 _KINDS = (b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x1f\x8b")
 
 
-def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
-    """Make Markdown of an HTML page; of its pictures those are taken that it holds itself.
+def convert(
+    data: bytes, settings: ConversionSettings = DEFAULTS, beside: Mapping[str, bytes] | None = None
+) -> Converted:
+    """Make Markdown of an HTML page; of its pictures those are taken that it holds itself, or that are given.
+
+    Args:
+        data: the page.
+        settings: bounds of its pictures.
+        beside: files that came with it, by `key_of` their references.
 
     Raises:
         UnreadableDocument: it is not a page, or holds no text.
@@ -41,8 +50,12 @@ def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
         raise UnreadableDocument("it is not an HTML page but another kind of file; name it for what it is")
     text, notes = decode(data, declared_encoding(data))
     images = ImagesWithin(settings)
-    made = convert_text(text, notes, lambda address: images.read(from_data_uri(address)))
+    made = convert_text(text, notes, lambda address: images.read(_file(address, beside or {})))
     return replace(made, notes=made.notes + images.notes())
+
+
+def _file(address: str, beside: Mapping[str, bytes]) -> bytes | None:
+    return from_data_uri(address) if address.startswith("data:") else beside.get(key_of(address) or "")
 
 
 def convert_text(text: str, notes: tuple[str, ...] = (), images: FindImage | None = None) -> Converted:

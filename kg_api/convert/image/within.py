@@ -19,8 +19,8 @@ MIN_SIDE = 32
 """Pixels: what is smaller both ways is an icon, a bullet or a spacer."""
 MAX_IMAGES = 500
 MAX_DATA_URI = 64 * 1024 * 1024
-_SHARE = 0.5
-"""Of the time that a file may take."""
+_SHARE, _MEMORY = 0.5, 1 / 8
+"""Of the time that a file may take, and of the memory: an answer holds the files of all pictures, twice."""
 _DATA_URI = re.compile(r"data:image/[\w.+-]+((?:;[\w=.+-]+)*?)(;base64)?,", re.IGNORECASE)
 _OTHERS = "pictures of other kinds than are read, or damaged"
 
@@ -32,22 +32,31 @@ class ImagesWithin:
         self._settings = settings
         self._ends = time.monotonic() + _SHARE * settings.max_seconds
         self._known: dict[bytes, ReadImage | None] = {}
-        self._count = 0
+        self._count, self._bytes = 0, 0
+        self._most = _MEMORY * settings.max_memory_mb * 1024 * 1024
         self._left_out: Counter[str] = Counter()
 
     def read(self, content: bytes | None) -> ReadImage | None:
         """A picture by its file; None: it is none that is taken, or its file is not at hand."""
-        if content is None:
-            return None
-        if self._count >= MAX_IMAGES or time.monotonic() > self._ends:
-            self._left_out[f"pictures beyond the first {self._count:,}"] += 1
+        if content is None or not self.has_room():
             return None
         key = hashlib.sha256(content).digest()
         if key not in self._known:
             self._known[key] = self._read(content)
         found = self._known[key]
-        self._count += found is not None
+        if found:
+            self._count += 1
+            self._bytes += len(found.content)
         return found
+
+    def has_room(self) -> bool:
+        """Whether another one is taken, before it is made ready; what there is no room for is counted."""
+        if not self._settings.images_within:
+            return False
+        room = self._count < MAX_IMAGES and self._bytes < self._most and time.monotonic() <= self._ends
+        if not room:
+            self._left_out[f"pictures beyond the first {self._count:,}"] += 1
+        return room
 
     def notes(self) -> tuple[str, ...]:
         """What a person should know."""

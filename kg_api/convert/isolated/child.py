@@ -13,27 +13,26 @@ import sys
 from typing import cast
 
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.isolated import sandbox
-from kg_api.convert.isolated.messages import (
-    ANSWERS,
-    OCR,
-    OCR_IMAGE,
-    PAGE,
-    PROGRAM,
-    RENDER,
-    Answer,
-    receive,
-    send,
-    split_page,
-)
+from kg_api.convert.isolated import messages, sandbox
+from kg_api.convert.isolated.messages import ANSWERS, Answer, receive, send
 from kg_api.convert.isolated.rendering import read_rendering
-from kg_api.convert.kinds import convert, convert_pictures, draw_page, find_scopes, read_words, render
+from kg_api.convert.kinds import (
+    convert,
+    convert_pictures,
+    convert_with,
+    draw_page,
+    find_scopes,
+    read_words,
+    render,
+)
 from kg_api.convert.ocr.choice import EngineName
 from kg_api.errors import UnreadableDocument
 
 MAX_INPUT = 1 << 30
 OUT_OF_MEMORY = 3
 """Exit code: nothing in this process can be trusted after that."""
+
+_WITHOUT_IMAGES = {"images_within": False}
 
 
 def main() -> None:
@@ -54,7 +53,7 @@ def main() -> None:
 
 def _answer(content: bytes, form: str, settings: ConversionSettings) -> Answer:
     try:
-        return _read(content, form, settings)
+        return _asked(content, form, settings)
     except UnreadableDocument as error:
         return str(error)
     except MemoryError:
@@ -63,18 +62,26 @@ def _answer(content: bytes, form: str, settings: ConversionSettings) -> Answer:
         return f"its parser failed on it ({type(error).__name__}): save it again, or in another format"
 
 
-def _read(content: bytes, form: str, settings: ConversionSettings) -> Answer:
-    if form == PAGE:
-        return draw_page(*split_page(content))
-    if form.startswith(PROGRAM):
-        return find_scopes(content, form.removeprefix(PROGRAM))
-    if form.startswith(RENDER):
-        return render(content, read_rendering(form.removeprefix(RENDER)), settings)
-    if form.startswith(OCR):
-        return convert_pictures(content, cast("EngineName", form.removeprefix(OCR)), settings)
-    if form.startswith(OCR_IMAGE):
-        return read_words(content, cast("EngineName", form.removeprefix(OCR_IMAGE)), settings)
-    return convert(content, form, settings)  # pyright: ignore[reportArgumentType] - as the pool sent it
+def _asked(content: bytes, form: str, settings: ConversionSettings) -> Answer:
+    kind, _, rest = form.partition(".")
+    match f"{kind}.":
+        case messages.PROGRAM:
+            return find_scopes(content, rest)
+        case messages.RENDER:
+            return render(content, read_rendering(rest), settings)
+        case messages.PAGE:
+            return draw_page(*messages.split_page(content))
+        case messages.OCR:
+            return convert_pictures(content, cast("EngineName", rest), settings)
+        case messages.OCR_IMAGE:
+            return read_words(content, cast("EngineName", rest), settings)
+        case messages.BESIDE:
+            content, beside = messages.unpack(content)
+            return convert_with(content, rest, settings, beside)
+        case messages.WORDS_ALONE:
+            return convert(content, rest, settings.model_copy(update=_WITHOUT_IMAGES))  # pyright: ignore[reportArgumentType]
+        case _:
+            return convert(content, form, settings)  # pyright: ignore[reportArgumentType] - as the pool sent it
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Answers are JSON, never pickled: who has taken over such a process can say nothi
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from typing import BinaryIO
 
 from pydantic import TypeAdapter
@@ -27,7 +28,7 @@ OCR = "ocr."
 """What stands before the engine that is to read a PDF's pictures."""
 OCR_IMAGE = "ocr-image."
 """What stands before the engine that is to read a picture which is a document of its own."""
-PAGE = "page"
+PAGE = "page."
 """Stands where else the kind of a file stands: before the PDF comes what is to be drawn of it."""
 _PAGES = TypeAdapter[PageToDraw](PageToDraw)
 
@@ -43,6 +44,30 @@ def split_page(sent: bytes) -> tuple[PageToDraw, bytes]:
     (length,) = _LENGTH.unpack_from(sent)
     behind = _LENGTH.size + length
     return _PAGES.validate_json(sent[_LENGTH.size : behind]), sent[behind:]
+
+
+BESIDE = "beside."
+"""What stands before the kind of a document that is sent with pictures: it and they are packed."""
+WORDS_ALONE = "words."
+"""What stands before the kind of a file whose pictures are to be left alone."""
+
+
+def pack(data: bytes, beside: Mapping[str, bytes]) -> bytes:
+    """A document and the pictures beside it, by their names."""
+    named = ((name.encode(), content) for name, content in beside.items())
+    parts = (data, *(part for both in named for part in both))
+    return b"".join(each for part in parts for each in (_LENGTH.pack(len(part)), part))
+
+
+def unpack(packed: bytes) -> tuple[bytes, dict[str, bytes]]:
+    """What `pack` was given."""
+    parts, at = list[bytes](), 0
+    while at < len(packed):
+        (length,) = _LENGTH.unpack_from(packed, at)
+        at += _LENGTH.size + length
+        parts.append(packed[at - length : at])
+    names = (name.decode() for name in parts[1::2])
+    return parts[0], dict(zip(names, parts[2::2], strict=True))
 
 
 def send(pipe: BinaryIO, content: bytes) -> None:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import cast
+from typing import Literal, cast
 
 import structlog
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.messages import (
+    BESIDE,
     OCR,
     OCR_IMAGE,
     PAGE,
     PROGRAM,
     RENDER,
+    WORDS_ALONE,
     Answer,
+    pack,
     with_page,
 )
 from kg_api.convert.isolated.pictures import note_pictures, with_words
@@ -98,6 +101,16 @@ class ConverterPool:
             return self._with_words(data, made)
         return self._with_pictures(data, made) if made.pictures else made
 
+    def convert_with(
+        self, data: bytes, form: Literal["html", "markdown"], beside: Mapping[str, bytes]
+    ) -> Converted:
+        """As `convert`, of a document with the pictures that lie beside it, by their references.
+
+        Raises:
+            TooBusy, UnreadableDocument: as `convert` does.
+        """
+        return cast("Converted", self._answer(pack(data, beside), f"{BESIDE}{form}"))
+
     def _with_pictures(self, data: bytes, made: Converted) -> Converted:
         """Asked for by itself: what it takes or breaks costs the other pages nothing."""
         engine, reason = choose(self._settings)
@@ -171,16 +184,31 @@ class ConverterPool:
             process.end()
 
     def _ask(self, data: bytes, form: str) -> Answer:
+        try:
+            return self._twice(data, form)
+        except ConverterDied as died:
+            log.warning("a converter died", format=form, reason=str(died))
+            again = form == "pdf" and self._settings.images_within
+            return self._words_alone(data, form, str(died)) if again else str(died)
+
+    def _twice(self, data: bytes, form: str) -> Answer:
         """A process that has read other files may die of those: then a new one is asked once more."""
         try:
             return self._once(data, form)
         except ConverterDied as died:
             if not died.again:
-                return _reason(died, form)
+                raise
+        return self._once(data, form, fresh=True)
+
+    def _words_alone(self, data: bytes, form: str, reason: str) -> Answer:
+        """What may have been too much are its pictures: PDFium draws them, and stops at nothing."""
         try:
-            return self._once(data, form, fresh=True)
-        except ConverterDied as died:
-            return _reason(died, form)
+            made = self._once(data, f"{WORDS_ALONE}{form}", fresh=True)
+        except ConverterDied:
+            return reason
+        if not isinstance(made, Converted):
+            return made
+        return replace(made, notes=(*made.notes, f"left out: its pictures, for with them {reason}"))
 
     def _once(self, data: bytes, form: str, *, fresh: bool = False) -> Answer:
         with self._process(fresh=fresh) as process:
@@ -220,8 +248,3 @@ def _kind_of_answer(form: str) -> type:
     if form.startswith(PROGRAM):
         return list
     return RenderedImage if form.startswith(RENDER) else Converted
-
-
-def _reason(died: ConverterDied, form: str) -> str:
-    log.warning("a converter died", format=form, reason=str(died))
-    return str(died)

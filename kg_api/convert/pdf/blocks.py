@@ -12,6 +12,7 @@ from typing import Literal
 from kg_api.convert.pdf.headings import Heading
 from kg_api.convert.pdf.layout import Line
 from kg_api.convert.pdf.tables import Table, tables
+from kg_api.models.images import ReadImage
 
 _BULLET = re.compile(r"([•◦▪‣·●○■□∙⁃➢➤►✓❖–*-])(?:\s+|$)(?=\S|$)")
 _ORDINAL = re.compile(r"(\d{1,3})([.)])\s+(?=\S)")
@@ -25,14 +26,19 @@ _MONO_SHARE = 0.6
 
 @dataclass(slots=True)
 class PdfBlock:
-    """Lines that are one heading, paragraph, item or listing."""
+    """Lines that are one heading, paragraph, item or listing; or a picture, whose one line has no words."""
 
-    kind: Literal["heading", "paragraph", "item", "code", "table"]
+    kind: Literal["heading", "paragraph", "item", "code", "table", "image"]
     lines: list[Line] = field(default_factory=list["Line"])
     level: int = 0
     mark: str = ""
     """What begins an item: `-`, or its number with the point."""
     cells: list[list[str]] = field(default_factory=list[list[str]])
+    image: ReadImage | None = None
+    label: str = ""
+    """What its caption says."""
+    name: str = ""
+    """Of its file."""
 
     @property
     def last(self) -> Line:

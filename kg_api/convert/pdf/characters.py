@@ -33,6 +33,8 @@ class PageText:
     across: list[TextRun] = field(default_factory=list[TextRun])
     is_blank: bool = False
     """There is nothing on it at all, no picture either."""
+    turn: int | None = None
+    """Quarters against the clock in which most lines are written; None: there are none, or OCR read them."""
 
 
 def without_text(pages: Sequence[PageText]) -> tuple[int, ...]:
@@ -162,4 +164,5 @@ def read(page: pdfium.PdfPage) -> PageText:
     height = page.get_width() if most in {1, 3} else page.get_height()
     pieces = [piece for turn, piece in found if turn == most]
     across = [piece for turn, piece in found if turn != most]
-    return PageText(height, pieces, across, is_blank=not raw.FPDFPage_CountObjects(page.raw))
+    blank = not raw.FPDFPage_CountObjects(page.raw)
+    return PageText(height, pieces, across, is_blank=blank, turn=most if turns else None)

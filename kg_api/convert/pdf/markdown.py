@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from kg_api.convert.markdown_text import picture, words_before
 from kg_api.convert.pdf.blocks import PdfBlock
 from kg_api.convert.pdf.layout import Line
 from kg_api.convert.pdf.words import Vocabulary, escaped
@@ -25,7 +26,7 @@ def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ..
     each: list[int] = []
     offset = 0
     for i, block in enumerate(blocks):
-        text = _block(block, words)
+        text = _picture(block, parts) if block.kind == "image" else _block(block, words)
         if not text:
             each.append(offset)
             continue
@@ -39,6 +40,10 @@ def markdown(blocks: Sequence[PdfBlock], pages: int) -> tuple[str, tuple[int, ..
         parts.append(text)
         offset += len(text)
     return "".join(parts), _offsets(begins, pages, offset), each
+
+
+def _picture(block: PdfBlock, parts: Sequence[str]) -> str:
+    return picture(block.label or words_before(parts), block.name)
 
 
 def _begins(block: PdfBlock, words: Vocabulary) -> Iterator[tuple[int, int]]:

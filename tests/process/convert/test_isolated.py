@@ -70,6 +70,16 @@ def test_what_a_parser_does_is_one_line_for_one_file(pool: ConverterPool, file: 
         assert not psutil.pid_exists(pid)
 
 
+def test_a_pdf_whose_pictures_are_too_much_is_read_without_them(pool: ConverterPool) -> None:
+    made = pool.convert(b"pictures", "pdf")
+    assert made.text.startswith("pdf:")
+    assert made.notes == (
+        "left out: its pictures, for with them its parser crashed on it; save it again, or in another format",
+    )
+    with pytest.raises(UnreadableDocument, match="crashed"):
+        pool.convert(b"pictures", "html")
+
+
 def test_a_parser_reaches_no_network(pool: ConverterPool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         with pytest.raises(UnreadableDocument, match=r"PermissionError|OSError"):

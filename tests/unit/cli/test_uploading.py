@@ -13,9 +13,10 @@ from kg_api.errors import DatabaseUnavailable, KgError, TooBusy, TooLarge, Unrea
 from kg_api.models.library.batches import DocumentOutcome, IngestedBatch
 from kg_api.models.library.documents import Ingested, SourceChanges
 from kg_api.models.problems import problem_of
-from kg_api.parse.files import FileToIngest
+from kg_api.parse.files import FileToIngest, select
 from kg_cli.documents import upload as uploading
 from kg_cli.documents.upload import BYTES_A_BATCH, FILES_A_BATCH, Destination, divide, upload
+from tests.support.images import drawn, encoded
 
 Answer = Callable[[dict[str, Any]], DocumentOutcome]
 
@@ -39,6 +40,7 @@ class Service:
         self.answer = answer
         self.batches: list[Sequence[dict[str, Any]]] = []
         self.alone: list[str] = []
+        self.images: dict[str, dict[str, bytes]] = {}
 
     def ingest_batch(self, documents: Sequence[dict[str, Any]]) -> IngestedBatch:
         self.batches.append(documents)
@@ -49,6 +51,7 @@ class Service:
     def ingest_bytes(self, content: bytes, **about: Any) -> Ingested:
         assert content
         self.alone.append(about["document"])
+        self.images[about["document"]] = about.get("images", {})
         return ingested(about["document"], "alone")
 
 
@@ -140,3 +143,21 @@ def test_a_large_file_goes_alone_as_it_is(tmp_path: Path) -> None:
     service = Service(stored)
     told = send(service, files(tmp_path, large=b"x" * (BYTES_A_BATCH + 1)))
     assert (told, service.batches) == ({"large": (["alone"], None)}, [])
+
+
+def test_a_file_that_names_pictures_goes_alone_with_those_of_its_folder(tmp_path: Path) -> None:
+    given, service = tmp_path / "given", Service(stored)
+    (given / "docs").mkdir(parents=True)
+    boat = encoded(drawn())
+    for place in (given / "boat.png", tmp_path / "outside.png"):
+        place.write_bytes(boat)
+    (given / "docs" / "a.md").write_text("![](../boat.png)\n\n![](../../outside.png)\n\n![](gone.png)\n")
+    (given / "docs" / "b.md").write_text("No pictures.\n\n![](http://a.example/x.png)")
+    (given / "docs" / "c.md").write_text("None.")
+    chosen = select([given], {".md"}).files
+    assert send(service, chosen)["docs/a.md"] == (["alone"], None)
+    assert service.images == {"docs/a.md": {"../boat.png": boat}}
+    assert [each["document"] for each in service.batches[0]] == ["docs/b.md", "docs/c.md"]
+    alone = select([given / "docs" / "a.md"], {".md"}).files
+    send(service, alone)
+    assert service.images["a.md"] == {}, "its own folder is all that was given"

@@ -222,10 +222,21 @@ def test_what_is_several_may_be_any_sequence() -> None:
 
 def test_an_upload_is_a_file_with_fields() -> None:
     call = call_of(lambda kg: kg.ingest_bytes(b"t", ontology="o", document="d", metadata={"a": "é"}))
-    assert call.files == {"file": ("file", b"t")}
+    assert call.files == [("file", ("file", b"t"))]
     assert call.data is not None
     assert json.loads(call.data.pop("metadata")) == {"a": "é"}
     assert call.data == {"ontology": "o", "document": "d"}
+
+
+def test_the_pictures_of_an_upload_are_named_by_their_references() -> None:
+    images = {"img/red boat.png": b"1", "../a%20b.png": b"2"}
+    for method in ("ingest_bytes", "preview_bytes"):
+        call = call_of(lambda kg, m=method: getattr(kg, m)(b"t", ontology="o", document="d", images=images))
+        assert call.files == [
+            ("file", ("file", b"t")),
+            ("images", ("img/red%20boat.png", b"1")),
+            ("images", ("../a%20b.png", b"2")),
+        ]
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,8 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "scan_folder": ScanRequest,
 }
 ELSEWHERE: dict[str, set[str]] = {
-    "ingest_bytes": {"content"},
-    "preview_bytes": {"content"},
+    "ingest_bytes": {"content", "images"},
+    "preview_bytes": {"content", "images"},
     "change_document": {"document_id", "ontology"},
     "similar_sources": {"source_id"},
     "similar_documents": {"document_id"},

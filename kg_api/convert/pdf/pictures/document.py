@@ -22,4 +22,4 @@ def convert(data: bytes, engine: EngineName, settings: ConversionSettings) -> Co
         reader = PictureReader(open_engine(engine, settings), settings)
     except OcrFailed as error:
         raise UnreadableDocument(str(error)) from None
-    return convert_pdf(data, reader)
+    return convert_pdf(data, settings, reader)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -17,6 +17,7 @@ from kg_api.models.embedding.configuration import DocumentPreview
 from kg_api.models.library.batches import DocumentBatch, GivenBatch, IngestedBatch
 from kg_api.models.library.conversations import Conversation
 from kg_api.models.library.documents import DocumentText, DocumentUpload, Ingested, SourceChanges
+from kg_api.parse.beside.references import MAX_REFERENCES, key_of
 from kg_api.web.dependencies import IdempotencyKey, Open
 from kg_api.web.limits.strict_json import parse, read_model, require_json, valid
 
@@ -25,6 +26,8 @@ router = APIRouter(tags=["ingest"])
 Taken = TypeVar("Taken")
 
 MAX_FIELDS = 10
+IMAGES = "images"
+"""The parts of a form that are pictures which the document names."""
 MAX_FIELD_BYTES = 64 * 1024
 
 
@@ -50,6 +53,15 @@ BODY: dict[str, Any] = {
                     "required": ["file", "ontology"],
                     "properties": {
                         "file": {"type": "string", "format": "binary"},
+                        "images": {
+                            "type": "array",
+                            "maxItems": MAX_REFERENCES,
+                            "items": {"type": "string", "format": "binary"},
+                            "description": (
+                                "Pictures that a Markdown file or a page names by relative references; the "
+                                "file name of each part is the reference as the document has it."
+                            ),
+                        },
                         **_reference(DocumentUpload)["properties"],
                     },
                 }
@@ -191,9 +203,10 @@ def _set_status(ingested: Ingested, response: Response) -> Ingested:
     return ingested
 
 
-async def _take(
-    request: Request, text: Callable[[Incoming], Taken], content: Callable[[bytes, Incoming], Taken]
-) -> Taken:
+TakeFile = Callable[[bytes, Incoming, Mapping[str, bytes]], Taken]
+
+
+async def _take(request: Request, text: Callable[[Incoming], Taken], content: TakeFile[Taken]) -> Taken:
     """Read the document that a request brings, as JSON or as a file, and hand it on."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
@@ -204,18 +217,39 @@ async def _take(
     raise HTTPException(415, "send application/json, or a file as multipart/form-data")
 
 
-async def _from_upload(request: Request, taken: Callable[[bytes, Incoming], Taken]) -> Taken:
-    async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
-        file = form.get("file")
+async def _from_upload(request: Request, taken: TakeFile[Taken]) -> Taken:
+    bounds = {"max_files": 1 + MAX_REFERENCES, "max_fields": MAX_FIELDS, "max_part_size": MAX_FIELD_BYTES}
+    async with request.form(**bounds) as form:
+        files = form.getlist("file")
+        file = files[0] if len(files) == 1 else None
         if not isinstance(file, UploadFile):
-            raise HTTPException(422, "file: the part with the document is missing")
+            raise HTTPException(422, "file: the part with the document is missing, or there are several")
         upload = valid(DocumentUpload, _fields(form, file.filename))
+        beside = {_reference_of(each): await each.read() for each in _images(form)}
         content = await file.read()
-    return await run_in_threadpool(taken, content, incoming_of(upload, ""))
+    return await run_in_threadpool(taken, content, incoming_of(upload, ""), beside)
+
+
+def _images(form: FormData) -> list[UploadFile]:
+    images = form.getlist(IMAGES)
+    if not all(isinstance(each, UploadFile) for each in images):
+        raise HTTPException(
+            422, f"{IMAGES}: each part is a file, whose name is the document's reference to it"
+        )
+    return cast("list[UploadFile]", images)
+
+
+def _reference_of(image: UploadFile) -> str:
+    key = key_of(image.filename or "")
+    if key is None:
+        raise HTTPException(
+            422, f"{IMAGES}: {(image.filename or '')[:100]!r} is no relative reference, such as img/boat.png"
+        )
+    return key
 
 
 def _fields(form: FormData, filename: str | None) -> dict[str, Any]:
-    given = [(name, value) for name, value in form.multi_items() if name != "file"]
+    given = [(name, value) for name, value in form.multi_items() if name not in {"file", IMAGES}]
     fields: dict[str, Any] = dict(given)
     if len(fields) < len(given):
         raise InvalidInput(f"duplicate field in the form: {', '.join(name[:100] for name, _ in given)}")

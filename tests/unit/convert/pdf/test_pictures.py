@@ -53,7 +53,7 @@ def picture(canvas: Canvas) -> None:
 def read(
     engine: Engine, *pages: Callable[[Canvas], None], limits: ConversionSettings | None = None
 ) -> Converted:
-    return convert(drawn(*pages), PictureReader(engine, limits or ConversionSettings()))
+    return convert(drawn(*pages), pictures=PictureReader(engine, limits or ConversionSettings()))
 
 
 def test_only_pages_without_text_are_read_and_pages_stay_right() -> None:
@@ -140,4 +140,4 @@ def test_a_picture_that_is_far_too_large_is_not_drawn(monkeypatch: pytest.Monkey
         canvas.drawImage(large, 0, 0)
 
     found = read(Engine([]), lines("Text."), page)
-    assert found.notes == ("page 2 could not be read by OCR: a picture on it has 0 megapixels",)
+    assert found.notes[0] == "page 2 could not be read by OCR: a picture on it has 0 megapixels"

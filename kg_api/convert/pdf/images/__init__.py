@@ -1,0 +1,1 @@
+"""Raster pictures of a PDF: found on its pages, chosen, drawn, and put between its paragraphs."""

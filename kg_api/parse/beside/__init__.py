@@ -1,0 +1,1 @@
+"""Pictures that a document names and that lie beside it as files."""

@@ -1,0 +1,283 @@
+"""Pictures of PDFs: which are taken, as what, and where in the text they stand."""
+
+import io
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Any
+
+import pypdfium2 as pdfium
+import pytest
+from PIL import Image
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen.canvas import Canvas
+
+from kg_api.api_settings import ConversionSettings
+from kg_api.convert.image import within
+from kg_api.convert.image.preview import difference_hash
+from kg_api.convert.pdf import convert
+from kg_api.convert.pdf.images.choice import REPEATED, TINY, WHOLE
+from kg_api.models.images import ReadImage
+from kg_api.models.library.conversion import Converted
+from tests.support.images import drawn as picture
+from tests.support.images import encoded
+from tests.unit.convert.pdf.files import HEIGHT, STORY, WIDTH, drawn, heading, paragraphs, picture_of, story
+
+Page = Callable[[Canvas], None]
+BOAT, PLAN = encoded(picture(120, 90), "JPEG"), encoded(picture(90, 120))
+
+
+def reader(content: bytes) -> ImageReader:
+    return ImageReader(io.BytesIO(content))
+
+
+def page(*parts: tuple[float, str | bytes], left: float = 72, size: tuple[float, float] = (120, 90)) -> Page:
+    """Lines of text and pictures, each with its baseline or lower edge."""
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Times-Roman", 10)
+        for bottom, each in parts:
+            if isinstance(each, str):
+                canvas.drawString(left, bottom, each)
+            else:
+                canvas.drawImage(reader(each), left, bottom, *size, mask="auto")
+
+    return draw
+
+
+def texts(made: Converted) -> list[str]:
+    return made.text.split("\n\n")
+
+
+def only(made: Converted) -> ReadImage:
+    (found,) = made.images
+    return found.image
+
+
+def colours(image: ReadImage) -> list[tuple[int, ...]]:
+    """Of the upper left, the upper right and the lower right corner, each from 0 to 3."""
+    thumbnail = Image.open(io.BytesIO(image.thumbnail)).convert("RGB")
+    width, height = thumbnail.size
+    places = ((4, 4), (width - 5, 4), (width - 5, height - 5))
+    pixels: list[Any] = [thumbnail.getpixel(place) for place in places]
+    return [tuple(round(each / 85) for each in pixel) for pixel in pixels]
+
+
+RED, LIGHT, DARK = (2, 0, 0), (3, 3, 3), (0, 0, 0)
+
+
+def test_a_picture_stands_where_it_is_on_the_page() -> None:
+    made = convert(drawn(page((700, "Before it."), (600, BOAT), (560, "After it.")), page((700, "The end."))))
+    words = "![Before it.](page-1-image-1.jpg)"
+    assert texts(made) == ["Before it.", words, "After it.", "The end."]
+    (found,) = made.images
+    assert made.text[found.start : found.end] == words
+    assert bisect_right(made.pages, found.start) == 1
+    assert found.image.content == BOAT
+    assert made.notes == ()
+
+
+def test_the_text_is_otherwise_what_it_was() -> None:
+    parts = [heading("The harbour"), *paragraphs(STORY)]
+    plain = convert(story(*parts, columns=2))
+
+    def beside(canvas: Canvas, _: Any) -> None:
+        canvas.drawImage(reader(BOAT), 300, 90, 200, 150)
+
+    made = convert(story(*parts, columns=2, on_page=beside))
+    (found,) = made.images
+    assert made.text[: found.start].rstrip("\n") + made.text[found.end :] == plain.text
+
+
+@pytest.mark.parametrize(
+    "caption",
+    [
+        "Figure 3: The harbour from above.",
+        "Abb. 2. Der Hafen.",
+        "Fig. 1.2 – A plan",
+        "Bild 7",
+        "Plate IV. Fog",
+    ],
+)
+def test_a_caption_stands_for_its_picture(caption: str) -> None:
+    made = convert(drawn(page((700, "Something else."), (600, BOAT), (585, caption), (500, "More of it."))))
+    assert texts(made)[1:3] == [f"![{caption}](page-1-image-1.jpg)", caption]
+
+
+def test_a_caption_above_stands_before_its_picture() -> None:
+    made = convert(drawn(page((720, "Figure 1: The boat"), (620, BOAT), (500, "Figure 1 shows the boat."))))
+    assert texts(made) == [
+        "Figure 1: The boat",
+        "![Figure 1: The boat](page-1-image-1.jpg)",
+        "Figure 1 shows the boat.",
+    ]
+
+
+def test_captions_below_each_other_go_to_their_own_pictures() -> None:
+    made = convert(
+        drawn(page((650, BOAT), (638, "Figure 1: The boat"), (536, PLAN), (524, "Figure 2: The plan")))
+    )
+    assert texts(made) == [
+        "![Figure 1: The boat](page-1-image-1.jpg)",
+        "Figure 1: The boat",
+        "![Figure 2: The plan](page-1-image-2.png)",
+        "Figure 2: The plan",
+    ]
+
+
+def test_two_parts_of_one_figure_share_its_caption() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.drawImage(reader(BOAT), 72, 600, 120, 90)
+        canvas.drawImage(reader(PLAN), 300, 600, 90, 90)
+        canvas.drawString(72, 580, "Figure 1: The boat (a) and the plan of the whole harbour (b)")
+
+    made = convert(drawn(draw))
+    assert [text[:12] for text in texts(made)] == ["![Figure 1: ", "![Figure 1: ", "Figure 1: Th"]
+
+
+def test_a_sentence_about_a_picture_is_no_caption() -> None:
+    made = convert(drawn(page((700, "All is still."), (600, BOAT), (585, "Figure 3 shows what came."))))
+    assert texts(made)[1] == "![All is still.](page-1-image-1.jpg)"
+
+
+def test_in_columns_it_stands_behind_the_lines_of_its_own() -> None:
+    left = [f"Line {i} of the column at the left side, full of words" for i in range(30)]
+    right = [f"Row {i} of the column at the right side, full of words" for i in range(30)]
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Times-Roman", 10)
+        for i in range(30):
+            canvas.drawString(60, 740 - 12 * i, left[i])
+            canvas.drawString(320, 740 - 12 * i - (120 if i > 9 else 0), right[i])
+        canvas.drawImage(reader(BOAT), 320, 520, 120, 90)
+
+    made = convert(drawn(draw))
+    at = made.text.index("![")
+    assert made.text.index(left[29]) < made.text.index(right[9]) < at < made.text.index(right[10])
+
+
+def test_a_picture_at_a_pages_end_keeps_its_page_though_the_paragraph_goes_on() -> None:
+    def first(canvas: Canvas) -> None:
+        canvas.setFont("Times-Roman", 10)
+        canvas.drawString(
+            72, 300, "The text of this page goes on behind the picture, on the next page, where it is"
+        )
+        canvas.drawImage(reader(BOAT), 72, 100, 120, 90)
+
+    made = convert(drawn(first, page((740, "said what became of it in the end."), (700, "Another one."))))
+    (found,) = made.images
+    assert bisect_right(made.pages, found.start) == 1
+    assert "where it is said what became of it" in made.text
+
+
+def test_within_a_form_it_stands_where_the_form_is_drawn() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.beginForm("boat")
+        canvas.drawImage(reader(BOAT), 0, 0, 120, 90)
+        canvas.endForm()
+        page((700, "Before it."), (500, "After it."))(canvas)
+        canvas.translate(72, 560)
+        canvas.doForm("boat")
+
+    assert [text[:9] for text in texts(convert(drawn(draw)))] == ["Before it", "![Before ", "After it."]
+
+
+def test_what_is_turned_mirrored_masked_or_in_other_colours_is_drawn_as_it_is_seen() -> None:
+    def turned(canvas: Canvas) -> None:
+        canvas.setPageRotation(90)
+        canvas.translate(WIDTH, 0)
+        canvas.rotate(90)
+        page((400, "Turned."), (300, BOAT))(canvas)
+
+    def mirrored(canvas: Canvas) -> None:
+        page((700, "Mirrored."))(canvas)
+        canvas.translate(400, 500)
+        canvas.scale(-1, 1)
+        canvas.drawImage(reader(BOAT), 0, 0, 120, 90)
+
+    cmyk = encoded(picture(120, 90, "CMYK"), "JPEG")
+    hole = picture(120, 90).convert("RGBA")
+    hole.paste((0, 0, 0, 0), (60, 45, 120, 90))
+    assert colours(only(convert(drawn(turned)))) == [RED, LIGHT, DARK]
+    assert colours(only(convert(drawn(mirrored))))[:2] == [LIGHT, RED]
+    printed = colours(only(convert(drawn(page((700, "In four colours."), (600, cmyk))))))
+    assert (printed[0][0] > printed[0][1], printed[1], max(printed[2]) < 2) == (True, LIGHT, True)
+    masked = only(convert(drawn(page((700, "With a hole."), (600, encoded(hole))))))
+    assert (masked.content_type, colours(masked)) == ("image/png", [RED, LIGHT, LIGHT])
+
+
+def test_strips_and_tiles_are_one_picture() -> None:
+    whole = picture(120, 96)
+
+    def draw(canvas: Canvas) -> None:
+        page((700, "Strips."), (300, "Tiles."))(canvas)
+        for i in range(8):
+            strip = encoded(whole.crop((0, 12 * i, 120, 12 * i + 12)), "JPEG")
+            canvas.drawImage(reader(strip), 72, 600 - 12 * i, 120, 12)
+        for i in range(16):
+            x, y = i % 4, i // 4
+            tile = encoded(whole.crop((30 * x, 24 * y, 30 * x + 30, 24 * y + 24)))
+            canvas.drawImage(reader(tile), 72 + 30 * x, 200 - 24 * y, 30, 24)
+
+    made = convert(drawn(draw))
+    assert [text[:10] for text in texts(made)] == ["Strips.", "![Strips.]", "Tiles.", "![Tiles.]("]
+    for each in made.images:
+        size = (each.image.width, each.image.height)
+        assert (size, colours(each.image)) == ((120, 96), [RED, LIGHT, DARK])
+        thumbnail = Image.open(io.BytesIO(each.image.thumbnail)).convert("RGB")
+        bits = int(difference_hash(thumbnail), 16) ^ int(difference_hash(whole), 16)
+        assert bits.bit_count() <= 6
+
+
+def test_decoration_scans_and_lines_are_not_taken_and_are_told() -> None:
+    def decorated(number: int) -> Page:
+        def draw(canvas: Canvas) -> None:
+            canvas.drawImage(reader(PLAN), 480, 750, 60, 60)  # a logo
+            canvas.drawImage(reader(BOAT), 72, 790, 16, 12)  # an icon
+            canvas.drawImage(reader(BOAT), 72, 60, 400, 14)  # a line
+            page((700, f"This is what page {number} says."))(canvas)
+
+        return draw
+
+    def background(canvas: Canvas) -> None:
+        canvas.drawImage(reader(BOAT), 0, 0, WIDTH, HEIGHT)
+        page((700, "Upon a background."))(canvas)
+
+    scanned = picture_of(page((700, "Scanned.")), dpi=72)
+    made = convert(drawn(*(decorated(i) for i in range(3)), background, scanned))
+    assert made.images == ()
+    assert set(made.notes) >= {
+        f"left out: {TINY} (6)",
+        f"left out: {REPEATED} (3)",
+        f"left out: {WHOLE} (1)",
+    }
+
+
+def test_a_picture_without_anything_on_it_is_not_taken() -> None:
+    made = convert(drawn(page((700, "White."), (600, encoded(Image.new("RGB", (120, 90), "white"))))))
+    assert made.images == ()
+    assert made.notes == ("left out: pictures that are broken or of one colour (1)",)
+
+
+def test_there_is_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(within, "MAX_IMAGES", 2)
+    pages = [page((700, f"Page {i}."), (600, encoded(picture(100 + i, 90)))) for i in range(5)]
+    made = convert(drawn(*pages))
+    assert len(made.images) == 2
+    assert made.notes == ("left out: pictures beyond the first 2 (3)",)
+
+
+def test_a_picture_that_is_too_large_is_told() -> None:
+    made = convert(drawn(page((700, "Large."), (600, BOAT))), ConversionSettings(image_max_megapixels=0.01))
+    assert made.images == ()
+    assert made.notes == ("left out: pictures of more than 0.01 megapixels (1)",)
+
+
+def test_a_damaged_picture_costs_the_text_nothing() -> None:
+    data = bytearray(drawn(page((700, "Before it."), (600, BOAT), (560, "After it."))))
+    document = pdfium.PdfDocument(bytes(data))
+    assert len(document) == 1
+    at = data.index(b"/DCTDecode")
+    data[at : at + 10] = b"/JPXDecode"  # it is none
+    made = convert(bytes(data))
+    assert texts(made)[0] == "Before it."
+    assert made.images == ()

@@ -1,0 +1,182 @@
+"""Pictures that documents name: which references, which files, and where in a text."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kg_api.convert.markdown_images import convert
+from kg_api.images.keeping import LookingKeeper
+from kg_api.ingest.images import place_images
+from kg_api.ingest.records import Incoming, to_record
+from kg_api.parse.beside.files import files_beside, find_beside, read_beside, read_regular, references_in
+from kg_api.parse.beside.references import MAX_REFERENCES, key_of, references
+from tests.support.images import drawn, encoded
+
+BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90))
+
+
+@pytest.mark.parametrize(
+    ("reference", "key"),
+    [
+        ("img/boat.png", "img/boat.png"),
+        ("./img/../img/red%20boat.png?v=2#top", "img/red boat.png"),
+        ("../shared/a.png", "../shared/a.png"),
+        ("img\\boat.png", "img/boat.png"),
+        ("100%.png", "100%.png"),
+        *(
+            (elsewhere, None)
+            for elsewhere in (
+                "http://a.example/b.png",
+                "HTTPS://a.example/b.png",
+                "//a.example/b.png",
+                "file:///etc/passwd",
+                "/etc/passwd",
+                "%2Fetc/passwd",
+                "\\\\host\\share\\a.png",
+                "C:\\a.png",
+                "data:image/png;base64,AA",
+                "javascript:alert(1)",
+                "cid:1",
+                "#top",
+                "?a",
+                "",
+                ".",
+                "a\x00.png",
+                "a%00.png",
+                "a" * 1001,
+            )
+        ),
+    ],
+)
+def test_a_reference_is_relative_or_none(reference: str, key: str | None) -> None:
+    assert key_of(reference) == key
+
+
+def test_all_that_a_markdown_text_names_is_found() -> None:
+    text = """\
+![a](img/a.png) ![b](<img/b c.png> "With a title") [![d](d.png)](https://a.example)
+![e][far] ![Far] ![no][nowhere] ![x](https://a.example/x.png)
+
+<p align="center"><img width=3 src='f.png'></p>
+
+[far]: img/far.png
+"""
+    assert references(text, "markdown") == ("img/a.png", "img/b c.png", "d.png", "img/far.png", "f.png")
+    assert references(text, "html") == ("f.png",)
+    assert references(text, "text") == ()
+
+
+def test_a_page_names_its_pictures() -> None:
+    page = '<IMG alt="a" data-src="no.png" src="img/a&amp;b.png"><img src=c.png><img>'
+    assert references(page, "html") == ("img/a&b.png", "c.png")
+
+
+@pytest.mark.parametrize("text", ["![", "![a](", "![a](<", "<img ", "[a]: ", "![[", "<img src='"])
+def test_a_text_that_is_meant_to_take_long_does_not(text: str) -> None:
+    assert len(references(text * 100_000, "markdown")) <= MAX_REFERENCES
+
+
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "given"
+    (root / "docs").mkdir(parents=True)
+    (root / "img").mkdir()
+    (root / ".hidden").mkdir()
+    for place in (root / "img" / "boat.jpg", tmp_path / "outside.jpg", root / ".hidden" / "a.jpg"):
+        place.write_bytes(BOAT)
+    (root / "img" / "secret.png").write_text("root:x:0:0")
+    (root / "img" / "link.jpg").symlink_to("boat.jpg")
+    (root / "img" / "out.jpg").symlink_to(tmp_path / "outside.jpg")
+    (root / "away").symlink_to(tmp_path)
+    os.mkfifo(root / "img" / "pipe.png")
+    return root.resolve()
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        ("../img/boat.jpg", "img/boat.jpg"),
+        ("../img/link.jpg", "img/boat.jpg"),
+        ("../img/out.jpg", None),
+        ("../away/outside.jpg", None),
+        ("../../outside.jpg", None),
+        ("../.hidden/a.jpg", None),
+        ("../img/pipe.png", None),
+        ("../img", None),
+        ("gone.jpg", None),
+        ("a" * 300, None),
+    ],
+)
+def test_a_file_is_never_taken_from_elsewhere(tmp_path: Path, key: str, found: str | None) -> None:
+    root = folder(tmp_path)
+    assert find_beside(root / "docs" / "a.md", root, key) == (found and root / found)
+
+
+def test_what_is_no_picture_is_missing(tmp_path: Path) -> None:
+    root = folder(tmp_path)
+    document = root / "docs" / "a.md"
+    content = b"![](../img/boat.jpg) ![](../img/secret.png) ![](../../outside.jpg)"
+    assert files_beside(document, root, content) == {"../img/boat.jpg": BOAT}
+    assert references_in(content, "a.txt") == ()
+    boat, link = root / "img" / "boat.jpg", root / "img" / "link.jpg"
+    paths = [("a", boat), ("b", link), ("c", boat)]
+    read = read_beside(paths, read_regular, most=len(BOAT) + 10)
+    assert (list(read.files), read.missing) == (["a"], ["b", "c"])
+
+
+def taken(text: str, **beside: bytes) -> list[tuple[str, bool]]:
+    """Each source of a text, and whether it is a picture."""
+    made = convert(text.encode(), beside={"boat.jpg": BOAT, "plan.png": PLAN, **beside})
+    assert made.text == text
+    kept = LookingKeeper().keep([each.image for each in made.images])
+    images = place_images(made.images, kept.images)
+    record, _ = to_record(Incoming("notes", "a.md", text, format="markdown", images=images))
+    joined = "".join(each.full_text for each in record.sources)
+    assert "".join(joined.split()) == "".join(text.partition("---\n\n")[2].split() or text.split())
+    return [(each.full_text.strip(), each.image is not None) for each in record.sources]
+
+
+def test_a_picture_on_a_line_of_its_own_is_a_source_and_the_text_stays() -> None:
+    text = 'The harbour.\n\n![A red boat](boat.jpg)\n\nThe plan:\n![Plan](plan.png "Of 1911")\nIt is old.\n'
+    assert taken(text) == [
+        ("The harbour.", False),
+        ("![A red boat](boat.jpg)", True),
+        ("The plan:", False),
+        ('![Plan](plan.png "Of 1911")', True),
+        ("It is old.", False),
+    ]
+
+
+def test_pictures_beside_each_other_in_lists_links_and_tags_are_sources() -> None:
+    text = (
+        "![a](boat.jpg) ![b](plan.png)\n\n- ![c](boat.jpg)\n- words\n\n[![d](plan.png)](https://a.example)\n\n"
+        '<p align="center">\n  <img src="boat.jpg" alt="e">\n</p>\n\n> ![f](boat.jpg)\n'
+    )
+    assert [text for text, picture in taken(text) if picture] == [
+        "![a](boat.jpg)",
+        "![b](plan.png)",
+        "- ![c](boat.jpg)",
+        "[![d](plan.png)](https://a.example)",
+        '<p align="center">\n  <img src="boat.jpg" alt="e">\n</p>',
+        "> ![f](boat.jpg)",
+    ]
+
+
+def test_in_sentences_tables_code_and_front_matter_pictures_stay_words() -> None:
+    text = (
+        '---\ntitle: Boats\ncover: "![x](boat.jpg)"\n---\n\nSee ![this](boat.jpg) here.\n\n| a |\n| --- |\n'
+        "| ![t](plan.png) |\n\n```\n![x](boat.jpg)\n```\n\n    ![x](boat.jpg)\n\n# Title ![h](boat.jpg)\n"
+    )
+    made = convert(text.encode(), beside={"boat.jpg": BOAT, "plan.png": PLAN})
+    assert made.images == ()
+    assert made.notes == ("left out: pictures within sentences and tables (3)",)
+
+
+def test_what_is_damaged_or_tiny_stays_words() -> None:
+    made = convert(
+        b"![a](a.png)\n\n![b](b.png)\n", beside={"a.png": BOAT[:99], "b.png": encoded(drawn(9, 9))}
+    )
+    assert made.images == ()
+    assert made.notes == ("left out: pictures of other kinds than are read, or damaged (1)",)
