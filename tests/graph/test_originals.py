@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -42,6 +43,9 @@ class InThisProcess:
     def convert(self, data: bytes, form: ConvertedFormat) -> Converted:
         assert form == "pdf"
         return convert(data)
+
+    def convert_with(self, data: bytes, form: str, beside: Mapping[str, bytes]) -> Converted:
+        raise NotImplementedError
 
     def pictures_read_by(self) -> str:
         return "nothing"

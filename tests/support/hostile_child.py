@@ -84,7 +84,7 @@ def _convert(data: bytes, form: str, settings: ConversionSettings) -> object:
     return Converted(text, pages=(0,), metadata={"tags": ["a", "b"]}, pictures=pictures)
 
 
-def _find_scopes(data: bytes, suffix: str) -> Converted:
+def _find_scopes(data: bytes, suffix: str) -> object:
     return _convert(data, suffix, ConversionSettings())
 
 

@@ -10,6 +10,7 @@ import os
 import select
 import shutil
 import sys
+from collections.abc import Callable
 from typing import cast
 
 from kg_api.api_settings import ConversionSettings
@@ -64,24 +65,35 @@ def _answer(content: bytes, form: str, settings: ConversionSettings) -> Answer:
 
 def _asked(content: bytes, form: str, settings: ConversionSettings) -> Answer:
     kind, _, rest = form.partition(".")
-    match f"{kind}.":
-        case messages.PROGRAM:
-            return find_scopes(content, rest)
-        case messages.RENDER:
-            return render(content, read_rendering(rest), settings)
-        case messages.PAGE:
-            return draw_page(*messages.split_page(content))
-        case messages.OCR:
-            return convert_pictures(content, cast("EngineName", rest), settings)
-        case messages.OCR_IMAGE:
-            return read_words(content, cast("EngineName", rest), settings)
-        case messages.BESIDE:
-            content, beside = messages.unpack(content)
-            return convert_with(content, rest, settings, beside)
-        case messages.WORDS_ALONE:
-            return convert(content, rest, settings.model_copy(update=_WITHOUT_IMAGES))  # pyright: ignore[reportArgumentType]
-        case _:
-            return convert(content, form, settings)  # pyright: ignore[reportArgumentType] - as the pool sent it
+    answer = _ANSWERS.get(f"{kind}.")
+    if answer is None:
+        return convert(content, form, settings)  # pyright: ignore[reportArgumentType] - as the pool sent it
+    return answer(content, rest, settings)
+
+
+def _convert_with(content: bytes, rest: str, settings: ConversionSettings) -> Answer:
+    document, beside = messages.unpack(content)
+    return convert_with(document, rest, settings, beside)
+
+
+def _convert_words(content: bytes, rest: str, settings: ConversionSettings) -> Answer:
+    return convert(content, rest, settings.model_copy(update=_WITHOUT_IMAGES))  # pyright: ignore[reportArgumentType]
+
+
+_ANSWERS: dict[str, Callable[[bytes, str, ConversionSettings], Answer]] = {
+    messages.PROGRAM: lambda content, rest, _: find_scopes(content, rest),
+    messages.RENDER: lambda content, rest, settings: render(content, read_rendering(rest), settings),
+    messages.PAGE: lambda content, _, __: draw_page(*messages.split_page(content)),
+    messages.OCR: lambda content, rest, settings: convert_pictures(
+        content, cast("EngineName", rest), settings
+    ),
+    messages.OCR_IMAGE: lambda content, rest, settings: read_words(
+        content, cast("EngineName", rest), settings
+    ),
+    messages.BESIDE: _convert_with,
+    messages.WORDS_ALONE: _convert_words,
+}
+"""By what stands before a dot in what is asked for; a kind of file has none."""
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ from kg_api.models.library.parsing import CodeScope
 
 _LENGTH = struct.Struct("!I")
 Answer = Converted | RenderedImage | DrawnPage | list[CodeScope] | str
-"""What a file became, the pixels of a picture, a page of it, where a program's functions and classes begin, or
-why none of it is told."""
+"""What a file became, the pixels of a picture, a page of it, where a program's functions and classes begin,
+or why none of it is told."""
 ANSWERS = TypeAdapter[Answer](Answer)
 PROGRAM = "program."
 """What stands before the suffix of a program, where else the kind of a file stands."""

@@ -37,7 +37,7 @@ class Session:
 
 def answering(folder: Path, answer: Run, threads: int = 2) -> LocalEmbedder:
     embedder = LocalEmbedder(folder, SPEC, threads)
-    embedder._model._session = Session(answer)
+    embedder._model._session = Session(answer)  # pyright: ignore[reportAttributeAccessIssue]
     return embedder
 
 
