@@ -133,13 +133,13 @@ class NomicSettings(ProviderSettings):
 
 
 class CohereSettings(Section):
-    """Cohere, for reranking."""
+    """Cohere, for reranking and for pictures."""
 
     base_url: WebAddress = Field(
         default=COHERE_ADDRESS, description="Base URL of another server with the same API."
     )
     api_key: SecretStr | None = Field(
-        default=None, description="API key of Cohere; required only with KG_RERANK__PROVIDER=cohere."
+        default=None, description="API key of Cohere; only needed where a provider is `cohere`."
     )
 
     _key = field_validator("api_key")(plausible_key)

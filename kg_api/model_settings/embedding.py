@@ -105,6 +105,9 @@ class ImageEmbeddingSettings(Section):
         ),
     )
     max_tokens: int = Field(
-        default=77, ge=16, le=1_000_000, description="Maximum input tokens of a model that kg does not know."
+        default=256,
+        ge=64,
+        le=1_000_000,
+        description="Maximum input tokens of a model that kg does not know; each byte is counted as one.",
     )
     query_prefix: str = Field(default="", description="Query prefix of a model that kg does not know.")

@@ -1,4 +1,4 @@
-"""Providers that are asked by plain HTTP: JSON there and back."""
+"""Providers that are asked by plain HTTP: JSON there, or a form with files, and JSON back."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ class JsonClient:
         """Send one request and give the reply, whatever its status; see `Edge.send` for what it raises."""
         return self._edge.send(lambda: self._client.post(self._url, json=body, timeout=seconds))
 
+    def post_form(
+        self, fields: dict[str, str], files: Sequence[tuple[str, tuple[str, bytes, str]]], seconds: float
+    ) -> httpx.Response:
+        """Send a form with files, each by its field, name, content and type; else as `post`."""
+        return self._edge.send(
+            lambda: self._client.post(self._url, data=fields, files=list(files), timeout=seconds)
+        )
+
     def read(self, response: httpx.Response, sent: Sequence[str]) -> object:
         """Give a reply's JSON; None when it is none.
 
@@ -33,7 +41,7 @@ class JsonClient:
         """
         try:
             body: object = response.json()
-        except ValueError:
+        except (ValueError, RecursionError):  # brackets within brackets
             body = None
         if not response.is_success:
             raise self._edge.refusal(ErrorReply.read(response.status_code, response.headers, body), sent)

@@ -19,8 +19,8 @@ try:
 except ImportError:
     raise missing("openai") from None
 
-SDK_ERRORS = (openai.OpenAIError, httpx2.HTTPError, ValueError)
-"""What reading a reply may raise; ValueError: a body that is not JSON."""
+SDK_ERRORS = (openai.OpenAIError, httpx2.HTTPError, ValueError, RecursionError)
+"""What reading a reply may raise; ValueError: a body that is not JSON; RecursionError: one of brackets."""
 StatusError = openai.APIStatusError
 omit: Any = openai.omit
 """Stands for a parameter that is not sent."""

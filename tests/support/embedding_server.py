@@ -101,6 +101,10 @@ class EmbeddingServer:
         times = [each.at for each in self.requests]
         return [after - before for before, after in pairwise(times)]
 
+    def parse(self, content_type: str, content: bytes) -> dict[str, Any]:  # noqa: ARG002 - it is JSON
+        """The body of a request."""
+        return json.loads(content)
+
     def next_behaviour(self, body: dict[str, Any]) -> Behaviour | None:  # noqa: ARG002 - for those who look at it
         """What to do with a request now."""
         return self._next.popleft() if self._next else self.always
@@ -175,7 +179,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer, or fail as told."""
         kg = self.server.kg
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        body = kg.parse(self.headers["content-type"], self.rfile.read(int(self.headers["content-length"])))
         if calibrates(body.get("texts") or body.get("input") or ()):
             self._json(200, kg.answer(self.path, body) or {})
             return
@@ -212,7 +216,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _refuse(self, told: Status) -> None:
         error = {"message": told.message, "type": "told_error", "code": told.code, "param": told.param}
         headers = {"retry-after": told.retry_after} if told.retry_after is not None else {}
-        nomic = self.path == "/v1/embedding/text"
+        nomic = self.path.startswith("/v1/embedding/")
         self._json(told.status, {"detail": told.message} if nomic else {"error": error}, headers)
 
     def _drop(self, body: bytes) -> None:

@@ -29,8 +29,18 @@ def open_image_embedder(settings: Settings, choice: ImageModelChoice | None = No
             from kg_api.embed.image.local.embedder import open_onnx  # noqa: PLC0415 - onnxruntime takes its time
 
             return open_onnx(settings, choice)
-        case other:
-            raise ConfigurationError(f"KG_IMAGE_EMBEDDING__PROVIDER: {other} cannot be used yet")
+        case "nomic":
+            from kg_api.embed.image.remote.nomic import open_nomic_images  # noqa: PLC0415 - so does httpx
+
+            return open_nomic_images(settings, choice)
+        case "openai":
+            from kg_api.embed.image.remote.openai import open_openai_images  # noqa: PLC0415 - the same
+
+            return open_openai_images(settings, choice)
+        case "cohere":
+            from kg_api.embed.image.remote.cohere import open_cohere_images  # noqa: PLC0415 - an extra
+
+            return open_cohere_images(settings, choice)
 
 
 def _open_histogram(choice: ImageModelChoice) -> ImageEmbedder:

@@ -184,7 +184,7 @@ class RemoteEmbedder:
         def once(left: float | None) -> EmbeddingReply:
             seconds = self._limits.seconds if left is None else min(left, self._limits.seconds)
             with (
-                reply_of_at_most(_max_reply_bytes(len(texts), self._identity.dimensions)),
+                reply_of_at_most(max_reply_bytes(len(texts), self._identity.dimensions)),
                 nullcontext() if query else self._pace.turn(tokens),
             ):
                 return self._endpoint.ask(texts, query=query, seconds=seconds)
@@ -222,7 +222,7 @@ def remote_embedder(
     return RemoteEmbedder(endpoint, identity, tokenizer_of(facts, settings), limits, policy, pace=pace)
 
 
-def _max_reply_bytes(texts: int, dimensions: int) -> int:
+def max_reply_bytes(texts: int, dimensions: int) -> int:
     """How long a reply with so many vectors can be: a number has up to 25 characters in JSON."""
     return min(texts * dimensions * BYTES_A_NUMBER + MIB, MAX_BYTES)
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Sequence
 from typing import Any, cast
 
-import numpy as np
-
 from kg_api.embed.known import RemoteModel, remote_model
 from kg_api.embed.remote.embedder import EMBEDDING, EmbeddingReply, RemoteEmbedder, remote_embedder
-from kg_api.embed.remote.replies import in_order, unit_rows
-from kg_api.errors import ConfigurationError, EmbeddingFailed
+from kg_api.embed.remote.replies import in_order, plain_vector, unit_rows
+from kg_api.errors import ConfigurationError
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.provider.openai_sdk import omit, open_sdk, sdk_edge
 from kg_api.provider.retrying import RetryPolicy
@@ -74,20 +70,10 @@ class OpenAIEndpoint:
             raise self._provider.no_service()
         items = cast("list[Any]", data)
         places = in_order([getattr(item, "index", None) for item in items])
-        found = [_vector(getattr(items[at], "embedding", None)) for at in places]
+        found = [plain_vector(getattr(items[at], "embedding", None)) for at in places]
         hint = "set OPENAI_EMBED_DIMS to what the model gives, or leave it out for a model that kg knows"
         usage = getattr(getattr(reply, "usage", None), "total_tokens", None)
         return EmbeddingReply(
             unit_rows(found, texts, self._model.dimensions, hint),
             usage if type(usage) is int and usage > 0 else None,
         )
-
-
-def _vector(embedding: object) -> object:
-    """Base64 of little-endian float32, as asked for; servers that do not know it send plain numbers."""
-    if not isinstance(embedding, str):
-        return embedding
-    try:
-        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4")
-    except (binascii.Error, ValueError):
-        raise EmbeddingFailed("a vector in the reply is not base64 of float32 numbers") from None

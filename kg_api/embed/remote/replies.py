@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +15,9 @@ from kg_api.embed.vectors import unit
 from kg_api.errors import EmbeddingFailed
 
 
-def unit_rows(found: Sequence[Any], texts: int, dimensions: int, hint: str) -> Vectors:
+def unit_rows(
+    found: Sequence[Any], texts: int, dimensions: int, hint: str, *, what: str = "texts"
+) -> Vectors:
     """Check a reply's vectors and scale them to length 1.
 
     Args:
@@ -21,6 +25,7 @@ def unit_rows(found: Sequence[Any], texts: int, dimensions: int, hint: str) -> V
         texts: how many were sent.
         dimensions: the size that is wanted.
         hint: what to do about another size.
+        what: was sent, if no texts.
 
     Returns:
         float32, shape (texts, dimensions).
@@ -29,7 +34,7 @@ def unit_rows(found: Sequence[Any], texts: int, dimensions: int, hint: str) -> V
         EmbeddingFailed: saying what is wrong with them.
     """
     if len(found) != texts:
-        raise EmbeddingFailed(f"{texts} texts were sent and {len(found)} vectors came back")
+        raise EmbeddingFailed(f"{texts} {what} were sent and {len(found)} vectors came back")
     rows = np.empty((texts, dimensions), dtype=np.float32)
     for i, each in enumerate(found):
         vector = _numbers(each)
@@ -49,6 +54,20 @@ def in_order(indexes: Sequence[object]) -> list[int]:
     if sorted(places) != list(range(len(indexes))):
         raise EmbeddingFailed("the vectors' indexes are not those of the texts")
     return [places[i] for i in range(len(indexes))]
+
+
+def plain_vector(embedding: object) -> object:
+    """Base64 of little-endian float32 as its numbers; anything else as it is: many servers know no base64.
+
+    Raises:
+        EmbeddingFailed: it is a text of another kind.
+    """
+    if not isinstance(embedding, str):
+        return embedding
+    try:
+        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4")
+    except (binascii.Error, ValueError):
+        raise EmbeddingFailed("a vector in the reply is not base64 of float32 numbers") from None
 
 
 def _numbers(value: object) -> NDArray[np.float64]:

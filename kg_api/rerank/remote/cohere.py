@@ -5,23 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-import httpx
-
 from kg_api.errors import ConfigurationError
-from kg_api.provider.classify import ErrorReply
-from kg_api.provider.edge import Edge
-from kg_api.provider.extras import missing
-from kg_api.provider.http import bounded_client
+from kg_api.provider.cohere_sdk import CohereSdk, cohere_edge, request_options
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Provider, Variables
 from kg_api.rerank.remote.reranker import POLICY, RERANKING, RemoteReranker, RerankLimits, in_order
 from kg_api.settings import Settings
-
-try:
-    import cohere
-    from cohere.core.api_error import ApiError
-except ImportError:
-    raise missing("cohere") from None
 
 VARIABLES = Variables("KG_RERANK__MODEL", "COHERE_BASE_URL", "COHERE_API_KEY")
 MODEL = "rerank-v3.5"
@@ -47,35 +36,31 @@ def open_cohere(settings: Settings, policy: RetryPolicy = POLICY) -> RemoteReran
 
 
 class CohereEndpoint:
-    """POST /v2/rerank. The SDK's own retries are off: `RetryPolicy` decides."""
+    """POST /v2/rerank."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
-        strange = (ValueError, TypeError)  # a body that the SDK cannot read
-        self._edge = Edge(provider, httpx, (ApiError, *strange), reply_of=_reply_of)
-        self._http: httpx.Client = bounded_client(httpx)
-        self._client = cohere.ClientV2(
-            provider.secret, base_url=provider.address, max_retries=0, httpx_client=self._http
-        )
+        self._edge = cohere_edge(provider)
+        self._sdk = CohereSdk(provider)
 
     def ask(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
         """See `RerankEndpoint`."""
 
         def request() -> object:
-            return self._client.rerank(
+            return self._sdk.client.rerank(
                 model=self._provider.model,
                 query=query,
                 documents=list(texts),
                 top_n=len(texts),
                 max_tokens_per_doc=MAX_TOKENS,
-                request_options={"timeout": seconds, "max_retries": 0},
+                request_options=request_options(seconds),
             )
 
         return self._read(self._edge.send(request, [query, *texts]), len(texts))
 
     def close(self) -> None:
         """See `RerankEndpoint`."""
-        self._http.close()
+        self._sdk.close()
 
     def _read(self, reply: object, texts: int) -> list[float]:
         results = getattr(reply, "results", None)
@@ -85,11 +70,3 @@ class CohereEndpoint:
         return in_order(
             [(getattr(i, "index", None), getattr(i, "relevance_score", None)) for i in items], texts
         )
-
-
-def _reply_of(error: Exception) -> ErrorReply | None:
-    match error:
-        case ApiError(status_code=int(status)) if status >= 300:  # noqa: PLR2004 - no success
-            return ErrorReply.read(status, error.headers or {}, error.body)
-        case _:
-            return None

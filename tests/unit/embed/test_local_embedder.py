@@ -1,10 +1,11 @@
 import json
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,12 @@ class Session:
     def get_inputs(self) -> list[object]:
         return []
 
-    def run(self, output_names: None, input_feed: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]:
+    def get_outputs(self) -> list[object]:
+        return []
+
+    def run(
+        self, output_names: Sequence[str] | None, input_feed: Mapping[str, NDArray[Any]]
+    ) -> list[NDArray[np.float32]]:
         assert output_names is None
         return [self._answer(input_feed["input_ids"])]
 

@@ -142,6 +142,7 @@ UNUSABLE: list[tuple[Behaviour, str]] = [
     (Spoil(fill([1])), "numbers, not"),
     (Raw(b"<html>Log in</html>", "text/html"), "_BASE_URL"),
     (Raw(b"[]"), "_BASE_URL"),
+    (Raw(b"[" * 100_000), "_BASE_URL"),
     (Raw(b"{}"), "_BASE_URL"),
     (Raw(b'{"data": 3, "embeddings": 3}'), "_BASE_URL"),
     (Raw(b'{"data": [{"embe'), "_BASE_URL"),

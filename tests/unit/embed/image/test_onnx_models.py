@@ -14,7 +14,6 @@ import pytest
 from PIL import Image
 
 from kg_api.embed.image.local.embedder import OnnxImageEmbedder
-from kg_api.embed.image.local.preprocessing import read_preprocessing
 from kg_api.embed.image.local.profile import PROFILE
 from kg_api.embed.image.open import open_image_embedder
 from kg_api.embed.image.port import Pixels
@@ -23,7 +22,7 @@ from kg_api.model_settings.embedding import ImageEmbeddingSettings
 from kg_api.models.embedding.spaces import ImageModelChoice
 from kg_api.settings import Settings, load_settings
 from tests.support.image_changes import as_rendered
-from tests.support.image_models import COLOURS, DIMENSIONS, PREPROCESSOR, SIDE, described, write_model
+from tests.support.image_models import COLOURS, DIMENSIONS, SIDE, described, write_model
 
 
 @pytest.fixture(scope="module")
@@ -237,58 +236,6 @@ def test_a_folder_is_needed(tmp_path: Path) -> None:
 def test_vectors_of_another_size_are_not_to_be_had(folder: Path) -> None:
     with pytest.raises(ConfigurationError, match="8 numbers, not 16"):
         open_image_embedder(settings(folder, dimensions=16))
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"do_pad": True}, "kg knows no do_pad"),
-        ({"do_resize": False}, "kg resizes every picture"),
-        ({"resample": 5}, "resample 0 to 3"),
-        ({"size": {"longest_edge": 64}}, "longest_edge"),
-        ({"size": {"shortest_edge": 24}, "do_center_crop": False}, "one size"),
-        ({"size": {"height": 24}}, "one size"),
-        ({"size": 5000}, "size"),
-        ({"crop_size": {"height": 30, "width": 24}}, "no larger than size"),
-        ({"image_std": [0.5, 0.5, 0.0]}, "above 0"),
-        ({"image_mean": None}, "needs image_mean"),
-        ({"image_mean": [0.5]}, "image_mean"),
-        ({"rescale_factor": 0}, "rescale_factor"),
-    ],
-)
-def test_preprocessing_that_kg_does_not_do_is_refused(
-    tmp_path: Path, change: dict[str, Any], told: str
-) -> None:
-    model = write_model(tmp_path / "m")
-    rewrite(model / "preprocessor_config.json", change)
-    with pytest.raises(ConfigurationError, match=told):
-        described(model)
-
-
-@pytest.mark.parametrize(
-    ("change", "fit", "shape"),
-    [
-        ({"size": {"height": 24, "width": 32}, "do_center_crop": False}, "stretch", (1, 3, 24, 32)),  # SigLIP
-        ({"size": {"height": 24, "width": 24}, "crop_size": None}, "stretch", (1, 3, 24, 24)),
-        ({"size": 32, "crop_size": 24}, "cover", (1, 3, 24, 24)),  # older files
-        ({"size": {"shortest_edge": 32}, "crop_size": {"height": 20, "width": 24}}, "cover", (1, 3, 20, 24)),
-        ({"do_normalize": False, "do_rescale": False}, "cover", (1, 3, 24, 24)),
-    ],
-)
-def test_preprocessing_files_of_every_kind_are_followed(
-    tmp_path: Path, change: dict[str, Any], fit: str, shape: tuple[int, ...]
-) -> None:
-    path = tmp_path / "preprocessor_config.json"
-    path.write_text(json.dumps({**PREPROCESSOR, **change}), encoding="utf-8")
-    found = read_preprocessing(path)
-    assert found.rendering.fit == fit
-    picture = np.full((found.rendering.height, found.rendering.width, 3), 51, np.uint8)
-    picture[0] = 0  # of what is cut off, nothing is seen
-    values = found.values(picture)
-    assert values.shape == shape
-    assert values.dtype == np.float32
-    scaled = 51.0 if not change.get("do_normalize", True) else (0.2 - 0.48) / 0.27
-    assert values[0, 0, -1, -1] == pytest.approx(scaled, rel=1e-5)
 
 
 def test_what_no_file_says_has_to_be_told(tmp_path: Path) -> None:

@@ -1,0 +1,164 @@
+"""A picture model that runs elsewhere: batches, retries and checks for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.embed.image.pixels import require_rendered
+from kg_api.embed.image.port import Pixels, Rendering
+from kg_api.embed.image.remote.encoding import as_jpeg
+from kg_api.embed.image.remote.known import RemoteImageModel
+from kg_api.embed.port import Vectors
+from kg_api.embed.remote.embedder import EMBEDDING, max_reply_bytes
+from kg_api.embed.text.spans import cut
+from kg_api.embed.text.tokens import Bytes, measure, query_pieces
+from kg_api.embed.vectors import require_text, unit
+from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
+from kg_api.models.embedding.spaces import SpaceIdentity
+from kg_api.provider.http import reply_of_at_most
+from kg_api.provider.pace import Pace
+from kg_api.provider.retrying import RetryPolicy
+from kg_api.provider.service import RejectedText, Service
+
+PICTURES = Service(
+    name="an embedding service of pictures",
+    subject="the picture embedding provider",
+    rejection="it does not take the pictures{model}",
+    unavailable=EmbeddingUnavailable,
+    unusable=EmbeddingFailed,
+    rejected=RejectedText,
+)
+WORDS = EMBEDDING
+RENDERING = Rendering(512, 512, "within", "lanczos")
+"""What goes out: the models' own size or more, and no more of a picture than they see."""
+HINT = "set KG_IMAGE_EMBEDDING__DIMENSIONS, or the space's dimensions, to what the model gives"
+
+
+class ImageEndpoint(Protocol):
+    """One provider's protocol: one call is one HTTP request."""
+
+    def ask_pictures(self, pictures: Sequence[bytes], seconds: float) -> Vectors:
+        """Embed JPEG files; rows of length 1, in their order.
+
+        Raises:
+            RetryableError: it may work later.
+            RejectedText: the provider refuses them.
+            ConfigurationError: the key, the model or the address is wrong.
+            EmbeddingFailed: it answered, but not with usable vectors.
+        """
+        ...
+
+    def ask_words(self, texts: Sequence[str], seconds: float) -> Vectors:
+        """Embed words that look for pictures; raises as `ask_pictures`, but InvalidInput for RejectedText."""
+        ...
+
+    def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ImageLimits:
+    """What one request may hold and how long it may take."""
+
+    pictures: int
+    seconds: float
+    query_seconds: float
+    """For all of a question, tries and waits included."""
+
+
+class RemoteImageEmbedder:
+    """A model behind HTTP. Thread-safe."""
+
+    rendering = RENDERING
+    reads_text = True
+
+    def __init__(
+        self,
+        endpoint: ImageEndpoint,
+        identity: SpaceIdentity,
+        limits: ImageLimits,
+        policy: RetryPolicy,
+        *,
+        pace: Pace,
+    ) -> None:
+        """`pace`: of requests for pictures; a question is asked at once, and has its own time."""
+        self._endpoint = endpoint
+        self._identity = identity
+        self._limits = limits
+        self._policy = policy
+        self._pace = pace
+
+    @property
+    def identity(self) -> SpaceIdentity:
+        """The provider's name for the model, and its size."""
+        return self._identity
+
+    @property
+    def batch_size(self) -> int:
+        """Pictures of one request."""
+        return self._limits.pictures
+
+    def embed_images(self, images: Sequence[Pixels]) -> Vectors:
+        """See `ImageEmbedder`."""
+        require_rendered(images, RENDERING)
+        vectors = np.empty((len(images), self._identity.dimensions), dtype=np.float32)
+        for begin in range(0, len(images), self._limits.pictures):
+            batch = slice(begin, begin + self._limits.pictures)
+            vectors[batch] = self._ask_pictures([as_jpeg(image) for image in images[batch]])
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """See `ImageEmbedder`. It takes no longer than the limit for questions, whatever happens."""
+        require_text(text)
+        identity, until = self._identity, self._policy.clock() + self._limits.query_seconds
+        spans = cut(text, measure(Bytes(), identity.max_tokens, identity.query_prefix))
+        pieces = query_pieces(text, spans)
+
+        def once(seconds: float) -> Vectors:
+            return self._endpoint.ask_words(pieces, seconds)
+
+        rows = self._call(once, len(pieces), WORDS, until)
+        return rows[0] if len(rows) == 1 else unit(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
+
+    def close(self) -> None:
+        """See `ImageEmbedder`."""
+        self._endpoint.close()
+
+    def _ask_pictures(self, pictures: Sequence[bytes]) -> Vectors:
+        def once(seconds: float) -> Vectors:
+            return self._endpoint.ask_pictures(pictures, seconds)
+
+        return self._call(once, len(pictures), PICTURES, None)
+
+    def _call(
+        self, ask: Callable[[float], Vectors], rows: int, service: Service, until: float | None
+    ) -> Vectors:
+        def once(left: float | None) -> Vectors:
+            seconds = self._limits.seconds if left is None else min(left, self._limits.seconds)
+            with (
+                reply_of_at_most(max_reply_bytes(rows, self._identity.dimensions)),
+                self._pace.turn() if until is None else nullcontext(),
+            ):
+                return ask(seconds)
+
+        return self._policy.call(once, service.give_up, until)
+
+
+def image_identity(provider: str, model: RemoteImageModel) -> SpaceIdentity:
+    """What makes the vectors of a provider's model comparable."""
+    return SpaceIdentity(
+        provider=provider,
+        model=model.name,
+        revision=model.name,
+        dimensions=model.dimensions,
+        max_tokens=model.facts.max_tokens,
+        query_prefix=model.facts.query_prefix,
+        modality="image",
+    )

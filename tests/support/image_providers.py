@@ -1,0 +1,69 @@
+"""The picture embedders of providers, on a server of ours, with short waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from pydantic import SecretStr
+
+from kg_api.embed.image.open import open_image_embedder
+from kg_api.embed.image.port import ImageEmbedder, Pixels
+from kg_api.embed.image.remote.cohere import open_cohere_images
+from kg_api.embed.image.remote.embedder import RemoteImageEmbedder
+from kg_api.embed.image.remote.nomic import open_nomic_images
+from kg_api.embed.image.remote.openai import open_openai_images
+from kg_api.model_settings.embedding import EmbeddingSettings, ImageEmbeddingSettings
+from kg_api.models.embedding.spaces import ImageModelChoice
+from kg_api.provider.retrying import RetryPolicy
+from kg_api.sections import CohereSettings, NomicSettings, OpenAISettings
+from kg_api.settings import Settings, load_settings
+from tests.support.image_models import COLOURS
+from tests.support.image_server import ImageServer
+from tests.support.providers import CANARY, QUICK
+
+KINDS = ["nomic", "cohere", "jina", "infinity", "vllm"]
+OPENERS: dict[str, Callable[..., RemoteImageEmbedder]] = {
+    "nomic": open_nomic_images,
+    "cohere": open_cohere_images,
+    "openai": open_openai_images,
+}
+OPEN: list[ImageEmbedder] = []
+"""To be closed when a test is over."""
+
+
+def settings(server: ImageServer, *, timeout: float = 5, query_seconds: float = 5, **given: Any) -> Settings:
+    key = SecretStr(CANARY)
+    return load_settings(
+        openai=OpenAISettings(base_url=server.openai_url, api_key=key, timeout=timeout),
+        nomic=NomicSettings(base_url=server.url, api_key=key, timeout=timeout),
+        cohere=CohereSettings(base_url=server.url, api_key=key),
+        embedding=EmbeddingSettings(query_seconds=query_seconds),
+        image_embedding=ImageEmbeddingSettings(**given),
+    )
+
+
+def opened(server: ImageServer, kind: str, *, timeout: float = 5, **given: Any) -> RemoteImageEmbedder:
+    provider = kind if kind in OPENERS else "openai"
+    dialect = {} if kind in OPENERS else {"dialect": kind}
+    choice = ImageModelChoice(provider, None if kind in OPENERS else "jina-clip-v2")  # pyright: ignore[reportArgumentType]
+    seconds = {"seconds": timeout} if provider == "cohere" else {}
+    made = settings(server, timeout=timeout, **dialect, **given)
+    embedder = OPENERS[provider](made, choice, RetryPolicy(first_wait=QUICK), **seconds)
+    OPEN.append(embedder)
+    return embedder
+
+
+def opened_as_set(settings: Settings, choice: ImageModelChoice | None = None) -> ImageEmbedder:
+    embedder = open_image_embedder(settings, choice)
+    OPEN.append(embedder)
+    return embedder
+
+
+def coloured(name: str) -> Pixels:
+    rgb = tuple(round(255 * each) for each in COLOURS[name])
+    return np.full((40, 60, 3), rgb, np.uint8)
+
+
+PICTURES = [coloured(name) for name in COLOURS]

@@ -1,0 +1,26 @@
+"""A server that embeds pictures, and every provider's embedder on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kg_api.embed.image.remote.embedder import RemoteImageEmbedder
+from tests.support.image_providers import KINDS, OPEN, opened
+from tests.support.image_server import ImageServer
+
+
+@pytest.fixture
+def server() -> Iterator[ImageServer]:
+    """One that works, until it is told otherwise."""
+    with ImageServer() as running:
+        yield running
+    while OPEN:
+        OPEN.pop().close()
+
+
+@pytest.fixture(params=KINDS)
+def embedder(server: ImageServer, request: pytest.FixtureRequest) -> RemoteImageEmbedder:
+    """Of each provider, and of each dialect."""
+    return opened(server, request.param)

@@ -1,0 +1,148 @@
+"""Every failure of a provider of picture vectors, for all of them, against a real server."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kg_api.embed.image.remote.embedder import RemoteImageEmbedder
+from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, InvalidInput
+from kg_api.provider.service import RejectedText
+from tests.support.behaviours import Behaviour, Drop, Hang, Raw, Spoil, Status
+from tests.support.image_providers import KINDS, PICTURES, opened
+from tests.support.image_server import ImageServer
+from tests.support.providers import CANARY
+
+PASSING: list[Behaviour] = [*map(Status, (408, 429, 500, 503)), Drop(mid_body=True), Drop(mid_body=False)]
+
+
+@pytest.mark.parametrize("behaviour", PASSING, ids=str)
+def test_what_may_pass_is_asked_again(
+    server: ImageServer, embedder: RemoteImageEmbedder, behaviour: Behaviour
+) -> None:
+    for ask in (lambda: embedder.embed_images(PICTURES[:1]), lambda: embedder.embed_query("red")):
+        server.requests.clear()
+        server.then(behaviour, None)
+        ask()
+        assert len(server.requests) == 2
+
+
+def test_a_time_that_is_asked_for_is_given(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
+    server.then(Status(429, retry_after="0.3"))
+    embedder.embed_images(PICTURES[:1])
+    assert server.waits[0] >= 0.3
+    server.always = Status(429, retry_after="300")
+    with pytest.raises(EmbeddingUnavailable, match="300 s") as raised:
+        embedder.embed_images(PICTURES[:1])
+    assert raised.value.retry_after_seconds == 300
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_that_hangs_is_given_up(server: ImageServer, kind: str) -> None:
+    server.always = Hang()
+    embedder = opened(server, kind, timeout=0.2)
+    with pytest.raises(EmbeddingUnavailable, match="did not answer in time"):
+        embedder.embed_images(PICTURES[:1])
+    assert len(server.requests) == 3
+    quick = opened(server, kind, query_seconds=0.3)
+    begun = time.monotonic()
+    with pytest.raises(EmbeddingUnavailable):
+        quick.embed_query("red")
+    assert time.monotonic() - begun < 2
+
+
+def test_nobody_there_is_unavailable(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
+    server.__exit__()
+    with pytest.raises(EmbeddingUnavailable, match="cannot be reached"):
+        embedder.embed_images(PICTURES[:1])
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_picture_that_is_refused_is_told_of(
+    server: ImageServer, embedder: RemoteImageEmbedder, status: int
+) -> None:
+    server.always = Status(status, message="cannot decode picture 0")
+    with pytest.raises(RejectedText, match=r"does not take the pictures.*cannot decode picture 0"):
+        embedder.embed_images(PICTURES[:1])
+    with pytest.raises(InvalidInput, match="does not take the texts"):
+        embedder.embed_query("red")
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "told"), [(401, "_API_KEY"), (403, "_API_KEY"), (404, "KG_IMAGE_EMBEDDING__MODEL")]
+)
+def test_a_wrong_key_or_model_names_its_variable(
+    server: ImageServer, embedder: RemoteImageEmbedder, status: int, told: str
+) -> None:
+    server.always = Status(status, message=f"wrong key {CANARY}")
+    for ask in (lambda: embedder.embed_images(PICTURES[:1]), lambda: embedder.embed_query("red")):
+        server.requests.clear()
+        with pytest.raises(ConfigurationError, match=told) as raised:
+            ask()
+        assert len(server.requests) == 1
+        assert CANARY not in "".join(traceback.format_exception(raised.value))
+
+
+def test_a_picture_that_is_quoted_is_struck_out(server: ImageServer) -> None:
+    embedder = opened(server, "jina")
+    embedder.embed_images(PICTURES[:1])
+    url = server.requests[0].body["input"][0]["image"]
+    server.always = Status(422, message=f"not a picture: {url}")
+    with pytest.raises(RejectedText) as raised:
+        embedder.embed_images(PICTURES[:1])
+    assert url[100:200] not in str(raised.value)
+
+
+def rows_of(reply: dict[str, Any]) -> list[Any]:
+    if "data" in reply:
+        return [item["embedding"] for item in reply["data"]]
+    return reply["embeddings"]["float"] if isinstance(reply["embeddings"], dict) else reply["embeddings"]
+
+
+def fill(value: Any) -> Callable[[dict[str, Any]], None]:
+    def spoil(reply: dict[str, Any]) -> None:
+        row = rows_of(reply)[0]
+        row[:] = [value] * len(row)
+
+    return spoil
+
+
+def shorten(reply: dict[str, Any]) -> None:
+    del rows_of(reply)[0][-1]
+
+
+def double(reply: dict[str, Any]) -> None:
+    rows = reply.get("data") or rows_of(reply)
+    rows.append({**rows[0], "index": 1} if isinstance(rows[0], dict) else rows[0])
+
+
+UNUSABLE: list[tuple[Behaviour, str]] = [
+    (Spoil(double), r"1 (pictures|texts) were sent and 2 vectors"),
+    (Spoil(shorten), r"have \d+ numbers, not \d+; set KG_IMAGE_EMBEDDING__DIMENSIONS"),
+    (Spoil(fill(float("nan"))), "zero or not finite"),
+    (Spoil(fill(float("inf"))), "zero or not finite"),
+    (Spoil(fill(0)), "zero or not finite"),
+    (Spoil(fill("x")), "not a list of numbers|_BASE_URL"),
+    (Raw(b"<html>Log in</html>", "text/html"), "_BASE_URL"),
+    (Raw(b"{}"), "_BASE_URL"),
+    (Raw(b"[1]"), "_BASE_URL"),
+    (Raw(b'{"data": [{"embe'), "_BASE_URL"),
+    (Raw(b'{"embeddings": {"float": "x"}, "data": {}}'), "_BASE_URL"),
+    (Raw(b"[" * 100_000), "_BASE_URL|far more than"),
+    (Raw(b'{"data": "' + b"x" * (4 << 20) + b'"}'), "far more than"),
+]
+
+
+@pytest.mark.parametrize(("behaviour", "told"), UNUSABLE, ids=lambda value: str(value)[:40])
+def test_answers_that_are_no_vectors_are_refused(
+    server: ImageServer, embedder: RemoteImageEmbedder, behaviour: Behaviour, told: str
+) -> None:
+    server.always = behaviour
+    for ask in (lambda: embedder.embed_images(PICTURES[:1]), lambda: embedder.embed_query("red")):
+        with pytest.raises(EmbeddingFailed, match=told):
+            ask()

@@ -1,0 +1,189 @@
+"""Picture models behind HTTP: each protocol, against a real server."""
+
+from __future__ import annotations
+
+import io
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import nomic.embed
+import numpy as np
+import pytest
+from PIL import Image
+
+from kg_api.embed.image.probe import probe_picture
+from kg_api.embed.image.remote.embedder import RemoteImageEmbedder
+from kg_api.errors import ConfigurationError, InvalidInput
+from kg_api.models.embedding.spaces import ImageModelChoice
+from kg_api.settings import load_settings
+from tests.support.image_changes import as_rendered
+from tests.support.image_models import COLOURS
+from tests.support.image_providers import KINDS, PICTURES, opened, opened_as_set, settings
+from tests.support.image_server import ImageServer
+from tests.support.images import drawn, encoded, exif
+from tests.support.providers import CANARY
+from tests.unit.embed.test_nomic import Atlas
+
+
+def test_words_find_pictures(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
+    stored = embedder.embed_images(PICTURES)
+    assert stored.dtype == np.float32
+    assert stored.shape == (len(PICTURES), embedder.identity.dimensions)
+    assert np.allclose(np.linalg.norm(stored, axis=1), 1, atol=1e-6)
+    for at, name in enumerate(COLOURS):
+        assert (stored @ embedder.embed_query(f"a {name} boat")).argmax() == at
+    assert {each.headers["authorization"] for each in server.requests} == {f"Bearer {CANARY}"}
+    assert embedder.identity.modality == "image"
+    assert embedder.reads_text
+
+
+def test_no_picture_is_no_request(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
+    assert embedder.embed_images([]).shape == (0, embedder.identity.dimensions)
+    assert server.requests == []
+
+
+def test_nothing_of_the_stored_file_goes_out(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
+    """What a camera wrote is not in the pixels; a JPEG made of them has nothing but them."""
+    said = exif({0x010E: "A secret boat", 0x0110: "CanaryCam"}, gps=True, taken="2019:07:01 12:00:00")
+    stored = encoded(drawn(900, 600), "JPEG", exif=said, comment=b"canary comment")
+    assert b"CanaryCam" in stored
+    pixels = as_rendered(Image.open(io.BytesIO(stored)), embedder.rendering)
+    embedder.embed_images([pixels])
+    (sent,) = server.pictures
+    picture = Image.open(io.BytesIO(sent))
+    assert not any(word in sent for word in (b"Canary", b"canary", b"secret", b"Exif", b"2019", b"http"))
+    assert not picture.getexif()
+    assert set(picture.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
+    assert picture.size == (512, 341)
+    assert np.abs(np.asarray(picture).astype(int) - pixels).mean() < 2
+
+
+def test_each_provider_is_asked_in_its_own_words(server: ImageServer) -> None:
+    for kind in KINDS:
+        embedder = opened(server, kind)
+        embedder.embed_images(PICTURES[:2])
+        embedder.embed_query("red")
+    paths = [each.path for each in server.requests]
+    assert paths[:4] == ["/v1/embedding/image", "/v1/embedding/text", "/v2/embed", "/v2/embed"]
+    assert set(paths[4:]) == {"/v1/embeddings"}
+    form, words, cohere, cohere_words, jina, jina_words, infinity, infinity_words, one, two, vllm_words = (
+        each.body for each in server.requests
+    )
+    assert form["model"] == "nomic-embed-vision-v1.5"
+    assert len(form["images"]) == 2
+    assert (words["model"], words["task_type"], words["texts"]) == (
+        "nomic-embed-text-v1.5", "search_query", ["red"],
+    )  # fmt: skip
+    assert (cohere["input_type"], len(cohere["images"]), cohere["embedding_types"]) == ("image", 2, ["float"])
+    assert (cohere_words["input_type"], cohere_words["texts"]) == ("search_query", ["red"])
+    assert [*jina["input"][0]] == ["image"]
+    assert jina_words["input"] == [{"text": "red"}]
+    assert (infinity["modality"], infinity_words["modality"]) == ("image", "text")
+    assert infinity_words["input"] == vllm_words["input"] == ["red"]
+    assert one["messages"][0]["content"][0]["type"] == "image_url"
+    assert one != two
+    assert not any("dimensions" in each.body for each in server.requests)
+
+
+def test_pictures_are_sent_in_batches(server: ImageServer) -> None:
+    many = PICTURES * 8
+    for kind, requests in (("nomic", 3), ("vllm", 40)):
+        server.requests.clear()
+        embedder = opened(server, kind)
+        found = embedder.embed_images(many)
+        assert len(server.requests) == requests
+        assert np.allclose(found[:5], found[35:], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "size"),
+    [("cohere", None, 256), ("openai", "jina-clip-v2", 64), ("openai", "own", 32)],
+)
+def test_the_size_that_is_wanted_comes_back(
+    server: ImageServer, provider: Any, model: str | None, size: int
+) -> None:
+    embedder = opened_as_set(settings(server), ImageModelChoice(provider, model, size))
+    assert embedder.embed_images(PICTURES[:1]).shape == (1, size)
+    assert embedder.embed_query("red").shape == (size,)
+    asked = {each.body.get("dimensions") or each.body.get("output_dimension") for each in server.requests}
+    assert asked == ({None} if model == "own" else {size})
+
+
+def test_a_model_of_ones_own_is_described_by_settings(server: ImageServer) -> None:
+    made = settings(
+        server, provider="openai", model="own", dimensions=32, max_tokens=64, query_prefix="query: "
+    )
+    embedder = opened_as_set(made)
+    embedder.embed_query("red boat " * 20)
+    (request,) = server.requests
+    texts = [each["text"] for each in request.body["input"]]
+    assert len(texts) > 2
+    assert all(each.startswith("query: red") and len(each) <= 64 for each in texts)
+    assert embedder.identity.query_prefix == "query: "
+    other = opened_as_set(made, ImageModelChoice("openai", "another", 32))
+    assert other.identity.query_prefix == ""
+
+
+def test_many_threads_ask_at_once(server: ImageServer, embedder: RemoteImageEmbedder) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda at: embedder.embed_images([PICTURES[at % 5]])[0], range(40)))
+    assert all(np.allclose(each, found[at % 5], atol=1e-6) for at, each in enumerate(found))
+    assert len(server.requests) == 40
+
+
+def test_words_and_pictures_that_are_none_are_refused_here(
+    server: ImageServer, embedder: RemoteImageEmbedder
+) -> None:
+    for text in ("", " \n", "\ud800"):
+        with pytest.raises(InvalidInput):
+            embedder.embed_query(text)
+    with pytest.raises(InvalidInput, match="picture 0 has shape"):
+        embedder.embed_images([np.zeros((600, 10, 3), np.uint8)])
+    assert server.requests == []
+    assert probe_picture(embedder.rendering).shape == (512, 512, 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"provider": "nomic", "model": "nomic-embed-text-v1.5"}, "choose one of nomic-embed-vision-v1.5"),
+        ({"provider": "nomic", "dimensions": 256}, "768 numbers, not 256"),
+        ({"provider": "cohere", "dimensions": 300}, "256, 512, 1024, 1536 numbers, not 300"),
+        ({"provider": "cohere", "model": "own"}, "KG_IMAGE_EMBEDDING__DIMENSIONS"),
+        ({"provider": "openai"}, "KG_IMAGE_EMBEDDING__MODEL is not set"),
+        ({"provider": "openai", "model": "own"}, "KG_IMAGE_EMBEDDING__DIMENSIONS"),
+    ],
+)
+def test_what_a_model_cannot_do_is_refused(server: ImageServer, given: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        opened_as_set(settings(server, **given))
+
+
+@pytest.mark.parametrize(
+    ("choice", "told"),
+    [
+        (ImageModelChoice("nomic"), "NOMIC_API_KEY is not set"),
+        (ImageModelChoice("cohere"), "COHERE_API_KEY is not set"),
+        (ImageModelChoice("openai", "jina-clip-v2"), "OPENAI_BASE_URL"),
+    ],
+)
+def test_a_key_or_an_address_is_needed(choice: ImageModelChoice, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        opened_as_set(load_settings(), choice)
+
+
+def test_nomics_own_client_sends_the_same_and_reads_the_same(
+    server: ImageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The contract: what the real client sends is what we send, but for how well the JPEGs are encoded."""
+    monkeypatch.setattr(nomic.embed, "atlas_class", Atlas(server.url, {"Authorization": f"Bearer {CANARY}"}))
+    theirs = nomic.embed.image([Image.fromarray(each) for each in PICTURES[:1]])
+    ours = opened(server, "nomic").embed_images(PICTURES[:1])
+    their_request, our_request = server.requests
+    assert our_request.path == their_request.path
+    assert our_request.headers["authorization"] == their_request.headers["authorization"]
+    assert our_request.body.keys() == their_request.body.keys()
+    assert our_request.body["model"] == their_request.body["model"]
+    assert our_request.body["names"] == their_request.body["names"] == [("images", "images")]
+    vectors = np.array(theirs["embeddings"])
+    assert np.allclose(ours, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), atol=0.02)
