@@ -63,6 +63,7 @@ from kg_api.search.plan.hyde import Hyde
 from kg_api.search.rank.ranker import Reranking
 from kg_api.search.service import SearchService
 from kg_api.settings import Settings
+from kg_api.similarity.related.service import RelatedService
 from kg_api.similarity.service import SimilarityService
 from kg_api.spaces.cached import CachedPassages
 from kg_api.spaces.first import open_first_space, register_first_images
@@ -96,6 +97,7 @@ class Container:
     hybrid: HybridService
     reranker: Reranker | None
     similarity: SimilarityService
+    related: RelatedService
     concepts: ConceptService
     augment: AugmentService
     answer: AnswerService
@@ -233,6 +235,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         hybrid=HybridService(graph, search),
         reranker=reranker,
         similarity=SimilarityService(graph),
+        related=RelatedService(graph),
         concepts=ConceptService(graph, spaces),
         augment=AugmentService(graph, spaces, search),
         answer=AnswerService(graph, spaces, search, llm),

@@ -10,6 +10,8 @@ from typing import Literal
 
 SourceKind = Literal["passage", "image"]
 """Of an image the text is the words that stand for it."""
+RelatedLane = Literal["document", "concepts", "words", "picture_space"]
+"""How a picture and a passage belong together."""
 SearchMode = Literal["hybrid", "vector", "text"]
 HybridMode = Literal["hybrid", "concept", "source", "text"]
 Fusion = Literal["adaptive", "rrf", "weighted"]

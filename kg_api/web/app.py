@@ -37,7 +37,7 @@ from kg_api.web.routes.library import (
     synonyms,
 )
 from kg_api.web.routes.operation import health, jobs, metrics, start
-from kg_api.web.routes.queries import answering, concepts, search
+from kg_api.web.routes.queries import answering, concepts, pictures, search
 from kg_api.web.streams import Streams
 
 DESCRIPTION = (
@@ -45,7 +45,7 @@ DESCRIPTION = (
 )
 MAX_LARGE_BODIES = 4
 """So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
-READING = (search, concepts, answering)
+READING = (search, pictures, concepts, answering)
 WITH_PARAMETERS = (
     *READING,
     ingest,

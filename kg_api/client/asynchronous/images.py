@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from kg_api.client.answers import page_of
+from collections.abc import Sequence
+from typing import Any
+
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import get
+from kg_api.client.call import body_of, get, post
 from kg_api.models.base import Answer
 from kg_api.models.images import PageImage
+from kg_api.models.pictures.related import RelatedSearch, RelatedSources
+from kg_api.models.queries.filters import AnyOf, Condition
 from kg_api.models.queries.places import ImagePage
+from kg_api.models.vocabulary import SourceKind
 
 
 class AsyncImageMethods(AsyncSending):
@@ -49,3 +55,19 @@ class AsyncImageMethods(AsyncSending):
         return page_of(
             page, await self._fetch(get(Answer, "documents", document, "pages", f"{page}.png", **asked))
         )
+    async def related_sources(
+        self,
+        source_id: str,
+        *,
+        kinds: Sequence[SourceKind] | None = None,
+        ontology: str | Sequence[str] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
+        same_document: bool = False,
+        limit: int = 10,
+    ) -> RelatedSources:
+        """Find passages that go with a picture, or pictures that go with a passage.
+
+        The options are those of RelatedSearch.
+        """
+        body = body_of(RelatedSearch, locals())
+        return await self._send(post(RelatedSources, "queries", "sources", source_id, "related", json=body))

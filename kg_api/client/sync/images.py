@@ -8,7 +8,16 @@ from kg_api.client.call import get
 from kg_api.client.sync.sending import Sending
 from kg_api.models.base import Answer
 from kg_api.models.images import PageImage
+from collections.abc import Sequence
+from typing import Any
+
+from kg_api.client.call import body_of, get, post
+from kg_api.client.sync.sending import Sending
+from kg_api.models.base import Answer
+from kg_api.models.pictures.related import RelatedSearch, RelatedSources
+from kg_api.models.queries.filters import AnyOf, Condition
 from kg_api.models.queries.places import ImagePage
+from kg_api.models.vocabulary import SourceKind
 
 
 class ImageMethods(Sending):
@@ -48,3 +57,19 @@ class ImageMethods(Sending):
         """
         asked = {"source_id": source_id, "query": query, "width": width, "ontology": ontology}
         return page_of(page, self._fetch(get(Answer, "documents", document, "pages", f"{page}.png", **asked)))
+    def related_sources(
+        self,
+        source_id: str,
+        *,
+        kinds: Sequence[SourceKind] | None = None,
+        ontology: str | Sequence[str] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
+        same_document: bool = False,
+        limit: int = 10,
+    ) -> RelatedSources:
+        """Find passages that go with a picture, or pictures that go with a passage.
+
+        The options are those of RelatedSearch.
+        """
+        body = body_of(RelatedSearch, locals())
+        return self._send(post(RelatedSources, "queries", "sources", source_id, "related", json=body))

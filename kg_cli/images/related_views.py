@@ -1,0 +1,48 @@
+"""What goes with a picture or a passage, as a person reads it."""
+
+from __future__ import annotations
+
+from rich.markup import escape
+from rich.text import Text
+
+from kg_api.models.pictures.related import RelatedSource, RelatedSources, RelatedThrough
+from kg_api.wording.plural import pluralize
+from kg_cli.search.views.marking import excerpt
+from kg_cli.search.views.passages import title_of
+from kg_cli.terminal import console
+
+
+def print_related(answer: RelatedSources) -> None:
+    """Print what goes with a source as a table, and what could not be done."""
+    console.note(*(each.effect for each in answer.degraded))
+    noun = "picture" if answer.kinds == ["image"] else "passage"
+    rows = [_row(number, each) for number, each in enumerate(answer.sources, start=1)]
+    if rows:
+        console.print_table(["#", noun], rows)
+    own = escape(f"{answer.source.ontology} / {answer.source.document} ¶{answer.source.paragraph}")
+    took = f"{answer.timings_ms['total']:.0f} ms"
+    console.say(f"{pluralize(len(rows), noun)} for {own} in {took}.")
+
+
+def _row(number: int, each: RelatedSource) -> list[str | Text]:
+    told = Text("".join(f"\n{_through(way)}" for way in each.through), style="yellow")
+    return [
+        str(number),
+        title_of(each) + excerpt(each.full_text) + told + Text(f"\n{each.source_id}\n", style="dim"),
+    ]
+
+
+def _through(way: RelatedThrough) -> str:
+    match way.lane:
+        case "document":
+            return f"{pluralize(way.distance or 0, 'paragraph')} away in its document"
+        case "concepts":
+            return f"concepts: {', '.join(each.label for each in way.concepts)}"
+        case "words":
+            return "near in words" + _measure(way)
+        case "picture_space":
+            return "the picture itself is near" + _measure(way)
+
+
+def _measure(way: RelatedThrough) -> str:
+    return "" if way.similarity is None else f" ({way.similarity:.2f})"
