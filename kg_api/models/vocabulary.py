@@ -12,6 +12,8 @@ SourceKind = Literal["passage", "image"]
 """Of an image the text is the words that stand for it."""
 RelatedLane = Literal["document", "concepts", "words", "picture_space"]
 """How a picture and a passage belong together."""
+ImageLane = Literal["picture_space", "words", "concepts", "perceptual_hash"]
+"""How a picture is found."""
 SearchMode = Literal["hybrid", "vector", "text"]
 HybridMode = Literal["hybrid", "concept", "source", "text"]
 Fusion = Literal["adaptive", "rrf", "weighted"]

@@ -136,6 +136,8 @@ class Ranks(Answer):
     vector: int | None = None
     text: int | None = None
     concepts: int | None = None
+    pictures: int | None = None
+    """By the picture itself, where a space of pictures reads text."""
 
 
 class CarriedConcept(Answer):
@@ -151,7 +153,7 @@ class LanePart(Answer):
     """What one lane had to say about a hit."""
 
     lane: str
-    """`text`, `concepts`, or `vector:` and the space."""
+    """`text`, `concepts`, `vector:` and the space, or `pictures:` and the space of pictures."""
     index: str
     """The index that was asked; `exact` when every vector was compared."""
     rank: int | None
@@ -173,7 +175,8 @@ class Explanation(Answer):
     fused_rank: int
     fused_score: float
     passage_rank: int | None = None
-    """With concepts: the place among what vectors and words found, which is joined with theirs by rank."""
+    """With concepts or pictures: the place among what vectors and words found, which is joined with theirs by
+    rank."""
     rerank_score: float | None = None
     """The cross-encoder's own score, where it read the hit."""
     rerank_rank: int | None = None
@@ -280,6 +283,8 @@ class SourceHits(Answer):
     """The one embedding space of this answer; none without vectors, or when there are several."""
     spaces: list[str] = Field(default_factory=list[str])
     """All embedding spaces that were searched: the question was embedded once in each."""
+    picture_spaces: list[str] = Field(default_factory=list[str])
+    """The spaces of pictures that the question was looked for in, besides the words of pictures."""
     hypothetical: list[str] = Field(default_factory=list[str])
     """The hypothetical answers that were searched by besides the question; with `hyde`."""
     sources: list[SourceHit]

@@ -104,7 +104,7 @@ def near_vectors(
         for each, own in zip(lookups, rows, strict=True)
         for hit in each.hits(graph, own).found
     ]
-    return _by_similarity(asked, found, lane)
+    return by_similarity(asked, found, lane)
 
 
 def near_in_words(graph: Graph, asked: RelatedQuery) -> Found:
@@ -116,7 +116,7 @@ def near_in_words(graph: Graph, asked: RelatedQuery) -> Found:
     }
 
 
-def _by_similarity(asked: RelatedQuery, found: Sequence[tuple[str, LaneHit]], lane: RelatedLane) -> Found:
+def by_similarity(asked: RelatedQuery, found: Sequence[tuple[str, LaneHit]], lane: RelatedLane) -> Found:
     """Each source once, by the nearest of its parts."""
     best: dict[str, tuple[float, str]] = {}
     for space, hit in found:

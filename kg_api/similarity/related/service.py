@@ -28,7 +28,9 @@ from kg_api.similarity.related.lanes import (
     near_vectors,
     through_concepts,
 )
+from kg_api.similarity.related.seen import SeenLane
 from kg_api.similarity.scope import comparable, under_way
+from kg_api.spaces.images.registry import ImageSpaceRegistry
 from kg_api.spaces.plans import OntologySnapshot, PlanWatch
 
 DEPTH = 50
@@ -40,8 +42,9 @@ MAX_PARTS = 4
 class RelatedService:
     """Finds what goes with a source."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, images: ImageSpaceRegistry | None = None) -> None:
         self._graph = graph
+        self._seeing = SeenLane(graph, images)
         self._remembered = RememberedFilters(graph)
         self._plans = PlanWatch(graph)
         self._indexes = IndexWatch(graph)
@@ -69,6 +72,8 @@ class RelatedService:
             lanes.append(self._through_concepts(asked, known, told))
         with watch.stage("words"):
             lanes.append(self._near_words(asked, known, told))
+        with watch.stage("pictures"):
+            lanes.append(self._seeing.find(asked, known, told))
         return RelatedSources(
             source=own,
             kinds=kinds,

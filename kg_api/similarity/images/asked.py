@@ -1,0 +1,93 @@
+"""A picture whose like is looked for: one that is stored, or one that was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.graph.database import Graph
+from kg_api.graph.search.similar import vectors_of
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.queries.places import Place
+from kg_api.similarity.images.looks import HASHED, hash_of
+from kg_api.spaces.images.registry import ImageSpaceRegistry, Render
+
+
+class AskedPicture:
+    """A picture, looked at as each space wants it; unpacked only in processes apart."""
+
+    def __init__(self, images: ImageSpaceRegistry, render: Render, content: Callable[[], bytes]) -> None:
+        self._images = images
+        self._render = render
+        self._content = content
+
+    @property
+    def own(self) -> Place | None:
+        """Where it is stored; None: it was sent."""
+        return None
+
+    @cached_property
+    def looks(self) -> int:
+        """Its perceptual hash.
+
+        Raises:
+            UnreadableDocument: it is no picture, or one that is not read; the message says why.
+            TooBusy: too many files are being read.
+        """
+        return hash_of(self._render(self._content(), HASHED))
+
+    def vector_in(self, space: Space) -> NDArray[np.float32]:
+        """Its vector in a space of pictures.
+
+        Raises:
+            ConfigurationError, EmbeddingUnavailable, EmbeddingFailed: the model does not answer.
+            InvalidInput: the model refuses it, or its file cannot be read.
+        """
+        opened = self._images.of(space)
+        return opened.embed_pixels([self._render(self._content(), opened.rendering)])[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is known of a stored picture."""
+
+    place: Place
+    perceptual_hash: str
+    storage_key: str
+
+
+class StoredPicture(AskedPicture):
+    """A stored one; in the space that it is embedded in already it is not looked at again."""
+
+    def __init__(
+        self,
+        images: ImageSpaceRegistry,
+        render: Render,
+        stored: Stored,
+        *,
+        graph: Graph,
+        read_blob: Callable[[str], bytes],
+    ) -> None:
+        super().__init__(images, render, lambda: read_blob(stored.storage_key))
+        self._stored = stored
+        self._graph = graph
+
+    @property
+    def own(self) -> Place:
+        """Where it is stored."""
+        return self._stored.place
+
+    @cached_property
+    def looks(self) -> int:
+        """Its perceptual hash."""
+        return int(self._stored.perceptual_hash, 16)
+
+    def vector_in(self, space: Space) -> NDArray[np.float32]:
+        """Its vector in a space of pictures; see `AskedPicture`."""
+        own = self._stored.place
+        parts = vectors_of(self._graph, [own.source_id], {own.ontology: space}, space).get(own.source_id)
+        return parts[0].vector if parts else super().vector_in(space)
