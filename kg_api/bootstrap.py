@@ -240,7 +240,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         reranker=reranker,
         similarity=SimilarityService(graph),
         related=RelatedService(graph, image_spaces),
-        image_search=ImageSearchService(graph, search, image_spaces, converters.render, images.read_blob),
+        image_search=ImageSearchService(graph, search, image_spaces, converters, images.read_blob),
         concepts=ConceptService(graph, spaces),
         augment=AugmentService(graph, spaces, search),
         answer=AnswerService(graph, spaces, search, llm),

@@ -64,7 +64,7 @@ class ImageThrough(Answer):
     space: str | None = None
 
 
-class FoundImage(DescribedPlace):
+class ImageHit(DescribedPlace):
     """A picture that was found."""
 
     score: float
@@ -86,7 +86,7 @@ class ImageHits(Answer):
     """The ways in which pictures were looked for."""
     spaces: list[str]
     """The spaces of pictures that were searched; several are joined by ranks, never by similarities."""
-    images: list[FoundImage] = Field(default_factory=list[FoundImage])
+    images: list[ImageHit] = Field(default_factory=list[ImageHit])
     """The best first."""
     note: str | None = None
     """That nothing is near the words, where that is so."""

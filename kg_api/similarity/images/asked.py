@@ -5,24 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kg_api.embed.image.port import Pixels, Rendering
 from kg_api.graph.database import Graph
 from kg_api.graph.search.similar import vectors_of
 from kg_api.graph.spaces.registry import Space
+from kg_api.models.images import ReadImage
 from kg_api.models.queries.places import Place
-from kg_api.similarity.images.looks import HASHED, hash_of
-from kg_api.spaces.images.registry import ImageSpaceRegistry, Render
+from kg_api.spaces.images.registry import ImageSpaceRegistry
+
+
+class PictureReader(Protocol):
+    """Unpacks pictures in processes apart."""
+
+    def render(self, data: bytes, rendering: Rendering, /) -> Pixels:
+        """As a model wants it."""
+        ...
+
+    def look_at(self, data: bytes, /) -> ReadImage:
+        """See what a picture is."""
+        ...
 
 
 class AskedPicture:
     """A picture, looked at as each space wants it; unpacked only in processes apart."""
 
-    def __init__(self, images: ImageSpaceRegistry, render: Render, content: Callable[[], bytes]) -> None:
+    def __init__(
+        self, images: ImageSpaceRegistry, reader: PictureReader, content: Callable[[], bytes]
+    ) -> None:
         self._images = images
-        self._render = render
+        self._reader = reader
         self._content = content
 
     @property
@@ -38,7 +54,7 @@ class AskedPicture:
             UnreadableDocument: it is no picture, or one that is not read; the message says why.
             TooBusy: too many files are being read.
         """
-        return hash_of(self._render(self._content(), HASHED))
+        return int(self._reader.look_at(self._content()).perceptual_hash, 16)
 
     def vector_in(self, space: Space) -> NDArray[np.float32]:
         """Its vector in a space of pictures.
@@ -48,11 +64,11 @@ class AskedPicture:
             InvalidInput: the model refuses it, or its file cannot be read.
         """
         opened = self._images.of(space)
-        return opened.embed_pixels([self._render(self._content(), opened.rendering)])[0]
+        return opened.embed_pixels([self._reader.render(self._content(), opened.rendering)])[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredFile:
     """What is known of a stored picture."""
 
     place: Place
@@ -66,13 +82,13 @@ class StoredPicture(AskedPicture):
     def __init__(
         self,
         images: ImageSpaceRegistry,
-        render: Render,
-        stored: Stored,
+        reader: PictureReader,
+        stored: StoredFile,
         *,
         graph: Graph,
         read_blob: Callable[[str], bytes],
     ) -> None:
-        super().__init__(images, render, lambda: read_blob(stored.storage_key))
+        super().__init__(images, reader, lambda: read_blob(stored.storage_key))
         self._stored = stored
         self._graph = graph
 

@@ -31,7 +31,7 @@ MAX_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class ImageLaneFound:
     """What was found in one way."""
 
     name: ImageLane
@@ -39,7 +39,7 @@ class Lane:
     """By source, the best first."""
     space: str | None = None
 
-    def at_least(self, similarity: float | None) -> Lane:
+    def at_least(self, similarity: float | None) -> ImageLaneFound:
         """Without what is less similar, where it is measured by a space of pictures."""
         if similarity is None or self.name != "picture_space":
             return self
@@ -51,7 +51,7 @@ class Lane:
 class LanesFound:
     """All of them, and what could not be done."""
 
-    found: list[Lane] = field(default_factory=list[Lane])
+    found: list[ImageLaneFound] = field(default_factory=list[ImageLaneFound])
     degraded: list[Degradation] = field(default_factory=list[Degradation])
     without: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Ontologies whose pictures were not compared by vectors, by the reason."""
@@ -117,7 +117,7 @@ class ImageLanes:
         measured = [(hit.source.source_id, hit.score) for hit in nearest.hits(self._graph, rows).found]
         found = _ranked("picture_space", _without(picture, measured), space.slug)
         if measured:
-            lanes.found.append(Lane("picture_space", found, space.slug))
+            lanes.found.append(ImageLaneFound("picture_space", found, space.slug))
         else:
             reason = f"no picture there has a vector in the space {space.slug!r} yet"
             lanes.without.setdefault(reason, []).extend(names)
@@ -127,7 +127,9 @@ class ImageLanes:
         names = [name for each in lanes.without.values() for name in each]
         hashes = hashes_of(self._graph, names, scope.documents, MAX_HASHED)
         alike = _without(picture, [(each, None) for each in look_alike(picture.looks, hashes)])
-        lanes.found.append(Lane("perceptual_hash", _ranked("perceptual_hash", alike[: scope.depth])))
+        lanes.found.append(
+            ImageLaneFound("perceptual_hash", _ranked("perceptual_hash", alike[: scope.depth]))
+        )
         how = "those that look nearly the same were looked for"
         if picture.own is not None:
             lanes.found.append(self._by_words(picture, scope, names))
@@ -139,10 +141,10 @@ class ImageLanes:
             effect = f"the looks of {MAX_HASHED:,} pictures were compared, there are more"
             lanes.degraded.append(Degradation(part="query", effect=effect))
 
-    def _by_words(self, picture: AskedPicture, scope: _Scope, names: Sequence[str]) -> Lane:
+    def _by_words(self, picture: AskedPicture, scope: _Scope, names: Sequence[str]) -> ImageLaneFound:
         own = picture.own
         if own is None:
-            return Lane("words", {})
+            return ImageLaneFound("words", {})
         known = scope.known
         parts = vectors_of(self._graph, [own.source_id], known.answering, known.new).get(own.source_id, [])
         asked = RelatedQuery(own, Filters(names, scope.documents, image=True), scope.depth)
@@ -152,7 +154,7 @@ class ImageLanes:
             each: ImageThrough(lane="words", rank=way.rank, similarity=way.similarity, space=way.space)
             for each, way in near.items()
         }
-        return Lane("words", found)
+        return ImageLaneFound("words", found)
 
 
 Measured = list[tuple[str, float | None]]

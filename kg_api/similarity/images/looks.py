@@ -5,22 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import numpy as np
-
-from kg_api.embed.image.port import Pixels, Rendering
-
 MAX_BITS: Final = 6
 """Other sizes and encodings of one picture differ in so many bits at most, other pictures in about 32."""
-HASHED: Final = Rendering(9, 8, "stretch", "lanczos")
-"""The pixels that a difference hash is made of."""
-_GREY: Final = np.array([299, 587, 114])
-"""ITU-R 601-2, in thousandths: as Pillow makes grey of colours, and so the stored hashes."""
-
-
-def hash_of(pixels: Pixels) -> int:
-    """The difference hash of a picture that was unpacked as `HASHED` says."""
-    grey = (pixels.astype(np.int64) @ _GREY) // 1000
-    return int.from_bytes(np.packbits(grey[:, 1:] > grey[:, :-1]).tobytes(), "big")
 
 
 def differing_bits(one: int, other: int) -> int:

@@ -11,17 +11,17 @@ from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_source
 from kg_api.graph.filters.remembered import RememberedFilters
 from kg_api.graph.search.similar import places_of
-from kg_api.models.pictures.search import FoundImage, ImageHits, ImageScope, ImageSearch
+from kg_api.models.pictures.search import ImageHit, ImageHits, ImageScope, ImageSearch
 from kg_api.models.queries.search import Degradation
 from kg_api.models.vocabulary import ImageLane
 from kg_api.search.plan.chosen import choose
 from kg_api.search.service import SearchService
 from kg_api.search.timing import Stopwatch
-from kg_api.similarity.images.asked import AskedPicture, Stored, StoredPicture
-from kg_api.similarity.images.lanes import ImageLanes, Lane
+from kg_api.similarity.images.asked import AskedPicture, PictureReader, StoredFile, StoredPicture
+from kg_api.similarity.images.lanes import ImageLaneFound, ImageLanes
 from kg_api.similarity.images.looks import MAX_BITS, differing_bits
 from kg_api.similarity.images.words import images_by_words
-from kg_api.spaces.images.registry import ImageSpaceRegistry, Render
+from kg_api.spaces.images.registry import ImageSpaceRegistry
 from kg_api.spaces.plans import PlanWatch
 
 DEPTH = 50
@@ -36,7 +36,7 @@ class ImageSearchService:
         graph: Graph,
         search: SearchService,
         images: ImageSpaceRegistry,
-        render: Render,
+        reader: PictureReader,
         read_blob: Callable[[str], bytes],
     ) -> None:
         """Open nothing.
@@ -45,13 +45,13 @@ class ImageSearchService:
             graph: where they are.
             search: finds them by words.
             images: the spaces of pictures.
-            render: unpacks a picture in a process apart.
+            reader: unpacks pictures in processes apart.
             read_blob: reads the file of a storage key.
         """
         self._graph = graph
         self._search = search
         self._images = images
-        self._render = render
+        self._reader = reader
         self._read_blob = read_blob
         self._remembered = RememberedFilters(graph)
         self._plans = PlanWatch(graph)
@@ -72,9 +72,9 @@ class ImageSearchService:
                 f"{request.source_id[:200]!r} is a passage of text, not a picture: pictures that go with it "
                 "are at POST /queries/sources/ID/related (kg images for ID)"
             )
-        stored = Stored(own, own.image.perceptual_hash, own.image.storage_key)
+        stored = StoredFile(own, own.image.perceptual_hash, own.image.storage_key)
         picture = StoredPicture(
-            self._images, self._render, stored, graph=self._graph, read_blob=self._read_blob
+            self._images, self._reader, stored, graph=self._graph, read_blob=self._read_blob
         )
         return self._like(picture, request)
 
@@ -86,7 +86,7 @@ class ImageSearchService:
             TooBusy: too many files are being read.
             InvalidInput: a filter cannot be understood.
         """
-        picture = AskedPicture(self._images, self._render, lambda: content)
+        picture = AskedPicture(self._images, self._reader, lambda: content)
         _ = picture.looks  # what is no picture is refused whatever there is to search
         return self._like(picture, request)
 
@@ -111,20 +111,22 @@ class ImageSearchService:
             timings_ms=watch.milliseconds(),
         )
 
-    def _join(self, picture: AskedPicture, lanes: Sequence[Lane], request: ImageScope) -> list[FoundImage]:
+    def _join(
+        self, picture: AskedPicture, lanes: Sequence[ImageLaneFound], request: ImageScope
+    ) -> list[ImageHit]:
         """By ranks, for a cosine of one space says nothing in another."""
         kept = [lane.at_least(request.min_similarity) for lane in lanes]
         scores = reciprocal_rank_fusion([*lane.found] for lane in kept)
         best = [*scores.items()][: 2 * request.limit]  # some may have been deleted meanwhile
         places = {place.source_id: place for place in places_of(self._graph, [each for each, _ in best])}
-        images: list[FoundImage] = []
+        images: list[ImageHit] = []
         for identity, score in best:
             place = places.get(identity)
             if place is None or place.image is None:
                 continue
             bits = differing_bits(picture.looks, int(place.image.perceptual_hash, 16))
             images.append(
-                FoundImage(
+                ImageHit(
                     **place.model_dump(),
                     score=score,
                     through=[lane.found[identity] for lane in kept if identity in lane.found],

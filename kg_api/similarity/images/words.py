@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kg_api.models.pictures.search import FoundImage, ImageHits, ImageSearch, ImageThrough
+from kg_api.models.pictures.search import ImageHit, ImageHits, ImageSearch, ImageThrough
 from kg_api.models.queries.places import DescribedPlace
 from kg_api.models.queries.search import LanePart, SourceHit, SourceSearch
 from kg_api.models.vocabulary import ImageLane
@@ -35,9 +35,9 @@ def images_by_words(search: SearchService, request: ImageSearch) -> ImageHits:
     )
 
 
-def _found(hit: SourceHit) -> FoundImage:
+def _found(hit: SourceHit) -> ImageHit:
     parts = hit.explanation.lanes if hit.explanation else []
-    return FoundImage(
+    return ImageHit(
         **hit.model_dump(include=_PLACE), score=hit.score, through=[_through(each) for each in parts]
     )
 
