@@ -41,6 +41,8 @@ class Call(Generic[T]):
     """A body that is JSON already."""
     data: dict[str, str] | None = None
     files: dict[str, tuple[str, bytes]] | Sequence[tuple[str, tuple[str, bytes]]] | None = None
+    data: Mapping[str, str | list[str]] | None = None
+    files: dict[str, tuple[str, bytes]] | None = None
     headers: dict[str, str] = field(default_factory=dict[str, str])
     accepted: frozenset[int] = frozenset()
     """Error statuses whose body is the answer all the same."""
@@ -146,6 +148,21 @@ def batch_of(documents: Sequence[DocumentText | Mapping[str, Any]]) -> dict[str,
     return {"content": content, "headers": {"Content-Type": "application/json"}}
 
 
+def fields_of(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str, str | list[str]]:
+    """A request as fields of a form, beside a file; a list as a field that stands several times."""
+    fields = body_of(request, options).items()
+    return {
+        name: [_field(each) for each in cast("list[Any]", value)]
+        if isinstance(value, list)
+        else _field(value)
+        for name, value in fields
+    }
+
+
+def _field(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def form_of(options: Mapping[str, Any]) -> dict[str, str]:
     """What is said of a file, as fields of a form."""
     fields = body_of(DocumentUpload, options)
@@ -156,3 +173,4 @@ def files_of(content: bytes, images: Mapping[str, bytes] | None) -> list[tuple[s
     """A file and the pictures that it names, as parts of a form."""
     named = (("images", (quote(unquote(name)), image)) for name, image in (images or {}).items())
     return [("file", ("file", content)), *named]
+    return {name: _field(value) for name, value in fields.items()}

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kg_cli.images.related import pictures_for, pictures_passages
+from kg_cli.images.searching import search_images
 from kg_cli.terminal.answers import report
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import JsonOption, OffsetOption, OnlyOntologyOption, PageOption
@@ -73,5 +74,6 @@ def save(
     write_file(content, to, force=force)
 
 
+group.command("search")(search_images)
 group.command("passages")(pictures_passages)
 group.command("for")(pictures_for)
