@@ -17,6 +17,11 @@ ImageLane = Literal["picture_space", "words", "concepts", "perceptual_hash"]
 SearchMode = Literal["hybrid", "vector", "text"]
 HybridMode = Literal["hybrid", "concept", "source", "text"]
 Fusion = Literal["adaptive", "rrf", "weighted"]
+DegradedPart = Literal[
+    "embedding", "vector_index", "text_index", "query", "spelling", "vectors", "rerank", "windows",
+    "concepts", "hyde", "answer",
+]  # fmt: skip
+"""What of an answer is not as it was asked for."""
 GroupBy = Literal["source", "chunk"]
 
 TextLanguage = Literal[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -22,7 +22,14 @@ from kg_api.models.queries.fields import (
 )
 from kg_api.models.queries.filters import Where
 from kg_api.models.queries.places import DescribedPlace, Place, WordMatch
-from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_QUERY_CHARACTERS, Fusion, GroupBy, SearchMode
+from kg_api.models.vocabulary import (
+    DEFAULT_WINDOW,
+    MAX_QUERY_CHARACTERS,
+    DegradedPart,
+    Fusion,
+    GroupBy,
+    SearchMode,
+)
 
 MAX_FIRST_STAGE = 100
 MAX_DIMENSIONS = 4096
@@ -137,7 +144,7 @@ class Ranks(Answer):
     text: int | None = None
     concepts: int | None = None
     pictures: int | None = None
-    """By the picture itself, where a space of pictures reads text."""
+    """By what it shows, where a space of pictures reads text."""
 
 
 class CarriedConcept(Answer):
@@ -175,8 +182,7 @@ class Explanation(Answer):
     fused_rank: int
     fused_score: float
     passage_rank: int | None = None
-    """With concepts or pictures: the place among what vectors and words found, which is joined with theirs by
-    rank."""
+    """With concepts or pictures: the place among what vectors and words found, joined with theirs by rank."""
     rerank_score: float | None = None
     """The cross-encoder's own score, where it read the hit."""
     rerank_rank: int | None = None
@@ -217,19 +223,7 @@ class SourceHit(DescribedPlace):
 class Degradation(Answer):
     """Something that could not be done, and what was done instead."""
 
-    part: Literal[
-        "embedding",
-        "vector_index",
-        "text_index",
-        "query",
-        "spelling",
-        "vectors",
-        "rerank",
-        "windows",
-        "concepts",
-        "hyde",
-        "answer",
-    ]
+    part: DegradedPart
     effect: str
 
 
