@@ -229,7 +229,6 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         contexts=contexts,
         converters=converters,
         reader=reader,
-        images=ImageService(graph, blobs),
         pages=PageService(graph, blobs, ConverterPool(settings.conversion.of_one_process())),
         images=images,
         ingest=IngestService(graph, reader, extraction.ask),

@@ -39,10 +39,8 @@ class Call(Generic[T]):
     json: Any = None
     content: bytes | None = None
     """A body that is JSON already."""
-    data: dict[str, str] | None = None
-    files: dict[str, tuple[str, bytes]] | Sequence[tuple[str, tuple[str, bytes]]] | None = None
     data: Mapping[str, str | list[str]] | None = None
-    files: dict[str, tuple[str, bytes]] | None = None
+    files: dict[str, tuple[str, bytes]] | Sequence[tuple[str, tuple[str, bytes]]] | None = None
     headers: dict[str, str] = field(default_factory=dict[str, str])
     accepted: frozenset[int] = frozenset()
     """Error statuses whose body is the answer all the same."""
@@ -166,11 +164,10 @@ def _field(value: Any) -> str:
 def form_of(options: Mapping[str, Any]) -> dict[str, str]:
     """What is said of a file, as fields of a form."""
     fields = body_of(DocumentUpload, options)
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
+    return {name: _field(value) for name, value in fields.items()}
 
 
 def files_of(content: bytes, images: Mapping[str, bytes] | None) -> list[tuple[str, tuple[str, bytes]]]:
     """A file and the pictures that it names, as parts of a form."""
     named = (("images", (quote(unquote(name)), image)) for name, image in (images or {}).items())
     return [("file", ("file", content)), *named]
-    return {name: _field(value) for name, value in fields.items()}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kg_api.client.answers import page_of
 from collections.abc import Sequence
 from typing import Any
 
+from kg_api.client.answers import page_of
 from kg_api.client.asynchronous.sending import AsyncSending
 from kg_api.client.call import body_of, fields_of, get, post
 from kg_api.errors import InvalidInput
@@ -57,6 +57,7 @@ class AsyncImageMethods(AsyncSending):
         return page_of(
             page, await self._fetch(get(Answer, "documents", document, "pages", f"{page}.png", **asked))
         )
+
     async def related_sources(
         self,
         source_id: str,

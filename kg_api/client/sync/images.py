@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-from kg_api.client.answers import page_of
-from kg_api.client.call import get
-from kg_api.client.sync.sending import Sending
-from kg_api.models.base import Answer
-from kg_api.models.images import PageImage
 from collections.abc import Sequence
 from typing import Any
 
+from kg_api.client.answers import page_of
 from kg_api.client.call import body_of, fields_of, get, post
 from kg_api.client.sync.sending import Sending
 from kg_api.errors import InvalidInput
 from kg_api.models.base import Answer
+from kg_api.models.images import PageImage
 from kg_api.models.pictures.related import RelatedSearch, RelatedSources
 from kg_api.models.pictures.search import ImageHits, ImageScope, ImageSearch
 from kg_api.models.queries.filters import AnyOf, Condition
@@ -59,6 +56,7 @@ class ImageMethods(Sending):
         """
         asked = {"source_id": source_id, "query": query, "width": width, "ontology": ontology}
         return page_of(page, self._fetch(get(Answer, "documents", document, "pages", f"{page}.png", **asked)))
+
     def related_sources(
         self,
         source_id: str,

@@ -30,8 +30,7 @@ from kg_api.convert.isolated.rendering import checked_pixels, write_rendering
 from kg_api.convert.ocr.choice import choose, fingerprint
 from kg_api.embed.image.port import Pixels, Rendering
 from kg_api.errors import TooBusy, UnreadableDocument
-from kg_api.models.images import DrawnPage, PageToDraw, RenderedImage
-from kg_api.models.images import ReadImage, RenderedImage
+from kg_api.models.images import DrawnPage, PageToDraw, ReadImage, RenderedImage
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
