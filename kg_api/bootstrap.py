@@ -63,6 +63,8 @@ from kg_api.search.plan.hyde import Hyde
 from kg_api.search.rank.ranker import Reranking
 from kg_api.search.service import SearchService
 from kg_api.settings import Settings
+from kg_api.similarity.images.service import ImageSearchService
+from kg_api.similarity.related.service import RelatedService
 from kg_api.similarity.service import SimilarityService
 from kg_api.spaces.cached import CachedPassages
 from kg_api.spaces.first import open_first_space, register_first_images
@@ -96,6 +98,8 @@ class Container:
     hybrid: HybridService
     reranker: Reranker | None
     similarity: SimilarityService
+    related: RelatedService
+    image_search: ImageSearchService
     concepts: ConceptService
     augment: AugmentService
     answer: AnswerService
@@ -215,7 +219,8 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     llm = LanguageModel(settings)
     imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search does not wait for a second try
     reranking = Reranking(reranker, settings.rerank.seconds)
-    search = SearchService(graph, spaces, reranking, Hyde(imagining.ask))
+    images = ImageService(graph, blobs)
+    search = SearchService(graph, spaces, reranking, Hyde(imagining.ask), image_spaces)
     return Container(
         settings=settings,
         graph=graph,
@@ -224,8 +229,8 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         contexts=contexts,
         converters=converters,
         reader=reader,
-        images=ImageService(graph, blobs),
         pages=PageService(graph, blobs, ConverterPool(settings.conversion.of_one_process())),
+        images=images,
         ingest=IngestService(graph, reader, extraction.ask),
         review=ReviewService(graph, extraction.ask),
         folders=FolderService(graph, _folder_access(settings)),
@@ -233,6 +238,8 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         hybrid=HybridService(graph, search),
         reranker=reranker,
         similarity=SimilarityService(graph),
+        related=RelatedService(graph, image_spaces),
+        image_search=ImageSearchService(graph, search, image_spaces, converters, images.read_blob),
         concepts=ConceptService(graph, spaces),
         augment=AugmentService(graph, spaces, search),
         answer=AnswerService(graph, spaces, search, llm),

@@ -2,7 +2,8 @@
 // source's weight among them; a concept hands its weight on to those it is related to. One in many sources says less
 // of each, so its weight is divided by the root of their number; one with very many relationships hands nothing on,
 // and one in very many sources leads nowhere, so that no search walks the whole graph. An appearance that no quote
-// proves leads nowhere either, unless somebody imported it.
+// proves leads nowhere either, unless somebody imported it. Where pictures alone are wanted, a passage lets those in
+// that stand directly before or after it.
 CALL () {
   UNWIND $seeds AS seed
   MATCH (c:Concept {concept_id: seed.concept_id})
@@ -34,13 +35,21 @@ UNWIND range(0, size(ranked) - 1) AS at
 WITH ranked[at] AS each, reduce(sum = 0, one IN ranked[..at + 1] | sum + one.carriers) AS walked
 WHERE walked <= $most_appearances
 WITH each.near AS near, each.weight AS weight
-MATCH (near)-[a:APPEARS_IN]->(s:Source)
+MATCH (near)-[a:APPEARS_IN]->(carrier:Source)
 WHERE (a.verified OR a.extracted_with STARTS WITH $imported)
-  AND ($ontologies IS NULL OR s.ontology IN $ontologies)
-  AND ($document_ids IS NULL OR s.document_id IN $document_ids)
-  AND ($image IS NULL OR s:Image = $image)
+  AND ($ontologies IS NULL OR carrier.ontology IN $ontologies)
+  AND ($document_ids IS NULL OR carrier.document_id IN $document_ids)
+UNWIND CASE
+  WHEN $image IS NULL OR carrier:Image = $image THEN [carrier]
+  WHEN $image THEN COLLECT {
+    MATCH (beside:Source {ontology: carrier.ontology, document_id: carrier.document_id})
+    WHERE beside.paragraph >= carrier.paragraph - 1 AND beside.paragraph <= carrier.paragraph + 1 AND beside:Image
+    RETURN beside
+  }
+  ELSE [] END AS s
 WITH s, near, a, weight ORDER BY weight DESC, near.concept_id
-WITH s, sum(weight) AS score, collect({concept_id: near.concept_id, label: near.label, verified: a.verified})[..$most_told] AS through
+WITH s, sum(weight) AS score,
+     collect(DISTINCT {concept_id: near.concept_id, label: near.label, verified: a.verified})[..$most_told] AS through
 ORDER BY score DESC, s.source_id LIMIT $limit
 WITH s, score, through, coalesce($spaces[s.ontology], 'default') AS space
 WITH s, score, through, space, $vectors[space] AS asked, $properties[space] AS property

@@ -39,7 +39,7 @@ class Call(Generic[T]):
     json: Any = None
     content: bytes | None = None
     """A body that is JSON already."""
-    data: dict[str, str] | None = None
+    data: Mapping[str, str | list[str]] | None = None
     files: dict[str, tuple[str, bytes]] | Sequence[tuple[str, tuple[str, bytes]]] | None = None
     headers: dict[str, str] = field(default_factory=dict[str, str])
     accepted: frozenset[int] = frozenset()
@@ -146,10 +146,25 @@ def batch_of(documents: Sequence[DocumentText | Mapping[str, Any]]) -> dict[str,
     return {"content": content, "headers": {"Content-Type": "application/json"}}
 
 
+def fields_of(request: type[BaseModel], options: Mapping[str, Any]) -> dict[str, str | list[str]]:
+    """A request as fields of a form, beside a file; a list as a field that stands several times."""
+    fields = body_of(request, options).items()
+    return {
+        name: [_field(each) for each in cast("list[Any]", value)]
+        if isinstance(value, list)
+        else _field(value)
+        for name, value in fields
+    }
+
+
+def _field(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def form_of(options: Mapping[str, Any]) -> dict[str, str]:
     """What is said of a file, as fields of a form."""
     fields = body_of(DocumentUpload, options)
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
+    return {name: _field(value) for name, value in fields.items()}
 
 
 def files_of(content: bytes, images: Mapping[str, bytes] | None) -> list[tuple[str, tuple[str, bytes]]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from kg_api.mcp.citation import CitationPlace, read_citation
 from kg_api.mcp.invisible import invisible_in
@@ -28,6 +29,28 @@ class ToolAnswer(Answer):
     """What could not be done, and what was done instead."""
     more: More | None = None
     """Unset: this is all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPicture:
+    """A picture in an answer, beside its text."""
+
+    content: bytes
+    content_type: str
+
+
+class PicturedAnswer(ToolAnswer):
+    """An answer with pictures, which are blocks of their own behind the text.
+
+    It has no structured content: clients that know it show nothing else, and the pictures would be lost.
+    """
+
+    _pictures: list[ShownPicture] = PrivateAttr(default_factory=list[ShownPicture])
+
+    @property
+    def pictures(self) -> list[ShownPicture]:
+        """In the order in which they are shown."""
+        return self._pictures
 
 
 class Passage(Answer):

@@ -9,6 +9,8 @@ from kg_api.bootstrap import Container, open_container
 from kg_api.graph.documents import library
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.models.pictures.related import RelatedSearch, RelatedSources
+from kg_api.models.pictures.search import ImageHits, ImageSearch
 from kg_api.models.problems import valid
 from kg_api.models.queries.filters import DocumentFilter
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
@@ -53,6 +55,18 @@ class ContainerLibrary:
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
         """See `Library`."""
         return self._container().similarity.similar(source_id, request)
+
+    def images(self, request: ImageSearch) -> ImageHits:
+        """See `Library`."""
+        return self._container().image_search.search(request)
+
+    def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
+        """See `Library`."""
+        return self._container().related.related(source_id, request)
+
+    def thumbnail(self, source_id: str) -> bytes:
+        """See `Library`."""
+        return self._container().images.thumbnail(source_id).content
 
     def document(self, document_id: str) -> DocumentContent:
         """See `Library`."""

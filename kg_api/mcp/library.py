@@ -7,6 +7,8 @@ from typing import Protocol
 
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.models.pictures.related import RelatedSearch, RelatedSources
+from kg_api.models.pictures.search import ImageHits, ImageSearch
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceHits, SourceSearch
@@ -39,6 +41,18 @@ class Library(Protocol):
 
     def similar(self, source_id: str, request: SimilarSearch) -> SimilarSources:
         """Find sources that are like one."""
+        ...
+
+    def images(self, request: ImageSearch) -> ImageHits:
+        """Find pictures by words, or those that are like one."""
+        ...
+
+    def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
+        """Find what goes with a source."""
+        ...
+
+    def thumbnail(self, source_id: str) -> bytes:
+        """A picture as WebP of at most 256 pixels a side."""
         ...
 
     def document(self, document_id: str) -> DocumentContent:

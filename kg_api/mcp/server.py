@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from base64 import b64encode
 from typing import Any
 
 import anyio
@@ -17,6 +18,7 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    ImageContent,
     ListToolsResult,
     PaginatedRequestParams,
     TextContent,
@@ -24,7 +26,7 @@ from mcp_types import (
 
 from kg_api import __version__
 from kg_api.errors import KgError
-from kg_api.mcp.answers import ToolAnswer
+from kg_api.mcp.answers import PicturedAnswer, ShownPicture, ToolAnswer
 from kg_api.mcp.catalogue import INSTRUCTIONS, TOOLS
 from kg_api.mcp.library import Library
 from kg_api.mcp.tool import Tool
@@ -97,7 +99,13 @@ def _to_result(answer: ToolAnswer) -> CallToolResult:
     said = answer.model_dump(mode="json", exclude_none=True)
     said |= {name: said.pop(name) for name in ToolAnswer.model_fields if name in said}
     text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(answer, PicturedAnswer):
+        return CallToolResult(content=[TextContent(text=text), *map(_to_block, answer.pictures)])
     return CallToolResult(content=[TextContent(text=text)], structured_content=said)
+
+
+def _to_block(picture: ShownPicture) -> ImageContent:
+    return ImageContent(data=b64encode(picture.content).decode(), mime_type=picture.content_type)
 
 
 def _to_error(message: str) -> CallToolResult:

@@ -19,9 +19,10 @@ from kg_api.models.problems import valid
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Paged)
 
-READS = ToolAnnotations(
-    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
+READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+"""The other hints say something of tools that write."""
+LENGTHS = ("minLength", "maxLength", "minItems", "maxItems")
+"""Bounds that no agent comes near to; what is over them is refused with a message that says so."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,10 @@ class _Terse(GenerateJsonSchema):
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """The JSON schema; fields with a default may be missing, for what is unset is not sent."""
     schema = model.model_json_schema(schema_generator=_Terse, mode="validation")
+    schema.pop("description", None)  # the tool's own says what it is for
     for each in (schema, *schema.get("$defs", {}).values()):
         each.pop("title", None)
+        for of_field in each.get("properties", {}).values():
+            for name in LENGTHS:
+                of_field.pop(name, None)
     return schema

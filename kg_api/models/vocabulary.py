@@ -10,9 +10,18 @@ from typing import Literal
 
 SourceKind = Literal["passage", "image"]
 """Of an image the text is the words that stand for it."""
+RelatedLane = Literal["document", "concepts", "words", "picture_space"]
+"""How a picture and a passage belong together."""
+ImageLane = Literal["picture_space", "words", "concepts", "perceptual_hash"]
+"""How a picture is found."""
 SearchMode = Literal["hybrid", "vector", "text"]
 HybridMode = Literal["hybrid", "concept", "source", "text"]
 Fusion = Literal["adaptive", "rrf", "weighted"]
+DegradedPart = Literal[
+    "embedding", "vector_index", "text_index", "query", "spelling", "vectors", "rerank", "windows",
+    "concepts", "hyde", "answer",
+]  # fmt: skip
+"""What of an answer is not as it was asked for."""
 GroupBy = Literal["source", "chunk"]
 
 TextLanguage = Literal[

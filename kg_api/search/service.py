@@ -12,6 +12,7 @@ from kg_api.models.queries.windows import SourceWindow
 from kg_api.models.vocabulary import USUAL_READ
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.hyde import Hyde
+from kg_api.search.plan.picture_vectors import PictureQuestions
 from kg_api.search.plan.planner import SearchPlanner
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.plan.similarity import SimilarityFilter
@@ -24,6 +25,7 @@ from kg_api.search.rank.pages import can_go_deeper, is_short, take_page
 from kg_api.search.rank.ranker import NO_RERANKING, Ranker, Reranking
 from kg_api.search.retrieve.candidates import Candidates, Ranking
 from kg_api.search.retrieve.retriever import Retriever
+from kg_api.spaces.images.registry import ImageSpaceRegistry
 from kg_api.spaces.plans import PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
 
@@ -37,10 +39,12 @@ class SearchService:
         spaces: SpaceRegistry,
         reranking: Reranking = NO_RERANKING,
         hyde: Hyde | None = None,
+        images: ImageSpaceRegistry | None = None,
     ) -> None:
         self._graph = graph
         plans, indexes = PlanWatch(graph), IndexWatch(graph)
-        self._planner = SearchPlanner(graph, spaces, hyde or Hyde(), plans, indexes)
+        pictures = PictureQuestions(graph, images, indexes)
+        self._planner = SearchPlanner(graph, spaces, hyde or Hyde(), plans, indexes, pictures=pictures)
         self._retriever = Retriever(graph, indexes, fuse_lanes)
         self._ranker = Ranker(graph, reranking)
         self._reader = Reader(graph, spaces, plans)

@@ -7,7 +7,7 @@ from itertools import chain
 
 from kg_api.graph.database import Graph
 from kg_api.graph.fulltext.queries import MAX_TERMS, SCOPES_A_QUERY, lucene_queries, terms
-from kg_api.graph.search.passages import LaneHit, SpaceVectors
+from kg_api.graph.search.passages import Filters, LaneHit, SpaceVectors
 from kg_api.graph.search.words import WordedAmong, by_text
 from kg_api.models.identity import scope_of_document
 from kg_api.models.queries.places import Place
@@ -53,22 +53,43 @@ def why(own: Place, request: SimilarSearch) -> list[Degradation]:
 def _find(
     graph: Graph, own: Place, request: SimilarSearch, limit: int, documents: Sequence[str] | None
 ) -> list[Scored]:
-    behind = documents is not None and len(documents) > SCOPES_A_QUERY
-    queries = lucene_queries(terms(own.full_text), request.ontologies, None if behind else documents)
-    if not request.same_document:
-        queries = [f"{query} -scope:{scope_of_document(own.document_id)}" for query in queries]
-    among = documents if behind else None
-    every = chain.from_iterable(_by_text(graph, query, limit, among) for query in queries)
-    best = sorted(every, key=lambda each: (-each.score, each.source.source_id))[:limit]
-    scores = {each.source.source_id: each.score for each in best if each.source.source_id != own.source_id}
+    within = Filters(request.ontologies, documents)
+    besides = None if request.same_document else own.document_id
+    best = sharing_words(graph, own, within, limit, besides=besides)
+    scores = {each.source.source_id: each.score for each in best}
     places = PlaceReader(graph).read(scores)
     return [(places[each], score) for each, score in scores.items() if each in places]
 
 
-def _by_text(graph: Graph, query: str, limit: int, documents: Sequence[str] | None) -> Sequence[LaneHit]:
-    if documents is None:
+def sharing_words(
+    graph: Graph, own: Place, within: Filters, limit: int, *, besides: str | None = None
+) -> list[LaneHit]:
+    """The sources that share most words with one, the best first, without itself.
+
+    Args:
+        graph: where they are.
+        own: whose words.
+        within: where to look.
+        limit: how many.
+        besides: a document that is left out.
+    """
+    documents = within.document_ids
+    behind = documents is not None and len(documents) > SCOPES_A_QUERY
+    queries = lucene_queries(terms(own.full_text), within.ontologies, None if behind else documents)
+    if besides is not None:
+        queries = [f"{query} -scope:{scope_of_document(besides)}" for query in queries]
+    among = documents if behind else None
+    every = chain.from_iterable(_by_text(graph, query, limit, among, within.image) for query in queries)
+    best = sorted(every, key=lambda each: (-each.score, each.source.source_id))[:limit]
+    return [each for each in best if each.source.source_id != own.source_id]
+
+
+def _by_text(
+    graph: Graph, query: str, limit: int, documents: Sequence[str] | None, image: bool | None
+) -> Sequence[LaneHit]:
+    if documents is None and image is None:
         return by_text(graph, query, NO_VECTORS, limit)
-    among = WordedAmong(query, NO_VECTORS, limit, documents)
+    among = WordedAmong(query, NO_VECTORS, limit, documents, image=image)
     (found,) = graph.look_up([among.lookup])
     return among.hits(graph, found).found
 

@@ -37,15 +37,17 @@ from kg_api.web.routes.library import (
     synonyms,
 )
 from kg_api.web.routes.operation import health, jobs, metrics, start
-from kg_api.web.routes.queries import answering, concepts, search
+from kg_api.web.routes.queries import answering, concepts, image_search, pictures, search
 from kg_api.web.streams import Streams
 
+WITH_FILES = ("/documents", image_search.PATH)
+"""Paths that take a file."""
 DESCRIPTION = (
     "Documents go in; passages come back with their exact place. Errors are problem+json (RFC 9457)."
 )
 MAX_LARGE_BODIES = 4
 """So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
-READING = (search, concepts, answering)
+READING = (search, pictures, image_search, concepts, answering)
 WITH_PARAMETERS = (
     *READING,
     ingest,
@@ -113,7 +115,7 @@ def create_app(
 
     def limit_of(path: str) -> int:
         api = settings.api
-        return api.max_document_bytes if path.startswith("/documents") else api.max_request_bytes
+        return api.max_document_bytes if path.startswith(WITH_FILES) else api.max_request_bytes
 
     together = settings.api.share(MAX_LARGE_BODIES) * settings.api.max_document_bytes
     app.add_middleware(BodyLimit, limit_of=limit_of, together=together)

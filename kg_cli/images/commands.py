@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
+from kg_cli.images.related import pictures_for, pictures_passages
+from kg_cli.images.searching import search_images
 from kg_cli.terminal.answers import report
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import JsonOption, OffsetOption, OnlyOntologyOption, PageOption
 
-group = typer.Typer(help="Pictures: list, show and save them.", no_args_is_help=True)
+group = typer.Typer(help="Pictures: list, show, save and find them.", no_args_is_help=True)
 
 ImageArgument = Annotated[
     str, typer.Argument(metavar="ID", help="Id of its source, as `kg images list` shows it; 8 digits do.")
@@ -70,3 +72,8 @@ def save(
     with open_client() as client:
         content = client.thumbnail(image) if thumbnail else client.image(image)
     write_file(content, to, force=force)
+
+
+group.command("search")(search_images)
+group.command("passages")(pictures_passages)
+group.command("for")(pictures_for)

@@ -10,6 +10,8 @@ from kg_api.client import KgClient
 from kg_api.errors import ServiceUnreachable
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
+from kg_api.models.pictures.related import RelatedSearch, RelatedSources
+from kg_api.models.pictures.search import ImageHits, ImageSearch
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceHits, SourceSearch
@@ -62,6 +64,19 @@ class ClientLibrary:
         """Find sources that are like one."""
         asked = request.model_dump(exclude_unset=True)
         return self._ask(lambda kg: kg.similar_sources(source_id, **asked))
+
+    def images(self, request: ImageSearch) -> ImageHits:
+        """Find pictures by words, or those that are like one."""
+        return self._ask(lambda kg: kg.search_images(**request.model_dump(exclude_unset=True)))
+
+    def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
+        """Find what goes with a source."""
+        asked = request.model_dump(exclude_unset=True)
+        return self._ask(lambda kg: kg.related_sources(source_id, **asked))
+
+    def thumbnail(self, source_id: str) -> bytes:
+        """A picture as WebP of at most 256 pixels a side."""
+        return self._ask(lambda kg: kg.thumbnail(source_id))
 
     def document(self, document_id: str) -> DocumentContent:
         """Read a document."""

@@ -16,6 +16,7 @@ from kg_api.models.vocabulary import (
     Fusion,
     HybridMode,
 )
+from kg_cli.images.searching import ImageFileOption, read_picture, report_images, require_only
 from kg_cli.search.options import (
     CursorOption,
     ExactOption,
@@ -46,8 +47,10 @@ from kg_cli.terminal.options import (
 
 
 def search(
-    query: QueryArgument,
+    context: typer.Context,
+    query: Annotated[str | None, typer.Argument(help="What to look for, in plain words.")] = None,
     *,
+    image: ImageFileOption = None,
     ontology: OnlyOntologiesOption = None,
     document: OnlyDocumentsOption = None,
     where: WhereOption = None,
@@ -83,7 +86,22 @@ def search(
     """Find passages by meaning, by words, or both.
 
     Example: kg search "how are retries delayed" --ontology notes --limit 5 --explain
+        kg search --image boat.jpg
     """
+    if image is not None:
+        require_only(context)
+        report_images(
+            as_json=as_json,
+            file=read_picture(image),
+            ontology=ontology,
+            documents=document,
+            where=where,
+            limit=limit,
+            min_similarity=min_similarity,
+        )
+        return
+    if query is None:
+        raise typer.BadParameter("say what to look for: words, or --image FILE")
     from kg_cli.search.views.passages import print_hits
 
     with open_client() as client:

@@ -35,8 +35,8 @@ FIRST = "default_images"
 class Album(Kg):
     """A kg with some pictures of plain colours."""
 
-    def __init__(self, graph: Graph, folder: Path) -> None:
-        self.pictures, self.grid = Pictures(graph, folder), ColourGrid()
+    def __init__(self, graph: Graph, folder: Path, *, words: bool = True) -> None:
+        self.pictures, self.grid = Pictures(graph, folder), ColourGrid(words=words)
         images = open_image_spaces(graph, self.grid)
         super().__init__(graph, image_spaces=images, read_blob=self.pictures.store.read)
 

@@ -23,8 +23,15 @@ from kg_api.models.library.documents import (
     OntologyList,
     OntologySummary,
 )
+from kg_api.models.pictures.related import (
+    RelatedSearch,
+    RelatedSource,
+    RelatedSources,
+    RelatedThrough,
+)
+from kg_api.models.pictures.search import ImageHit, ImageHits, ImageSearch, ImageThrough
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
-from kg_api.models.queries.places import Place
+from kg_api.models.queries.places import DescribedPlace, ImageFacts, Place
 from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import (
     CarriedConcept,
@@ -50,6 +57,7 @@ class MemoryLibrary:
         self.places: dict[str, list[Place]] = {}
         self.degraded: list[Degradation] = []
         self.failing: Exception | None = None
+        self.thumbnails: dict[str, bytes] = {}
 
     def add(self, ontology: str, document: str, paragraphs: Sequence[str]) -> list[Place]:
         """Add a document, or replace it."""
@@ -165,6 +173,48 @@ class MemoryLibrary:
             degraded=self.degraded,
             timings_ms={},
         )
+
+    def add_picture(self, document: str, words: str, thumbnail: bytes) -> Place:
+        """Add a document that is a picture."""
+        (place,) = self.add("photos", document, [words])
+        known = {"storage_key": "0" * 64, "content_type": "image/png", "width": 4, "height": 3}
+        image = ImageFacts.model_validate({**known, "bytes": 100, "perceptual_hash": "0" * 16})
+        made = place.model_copy(update={"kind": "image", "image": image})
+        self.places[place.document_id] = [made]
+        self.thumbnails[made.source_id] = thumbnail
+        return made
+
+    def images(self, request: ImageSearch) -> ImageHits:
+        """See `Library`: by words, or all that are not the one asked for."""
+        self._fail()
+        words = (request.query_text or "").split()
+        every = [place for places in self.places.values() for place in places if place.kind == "image"]
+        fit = [each for each in every if not words or any(word in each.full_text for word in words)]
+        found = [each for each in fit if each.source_id != request.source_id][: request.limit]
+        way = ImageThrough(lane="words" if words else "picture_space", rank=1, similarity=0.25)
+        same = request.source_id is not None
+        hits = [
+            ImageHit(**each.model_dump(), score=1.0, through=[way], near_duplicate=same) for each in found
+        ]
+        return ImageHits(by=[way.lane], spaces=[], images=hits, degraded=self.degraded, timings_ms={})
+
+    def related(self, source_id: str, request: RelatedSearch) -> RelatedSources:
+        """See `Library`: all pictures, by words."""
+        (own,) = self.context(source_id, 0).sources
+        found = self.images(ImageSearch(query_text="a e i o u", limit=request.limit)).images
+        way = RelatedThrough(lane="document", rank=1, distance=2)
+        place = set(DescribedPlace.model_fields)
+        sources = [
+            RelatedSource(**each.model_dump(include=place), score=1.0, through=[way]) for each in found
+        ]
+        kinds = request.kinds or ["image"]
+        return RelatedSources(source=own, kinds=kinds, sources=sources, degraded=self.degraded, timings_ms={})
+
+    def thumbnail(self, source_id: str) -> bytes:
+        """See `Library`."""
+        if source_id not in self.thumbnails:
+            raise NotFound(f"{source_id!r} is not a picture")
+        return self.thumbnails[source_id]
 
     def document(self, document_id: str) -> DocumentContent:
         """See `Library`."""

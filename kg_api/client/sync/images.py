@@ -3,12 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from kg_api.client.answers import page_of
-from kg_api.client.call import get
+from kg_api.client.call import body_of, fields_of, get, post
 from kg_api.client.sync.sending import Sending
+from kg_api.errors import InvalidInput
 from kg_api.models.base import Answer
 from kg_api.models.images import PageImage
+from kg_api.models.pictures.related import RelatedSearch, RelatedSources
+from kg_api.models.pictures.search import ImageHits, ImageScope, ImageSearch
+from kg_api.models.queries.filters import AnyOf, Condition
 from kg_api.models.queries.places import ImagePage
+from kg_api.models.vocabulary import SourceKind
 
 
 class ImageMethods(Sending):
@@ -48,3 +56,44 @@ class ImageMethods(Sending):
         """
         asked = {"source_id": source_id, "query": query, "width": width, "ontology": ontology}
         return page_of(page, self._fetch(get(Answer, "documents", document, "pages", f"{page}.png", **asked)))
+
+    def related_sources(
+        self,
+        source_id: str,
+        *,
+        kinds: Sequence[SourceKind] | None = None,
+        ontology: str | Sequence[str] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
+        same_document: bool = False,
+        limit: int = 10,
+    ) -> RelatedSources:
+        """Find passages that go with a picture, or pictures that go with a passage.
+
+        The options are those of RelatedSearch.
+        """
+        body = body_of(RelatedSearch, locals())
+        return self._send(post(RelatedSources, "queries", "sources", source_id, "related", json=body))
+
+    def search_images(
+        self,
+        query_text: str | None = None,
+        *,
+        source_id: str | None = None,
+        file: bytes | None = None,
+        ontology: str | Sequence[str] | None = None,
+        documents: Sequence[str] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
+        limit: int = 10,
+        min_similarity: float | None = None,
+    ) -> ImageHits:
+        """Find pictures by words, or those like a stored picture or one that is sent as a file's content.
+
+        The options are those of ImageSearch.
+        """
+        path = ("queries", "images", "search")
+        if file is not None and (query_text is not None or source_id is not None):
+            raise InvalidInput("give query_text, source_id or file, one of them")
+        if file is None:
+            return self._send(post(ImageHits, *path, json=body_of(ImageSearch, locals())))
+        fields = fields_of(ImageScope, locals())
+        return self._send(post(ImageHits, *path, data=fields, files={"file": ("picture", file)}))

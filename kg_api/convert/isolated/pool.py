@@ -30,7 +30,7 @@ from kg_api.convert.isolated.rendering import checked_pixels, write_rendering
 from kg_api.convert.ocr.choice import choose, fingerprint
 from kg_api.embed.image.port import Pixels, Rendering
 from kg_api.errors import TooBusy, UnreadableDocument
-from kg_api.models.images import DrawnPage, PageToDraw, RenderedImage
+from kg_api.models.images import DrawnPage, PageToDraw, ReadImage, RenderedImage
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
@@ -122,6 +122,14 @@ class ConverterPool:
             return note_pictures(read, "")
         except UnreadableDocument as error:
             return note_pictures(made, f"OCR ({engine}) failed: {error}")
+
+    def look_at(self, data: bytes) -> ReadImage:
+        """See what a picture is, without reading words on it; waits as `convert` does.
+
+        Raises:
+            TooBusy, UnreadableDocument: as `convert` does.
+        """
+        return cast("Converted", self._answer(data, "image")).images[0].image
 
     def pictures_read_by(self) -> str:
         """The fingerprint of the OCR that there is now, with its limits."""

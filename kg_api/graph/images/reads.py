@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kg_api.errors import NotFound
@@ -41,3 +42,8 @@ def list_images(graph: Graph, *, ontology: str | None, offset: int, limit: int) 
     total = graph.read("images/count", ontology=ontology)[0]["images"]
     images = [Place.model_validate(row) for row in rows]
     return ImagePage(images=images, total=total, offset=offset, limit=limit)
+
+
+def having_images(graph: Graph, ontologies: Sequence[str]) -> list[str]:
+    """Those of some ontologies that have a picture."""
+    return [row["name"] for row in graph.read("images/having", ontologies=list(ontologies))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -22,7 +22,14 @@ from kg_api.models.queries.fields import (
 )
 from kg_api.models.queries.filters import Where
 from kg_api.models.queries.places import DescribedPlace, Place, WordMatch
-from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_QUERY_CHARACTERS, Fusion, GroupBy, SearchMode
+from kg_api.models.vocabulary import (
+    DEFAULT_WINDOW,
+    MAX_QUERY_CHARACTERS,
+    DegradedPart,
+    Fusion,
+    GroupBy,
+    SearchMode,
+)
 
 MAX_FIRST_STAGE = 100
 MAX_DIMENSIONS = 4096
@@ -136,6 +143,8 @@ class Ranks(Answer):
     vector: int | None = None
     text: int | None = None
     concepts: int | None = None
+    pictures: int | None = None
+    """By what it shows, where a space of pictures reads text."""
 
 
 class CarriedConcept(Answer):
@@ -151,7 +160,7 @@ class LanePart(Answer):
     """What one lane had to say about a hit."""
 
     lane: str
-    """`text`, `concepts`, or `vector:` and the space."""
+    """`text`, `concepts`, `vector:` and the space, or `pictures:` and the space of pictures."""
     index: str
     """The index that was asked; `exact` when every vector was compared."""
     rank: int | None
@@ -173,7 +182,7 @@ class Explanation(Answer):
     fused_rank: int
     fused_score: float
     passage_rank: int | None = None
-    """With concepts: the place among what vectors and words found, which is joined with theirs by rank."""
+    """With concepts or pictures: the place among what vectors and words found, joined with theirs by rank."""
     rerank_score: float | None = None
     """The cross-encoder's own score, where it read the hit."""
     rerank_rank: int | None = None
@@ -214,19 +223,7 @@ class SourceHit(DescribedPlace):
 class Degradation(Answer):
     """Something that could not be done, and what was done instead."""
 
-    part: Literal[
-        "embedding",
-        "vector_index",
-        "text_index",
-        "query",
-        "spelling",
-        "vectors",
-        "rerank",
-        "windows",
-        "concepts",
-        "hyde",
-        "answer",
-    ]
+    part: DegradedPart
     effect: str
 
 
@@ -280,6 +277,8 @@ class SourceHits(Answer):
     """The one embedding space of this answer; none without vectors, or when there are several."""
     spaces: list[str] = Field(default_factory=list[str])
     """All embedding spaces that were searched: the question was embedded once in each."""
+    picture_spaces: list[str] = Field(default_factory=list[str])
+    """The spaces of pictures that the question was looked for in, besides the words of pictures."""
     hypothetical: list[str] = Field(default_factory=list[str])
     """The hypothetical answers that were searched by besides the question; with `hyde`."""
     sources: list[SourceHit]

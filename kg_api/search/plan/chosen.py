@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.called import documents_called
@@ -12,7 +13,26 @@ from kg_api.graph.filters.remembered import RememberedFilters
 from kg_api.graph.fulltext.queries import SCOPES_A_QUERY
 from kg_api.graph.search.passages import Filters
 from kg_api.models.queries.filters import Clause
-from kg_api.models.queries.search import Degradation, SourceSearch
+from kg_api.models.queries.search import Degradation
+
+
+class Narrowing(Protocol):
+    """What of a request says where to look."""
+
+    @property
+    def ontologies(self) -> Sequence[str] | None:
+        """Only in these; None: in all."""
+        ...
+
+    @property
+    def documents(self) -> Sequence[str] | None:
+        """What documents are called; None: all."""
+        ...
+
+    @property
+    def where(self) -> Sequence[Clause] | None:
+        """What holds for them."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +60,7 @@ class Chosen:
 
 
 def choose(
-    graph: Graph, remembered: RememberedFilters, request: SourceSearch, ontologies: Sequence[str]
+    graph: Graph, remembered: RememberedFilters, request: Narrowing, ontologies: Sequence[str]
 ) -> Chosen:
     """Find the documents that a request names, and those of them for which its conditions hold.
 

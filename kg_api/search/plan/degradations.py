@@ -18,7 +18,7 @@ def describe_degradations(plan: SearchPlan) -> list[Degradation]:
     """What will be left out or done another way."""
     if plan.concepts_alone:
         return describe_concept_degradations(plan.scope, plan.vectors)
-    return [*plan.scope.unknown, *_embedding(plan), *_text(plan), *_spaces(plan)]
+    return [*plan.scope.unknown, *_embedding(plan), *_pictures(plan), *_text(plan), *_spaces(plan)]
 
 
 def describe_concept_degradations(scope: Scope, vectors: Sequence[QueryVector]) -> list[Degradation]:
@@ -44,6 +44,11 @@ def _embedding(plan: SearchPlan) -> Iterator[Degradation]:
             where = f"in the space {vector.space.slug!r} ({vector.hyde_fault})"
             effect = f"the hypothetical answers could not be embedded {where}: searched by the question alone"
             yield Degradation(part="hyde", effect=effect)
+
+
+def _pictures(plan: SearchPlan) -> Iterator[Degradation]:
+    told = (each.degradation for each in plan.pictures)
+    yield from (each for each in told if each is not None)
 
 
 def _without_vector(plan: SearchPlan, vector: QueryVector) -> str:

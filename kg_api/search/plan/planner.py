@@ -20,6 +20,7 @@ from kg_api.search.plan.chosen import Chosen, choose
 from kg_api.search.plan.degradations import describe_degradations
 from kg_api.search.plan.hyde import Hyde
 from kg_api.search.plan.page import read_page
+from kg_api.search.plan.picture_vectors import PictureQuestions
 from kg_api.search.plan.query_vector import QueryVector, query_vector, require_space
 from kg_api.search.plan.scope import Scope, scope_of
 from kg_api.search.plan.search_plan import LANE_DEPTH, SearchPlan
@@ -38,7 +39,14 @@ class SearchPlanner:
     """Works out what to ask where."""
 
     def __init__(
-        self, graph: Graph, spaces: SpaceRegistry, hyde: Hyde, plans: PlanWatch, indexes: IndexWatch
+        self,
+        graph: Graph,
+        spaces: SpaceRegistry,
+        hyde: Hyde,
+        plans: PlanWatch,
+        indexes: IndexWatch,
+        *,
+        pictures: PictureQuestions,
     ) -> None:
         self._graph = graph
         self._remembered = RememberedFilters(graph)
@@ -46,6 +54,7 @@ class SearchPlanner:
         self._hyde = hyde
         self._plans = plans
         self._indexes = indexes
+        self._pictures = pictures
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="question")
         """Apart from the lanes: a provider that is slow holds up nobody else."""
 
@@ -80,7 +89,9 @@ class SearchPlanner:
         populating = self._populating(request, scope)
         with watch.stage("hyde") if request.hyde else nullcontext():
             hypothetical, hyde_fault = self._hyde.generate(request)
+        pictures = [] if concepts_alone else self._pictures.spaces(request, known, scope)
         with watch.stage("embed"):
+            seeing = self._pool.submit(self._pictures.embed, request.query_text or "", pictures)
             vectors = self._vectors(request, scope, populating, hypothetical)
         synonyms = synonyms_in(request.query_text or "", known.synonyms_of(filters.ontologies))
         languages = known.languages_of(filters.ontologies)
@@ -98,6 +109,7 @@ class SearchPlanner:
             words=len(words),
             depth=max(LANE_DEPTH, 3 * request.limit),
             vectors=vectors,
+            pictures=seeing.result(),
             hyde_fault=hyde_fault,
             populating=populating,
             similar=similar or _similar(request, scope),

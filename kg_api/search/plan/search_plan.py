@@ -11,6 +11,7 @@ from kg_api.models.queries.search import SourceSearch
 from kg_api.models.vocabulary import SearchMode
 from kg_api.search.notes import Notes
 from kg_api.search.plan.page import HitPage
+from kg_api.search.plan.picture_vectors import PictureVector
 from kg_api.search.plan.query_vector import QueryVector
 from kg_api.search.plan.scope import Scope
 from kg_api.search.plan.similarity import SimilarityFilter
@@ -47,6 +48,8 @@ class SearchPlan:
     """Hits to fetch from each lane."""
     vectors: Sequence[QueryVector] = ()
     """The question's, one for each model."""
+    pictures: Sequence[PictureVector] = ()
+    """The question's in each space of pictures whose model reads text."""
     hyde_fault: str | None = None
     """Why there are no hypothetical answers, though they were asked for."""
     populating: dict[str, str] = field(default_factory=dict[str, str])
@@ -76,6 +79,11 @@ class SearchPlan:
     def usable(self) -> dict[str, QueryVector]:
         """The vectors that a lane can be asked with, by the slug of their space."""
         return {vector.space.slug: vector for vector in self.vectors if vector.usable}
+
+    @property
+    def pictured(self) -> list[PictureVector]:
+        """Those that pictures are looked for by."""
+        return [each for each in self.pictures if each.vector is not None]
 
     @property
     def asks_text(self) -> bool:

@@ -17,6 +17,7 @@ from kg_api.search.rank.nearness import nearness
 from kg_api.search.retrieve.candidates import Candidates, Ranking
 from kg_api.search.retrieve.hits import (
     CONCEPTS,
+    PICTURES,
     TEXT,
     VECTOR,
     Hit,
@@ -54,6 +55,7 @@ class Presenter:
             mode=plan.mode,
             space=spaces[0] if len(spaces) == 1 else None,
             spaces=spaces,
+            picture_spaces=[each.space.slug for each in plan.pictured],
             hypothetical=next(hypothetical, list[str]()),
             sources=hits,
             next_cursor=_next_cursor(plan, ranking),
@@ -148,12 +150,15 @@ def _indexes(plan: SearchPlan) -> dict[str, str]:
         f"{VECTOR}{slug}": EXACT if plan.request.exact else ", ".join(plan.scope.indexes(vector.space))
         for slug, vector in plan.usable.items()
     }
-    return {**named, TEXT: TEXT_INDEX, CONCEPTS: "concepts"}
+    pictured = {f"{PICTURES}{each.space.slug}": each.space.image_index_name for each in plan.pictured}
+    return {**named, **pictured, TEXT: TEXT_INDEX, CONCEPTS: "concepts"}
 
 
 def _fusion(plan: SearchPlan) -> str:
     """How the lanes were joined."""
     fusion = plan.request.fusion if plan.lanes > 1 else "none"
-    if not plan.request.concepts:
+    with_them = [*(["concepts"] if plan.request.concepts else []), *(["pictures"] if plan.pictured else [])]
+    if not with_them:
         return fusion
-    return "rrf with concepts" if fusion == "none" else f"{fusion}, then rrf with concepts"
+    joined = f"rrf with {' and '.join(with_them)}"
+    return joined if fusion == "none" else f"{fusion}, then {joined}"

@@ -15,14 +15,24 @@ from kg_api.search.rank.fusion import LaneScores, fuse
 from kg_api.search.rank.pages import can_go_deeper
 from kg_api.search.rank.threshold import filter_of
 from kg_api.search.retrieve.candidates import Candidates, Ranking
-from kg_api.search.retrieve.hits import CONCEPTS, TEXT, VECTOR, Hit, LaneContribution, identity_of
+from kg_api.search.retrieve.hits import (
+    CONCEPTS,
+    PICTURES,
+    TEXT,
+    VECTOR,
+    Hit,
+    LaneContribution,
+    identity_of,
+)
 
 
 def order(plan: SearchPlan, candidates: Candidates) -> Ranking:
     """Fuse what was found, and leave out what is not similar enough."""
-    if candidates.fused is None:
-        return filter_of(plan).apply(fuse_lanes(plan, candidates))
-    return filter_of(plan).apply(with_carried(candidates.fused, candidates.carried))
+    hits = fuse_lanes(plan, candidates) if candidates.fused is None else candidates.fused
+    further = {name: lane for name, lane in candidates.lanes.items() if name.startswith(PICTURES)}
+    if candidates.fused is not None:
+        further[CONCEPTS] = candidates.carried
+    return filter_of(plan).apply(join_further(hits, further) if further else hits)
 
 
 def falls_short(plan: SearchPlan, candidates: Candidates, ranking: Ranking, places: PlaceReader) -> bool:
@@ -39,7 +49,8 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
     """All that lanes found, fused; of a parent only its best child, unless each chunk is a hit."""
     request = plan.request
     with plan.watch.stage("fuse"):
-        lanes = _point(candidates.lanes, request.group_by)
+        own = {name: lane for name, lane in candidates.lanes.items() if not name.startswith(PICTURES)}
+        lanes = _point(own, request.group_by)
         found = _merge_lanes(lanes, request.group_by)
         joined = fuse(
             list(_lane_scores(lanes, plan)),
@@ -54,25 +65,28 @@ def fuse_lanes(plan: SearchPlan, candidates: Candidates) -> list[Hit]:
         return hits if request.group_by == "chunk" else _first_of_each_parent(hits)
 
 
-def with_carried(hits: Sequence[Hit], carried: Sequence[LaneHit]) -> list[Hit]:
-    """Join what vectors and words found with what concepts led to, by reciprocal rank."""
-    led = {found.source.source_id: (rank, found) for rank, found in enumerate(carried, start=1)}
-    joined = [_join(hit._replace(passage_rank=rank), led) for rank, hit in enumerate(hits, start=1)]
-    known = {hit.found.source.source_id for hit in hits}
-    new = [Hit(found, identity, 0.0) for identity, (_, found) in led.items() if identity not in known]
-    joined += [_join(hit, led) for hit in new]
-    ordered = sorted(joined, key=lambda hit: (-hit.score, hit.identity))
+def join_further(hits: Sequence[Hit], further: Mapping[str, Sequence[LaneHit]]) -> list[Hit]:
+    """Join what vectors and words found with what concepts and spaces of pictures did, by reciprocal rank."""
+    joined = {
+        hit.identity: hit._replace(passage_rank=rank, score=1 / (RRF_K + rank))
+        for rank, hit in enumerate(hits, start=1)
+    }
+    for name, lane in further.items():
+        led = {found.source.source_id: (rank, found) for rank, found in enumerate(lane, start=1)}
+        known = {hit.found.source.source_id for hit in joined.values()}
+        joined |= {each: Hit(found, each, 0.0) for each, (_, found) in led.items() if each not in known}
+        joined = {identity: _join(hit, name, led) for identity, hit in joined.items()}
+    ordered = sorted(joined.values(), key=lambda hit: (-hit.score, hit.identity))
     return [hit._replace(fused_rank=rank, fused_score=hit.score) for rank, hit in enumerate(ordered, start=1)]
 
 
-def _join(hit: Hit, led: Mapping[str, tuple[int, LaneHit]]) -> Hit:
-    own = 0.0 if hit.passage_rank is None else 1 / (RRF_K + hit.passage_rank)
+def _join(hit: Hit, name: str, led: Mapping[str, tuple[int, LaneHit]]) -> Hit:
     if hit.found.source.source_id not in led:
-        return hit._replace(score=own)
+        return hit
     rank, found = led[hit.found.source.source_id]
-    part = LaneContribution(CONCEPTS, rank, found.score, 1.0, 1 / (RRF_K + rank))
-    told = hit.found._replace(through=found.through)
-    return hit._replace(found=told, score=own + part.contribution, parts=(*hit.parts, part))
+    part = LaneContribution(name, rank, found.score, 1.0, 1 / (RRF_K + rank))
+    told = hit.found._replace(through=found.through or hit.found.through)
+    return hit._replace(found=told, score=hit.score + part.contribution, parts=(*hit.parts, part))
 
 
 Lanes = Mapping[str, Sequence[LaneHit]]

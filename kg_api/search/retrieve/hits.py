@@ -13,6 +13,7 @@ from kg_api.models.vocabulary import GroupBy
 TEXT = "text"
 VECTOR = "vector:"
 CONCEPTS = "concepts"
+PICTURES = "pictures:"
 
 Texts = Mapping[str, ChunkText]
 """What chunks say, by their ids."""
@@ -51,7 +52,13 @@ class Hit(NamedTuple):
         """A source is in one ontology and so in one space: one vector lane at most has it."""
         ranks = {part.lane: part.rank for part in self.parts}
         vector = [rank for lane, rank in ranks.items() if lane.startswith(VECTOR) and rank is not None]
-        return Ranks(vector=min(vector, default=None), text=ranks.get(TEXT), concepts=ranks.get(CONCEPTS))
+        seen = [rank for lane, rank in ranks.items() if lane.startswith(PICTURES) and rank is not None]
+        return Ranks(
+            vector=min(vector, default=None),
+            text=ranks.get(TEXT),
+            concepts=ranks.get(CONCEPTS),
+            pictures=min(seen, default=None),
+        )
 
 
 def identity_of(found: LaneHit, group_by: GroupBy = "source") -> str:

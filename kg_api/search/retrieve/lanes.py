@@ -8,9 +8,10 @@ from typing import Protocol
 
 from kg_api.graph.database import Graph, Lookup, Row
 from kg_api.graph.search.passages import LaneHit, LaneHits, NearestPassages, SpaceVectors
+from kg_api.graph.search.pictures import NearestPictures
 from kg_api.graph.search.words import WordedAmong, WordedPassages
 from kg_api.search.plan.search_plan import SearchPlan
-from kg_api.search.retrieve.hits import TEXT, VECTOR
+from kg_api.search.retrieve.hits import PICTURES, TEXT, VECTOR
 
 
 class Passages(Protocol):
@@ -43,6 +44,7 @@ def lanes_of(plan: SearchPlan) -> Iterator[Lane]:
     if not plan.concepts_alone:
         yield from (Lane(f"{VECTOR}{each.space.slug}", each) for each in _nearest(plan))
     yield from word_lanes(plan)
+    yield from (Lane(f"{PICTURES}{each.space.slug}", each) for each in _pictured(plan))
 
 
 def word_lanes(plan: SearchPlan) -> Iterator[Lane]:
@@ -75,6 +77,15 @@ def _nearest(plan: SearchPlan) -> Iterator[NearestPassages]:
             each_chunk=request.group_by == "chunk",
             candidates=plan.candidates,
         )
+
+
+def _pictured(plan: SearchPlan) -> Iterator[NearestPictures]:
+    for each in plan.pictures:
+        if each.vector is not None:
+            within = plan.filters.document_ids
+            yield NearestPictures(
+                each.vector, each.space, each.ontologies, within, plan.depth, plan.space_vectors
+            )
 
 
 def merge(found: Iterable[tuple[str, LaneHits]]) -> dict[str, Sequence[LaneHit]]:

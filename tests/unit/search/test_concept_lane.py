@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from kg_api.models.identity import concept_name
 from kg_api.models.queries.search import CarriedConcept
-from kg_api.search.rank.order import fuse_lanes, with_carried
+from kg_api.search.rank.order import fuse_lanes, join_further
 from kg_api.search.retrieve.concept_lane import MAX_NAME_WORDS, MAX_WORDS, MIN_NAME_CHARACTERS, names_in
 from kg_api.search.retrieve.hits import CONCEPTS
 from tests.unit.search.found import found, lanes, plan
@@ -39,7 +39,7 @@ def test_a_very_long_question_has_bounded_names() -> None:
 def test_what_concepts_lead_to_is_joined_by_rank() -> None:
     passages = fuse_lanes(plan(), lanes(text=[found("a", 3), found("b", 2), found("c", 1)]))
     carried = [found("x", 9, through=(BEE,)), found("b", 5, through=(BEE,))]
-    joined = with_carried(passages, carried)
+    joined = join_further(passages, {CONCEPTS: carried})
     assert [hit.identity for hit in joined] == ["b", "a", "x", "c"]
     assert joined[0].score == 1 / 62 + 1 / 62
     assert [hit.fused_rank for hit in joined] == [1, 2, 3, 4]
@@ -51,4 +51,4 @@ def test_what_concepts_lead_to_is_joined_by_rank() -> None:
 
 def test_without_concepts_the_order_stays() -> None:
     passages = fuse_lanes(plan(), lanes(text=[found("a", 3), found("b", 2)]))
-    assert [hit.identity for hit in with_carried(passages, [])] == ["a", "b"]
+    assert [hit.identity for hit in join_further(passages, {CONCEPTS: []})] == ["a", "b"]

@@ -1,0 +1,4 @@
+// Which of some ontologies have a picture.
+UNWIND $ontologies AS name
+WITH name WHERE EXISTS { MATCH (s:Image) WHERE s.ontology = name }
+RETURN name

@@ -1,0 +1,86 @@
+"""What goes with a picture or a passage, and pictures that were found, as a person reads it."""
+
+from __future__ import annotations
+
+from rich.markup import escape
+from rich.text import Text
+
+from kg_api.models.pictures.related import RelatedSource, RelatedSources, RelatedThrough
+from kg_api.models.pictures.search import ImageHit, ImageHits, ImageThrough
+from kg_api.models.vocabulary import ImageLane
+from kg_api.wording.plural import pluralize
+from kg_cli.search.views.marking import excerpt
+from kg_cli.search.views.passages import title_of
+from kg_cli.terminal import console
+
+
+def print_related(answer: RelatedSources) -> None:
+    """Print what goes with a source as a table, and what could not be done."""
+    console.note(*(each.effect for each in answer.degraded))
+    noun = "picture" if answer.kinds == ["image"] else "passage"
+    rows = [_row(number, each) for number, each in enumerate(answer.sources, start=1)]
+    if rows:
+        console.print_table(["#", noun], rows)
+    own = escape(f"{answer.source.ontology} / {answer.source.document} ¶{answer.source.paragraph}")
+    took = f"{answer.timings_ms['total']:.0f} ms"
+    console.say(f"{pluralize(len(rows), noun)} for {own} in {took}.")
+
+
+def _row(number: int, each: RelatedSource) -> list[str | Text]:
+    told = Text("".join(f"\n{_through(way)}" for way in each.through), style="yellow")
+    return [
+        str(number),
+        title_of(each) + excerpt(each.full_text) + told + Text(f"\n{each.source_id}\n", style="dim"),
+    ]
+
+
+def _through(way: RelatedThrough) -> str:
+    match way.lane:
+        case "document":
+            return f"{pluralize(way.distance or 0, 'paragraph')} away in its document"
+        case "concepts":
+            return f"concepts: {', '.join(each.label for each in way.concepts)}"
+        case "words":
+            return "near in words" + _measure(way)
+        case "picture_space":
+            return "the picture itself is near" + _measure(way)
+
+
+def _measure(way: RelatedThrough) -> str:
+    return "" if way.similarity is None else f" ({way.similarity:.2f})"
+
+
+def print_found(answer: ImageHits) -> None:
+    """Print pictures that were found as a table, and what could not be done."""
+    console.note(*(each.effect for each in answer.degraded), *([answer.note] if answer.note else []))
+    rows = [_found(number, each) for number, each in enumerate(answer.images, start=1)]
+    if rows:
+        console.print_table(["#", "picture"], rows)
+    by = ", ".join(_WAYS[each] for each in answer.by)
+    took = f"{answer.timings_ms['total']:.0f} ms"
+    console.say(f"{pluralize(len(rows), 'picture')} by {by} in {took}. Save one: kg images save ID FILE")
+
+
+_WAYS: dict[ImageLane, str] = {
+    "picture_space": "what they show",
+    "words": "their words",
+    "concepts": "concepts",
+    "perceptual_hash": "how they look",
+}
+
+
+def _found(number: int, each: ImageHit) -> list[str | Text]:
+    told = "".join(f"\n{_WAYS[way.lane]}{_place(way)}" for way in each.through)
+    same = "\nlooks nearly the same" if each.near_duplicate else ""
+    return [
+        str(number),
+        title_of(each)
+        + excerpt(each.full_text)
+        + Text(told + same, style="yellow")
+        + Text(f"\n{each.source_id}\n", style="dim"),
+    ]
+
+
+def _place(way: ImageThrough) -> str:
+    rank = "" if way.rank is None else f", {way.rank}."
+    return rank if way.similarity is None else f"{rank} ({way.similarity:.2f})"

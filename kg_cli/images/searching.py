@@ -1,0 +1,93 @@
+"""Searching for pictures: by words, by a stored picture, or by a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kg_cli.search.options import SimilarityOption, without_place
+from kg_cli.terminal.answers import emit
+from kg_cli.terminal.connect import open_client
+from kg_cli.terminal.options import (
+    JsonOption,
+    LimitOption,
+    OnlyDocumentsOption,
+    OnlyOntologiesOption,
+    WhereOption,
+)
+
+ImageFileOption = Annotated[
+    Path | None, typer.Option("--image", metavar="FILE", help="Find pictures that look like this file.")
+]
+WITH_IMAGE = frozenset({"image", "ontology", "document", "where", "limit", "min_similarity", "as_json"})
+"""Options that go with a picture to look for."""
+
+
+def search_images(
+    query: Annotated[str | None, typer.Argument(help="What to look for, in plain words.")] = None,
+    *,
+    image: ImageFileOption = None,
+    like: Annotated[
+        str | None, typer.Option("--like", metavar="ID", help="Find pictures that look like a stored one.")
+    ] = None,
+    ontology: OnlyOntologiesOption = None,
+    document: OnlyDocumentsOption = None,
+    where: WhereOption = None,
+    limit: LimitOption = 10,
+    min_similarity: SimilarityOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find pictures by words, by a file, or by a stored picture.
+
+    Example: kg images search "red boat"
+        kg images search --image boat.jpg --limit 5
+        kg images search --like 1f0c5a77
+    """
+    if sum(each is not None for each in (query, image, like)) != 1:
+        raise typer.BadParameter("give words, --image FILE or --like ID, one of them")
+    report_images(
+        as_json=as_json,
+        query_text=query,
+        file=None if image is None else read_picture(image),
+        source_id=None if like is None else without_place(like),
+        ontology=ontology,
+        documents=document,
+        where=where,
+        limit=limit,
+        min_similarity=min_similarity,
+    )
+
+
+def report_images(*, as_json: bool, **asked: Any) -> None:
+    """Search, and print what was found."""
+    from kg_cli.images.related_views import print_found
+
+    with open_client() as client:
+        answer = client.search_images(**asked)
+    emit(answer, print_found, as_json=as_json)
+
+
+def read_picture(path: Path) -> bytes:
+    """A file's content.
+
+    Raises:
+        BadParameter: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise typer.BadParameter(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def require_only(context: typer.Context) -> None:
+    """Refuse options of a search that say nothing of a search by a picture.
+
+    Raises:
+        BadParameter: naming one.
+    """
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE" and name not in WITH_IMAGE:
+            raise typer.BadParameter(f"{name.replace('_', '-')} does not go with --image")

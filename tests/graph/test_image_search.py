@@ -1,0 +1,257 @@
+"""Pictures that are like a picture, and pictures by words: spaces, filters, faults and what is not built."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import pytest
+
+from kg_api.api_settings import ConversionSettings
+from kg_api.convert.image.document import read_image
+from kg_api.embed.image.port import Pixels, Rendering
+from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.images.reads import list_images
+from kg_api.models.embedding.switching import SpaceBuild
+from kg_api.models.images import ReadImage
+from kg_api.models.pictures.related import RelatedSearch
+from kg_api.models.pictures.search import ImageHits, ImageScope, ImageSearch
+from kg_api.models.queries.search import SourceHits, SourceSearch
+from kg_api.search.service import SearchService
+from kg_api.similarity.images.service import ImageSearchService
+from kg_api.similarity.related.service import RelatedService
+from tests.graph.test_image_spaces import Album
+from tests.support.cypher import rows
+from tests.support.image_models import plain, unpack
+from tests.support.images import drawn, encoded
+from tests.support.records import record
+
+COLOURS = ("red", "green", "blue")
+
+
+class Reader:
+    """Reads pictures that the tests made, in this process."""
+
+    def render(self, data: bytes, rendering: Rendering) -> Pixels:
+        return unpack(data, rendering)
+
+    def look_at(self, data: bytes) -> ReadImage:
+        return read_image(data, ConversionSettings())
+
+
+@pytest.fixture
+def album(graph: Graph, tmp_path: Path) -> Generator[Album]:
+    """Names that say nothing of what is seen."""
+    made = Album(graph, tmp_path / "blobs")
+    for number, colour in enumerate(COLOURS):
+        made.pictures.add(plain(colour), f"p{number}.png")
+    made.work()
+    yield made
+    made.spaces.close()
+    made.image_spaces.close()
+
+
+def ids(album: Album) -> dict[str, str]:
+    page = list_images(album.graph, ontology=None, offset=0, limit=100)
+    return {each.document: each.source_id for each in page.images}
+
+
+def like(album: Album, content: bytes | None = None, **asked: Any) -> ImageHits:
+    search = SearchService(album.graph, album.spaces, images=album.image_spaces)
+    read = album.pictures.store.read
+    service = ImageSearchService(album.graph, search, album.image_spaces, Reader(), read)
+    try:
+        if content is None:
+            return service.search(ImageSearch.model_validate(asked))
+        return service.search_like(content, ImageScope.model_validate(asked))
+    finally:
+        search.close()
+
+
+def search(album: Album, text: str, **asked: Any) -> SourceHits:
+    service = SearchService(album.graph, album.spaces, images=album.image_spaces)
+    try:
+        return service.search(SourceSearch.model_validate({"query_text": text, **asked}))
+    finally:
+        service.close()
+
+
+def names(answer: ImageHits) -> list[str]:
+    return [each.document for each in answer.images]
+
+
+def effects(answer: ImageHits | SourceHits) -> str:
+    return "; ".join(each.effect for each in answer.degraded)
+
+
+def test_a_picture_that_is_sent_finds_the_one_that_looks_like_it(album: Album) -> None:
+    answer = like(album, plain("red", 400, 300))
+    assert names(answer)[0] == "p0.png"
+    assert (answer.by, answer.spaces, answer.degraded) == (["picture_space"], ["default_images"], [])
+    (way,) = answer.images[0].through
+    assert (way.lane, way.rank, way.space) == ("picture_space", 1, "default_images")
+    assert way.similarity == pytest.approx(1, abs=1e-3)
+    assert len(answer.images) == 3
+
+
+def test_a_stored_picture_finds_others_and_not_itself(album: Album) -> None:
+    album.pictures.add(plain("red", 90, 90), "again.png")
+    album.work()
+    before = len(album.grid.asked)
+    answer = like(album, source_id=ids(album)["p0.png"])
+    assert len(album.grid.asked) == before, "its vector is there: it is not embedded again"
+    assert answer.source is not None
+    assert (answer.source.document, names(answer)[0], len(answer.images)) == ("p0.png", "again.png", 3)
+    assert "p0.png" not in names(answer)
+
+
+def test_near_duplicates_are_told(album: Album) -> None:
+    album.pictures.add(encoded(drawn(600, 400)), "drawn.png")
+    album.work()
+    answer = like(album, encoded(drawn(300, 200), "JPEG"))
+    found = {each.document: each for each in answer.images}
+    assert found["drawn.png"].near_duplicate
+    assert (found["drawn.png"].differing_bits or 0) <= 6
+    assert not found["p0.png"].near_duplicate or found["p0.png"].differing_bits == 0
+
+
+def test_filters_and_limits(album: Album) -> None:
+    album.pictures.add(plain("red"), "other.png", ontology="other")
+    album.work()
+    red = plain("red")
+    assert names(like(album, red, limit=1)) in (["p0.png"], ["other.png"])
+    assert names(like(album, red, ontology="other")) == ["other.png"]
+    assert names(like(album, red, documents=["p1.png"])) == ["p1.png"]
+    assert names(like(album, red, where=["document=p2.png"])) == ["p2.png"]
+    assert set(names(like(album, red, min_similarity=0.9))) == {"p0.png", "other.png"}
+    none = like(album, red, ontology="nowhere")
+    assert none.images == []
+    assert "nowhere" in effects(none)
+
+
+def test_pictures_that_are_not_embedded_yet_are_compared_by_looks_and_words(album: Album) -> None:
+    for name in ("late.png", "later.png"):
+        album.pictures.add(encoded(drawn(60, 40)), name, ontology="late")
+    answer = like(album, encoded(drawn(120, 80)), ontology="late")
+    assert set(names(answer)) == {"late.png", "later.png"}
+    assert (answer.by, answer.spaces) == (["perceptual_hash"], [])
+    assert "no picture there has a vector" in effects(answer)
+    stored = like(album, source_id=ids(album)["late.png"], ontology="late", min_similarity=0.9)
+    assert stored.by == ["perceptual_hash", "words"]
+    assert "min_similarity was not applied" in effects(stored)
+    assert names(stored) == ["later.png"]
+
+
+def test_a_model_that_is_down_leaves_looks(album: Album) -> None:
+    album.grid.down = True
+    answer = like(album, plain("red"))
+    assert "the grid is down" in effects(answer)
+    assert answer.by == ["perceptual_hash"]
+    stored = like(album, source_id=ids(album)["p0.png"])
+    assert stored.by == ["picture_space"], "what is stored needs no model"
+
+
+def test_ontologies_of_different_spaces_are_joined_by_ranks(album: Album) -> None:
+    album.add_space("fine")
+    for number, colour in enumerate(COLOURS):
+        album.pictures.add(plain(colour), f"q{number}.png", ontology="other")
+    album.work()
+    album.switch.build("fine", SpaceBuild(ontologies=["other"]))
+    album.work()
+    album.switch.activate("fine")
+    answer = like(album, plain("green"))
+    assert set(answer.spaces) == {"default_images", "fine"}
+    assert set(names(answer)[:2]) == {"p1.png", "q1.png"}
+    assert answer.images[0].score == answer.images[1].score == pytest.approx(1 / 61)
+    stored = like(album, source_id=ids(album)["p1.png"], ontology="other")
+    assert (stored.spaces, names(stored)[0]) == (["fine"], "q1.png")
+
+
+def test_words_find_what_pictures_show_where_a_model_reads_text(album: Album) -> None:
+    answer = like(album, query_text="something blue")
+    assert names(answer)[0] == "p2.png"
+    assert answer.by == ["picture_space", "words", "concepts"]
+    assert {way.lane for way in answer.images[0].through} >= {"picture_space"}
+    album.grid.down = True
+    album.image_spaces.close()
+    assert "was not searched (the grid is down)" in effects(like(album, query_text="something blue"))
+
+
+@pytest.mark.parametrize("kinds", [None, ["passage", "image"], ["image"]])
+def test_searches_have_a_lane_of_what_pictures_show(album: Album, kinds: Sequence[str] | None) -> None:
+    store_document(album.graph, record("text.md", ["A passage about something else."]))
+    album.work()
+    hits = search(album, "something blue", kinds=kinds, explain=True)
+    assert hits.picture_spaces == ["default_images"]
+    blue = next(each for each in hits.sources if each.document == "p2.png")
+    assert blue.ranks.pictures == 1
+    assert blue.explanation is not None
+    part = blue.explanation.lanes[-1]
+    assert (part.lane, part.index) == ("pictures:default_images", "image_embedding_default_images")
+    assert blue.explanation.fusion.endswith("rrf with pictures")
+    assert blue.similarity is not None, "its words are measured all the same"
+
+
+@pytest.mark.parametrize(
+    "asked", [{"kinds": ["passage"]}, {"mode": "text"}, {"ontology": "texts"}], ids=["kinds", "mode", "none"]
+)
+def test_nothing_is_asked_where_no_picture_is_wanted(album: Album, asked: dict[str, Any]) -> None:
+    store_document(album.graph, record("text.md", ["A passage about something blue."], "texts"))
+    album.work()
+    album.grid.down = True
+    hits = search(album, "something blue", **asked)
+    assert (hits.picture_spaces, hits.degraded) == ([], [])
+
+
+def test_nothing_is_asked_of_a_model_that_reads_no_text(graph: Graph, tmp_path: Path) -> None:
+    made = Album(graph, tmp_path / "blobs", words=False)
+    made.add_images(*COLOURS)
+    made.work()
+    try:
+        hits = search(made, "blue", kinds=["image"])
+        assert (hits.picture_spaces, hits.degraded) == ([], [])
+        assert hits.sources[0].document == "blue.png", "by its name"
+        assert like(made, query_text="blue").by == ["words", "concepts"]
+    finally:
+        made.spaces.close()
+        made.image_spaces.close()
+
+
+def test_a_passage_finds_pictures_by_what_they_show(album: Album) -> None:
+    store_document(album.graph, made := record("text.md", ["All was blue that day."], "texts"))
+    album.work()
+    service = RelatedService(album.graph, album.image_spaces)
+    answer = service.related(made.sources[0].source_id, RelatedSearch())
+    seen = {each.document: [way for way in each.through if way.lane == "picture_space"]
+            for each in answer.sources}  # fmt: skip
+    assert seen["p2.png"][0].rank == 1
+    assert seen["p2.png"][0].space == "default_images"
+
+
+def test_what_is_no_picture_is_refused(album: Album) -> None:
+    store_document(album.graph, made := record("text.md", ["A passage."]))
+    with pytest.raises(InvalidInput, match="passage of text, not a picture"):
+        like(album, source_id=made.sources[0].source_id)
+    with pytest.raises(NotFound):
+        like(album, source_id="0" * 32)
+
+
+def test_a_picture_whose_file_has_gone_is_compared_by_looks(album: Album, driver: neo4j.Driver) -> None:
+    rows(driver, "MATCH (s:Image {document: 'p0.png'}) REMOVE s.embedding_default_images")
+    for path in (album.pictures.folder).rglob("*"):
+        if path.is_file():
+            path.unlink()
+    answer = like(album, source_id=ids(album)["p0.png"])
+    assert "perceptual_hash" in answer.by
+
+
+def test_the_hash_of_a_picture_that_is_sent_is_that_of_the_stored_one(album: Album) -> None:
+    content = encoded(drawn(640, 480), "JPEG", quality=85)
+    album.pictures.add(content, "drawn.jpg")
+    album.work()
+    bits = {each.document: each.differing_bits for each in like(album, content).images}
+    assert bits["drawn.jpg"] == 0

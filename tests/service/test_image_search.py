@@ -1,0 +1,173 @@
+"""The four directions through the service: uploads, JSON, the client, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from kg_api.client import AsyncKgClient, KgClient
+from kg_api.errors import InvalidInput
+from kg_api.graph.database import Graph
+from kg_api.models.pictures.search import ImageHits
+from tests.service.asking import Json, ingest, problem
+from tests.service.test_formats import upload
+from tests.support.embedding import run_jobs
+from tests.support.images import drawn, encoded, gif_of, png_of
+from tests.support.running import Service
+from tests.unit.convert.test_images_within import book
+
+SEARCH = "/queries/images/search"
+BOAT = encoded(drawn(600, 400), "JPEG")
+BEFORE, AFTER = ("Of the harbour much is said here. " * 9, "And of the ships still more is said. " * 9)
+CHAPTER = f'<h1>Harbours</h1><p>{BEFORE}</p><img alt="Red boat" src="../images/boat.jpg"/><p>{AFTER}</p>'
+
+
+def send(http: httpx.Client, content: bytes, **fields: Any) -> httpx.Response:
+    return http.post(SEARCH, files={"file": ("x.png", content)}, data=fields)
+
+
+def ask(http: httpx.Client, **asked: Any) -> Json:
+    response = http.post(SEARCH, json=asked)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+@pytest.fixture
+def stored(http: httpx.Client, graph: Graph) -> str:
+    """A book with a picture, and a photograph; the id of the book's picture."""
+    upload(http, book(CHAPTER, boat=BOAT), "harbours.epub")
+    upload(http, encoded(drawn(90, 120).rotate(180)), "other.png", ontology="photos")
+    run_jobs(graph)
+    images = http.get("/images").json()["images"]
+    return next(each["source_id"] for each in images if each["document"] == "harbours.epub")
+
+
+def test_an_upload_finds_the_picture_that_it_is_another_size_of(http: httpx.Client, stored: str) -> None:
+    response = send(http, encoded(drawn(300, 200)))
+    assert response.status_code == 200, response.text
+    found = response.json()
+    assert found["images"][0]["source_id"] == stored
+    assert found["images"][0]["near_duplicate"]
+    assert found["source"] is None
+    assert send(http, BOAT, ontology="photos").json()["images"] == []
+    both = send(http, BOAT, ontology=["photos", "notes"], limit="1", where=["format=epub", "format exists"])
+    assert [each["source_id"] for each in both.json()["images"]] == [stored]
+    narrow = send(http, BOAT, documents=["harbours.epub"], where='{"field": "format", "value": "epub"}')
+    assert [each["source_id"] for each in narrow.json()["images"]] == [stored]
+
+
+def test_a_stored_picture_and_words(http: httpx.Client, stored: str) -> None:
+    again = upload(http, encoded(drawn(150, 100)), "again.png")
+    assert again["sources"]["added"] == 1
+    like = ask(http, source_id=stored)
+    assert like["source"]["source_id"] == stored
+    assert (like["images"][0]["document"], like["images"][0]["near_duplicate"]) == ("again.png", True)
+    assert stored not in [each["source_id"] for each in like["images"]]
+    by_words = ask(http, query_text="red boat", ontology="notes")
+    assert by_words["images"][0]["source_id"] == stored
+    assert "words" in by_words["by"]
+
+
+def test_passages_for_a_picture_and_pictures_for_a_passage(http: httpx.Client, stored: str) -> None:
+    answer: Json = http.post(f"/queries/sources/{stored}/related", json={}).json()
+    assert [each["paragraph"] for each in answer["sources"]] == [0, 2]
+    first = answer["sources"][0]["through"][0]
+    assert (first["lane"], first["rank"], first["distance"]) == ("document", 1, 1)
+    passage = answer["sources"][0]["source_id"]
+    back: Json = http.post(f"/queries/sources/{passage}/related", json={"same_document": True}).json()
+    assert [each["source_id"] for each in back["sources"]] == [stored]
+    assert back["sources"][0]["image"]["content_type"] == "image/jpeg"
+    assert "no source" in problem(http.post("/queries/sources/none/related", json={}), 404)
+    assert "colour" in problem(http.post(f"/queries/sources/{stored}/related", json={"colour": "red"}), 422)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "not a picture"),
+        (b"<html><script>alert(1)</script></html>", "not a picture"),
+        (BOAT[:-500], "damaged"),
+        (png_of(50_000, 50_000), "50,000 x 50,000"),
+        (gif_of(100_000), "frames"),
+    ],
+    ids=["empty", "html", "truncated", "bomb", "frames"],
+)
+def test_what_is_no_picture_is_refused(http: httpx.Client, content: bytes, told: str) -> None:
+    assert told in problem(send(http, content), 422)
+    assert http.get("/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({}, "query_text or source_id"),
+        ({"query_text": "a", "source_id": "b"}, "query_text or source_id"),
+        ({"query_text": " "}, "blank"),
+        ({"query_text": "a", "limit": 0}, "limit"),
+        ({"query_text": "a", "colour": "red"}, "colour"),
+        ({"query_text": "a", "ontology": "a`"}, "ontology"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(http: httpx.Client, asked: Json, told: str) -> None:
+    assert told in problem(http.post(SEARCH, json=asked), 422)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"limit": "many"}, "limit"),
+        ({"limit": "101"}, "limit"),
+        ({"min_similarity": "NaN"}, "min_similarity"),
+        ({"limit": ["1", "2"]}, "duplicate field"),
+        ({"query_text": "a"}, "query_text"),
+        ({"where": "nonsense"}, "where"),
+        ({"ontology": "a`"}, "ontology"),
+    ],
+)
+def test_fields_beside_a_file_that_cannot_be_asked(http: httpx.Client, fields: Json, told: str) -> None:
+    assert told in problem(send(http, BOAT, **fields), 422)
+
+
+def test_bodies_that_are_none(http: httpx.Client) -> None:
+    assert "multipart" in problem(http.post(SEARCH, content=b"x", headers={"Content-Type": "image/png"}), 415)
+    assert "file" in problem(http.post(SEARCH, files={"other": ("a", b"x")}), 422)
+    assert "file" in problem(http.post(SEARCH, files={"a": (None, "x")}), 422)
+    problem(http.post(SEARCH, content=b"{", headers={"Content-Type": "application/json"}), 400)
+    broken = {"Content-Type": "multipart/form-data; boundary=x"}
+    problem(http.post(SEARCH, content=b"--y\r\n", headers=broken), 400, 422)
+
+
+def test_a_file_may_be_as_large_as_a_document_and_no_larger(http: httpx.Client) -> None:
+    assert "larger than" in problem(send(http, bytes(70_000_000)), 413)
+    assert send(http, BOAT + bytes(9_000_000)).status_code in {200, 422}
+
+
+def test_a_passage_is_not_a_picture(http: httpx.Client) -> None:
+    ingest(http, "Only words.")
+    source = http.post("/queries/sources/search", json={"query_text": "words"}).json()["sources"][0]
+    told = problem(http.post(SEARCH, json={"source_id": source["source_id"]}), 422)
+    assert "not a picture" in told
+    problem(http.post(SEARCH, json={"source_id": "0" * 32}), 404)
+
+
+def test_the_clients_methods(service: Service, kg: KgClient, stored: str) -> None:
+    found = kg.search_images(file=BOAT, ontology=["notes"], where=["format=epub"], limit=3)
+    assert [each.source_id for each in found.images] == [stored]
+    assert kg.search_images("red boat").images[0].source_id == stored
+    assert kg.search_images(source_id=stored[:8]).source is not None
+    assert kg.related_sources(stored, same_document=True, limit=1).sources[0].kind == "passage"
+    with pytest.raises(InvalidInput, match="not a picture"):
+        kg.search_images(file=b"")
+    with pytest.raises(InvalidInput, match="one of them"):
+        kg.search_images("boat", file=BOAT)
+
+    async def both() -> tuple[ImageHits, int]:
+        async with AsyncKgClient(service.url) as client:
+            related = await client.related_sources(stored)
+            return await client.search_images(file=BOAT), len(related.sources)
+
+    hits, related = asyncio.run(both())
+    assert (hits.images[0].source_id, related) == (stored, 2)

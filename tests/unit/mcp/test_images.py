@@ -1,0 +1,108 @@
+"""Pictures for agents: shown within a budget of bytes, and told in words all the same."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from typing import Any
+
+import pytest
+from mcp.server.lowlevel import Server
+from mcp_types import CallToolResult, ImageContent, TextContent
+
+from tests.support.library import MemoryLibrary
+from tests.support.mcp import call, failure
+
+SMALL, LARGE = b"RIFF" + bytes(90), b"RIFF" + bytes(3000)
+
+
+def told(result: CallToolResult) -> tuple[dict[str, Any], list[bytes]]:
+    """The text's JSON, and the pictures behind it."""
+    first, *blocks = result.content
+    assert not result.is_error
+    assert isinstance(first, TextContent)
+    assert result.structured_content is None, "clients that know it would show no picture"
+    pictures: list[bytes] = []
+    for block in blocks:
+        assert isinstance(block, ImageContent)
+        assert block.mime_type == "image/webp"
+        pictures.append(b64decode(block.data, validate=True))
+    return json.loads(first.text), pictures
+
+
+@pytest.fixture
+def boats(library: MemoryLibrary) -> list[str]:
+    thumbnails = {"a": SMALL, "b": LARGE, "c": SMALL + b"c"}
+    return [library.add_picture(f"{n}.png", f"boat {n}", each).source_id for n, each in thumbnails.items()]
+
+
+def test_pictures_by_words_are_shown_with_their_place(server: Server[Any], boats: list[str]) -> None:
+    answer, pictures = told(call(server, "search_images", query="boat"))
+    assert pictures == [SMALL, LARGE, SMALL + b"c"]
+    assert [hit["shown"] for hit in answer["hits"]] == [1, 2, 3]
+    assert answer["hits"][0] == {
+        "citation": f"{boats[0]}#0-6",
+        "text": "boat a",
+        "ontology": "photos",
+        "document": "a.png",
+        "heading": ["Part"],
+        "width": 4,
+        "height": 3,
+        "found_by": ["words"],
+        "shown": 1,
+    }
+    assert "not_shown" not in answer
+
+
+def test_what_has_no_room_is_left_out_and_said(server: Server[Any], boats: list[str]) -> None:
+    answer, pictures = told(call(server, "search_images", query="boat", image_bytes=300))
+    assert len(boats) == len(answer["hits"])
+    assert pictures == [SMALL, SMALL + b"c"]
+    assert [hit.get("shown") for hit in answer["hits"]] == [1, None, 2]
+    assert answer["not_shown"].startswith("1 thumbnails left out")
+    answer, pictures = told(call(server, "search_images", query="boat", image_bytes=0))
+    assert (pictures, answer["not_shown"][:1]) == ([], "3")
+
+
+def test_pictures_like_a_picture_and_for_a_passage(
+    server: Server[Any], library: MemoryLibrary, boats: list[str]
+) -> None:
+    answer, pictures = told(call(server, "search_images", like=f"{boats[0]}#0-6"))
+    assert len(pictures) == 2
+    assert {hit["near_duplicate"] for hit in answer["hits"]} == {True}
+    assert answer["hits"][0]["found_by"] == ["picture_space"]
+    passage = next(iter(library.places.values()))[0].source_id
+    answer, pictures = told(call(server, "search_images", like=passage, limit=1))
+    assert (answer["hits"][0]["found_by"], pictures) == (["document"], [SMALL])
+
+
+def test_thumbnails_that_have_gone_are_no_failure(
+    server: Server[Any], library: MemoryLibrary, boats: list[str]
+) -> None:
+    del library.thumbnails[boats[0]]
+    answer, pictures = told(call(server, "search_images", query="boat"))
+    assert (len(pictures), "shown" in answer["hits"][0]) == (2, False)
+
+
+@pytest.mark.parametrize("asked", [{}, {"query": "a", "like": "b"}])
+def test_one_thing_is_asked(server: Server[Any], asked: dict[str, str]) -> None:
+    assert "give `query` or `like`" in failure(call(server, "search_images", **asked))
+
+
+def test_an_unknown_source_is_an_error_that_helps(server: Server[Any]) -> None:
+    assert "there is no source" in failure(call(server, "search_images", like="0" * 32))
+
+
+def test_more_pictures_than_have_room_go_on_by_a_cursor(server: Server[Any], library: MemoryLibrary) -> None:
+    for number in range(12):
+        library.add_picture(f"{number}.png", f"boat {number} " + "and more words " * 30, SMALL)
+    asked: dict[str, Any] = {"query": "boat", "limit": 12, "token_budget": 600}
+    seen: list[str] = []
+    for _ in range(20):
+        answer, pictures = told(call(server, "search_images", **asked))
+        assert len(pictures) == len(answer["hits"])
+        seen += [hit["document"] for hit in answer["hits"] if not hit.get("continues")]
+        if "more" not in answer:
+            break
+        asked["cursor"] = answer["more"]["cursor"]
+    assert seen == [f"{number}.png" for number in range(12)]
