@@ -11,7 +11,7 @@ import json
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,6 +56,7 @@ class Load:
 
     url: str
     rate: float
+    questions: Sequence[str] = QUESTIONS
     phase: str = "before"
     answers: list[Answered] = field(default_factory=list[Answered])
     stopping: threading.Event = field(default_factory=threading.Event)
@@ -65,21 +66,24 @@ class Load:
         with KgClient(self.url) as client, ThreadPoolExecutor(64) as pool:
             begun, asked = time.monotonic(), 0
             while not self.stopping.is_set():
-                pool.submit(self._ask, client, QUESTIONS[asked % len(QUESTIONS)])
+                pool.submit(self._ask, client, self.questions[asked % len(self.questions)])
                 asked += 1
                 time.sleep(max(0.0, begun + asked / self.rate - time.monotonic()))
+
+    def search(self, client: KgClient, question: str) -> tuple[list[str], set[str], bool]:
+        """The spaces that an answer names, those of its hits, and whether it is degraded."""
+        hits = client.search_sources(question, ontology=ONTOLOGY, limit=10)
+        return hits.spaces, {hit.space for hit in hits.sources if hit.space is not None}, bool(hits.degraded)
 
     def _ask(self, client: KgClient, question: str) -> None:
         phase, begun = self.phase, time.monotonic()
         try:
-            hits = client.search_sources(question, ontology=ONTOLOGY, limit=10)
+            named, spaces, degraded = self.search(client, question)
         except KgError as error:
             self.answers.append(Answered(phase, time.monotonic() - begun, (), False, False, repr(error)))
             return
-        spaces = {hit.space for hit in hits.sources if hit.space is not None}
-        mixed = len(hits.spaces) != 1 or not spaces <= set(hits.spaces)
-        seconds = time.monotonic() - begun
-        self.answers.append(Answered(phase, seconds, tuple(hits.spaces), mixed, bool(hits.degraded)))
+        mixed = len(named) != 1 or not spaces <= set(named)
+        self.answers.append(Answered(phase, time.monotonic() - begun, tuple(named), mixed, degraded))
 
 
 def main() -> None:
@@ -104,7 +108,12 @@ def _switched(running: Stack, client: KgClient, chosen: argparse.Namespace) -> d
     finally:
         load.stopping.set()
         thread.join()
-    return {"sources": client.embedding_status(ONTOLOGY).total, "rate": chosen.rate, **steps, **_told(load)}
+    return {
+        "sources": client.embedding_status(ONTOLOGY).total,
+        "rate": chosen.rate,
+        **steps,
+        **told(load, ("default", NEW)),
+    }
 
 
 def _steps(client: KgClient, load: Load, model: str) -> dict[str, Any]:
@@ -112,14 +121,14 @@ def _steps(client: KgClient, load: Load, model: str) -> dict[str, Any]:
     time.sleep(QUIET_SECONDS)
     client.add_embedding_space(NEW, provider="local", model=model)
     load.phase = "during"
-    built = _timed(lambda: _build(client))
-    followed = _timed(lambda: _wait_for_concepts(client))
-    checked = _timed(lambda: _require_right(client))
+    built = timed(lambda: _build(client))
+    followed = timed(lambda: _wait_for_concepts(client))
+    checked = timed(lambda: _require_right(client))
     seconds = {"activate": client.activate_space(NEW).seconds}
     load.phase = "after"
     time.sleep(QUIET_SECONDS)
     seconds["rollback"] = client.rollback_space(NEW).seconds
-    answering = _timed(lambda: _until(lambda: load.answers[-1].spaces == ("default",)))
+    answering = timed(lambda: until(lambda: load.answers[-1].spaces == ("default",)))
     seconds["activate_again"] = client.rollback_space("default").seconds
     time.sleep(5)
     client.drop_space("default")
@@ -152,18 +161,21 @@ def _require_right(client: KgClient) -> None:
         raise SystemExit(f"the check found something wrong: {'; '.join(wrong)}")
 
 
-def _until(reached: Callable[[], bool]) -> None:
+def until(reached: Callable[[], bool]) -> None:
+    """Wait for something."""
     while not reached():
         time.sleep(0.01)
 
 
-def _timed(work: Callable[[], None]) -> float:
+def timed(work: Callable[[], None]) -> float:
+    """Seconds that something takes."""
     begun = time.monotonic()
     work()
     return round(time.monotonic() - begun, 2)
 
 
-def _told(load: Load) -> dict[str, Any]:
+def told(load: Load, spaces: Sequence[str]) -> dict[str, Any]:
+    """What was answered, by which of the spaces, and how long it took in each phase."""
     phases: dict[str, list[Answered]] = defaultdict(list)
     for each in load.answers:
         phases[each.phase].append(each)
@@ -172,7 +184,7 @@ def _told(load: Load) -> dict[str, Any]:
         "errors": [each.error for each in load.answers if each.error],
         "mixed_answers": sum(each.mixed for each in load.answers),
         "answers_by_space": {
-            space: sum(each.spaces == (space,) for each in load.answers) for space in ("default", NEW)
+            space: sum(each.spaces == (space,) for each in load.answers) for space in spaces
         },
         "degraded_answers": sum(each.degraded for each in load.answers),
         "latency_ms": {

@@ -25,8 +25,8 @@ from kg_api.search.service import SearchService
 from kg_api.similarity.images.service import ImageSearchService
 from kg_api.similarity.related.service import RelatedService
 from tests.graph.test_image_spaces import Album
+from tests.support.colour_grid import plain, unpack
 from tests.support.cypher import rows
-from tests.support.image_models import plain, unpack
 from tests.support.images import drawn, encoded
 from tests.support.records import record
 
