@@ -46,5 +46,9 @@ class Spoil:
 
     how: Callable[[dict[str, Any]], None]
 
+    def __repr__(self) -> str:
+        """Without an address, for it names a test that several processes collect."""
+        return f"Spoil({self.how.__name__})"
+
 
 Behaviour = Status | Hang | Drop | Raw | Spoil
