@@ -26,7 +26,7 @@ _MODULES: dict[ConvertedFormat, str] = {
     "notebook": "notebook",
     "image": "image.document",
 }
-_OF_IMAGES = frozenset[ConvertedFormat]({"image", "html", "epub", "docx", "pptx", "pdf"})
+_OF_IMAGES = frozenset[ConvertedFormat]({"image", "html", "epub", "docx", "pptx", "pdf", "email", "notebook"})
 """What may hold pictures: their modules are told how large one may be, and what is kept of it."""
 
 
@@ -86,7 +86,7 @@ def convert_with(
     Raises:
         UnreadableDocument: it is broken or holds no text; the message says what to do.
     """
-    name = "html.page" if form == "html" else "markdown_images"
+    name = "html.page" if form == "html" else "image.in_markdown"
     module = cast("_ConverterWithFiles", import_module(f"kg_api.convert.{name}"))
     return module.convert(data, settings, beside)
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import email
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from email import policy
 from email.errors import MessageError
 from email.message import EmailMessage
 from email.utils import getaddresses
-from typing import cast
+from typing import Literal, NamedTuple, cast
 
+from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
+from kg_api.api_settings import ConversionSettings
 from kg_api.convert.files.about import iso_date, metadata, one_or_list
 from kg_api.convert.files.decoding import decode
 from kg_api.convert.html.page import convert_text
+from kg_api.convert.image.in_mail import MailImage, MailImages
 from kg_api.convert.markdown_text import MarkdownWriter, heading, one_line, paragraph
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
@@ -29,18 +32,19 @@ _MAX_PEOPLE = 20
 _MAX_DATE = 100
 
 
-def convert(data: bytes) -> Converted:
-    """Make Markdown of a message.
+def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
+    """Make Markdown of a message, with its pictures.
 
     Raises:
         UnreadableDocument: it is no message, or it says nothing in text.
     """
     message = _read(data)
-    body, attachments, notes = _parts(message)
-    writer = MarkdownWriter()
+    parts = _parts(message)
+    writer, images = MarkdownWriter(), MailImages(parts.images, settings)
     subject = _write_head(writer, message)
     head = writer.position
-    notes += _write_body(writer, body)
+    notes = _write_body(writer, parts.body, images)
+    attachments = [*parts.attachments, *images.not_taken()]
     if writer.position == head and not subject:
         raise UnreadableDocument("it has neither a subject nor a text; nothing was stored")
     if attachments:
@@ -51,7 +55,8 @@ def convert(data: bytes) -> Converted:
         cc=_people(message, "cc"),
         date=iso_date(_header(message, "date")),
     )
-    return Converted(writer.text(), subject, about, notes=tuple(notes))
+    notes += images.notes()
+    return Converted(writer.text(), subject, about, notes=tuple(notes), images=tuple(writer.images))
 
 
 def _write_head(writer: MarkdownWriter, message: EmailMessage) -> str:
@@ -102,19 +107,53 @@ def _people(message: EmailMessage, name: str) -> list[str]:
     ]
 
 
-def _parts(message: EmailMessage) -> tuple[list[EmailMessage], list[str], list[str]]:
-    """The parts to read, the names of attachments, and what else is to be said."""
-    plain, html, attachments = list[EmailMessage](), list[EmailMessage](), list[str]()
-    for part in _leaves(message):
-        kind, name = part.get_content_type(), _filename(part)
-        if part.get_content_disposition() == "attachment" or (name and not kind.startswith("text/")):
-            attachments.append(one_line(name)[:200] or kind)
-        elif kind in {"text/plain", "text/html"}:
-            (plain if kind == "text/plain" else html).append(part)
-        elif not kind.startswith("image/"):
-            attachments.append(kind)
-    said = [part for part in plain if _content(part).strip()]
-    return said or html, attachments, []
+class _Parts(NamedTuple):
+    body: list[EmailMessage]
+    """What is read, in order: texts, and the pictures between them."""
+    images: list[MailImage]
+    attachments: list[str]
+    """The names of what is not read."""
+
+
+def _parts(message: EmailMessage) -> _Parts:
+    leaves = [*_leaves(message)]
+    kinds = [_kind(part) for part in leaves]
+    plain = {
+        id(part)
+        for part, kind in zip(leaves, kinds, strict=True)
+        if kind == "plain" and _content(part).strip()
+    }
+    body, images, attachments = list[EmailMessage](), list[MailImage](), list[str]()
+    for part, kind in zip(leaves, kinds, strict=True):
+        if kind == "image":
+            images.append(MailImage(part, _name(part), _identity(part)))
+            body.append(part)
+        elif kind == "attachment":
+            attachments.append(_name(part))
+        elif id(part) in plain or (kind == "html" and not plain):
+            body.append(part)
+    return _Parts(body, images, attachments)
+
+
+def _kind(part: EmailMessage) -> Literal["plain", "html", "image", "attachment"]:
+    kind = part.get_content_type()
+    if kind.startswith("image/"):
+        return "image"
+    apart = part.get_content_disposition() == "attachment" or (
+        _filename(part) and not kind.startswith("text/")
+    )
+    if apart or kind not in {"text/plain", "text/html"}:
+        return "attachment"
+    return "plain" if kind == "text/plain" else "html"
+
+
+def _name(part: EmailMessage) -> str:
+    return one_line(_filename(part))[:200] or part.get_content_type()
+
+
+def _identity(part: EmailMessage) -> str:
+    """By which a page in the same message names it."""
+    return _header(part, "content-id").strip().strip("<>")
 
 
 def _leaves(message: EmailMessage) -> Iterator[EmailMessage]:
@@ -146,20 +185,22 @@ def _content(part: EmailMessage) -> str:
     return decode(payload.replace(b"\x00", b""), charset if isinstance(charset, str) else str(charset[2]))[0]
 
 
-def _write_body(writer: MarkdownWriter, parts: list[EmailMessage]) -> list[str]:
-    """The text of all parts; what is to be said of them."""
+def _write_body(writer: MarkdownWriter, parts: Sequence[EmailMessage], images: MailImages) -> list[str]:
+    """The text of all parts with their pictures; what is to be said of them."""
     notes = list[str]()
+    images.are_named_by(_content(part) for part in parts if part.get_content_type() == "text/html")
     for part in parts:
-        content = _content(part)
-        if part.get_content_type() == "text/plain":
-            flowed = part.get_param("format") == "flowed"
+        if part.get_content_maintype() == "image":
+            images.write(writer, part)
+        elif part.get_content_type() == "text/plain":
+            flowed, content = part.get_param("format") == "flowed", _content(part)
             _write_plain(writer, _unflowed(content) if flowed else content.splitlines())
-        elif content.strip():
+        elif (content := _content(part)).strip():
             try:
-                page = convert_text(content)
+                page = convert_text(content, images=images.find)
             except UnreadableDocument:
                 continue
-            writer.add(page.text.rstrip("\n"))
+            images.write_page(writer, page)
             notes += page.notes
     return notes
 

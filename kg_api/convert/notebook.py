@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import nbformat
 
+from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
+from kg_api.api_settings import ConversionSettings
 from kg_api.convert.files.about import metadata, one_or_list
 from kg_api.convert.files.decoding import decode
+from kg_api.convert.image.in_notebook import NotebookImages
 from kg_api.convert.markdown_text import MarkdownWriter, fence, one_line, storable
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 
+_FIGURE = re.compile(r"<[\w.]*(?:Figure|Image) [^<>\n]*>|<[\w.]*Image object>")
+"""What stands for a picture in words that say nothing."""
 MAX_OUTPUT = 2_000
 """Characters of a cell's output that are kept."""
 
 
-def convert(data: bytes) -> Converted:
-    """Make Markdown of a notebook.
+def convert(data: bytes, settings: ConversionSettings = DEFAULTS) -> Converted:
+    """Make Markdown of a notebook, with its pictures.
 
     Raises:
         UnreadableDocument: it is no notebook, or has no cell with text.
@@ -29,9 +35,9 @@ def convert(data: bytes) -> Converted:
     notebook, notes = _read(data)
     about = _mapping(notebook.get("metadata"))
     language = _language(about)
-    writer, left_out = MarkdownWriter(), Counter[str]()
+    writer, left_out, images = MarkdownWriter(), Counter[str](), NotebookImages(settings)
     for cell in _list(notebook.get("cells")):
-        _write(writer, _mapping(cell), language, left_out)
+        _write(writer, _mapping(cell), language, left_out, images)
     if not writer.text():
         raise UnreadableDocument("it has no cell with text; nothing was stored")
     authors = [str(_mapping(each).get("name") or "") for each in _list(about.get("authors"))]
@@ -39,7 +45,12 @@ def convert(data: bytes) -> Converted:
         writer.text(),
         one_line(str(about.get("title") or "")),
         metadata(author=one_or_list(authors)),
-        notes=(*notes, *(f"left out: {count:,} {what}" for what, count in left_out.items() if count)),
+        notes=(
+            *notes,
+            *(f"left out: {count:,} {what}" for what, count in left_out.items() if count),
+            *images.notes(),
+        ),
+        images=tuple(writer.images),
     )
 
 
@@ -59,28 +70,54 @@ def _read(data: bytes) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     return _mapping(notebook), notes
 
 
-def _write(writer: MarkdownWriter, cell: Mapping[str, Any], language: str, left_out: Counter[str]) -> None:
+def _write(
+    writer: MarkdownWriter,
+    cell: Mapping[str, Any],
+    language: str,
+    left_out: Counter[str],
+    images: NotebookImages,
+) -> None:
     source = _text(cell.get("source"))
     if cell.get("cell_type") != "code":
-        writer.add(storable(source).replace("\r\n", "\n").strip("\n").rstrip())
+        images.write_prose(writer, storable(source).replace("\r\n", "\n").strip("\n"), _attachments(cell))
         return
     if source.strip():
         writer.add(fence(source, language))
-    outputs = [_output(_mapping(each), left_out) for each in _list(cell.get("outputs"))]
+    found = [_mapping(each) for each in _list(cell.get("outputs"))]
+    _write_words(writer, [_output(each) for each in found], left_out)
+    for each in found:
+        if shown := _picture(_mapping(each.get("data"))):
+            images.write_output(writer, shown, source)
+
+
+def _write_words(writer: MarkdownWriter, outputs: Sequence[str], left_out: Counter[str]) -> None:
     shown = "\n".join(filter(None, (each.strip("\n") for each in outputs)))
     if shown.strip():
         writer.add(fence(shown[:MAX_OUTPUT]))
     left_out["characters of long outputs"] += max(len(shown) - MAX_OUTPUT, 0)
 
 
-def _output(output: Mapping[str, Any], left_out: Counter[str]) -> str:
+def _picture(data: Mapping[str, Any]) -> str:
+    """Its base64, of the first kind that is read; of others, such as SVG, something that is none."""
+    kinds = [kind for kind in data if kind.startswith("image/")]
+    kinds.sort(key=lambda kind: kind not in {"image/png", "image/jpeg", "image/webp", "image/gif"})
+    return _text(data[kinds[0]]) or "?" if kinds else ""
+
+
+def _attachments(cell: Mapping[str, Any]) -> dict[str, str]:
+    """The base64 of pictures by the names of their files."""
+    files = {name: _mapping(kinds) for name, kinds in _mapping(cell.get("attachments")).items()}
+    return {name: _picture(kinds) for name, kinds in files.items()}
+
+
+def _output(output: Mapping[str, Any]) -> str:
     if output.get("output_type") == "stream":
         return _text(output.get("text"))
     if output.get("output_type") == "error":
         return f"{output.get('ename', '')}: {output.get('evalue', '')}"
     data = _mapping(output.get("data"))
-    left_out["pictures in outputs"] += any(str(kind).startswith("image/") for kind in data)
-    return _text(data.get("text/plain"))
+    words = _text(data.get("text/plain"))
+    return "" if _FIGURE.fullmatch(words.strip()) else words
 
 
 def _language(about: Mapping[str, Any]) -> str:

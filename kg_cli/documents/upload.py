@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from kg_api.client import KgClient
-from kg_api.errors import KgError, Unavailable
+from kg_api.errors import KgError, TooLarge, Unavailable
 from kg_api.models.library.batches import DocumentOutcome
 from kg_api.models.library.documents import Ingested
 from kg_api.models.library.formats import CONVERTED_SUFFIXES
@@ -107,8 +107,14 @@ def send_file(send: Callable[..., T], file: FileToIngest, into: Destination) -> 
     from kg_api.parse.beside.files import files_beside
 
     content = file.path.read_bytes()
+    alone = partial(send, content, **into.about(file))
     images = files_beside(file.path, file.root, content)
-    return patiently(partial(send, content, **into.about(file), **({"images": images} if images else {})))
+    if not images:
+        return patiently(alone)
+    try:
+        return patiently(partial(alone, images=images))
+    except TooLarge:  # with them: the service tells which it has not got
+        return patiently(alone)
 
 
 def _length(file: FileToIngest) -> int:

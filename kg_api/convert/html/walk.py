@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from urllib.parse import unquote
 
 from kg_api.convert.html.elements import Element, walk
@@ -105,6 +105,10 @@ class PageWalk:
             self._add(table(cells))
         else:
             self._add(paragraph(" ".join(one_line(cell) for row in cells for cell in row)))
+        for image in element.iter("img"):
+            if not any(ignored(each) for each in (image, *_within(image, element))):
+                self._take(image, lambda image=image: _row_of(image))
+        self._add_images()
 
     def _start(self, element: Element, tag: str) -> None:
         if tag == "br":
@@ -182,14 +186,15 @@ class PageWalk:
 
     def _image(self, element: Element) -> None:
         """A picture is a block of its own behind the words that it stands in; else it is its words."""
-        words, address = element.get("alt", ""), element.get("src", "").strip()
+        self._words.append(" " if self._take(element) else f" {element.get('alt', '')} ")
+
+    def _take(self, element: Element, else_words: Callable[[], str] = str) -> bool:
+        address = element.get("src", "").strip()
         found = self._find_image(address) if self._find_image and address else None
-        if found is None:
-            self._words.append(f" {words} ")
-            return
-        self._words.append(" ")
-        told = dict.fromkeys(filter(None, (one_line(words), _caption(element))))
-        self._images.append((found, ". ".join(told), _name_of(address)))
+        if found:
+            told = dict.fromkeys(filter(None, (one_line(element.get("alt", "")), _caption(element))))
+            self._images.append((found, ". ".join(told) or else_words(), _name_of(address)))
+        return found is not None
 
     def _add_images(self) -> None:
         level = self._innermost()
@@ -220,10 +225,21 @@ def _caption(element: Element) -> str:
     return one_line(" ".join(inline_text(each) for each in captions))
 
 
+def _within(element: Element, root: Element) -> Iterator[Element]:
+    """What an element stands in, up to `root`."""
+    return takewhile(lambda each: each is not root, element.iterancestors())
+
+
+def _row_of(image: Element) -> str:
+    """The words of the row that a picture stands in."""
+    row = next((each for each in image.iterancestors() if each.tag == "tr"), None)
+    return "" if row is None else one_line(inline_text(row))
+
+
 def _name_of(address: str) -> str:
     """The last part of an address; one that is the file itself has no name."""
     name = unquote(address.partition("?")[0].rpartition("/")[2])
-    return "image" if address.startswith("data:") else name
+    return "image" if address.lower().startswith(("data:", "cid:")) else name
 
 
 def _code(element: Element) -> str:

@@ -32,7 +32,7 @@ _TAG = re.compile(r"<img\b(?P<attributes>[^<>]{0,8000})>", re.IGNORECASE)
 _SOURCE = re.compile(r"""(?:^|\s)src\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
 
 
-class Mention(NamedTuple):
+class ImageReference(NamedTuple):
     """A picture that is named, and where in the text: `text[start:end]`."""
 
     start: int
@@ -57,7 +57,7 @@ def references(text: str, form: Format) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.key for each in found))[:MAX_REFERENCES]
 
 
-def mentions(text: str) -> Iterator[Mention]:
+def mentions(text: str) -> Iterator[ImageReference]:
     """Pictures of a Markdown text, in brackets and in tags; what code shows is among them."""
     if "![" in text:
         labels = _labels(text) if _DEFINITION.search(text) else {}
@@ -66,17 +66,17 @@ def mentions(text: str) -> Iterator[Mention]:
                 found["angled"] or found["bare"] or labels.get(_label(found["label"] or found["alt"]), "")
             )
             if target and (key := key_of(target)):
-                yield Mention(found.start(), found.end(), key)
+                yield ImageReference(found.start(), found.end(), key)
     yield from mentions_in_tags(text)
 
 
-def mentions_in_tags(text: str) -> Iterator[Mention]:
+def mentions_in_tags(text: str) -> Iterator[ImageReference]:
     """Pictures of HTML."""
     for tag in _TAG.finditer(text):
         found = _SOURCE.search(tag["attributes"])
         source = unescape(next(filter(None, found.groups()), "")) if found else ""
         if source and (key := key_of(source)):
-            yield Mention(tag.start(), tag.end(), key)
+            yield ImageReference(tag.start(), tag.end(), key)
 
 
 def _labels(text: str) -> dict[str, str]:

@@ -11,6 +11,22 @@ from tests.support.images import drawn, encoded, exif
 BOAT = encoded(drawn(600, 400), "JPEG", exif=exif({0x010E: "A red boat"}))
 
 
+def test_pictures_that_notes_name_come_with_them(kg: Kg, folder: Path) -> None:
+    (folder / "docs").mkdir()
+    (folder / "img").mkdir()
+    (folder / "img" / "boat.jpg").write_bytes(BOAT)
+    (folder / "docs" / "a.md").write_text("Words.\n\n![A red boat](../img/boat.jpg)\n\n![Gone](gone.png)\n")
+    (folder / "b.html").write_text('<p>Words.</p><img alt="A red boat" src="img/boat.jpg">')
+    taken = kg("ingest", str(folder), "--ontology", "notes")
+    assert "3 documents created" in taken.stdout, taken.stdout
+    assert "did not come with it (1): gone.png" in " ".join(taken.stdout.split())
+    page = json.loads(kg("images", "list", "--ontology", "notes", "--json").stdout)
+    assert sorted(each["document"] for each in page["images"]) == ["b.html", "docs/a.md", "img/boat.jpg"]
+    assert len({each["image"]["storage_key"] for each in page["images"]}) == 1
+    alone = kg("ingest", str(folder / "docs" / "a.md"), "--ontology", "alone")
+    assert "did not come with it (2)" in " ".join(alone.stdout.split())
+
+
 def test_pictures_are_taken_from_a_folder_listed_shown_and_saved(kg: Kg, folder: Path) -> None:
     (folder / "boat.jpg").write_bytes(BOAT)
     (folder / "broken.png").write_bytes(encoded(drawn())[:60])

@@ -40,6 +40,7 @@ class Service:
         self.answer = answer
         self.batches: list[Sequence[dict[str, Any]]] = []
         self.alone: list[str] = []
+        self.most_images = 10
         self.images: dict[str, dict[str, bytes]] = {}
 
     def ingest_batch(self, documents: Sequence[dict[str, Any]]) -> IngestedBatch:
@@ -50,6 +51,8 @@ class Service:
 
     def ingest_bytes(self, content: bytes, **about: Any) -> Ingested:
         assert content
+        if len(about.get("images", {})) > self.most_images:
+            raise TooLarge("too much")
         self.alone.append(about["document"])
         self.images[about["document"]] = about.get("images", {})
         return ingested(about["document"], "alone")
@@ -158,6 +161,9 @@ def test_a_file_that_names_pictures_goes_alone_with_those_of_its_folder(tmp_path
     assert send(service, chosen)["docs/a.md"] == (["alone"], None)
     assert service.images == {"docs/a.md": {"../boat.png": boat}}
     assert [each["document"] for each in service.batches[0]] == ["docs/b.md", "docs/c.md"]
+    service.most_images = 0
+    assert send(service, chosen[:1])["docs/a.md"] == (["alone"], None)
+    assert service.images["docs/a.md"] == {}
     alone = select([given / "docs" / "a.md"], {".md"}).files
     send(service, alone)
     assert service.images["a.md"] == {}, "its own folder is all that was given"

@@ -38,7 +38,10 @@ def test_cells_become_blocks() -> None:
     assert kinds(got.text) == ["heading", "paragraph", "code", "code", "paragraph"]
     assert_in_order(got, ["Boiling water", "x", "one one one", "Figure", "Raw words"])
     assert (got.title, got.metadata) == ("Water", {"author": "Ann Lee"})
-    assert got.notes == ("left out: 1 pictures in outputs", "left out: 1,043 characters of long outputs")
+    assert got.notes == (
+        "left out: 1,043 characters of long outputs",
+        "left out: pictures of other kinds than are read, or damaged (1)",
+    )
 
 
 def test_older_notebooks_are_read() -> None:

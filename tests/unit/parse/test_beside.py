@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.convert.markdown_images import convert
+from kg_api.convert.image.in_markdown import convert
 from kg_api.images.keeping import LookingKeeper
 from kg_api.ingest.images import place_images
 from kg_api.ingest.records import Incoming, to_record

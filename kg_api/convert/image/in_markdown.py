@@ -13,7 +13,7 @@ from kg_api.convert.image.within import ImagesWithin
 from kg_api.models.images import FoundImage
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.parsing import Block
-from kg_api.parse.beside.references import Mention, mentions
+from kg_api.parse.beside.references import ImageReference, mentions
 from kg_api.parse.cut import line_borders
 from kg_api.parse.formats.front_matter import read_front_matter
 from kg_api.parse.formats.markdown import blocks
@@ -48,9 +48,9 @@ def convert(
     return Converted(text, notes=(*notes, *images.notes()), images=tuple(taken))
 
 
-def _inside(left: deque[Mention], block: Block) -> list[Mention]:
+def _inside(left: deque[ImageReference], block: Block) -> list[ImageReference]:
     """Take what is within a block, and what is before it: that is in code."""
-    here: list[Mention] = []
+    here: list[ImageReference] = []
     while left and left[0].start < block.end:
         each = left.popleft()
         if each.start >= block.start:
@@ -65,7 +65,7 @@ def _blocks(text: str) -> Iterator[Block]:
     return (block for block in blocks(text, begin) if block.kind not in {"code", "other"})
 
 
-def _alone(text: str, block: Block, here: Sequence[Mention]) -> Iterator[Mention]:
+def _alone(text: str, block: Block, here: Sequence[ImageReference]) -> Iterator[ImageReference]:
     """Those that are all there is on their lines; they share what stands beside them there."""
     if block.kind == "markup":
         yield from _of_line(text, block.start, block.end, here)
@@ -75,7 +75,7 @@ def _alone(text: str, block: Block, here: Sequence[Mention]) -> Iterator[Mention
             yield from _of_line(text, start, end, [each for each in here if start <= each.start < end])
 
 
-def _of_line(text: str, start: int, end: int, here: Sequence[Mention]) -> Iterator[Mention]:
+def _of_line(text: str, start: int, end: int, here: Sequence[ImageReference]) -> Iterator[ImageReference]:
     if not here or any(each.end > end for each in here):
         return
     borders = [start, *(at for each in here for at in (each.start, each.end)), end]
@@ -88,4 +88,4 @@ def _of_line(text: str, start: int, end: int, here: Sequence[Mention]) -> Iterat
     ]
     ends = [*begins[1:], start + len(text[start:end].rstrip())]
     for each, begin, stop in zip(here, begins, ends, strict=True):
-        yield Mention(begin, begin + len(text[begin:stop].rstrip()), each.key)
+        yield ImageReference(begin, begin + len(text[begin:stop].rstrip()), each.key)
