@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 from pydantic import Field
@@ -21,6 +22,14 @@ class More(Answer):
     how: str
 
 
+@dataclass(frozen=True, slots=True)
+class InlineImage:
+    """A picture that stands behind the text of an answer."""
+
+    content: bytes
+    content_type: str
+
+
 class ToolAnswer(Answer):
     """An answer that may go on."""
 
@@ -28,6 +37,8 @@ class ToolAnswer(Answer):
     """What could not be done, and what was done instead."""
     more: More | None = None
     """Unset: this is all."""
+    shown: list[InlineImage] = Field(default_factory=list[InlineImage], exclude=True)
+    """Sent as blocks of their own."""
 
 
 class Passage(Answer):

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 
 from kg_api.bootstrap import Container, open_container
 from kg_api.graph.documents import library
+from kg_api.images.pages import PageRequest
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
+from kg_api.models.images import PageImage
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
 from kg_api.models.problems import valid
 from kg_api.models.queries.filters import DocumentFilter
@@ -63,6 +65,11 @@ class ContainerLibrary:
     ) -> DocumentReading:
         """See `Library`."""
         return self._container().search.read(called, ontology, start, token_budget)
+
+    def page(self, document_id: str, page: int, source_id: str, width: int) -> PageImage:
+        """See `Library`."""
+        request = PageRequest(document_id, page, width, source_id=source_id)
+        return self._container().pages.image(request)
 
     def ontologies(self) -> OntologyList:
         """See `Library`."""

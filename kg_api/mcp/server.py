@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from typing import Any
@@ -17,6 +18,8 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    ContentBlock,
+    ImageContent,
     ListToolsResult,
     PaginatedRequestParams,
     TextContent,
@@ -24,7 +27,7 @@ from mcp_types import (
 
 from kg_api import __version__
 from kg_api.errors import KgError
-from kg_api.mcp.answers import ToolAnswer
+from kg_api.mcp.answers import InlineImage, ToolAnswer
 from kg_api.mcp.catalogue import INSTRUCTIONS, TOOLS
 from kg_api.mcp.library import Library
 from kg_api.mcp.tool import Tool
@@ -93,11 +96,16 @@ def _outcome(
 
 
 def _to_result(answer: ToolAnswer) -> CallToolResult:
-    """As structured content, and the same as text for clients that know no other; what is left comes last."""
+    """As structured content, and the same as text for clients that know no other; then what is to be seen."""
     said = answer.model_dump(mode="json", exclude_none=True)
     said |= {name: said.pop(name) for name in ToolAnswer.model_fields if name in said}
     text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
-    return CallToolResult(content=[TextContent(text=text)], structured_content=said)
+    content: list[ContentBlock] = [TextContent(text=text), *map(_to_block, answer.shown)]
+    return CallToolResult(content=content, structured_content=said)
+
+
+def _to_block(image: InlineImage) -> ImageContent:
+    return ImageContent(data=base64.b64encode(image.content).decode(), mime_type=image.content_type)
 
 
 def _to_error(message: str) -> CallToolResult:

@@ -76,6 +76,7 @@ class _Terse(GenerateJsonSchema):
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     """The JSON schema; fields with a default may be missing, for what is unset is not sent."""
     schema = model.model_json_schema(schema_generator=_Terse, mode="validation")
+    schema.pop("description", None)  # the tool has one
     for each in (schema, *schema.get("$defs", {}).values()):
         each.pop("title", None)
     return schema
