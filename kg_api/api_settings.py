@@ -199,8 +199,43 @@ class ConversionSettings(Section):
         return self.model_copy(update={"processes": 1})
 
 
+class S3Settings(Section):
+    """Pictures and PDFs in a bucket instead of a folder.
+
+    Its keys are read where all tools of S3 read them: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
+    AWS_SESSION_TOKEN, or what the machine itself is given.
+    """
+
+    bucket: str | None = Field(
+        default=None,
+        pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
+        description=(
+            "Bucket of an S3-compatible store for pictures, their thumbnails and PDFs, instead of a folder "
+            "(the extra `s3`). Its keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+        ),
+    )
+    endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s/@?#]+/?$",
+        description="URL of the store, such as `https://s3.example.org:9000`; unset: Amazon's by region.",
+    )
+    region: str = Field(
+        default="us-east-1",
+        pattern=r"^[a-z0-9-]+$",
+        description="Region of the bucket; stores other than Amazon's mostly take any.",
+    )
+    prefix: str = Field(
+        default="",
+        pattern=r"^([A-Za-z0-9!_.*'()-]+(/[A-Za-z0-9!_.*'()-]+)*/?)?$",
+        description="What the keys of all files begin with, such as `kg/`, where others use the bucket, too.",
+    )
+    seconds: Seconds = Field(default=60, description="Time limit for putting or getting one file.")
+
+
 class BlobSettings(Section):
     """Where pictures and PDFs are kept."""
+
+    s3: S3Settings = S3Settings()
 
     folder: Path | None = Field(
         default=None,

@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 
 from kg_api.answer.service import AnswerService
 from kg_api.augment.service import AugmentService
-from kg_api.blobs.files import FileBlobStore
+from kg_api.blobs.open import open_blobs
 from kg_api.concepts.merging.merge import merge_near
 from kg_api.concepts.service import ConceptService
 from kg_api.configure.check import SpaceChecker
@@ -209,7 +209,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         graph.close()
         raise
     contexts = Contexts(graph, settings)
-    blobs = FileBlobStore(settings.blobs.folder or Home(settings.home).blobs)
+    blobs = open_blobs(settings.blobs, Home(settings.home).blobs)
     reader = DocumentReader(converters, StoringKeeper(graph, blobs), settings.blobs.keep_pdfs)
     estimator = Estimator(graph, spaces, contexts, lambda plan: price_of_space(settings, plan.space))
     embeddings = EmbeddingRequests(graph, estimator)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import re
 import time
 from collections.abc import Generator
 from pathlib import Path
 
-from kg_api.blobs.port import key_of
+from kg_api.blobs.port import key_of, require_key
 from kg_api.errors import NotFound, StorageFull, Unavailable
 from kg_api.files.whole import FOLDER_MODE, write_whole
 
 ABANDONED_SECONDS = 24 * 3600
 """Of a file that was being written: by then its writer has gone."""
-_KEY = re.compile("[0-9a-f]{64}")
 _BEING_WRITTEN = ".writing-"
 _NO_ROOM = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 
@@ -60,14 +58,7 @@ class FileBlobStore:
         return removed
 
     def _path(self, key: str) -> Path:
-        """A key is a hash and nothing else: no path leads out of the folder.
-
-        Raises:
-            NotFound: it is no key.
-        """
-        if not _KEY.fullmatch(key):
-            raise NotFound("that is not the key of a stored file")
-        return self._folder / key[:2] / key
+        return self._folder / require_key(key)[:2] / key
 
 
 def _holds(path: Path, size: int) -> bool:
@@ -90,6 +81,6 @@ def _translated(done: str) -> Generator[None]:
     except OSError as error:
         if error.errno in _NO_ROOM:
             raise StorageFull(
-                "the disk of the picture store is full: free some space, and try again"
+                "the disk of the store of files is full: free some space, and try again"
             ) from None
         raise Unavailable(f"a stored file cannot be {done}: {error.strerror or error}") from error

@@ -1,9 +1,14 @@
-"""Where bytes are kept that are no business of the database: pictures and their thumbnails."""
+"""Where bytes are kept that are no business of the database: pictures, their thumbnails and PDFs."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Protocol
+
+from kg_api.errors import NotFound
+
+_KEY = re.compile("[0-9a-f]{64}")
 
 
 class BlobStore(Protocol):
@@ -45,6 +50,17 @@ class BlobStore(Protocol):
             Unavailable: they cannot be removed.
         """
         ...
+
+
+def require_key(key: str) -> str:
+    """A key is a hash and nothing else: none leads to what is not the store's.
+
+    Raises:
+        NotFound: it is no key.
+    """
+    if not _KEY.fullmatch(key):
+        raise NotFound("that is not the key of a stored file")
+    return key
 
 
 def key_of(content: bytes) -> str:

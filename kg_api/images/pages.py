@@ -15,7 +15,7 @@ from kg_api.graph.naming import identify_document
 from kg_api.images.marks import page_to_draw
 from kg_api.images.page_cache import PageCache
 from kg_api.models.identity import digest
-from kg_api.models.images import DrawnPage, PageToDraw
+from kg_api.models.images import DrawnPage, PageImage, PageToDraw
 from kg_api.wording.plural import pluralize
 
 DRAWN_BY = "1"
@@ -90,12 +90,21 @@ class PageService:
             UnreadableDocument: it cannot be drawn.
             TooBusy: too many others wait for pages.
         """
-        identity = identify_document(self._graph, request.called, request.ontology)
-        original = find_original(self._graph, identity)
-        wanted = self._wanted(original, request)
-        key = digest("page", DRAWN_BY, original.key, repr(astuple(wanted)))
+        original, wanted = self._asked(request)
+        key = _key(original, wanted)
         drawn = None if key in known else self._drawn(key, original, wanted)
         return PagePicture(key, original.document, drawn)
+
+    def image(self, request: PageRequest) -> PageImage:
+        """As `picture`, as a client gets it."""
+        original, wanted = self._asked(request)
+        drawn = self._drawn(_key(original, wanted), original, wanted)
+        return PageImage(drawn.content, request.page, drawn.pages, drawn.boxed)
+
+    def _asked(self, request: PageRequest) -> tuple[Original, PageToDraw]:
+        identity = identify_document(self._graph, request.called, request.ontology)
+        original = find_original(self._graph, identity)
+        return original, self._wanted(original, request)
 
     def _wanted(self, original: Original, request: PageRequest) -> PageToDraw:
         if request.source_id is None and request.query is None:
@@ -123,3 +132,7 @@ class PageService:
                 raise NotFound(f"{original.document!r} has {pages}: there is no page {wanted.page}")
             self._cache.put(key, drawn)
         return drawn
+
+
+def _key(original: Original, wanted: PageToDraw) -> str:
+    return digest("page", DRAWN_BY, original.key, repr(astuple(wanted)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from kg_api.mcp.citation import CitationPlace, read_citation
 from kg_api.mcp.invisible import invisible_in
@@ -22,6 +22,14 @@ class More(Answer):
     how: str
 
 
+@dataclass(frozen=True, slots=True)
+class InlineImage:
+    """A picture that stands behind the text of an answer."""
+
+    content: bytes
+    content_type: str
+
+
 class ToolAnswer(Answer):
     """An answer that may go on."""
 
@@ -29,28 +37,15 @@ class ToolAnswer(Answer):
     """What could not be done, and what was done instead."""
     more: More | None = None
     """Unset: this is all."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownPicture:
-    """A picture in an answer, beside its text."""
-
-    content: bytes
-    content_type: str
+    shown: list[InlineImage] = Field(default_factory=list[InlineImage], exclude=True)
+    """Sent as blocks of their own."""
 
 
 class PicturedAnswer(ToolAnswer):
-    """An answer with pictures, which are blocks of their own behind the text.
+    """An answer with pictures, which are what was asked for.
 
     It has no structured content: clients that know it show nothing else, and the pictures would be lost.
     """
-
-    _pictures: list[ShownPicture] = PrivateAttr(default_factory=list[ShownPicture])
-
-    @property
-    def pictures(self) -> list[ShownPicture]:
-        """In the order in which they are shown."""
-        return self._pictures
 
 
 class Passage(Answer):

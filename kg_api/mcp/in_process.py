@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 
 from kg_api.bootstrap import Container, open_container
 from kg_api.graph.documents import library
+from kg_api.images.pages import PageRequest
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
+from kg_api.models.images import PageImage
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
 from kg_api.models.pictures.related import RelatedSearch, RelatedSources
 from kg_api.models.pictures.search import ImageHits, ImageSearch
@@ -77,6 +79,11 @@ class ContainerLibrary:
     ) -> DocumentReading:
         """See `Library`."""
         return self._container().search.read(called, ontology, start, token_budget)
+
+    def page(self, document_id: str, page: int, source_id: str, width: int) -> PageImage:
+        """See `Library`."""
+        request = PageRequest(document_id, page, width, source_id=source_id)
+        return self._container().pages.image(request)
 
     def ontologies(self) -> OntologyList:
         """See `Library`."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
+from kg_api.models.images import PageImage
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
 from kg_api.models.pictures.related import RelatedSearch, RelatedSources
 from kg_api.models.pictures.search import ImageHits, ImageSearch
@@ -63,6 +64,10 @@ class Library(Protocol):
         self, called: str, ontology: str | None, start: int | None, token_budget: int
     ) -> DocumentReading:
         """Read a document from a paragraph on."""
+        ...
+
+    def page(self, document_id: str, page: int, source_id: str, width: int) -> PageImage:
+        """See a page of a PDF, with the words of a source boxed."""
         ...
 
     def ontologies(self) -> OntologyList:

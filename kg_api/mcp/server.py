@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
-from base64 import b64encode
 from typing import Any
 
 import anyio
@@ -18,6 +18,7 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    ContentBlock,
     ImageContent,
     ListToolsResult,
     PaginatedRequestParams,
@@ -26,7 +27,7 @@ from mcp_types import (
 
 from kg_api import __version__
 from kg_api.errors import KgError
-from kg_api.mcp.answers import PicturedAnswer, ShownPicture, ToolAnswer
+from kg_api.mcp.answers import InlineImage, PicturedAnswer, ToolAnswer
 from kg_api.mcp.catalogue import INSTRUCTIONS, TOOLS
 from kg_api.mcp.library import Library
 from kg_api.mcp.tool import Tool
@@ -95,17 +96,17 @@ def _outcome(
 
 
 def _to_result(answer: ToolAnswer) -> CallToolResult:
-    """As structured content, and the same as text for clients that know no other; what is left comes last."""
+    """As structured content, and the same as text for clients that know no other; then what is to be seen."""
     said = answer.model_dump(mode="json", exclude_none=True)
     said |= {name: said.pop(name) for name in ToolAnswer.model_fields if name in said}
     text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
-    if isinstance(answer, PicturedAnswer):
-        return CallToolResult(content=[TextContent(text=text), *map(_to_block, answer.pictures)])
-    return CallToolResult(content=[TextContent(text=text)], structured_content=said)
+    content: list[ContentBlock] = [TextContent(text=text), *map(_to_block, answer.shown)]
+    structured = None if isinstance(answer, PicturedAnswer) else said
+    return CallToolResult(content=content, structured_content=structured)
 
 
-def _to_block(picture: ShownPicture) -> ImageContent:
-    return ImageContent(data=b64encode(picture.content).decode(), mime_type=picture.content_type)
+def _to_block(image: InlineImage) -> ImageContent:
+    return ImageContent(data=base64.b64encode(image.content).decode(), mime_type=image.content_type)
 
 
 def _to_error(message: str) -> CallToolResult:

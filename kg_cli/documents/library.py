@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kg_api.models.vocabulary import MAX_FACET_VALUES
+from kg_api.models.vocabulary import DEFAULT_PAGE_WIDTH, MAX_FACET_VALUES, MAX_PAGE_WIDTH, MIN_PAGE_WIDTH
 from kg_api.wording.plural import pluralize
 from kg_cli.documents.options import ListsOption
 from kg_cli.terminal.answers import emit, report
@@ -119,6 +120,39 @@ def set_document(
     change = read_changes(values or [], several or [], remove or [])
     with open_client() as client:
         emit(client.change_document(document, ontology=ontology, **change), print_changed, as_json=as_json)
+
+
+@documents.command("page")
+def save_page(
+    document: Annotated[str, typer.Argument(help="Name, ONTOLOGY/NAME or id of a PDF; 8 digits do.")],
+    page: Annotated[int, typer.Argument(min=1, help="Number of the page, from 1.")],
+    to: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="Where to, as PNG; - for standard output.")
+    ],
+    *,
+    source: Annotated[
+        str | None, typer.Option("--source", metavar="ID", help="A hit, whose words are boxed.")
+    ] = None,
+    query: Annotated[str | None, typer.Option("--query", help="Words that are boxed.")] = None,
+    width: Annotated[
+        int, typer.Option("--width", min=MIN_PAGE_WIDTH, max=MAX_PAGE_WIDTH, help="In pixels.")
+    ] = DEFAULT_PAGE_WIDTH,
+    ontology: Annotated[
+        str | None, typer.Option("--ontology", "-o", help="Which one, when several have the name.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
+) -> None:
+    """Save a page of a PDF as a picture, with the words of a hit boxed.
+
+    Example: kg documents page manual.pdf 7 --out page.png --source 1f0c5a77
+    """
+    from kg_cli.documents.library_views import print_page
+
+    with open_client() as client:
+        image = client.page_image(
+            document, page, source_id=source, query=query, width=width, ontology=ontology
+        )
+    print_page(image, to, asked=source is not None or query is not None, force=force)
 
 
 @delete.command("document")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rich.markup import escape
 from rich.text import Text
 
+from kg_api.models.images import PageImage
 from kg_api.models.library.deletion import DeletedMatching
 from kg_api.models.library.documents import (
     Deleted,
@@ -17,6 +20,7 @@ from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.queries.facets import Facets
 from kg_api.wording.plural import pluralize
 from kg_cli.documents.review.views import say_waiting
+from kg_cli.images.views import write_file
 from kg_cli.terminal import console
 
 
@@ -122,6 +126,13 @@ def _row(document: DocumentSummary) -> tuple[Text, str]:
     title = f"\n{document.title}" if document.title != document.document else ""
     name = (f"{document.ontology} / {document.document}", "bold")
     return Text.assemble(name, title, (f"\n{document.document_id}\n", "dim")), str(document.sources)
+
+
+def print_page(image: PageImage, to: Path, *, asked: bool, force: bool) -> None:
+    """Write a page where it is wanted, and say how many words were boxed where some were to be."""
+    write_file(image.content, to, force=force)
+    boxed = pluralize(image.boxed, "word") if image.boxed else "none of these words is on it, nothing"
+    console.say(f"page {image.page} of {image.pages}" + (f"; {boxed} boxed" if asked else ""))
 
 
 def _share(part: int, whole: int) -> str:

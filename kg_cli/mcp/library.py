@@ -9,6 +9,7 @@ from typing import TypeVar
 from kg_api.client import KgClient
 from kg_api.errors import ServiceUnreachable
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
+from kg_api.models.images import PageImage
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
 from kg_api.models.pictures.related import RelatedSearch, RelatedSources
 from kg_api.models.pictures.search import ImageHits, ImageSearch
@@ -89,6 +90,10 @@ class ClientLibrary:
         return self._ask(
             lambda kg: kg.read_document(called, ontology=ontology, start=start, token_budget=token_budget)
         )
+
+    def page(self, document_id: str, page: int, source_id: str, width: int) -> PageImage:
+        """See `Library`."""
+        return self._ask(lambda kg: kg.page_image(document_id, page, source_id=source_id, width=width))
 
     def ontologies(self) -> OntologyList:
         """List ontologies."""

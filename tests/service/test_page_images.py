@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 import io
+import sys
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from mcp.client.stdio import StdioServerParameters
+from mcp_types import ImageContent
 from PIL import Image
 
 from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
+from tests.neo4j_server import Neo4jServer
 from tests.service.asking import problem, search
 from tests.service.test_formats import SAID, docx, pdf, upload
 from tests.service.test_ocr import PICTURED, WRITTEN
 from tests.support.images import drawn, encoded
+from tests.support.mcp import answer as mcp_answer
+from tests.support.mcp import call
 from tests.support.pictures import pictured
+from tests.support.running import Service, environment
 
 
 def hit_of(http: httpx.Client, text: str) -> dict[str, Any]:
@@ -129,3 +138,19 @@ def test_the_client_gets_a_page(kg: KgClient, http: httpx.Client) -> None:
         kg.page_image("fruit.pdf", 9)
     with pytest.raises(InvalidInput, match="width"):
         kg.page_image("fruit.pdf", 1, width=5)
+
+
+@pytest.mark.parametrize("where", ["http", "stdio"])
+def test_an_agent_sees_the_page_of_a_hit(
+    service: Service, server: Neo4jServer, http: httpx.Client, tmp_path: Path, where: str
+) -> None:
+    upload(http, pdf(), "fruit.pdf")
+    env = environment(server, KG_API_URL=service.url, KG_HOME=str(tmp_path / "home"))
+    stdio = StdioServerParameters(command=sys.executable, args=["-m", "kg_cli.main", "mcp"], env=env)
+    target = f"{service.url}/mcp" if where == "http" else stdio
+    hit = hit_of(http, SAID[1])
+    result = call(target, "get_source_context", citation=hit["source_id"], page=2)
+    assert mcp_answer(result)["page"] == {"page": 2, "pages": 3, "boxed": 4}
+    shown = result.content[1]
+    assert isinstance(shown, ImageContent)
+    assert Image.open(io.BytesIO(base64.b64decode(shown.data))).width == 1000

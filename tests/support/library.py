@@ -16,6 +16,7 @@ from kg_api.models.concepts.queries import (
     Evidence,
 )
 from kg_api.models.identity import content_hash, document_id, source_ids
+from kg_api.models.images import PageImage
 from kg_api.models.library.documents import (
     DocumentContent,
     DocumentPage,
@@ -58,6 +59,8 @@ class MemoryLibrary:
         self.degraded: list[Degradation] = []
         self.failing: Exception | None = None
         self.thumbnails: dict[str, bytes] = {}
+        self.pages = 2
+        self.bytes_a_pixel = 1
 
     def add(self, ontology: str, document: str, paragraphs: Sequence[str]) -> list[Place]:
         """Add a document, or replace it."""
@@ -125,6 +128,14 @@ class MemoryLibrary:
                     around = places[max(at - window, 0) : at + window + 1]
                     return SourceContext(source_id=source_id, window_size=window, sources=around)
         raise NotFound(f"there is no source {source_id!r}; its document may have changed since you saw it")
+
+    def page(self, document_id: str, page: int, source_id: str, width: int) -> PageImage:
+        """See `Library`: a picture of so many bytes for each pixel of its width."""
+        self._fail()
+        assert self.places[document_id]
+        if page > self.pages:
+            raise NotFound(f"there is no page {page}")
+        return PageImage(b"\x89PNG" + bytes(self.bytes_a_pixel * width), page, self.pages, len(source_id[:3]))
 
     def concepts(self, query_text: str, ontologies: Sequence[str] | None, limit: int) -> ConceptHits:
         """See `Library`: a concept for each paragraph that has a word of the question; "far" fits nothing."""

@@ -15,7 +15,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, ImageContent, TextContent
 
 from kg_api.mcp.catalogue import INSTRUCTIONS, TOOLS
 
@@ -67,8 +67,9 @@ def failure(result: CallToolResult) -> str:
 
 
 def text_of(result: CallToolResult) -> str:
-    """The one text of a result."""
-    (content,) = result.content
+    """The one text of a result; pictures may stand behind it."""
+    content, *others = result.content
+    assert all(isinstance(each, ImageContent) for each in others)
     assert isinstance(content, TextContent)
     return content.text
 

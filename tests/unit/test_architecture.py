@@ -56,6 +56,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "sse_starlette": "kg_api/web/",
     "mcp": ("kg_api/mcp/", "kg_api/web/mcp_mount.py"),
     "mcp_types": "kg_api/mcp/",
+    "obstore": "kg_api/blobs/s3.py",
     "ir_measures": "kg_api/evaluate/",
     "scipy": "kg_api/evaluate/",
     "matplotlib": "kg_api/evaluate/",

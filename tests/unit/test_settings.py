@@ -98,6 +98,7 @@ WRONG = [
     ),
     ("OPENAI_API_KEY", "key-of-someone-else"),
     ("KG_BLOBS__KEEP_PDFS", "perhaps"),
+    *((f"KG_BLOBS__S3__{name}", "/ x@") for name in ("BUCKET", "ENDPOINT", "PREFIX", "REGION", "SECONDS")),
 ]
 
 

@@ -6,12 +6,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kg_api.errors import Conflict
-from kg_api.mcp.answers import Passage, ToolAnswer, cite
+from kg_api.errors import Conflict, UnreadableDocument
+from kg_api.mcp.answers import InlineImage, Passage, ToolAnswer, cite
 from kg_api.mcp.citation import CitationPlace, called
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
+from kg_api.models.base import Answer
 from kg_api.models.queries.fields import Window
 from kg_api.models.queries.places import Place
 
@@ -22,7 +23,12 @@ Read a passage among its neighbours, in the document's order.
 Use it when a hit of search_sources is not enough by itself, or to check a quotation: `quote` is exactly the \
 text that the citation stands for. It takes any citation, also `matched` and `parent` of a hit, bare \
 source ids, and names of documents, which it opens at their beginning. To read on, cite the last paragraph, \
-or ask for a larger window."""
+or ask for a larger window. `page` shows a page of a PDF as a picture: tables, formulas, figures."""
+
+PAGE_WIDTHS = (1000, 700, 480, 320)
+"""In pixels; the first that fits."""
+MAX_PAGE_BYTES = 700_000
+"""Of a picture: clients refuse answers of more than about a megabyte."""
 
 
 class ContextArguments(Paged):
@@ -32,6 +38,8 @@ class ContextArguments(Paged):
     """A citation, a source's id, ONTOLOGY/DOCUMENT#PARAGRAPH, or a document's name or id: its beginning."""
     window: Window = 2
     """How many paragraphs before and after."""
+    page: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = None
+    """See this page of its PDF, too, the passage boxed; hits have `page`."""
 
 
 class CitedPassage(Passage):
@@ -47,6 +55,16 @@ class ContextParagraph(Passage):
     """The headings above it, from the top."""
 
 
+class ShownPage(Answer):
+    """A page whose picture stands behind this."""
+
+    page: int
+    pages: int
+    """That the PDF has."""
+    boxed: int
+    """Words of the passage that were found on it."""
+
+
 class ContextAnswer(ToolAnswer):
     """A cited place and its surroundings."""
 
@@ -57,6 +75,7 @@ class ContextAnswer(ToolAnswer):
     """The place now, where the document has changed since it was cited."""
     quote: CitedPassage | None = None
     """Unset for a source's id, and when an earlier answer of this walk has given it."""
+    page: ShownPage | None = None
     paragraphs: list[ContextParagraph]
     """In reading order; without the cited one where `quote` is that."""
 
@@ -78,6 +97,8 @@ def read(library: Library, arguments: ContextArguments) -> ContextAnswer:
         moved=None if now == citation else str(now),
         paragraphs=[],
     )
+    if arguments.page is not None and arguments.cursor is None:
+        _show(library, source, arguments.page, frame)
     items: list[CitedPassage | ContextParagraph] = [*quote, *beside]
     keys = [f"{type(each).__name__} {each.citation}" for each in items]
     given, frame.more = walk.step(frame, Listing[CitedPassage | ContextParagraph](items, keys, "passages"))
@@ -114,6 +135,21 @@ def text_of(library: Library, citation: CitationPlace, around: list[Place]) -> s
     if citation.end > len(text):
         raise Conflict(f"the document has changed since {citation} was cited; it ends at {len(text)} now")
     return text[citation.start : citation.end]
+
+
+def _show(library: Library, source: Place, page: int, answer: ContextAnswer) -> None:
+    """Put the largest picture of a page that an agent takes behind the answer.
+
+    Raises:
+        UnreadableDocument: there is none.
+    """
+    for width in PAGE_WIDTHS:
+        image = library.page(source.document_id, page, source.source_id, width)
+        if len(image.content) <= MAX_PAGE_BYTES:
+            answer.shown = [InlineImage(image.content, "image/png")]
+            answer.page = ShownPage(page=page, pages=image.pages, boxed=image.boxed)
+            return
+    raise UnreadableDocument("the picture of this page is too large for an answer: ask without `page`")
 
 
 def _paragraph(place: Place) -> ContextParagraph:

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.mcp.answers import Passage, PicturedAnswer, ShownPicture, cite
+from kg_api.mcp.answers import InlineImage, Passage, PicturedAnswer, cite
 from kg_api.mcp.citation import called
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
@@ -147,8 +147,8 @@ def _show(library: Library, answer: ImageAnswer, room: int) -> None:
         size = len(b64encode(content)) if content else 0
         if content and size <= room:
             room -= size
-            answer.pictures.append(ShownPicture(content, THUMBNAIL_TYPE))
-            hit.shown = len(answer.pictures)
+            answer.shown.append(InlineImage(content, THUMBNAIL_TYPE))
+            hit.shown = len(answer.shown)
         else:
             left_out += bool(content)
     if left_out:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, ListToolsResult
+from mcp_types import INVALID_PARAMS, ImageContent, ListToolsResult
 
 from kg_api.errors import DatabaseUnavailable
 from kg_api.mcp.budget import tokens_of
@@ -137,6 +138,32 @@ def test_reading_around_gives_neighbours_in_order(server: Server[Any], library: 
     )
     assert quoted["quote"]["text"] == PARAGRAPHS[3]
     assert [each["paragraph"] for each in quoted["paragraphs"]] == [2, 4]
+
+
+@pytest.mark.parametrize(("bytes_a_pixel", "width"), [(1, 1000), (699, 1000), (900, 700), (2000, 320)])
+def test_a_page_is_shown_behind_what_is_read_as_large_as_agents_take(
+    server: Server[Any], library: MemoryLibrary, bytes_a_pixel: int, width: int
+) -> None:
+    library.bytes_a_pixel = bytes_a_pixel
+    place = next(iter(library.places.values()))[1]
+    result = call(server, "get_source_context", citation=place.source_id, window=0, page=2)
+    read = answer(result)
+    assert read["page"] == {"page": 2, "pages": 2, "boxed": 3}
+    assert [each["text"] for each in read["paragraphs"]] == [PARAGRAPHS[1]]
+    _, shown = result.content
+    assert isinstance(shown, ImageContent)
+    assert shown.mime_type == "image/png"
+    assert len(base64.b64decode(shown.data)) == 4 + bytes_a_pixel * width
+    assert len(shown.data) < 1_000_000
+
+
+def test_a_page_that_cannot_be_shown_says_so(server: Server[Any], library: MemoryLibrary) -> None:
+    place = next(iter(library.places.values()))[0]
+    assert "no page 3" in failure(call(server, "get_source_context", citation=place.source_id, page=3))
+    assert failure(call(server, "get_source_context", citation=place.source_id, page=0))
+    library.bytes_a_pixel = 10_000
+    assert "ask without" in failure(call(server, "get_source_context", citation=place.source_id, page=1))
+    assert len(call(server, "get_source_context", citation=place.source_id).content) == 1
 
 
 def test_a_paragraph_that_moved_is_found_by_its_citation(server: Server[Any], library: MemoryLibrary) -> None:

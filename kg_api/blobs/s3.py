@@ -1,0 +1,135 @@
+"""Blobs as objects of a bucket, in any store that speaks the protocol of Amazon S3."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Generator
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from kg_api.api_settings import S3Settings
+from kg_api.blobs.port import key_of, require_key
+from kg_api.errors import ConfigurationError, NotFound, StorageFull, Unavailable
+from kg_api.provider.extras import missing
+
+try:
+    import obstore
+    from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+    from obstore.store import S3Store
+except ImportError:
+    raise missing("s3") from None
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig, S3Config
+
+RETRIES = 3
+_CONNECT_SECONDS = 5
+_NO_ROOM = re.compile(r"\b507\b|StorageFull|QuotaExceeded")
+_KEYS = "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the rights of these keys"
+
+
+class S3BlobStore:
+    """Keeps blobs in a bucket: each is one object, put by one request, so that no half of one is there."""
+
+    def __init__(self, bucket: S3Store, prefix: str, name: str) -> None:
+        """Use a bucket.
+
+        Args:
+            bucket: open.
+            prefix: what the keys of its objects begin with.
+            name: what people call it.
+        """
+        self._bucket = bucket
+        self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
+        self._name = name
+
+    def put(self, content: bytes) -> str:
+        """Keep bytes; see `BlobStore`."""
+        key = key_of(content)
+        with self._translated("kept"):
+            if not self._holds(key, len(content)):
+                obstore.put(self._bucket, self._path(key), content, use_multipart=False)
+        return key
+
+    def read(self, key: str) -> bytes:
+        """Give the bytes of a key; see `BlobStore`.
+
+        Raises:
+            Unavailable: they are others than were put.
+        """
+        path = self._path(key)
+        with self._translated("read"):
+            try:
+                content = obstore.get(self._bucket, path).bytes().to_bytes()
+            except FileNotFoundError:
+                raise NotFound(f"the stored file {key} is not there any more") from None
+        if key_of(content) != key:
+            raise Unavailable(f"the stored file {key} is damaged in {self._name}: ingest it again")
+        return content
+
+    def delete(self, key: str) -> None:
+        """Forget a key; see `BlobStore`."""
+        path = self._path(key)
+        with self._translated("deleted"), contextlib.suppress(FileNotFoundError):
+            obstore.delete(self._bucket, path)
+
+    def sweep(self) -> int:
+        """Nothing is left of a put that was broken off."""
+        return 0
+
+    def _path(self, key: str) -> str:
+        return f"{self._prefix}{require_key(key)}"
+
+    def _holds(self, key: str, size: int) -> bool:
+        """Whether it is there whole: asking is cheaper than sending."""
+        try:
+            return obstore.head(self._bucket, self._path(key))["size"] == size
+        except FileNotFoundError:
+            return False
+
+    @contextlib.contextmanager
+    def _translated(self, done: str) -> Generator[None]:
+        """Turn the library's errors into ours; their own words may hold keys, and are told to nobody.
+
+        Raises:
+            StorageFull: there is no room.
+            Unavailable: all else.
+        """
+        try:
+            yield
+        except (BaseError, OSError, ValueError) as error:
+            if _NO_ROOM.search(str(error)):
+                raise StorageFull(f"{self._name} is full: free some space, and try again") from None
+            raise Unavailable(f"a stored file cannot be {done} in {self._name}: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "there is no such bucket (KG_BLOBS__S3__BUCKET)"
+    if isinstance(error, PermissionDeniedError | UnauthenticatedError):
+        return f"it refuses: look at {_KEYS}"
+    return "it does not answer, or not as it should (KG_BLOBS__S3__ENDPOINT)"
+
+
+def open_bucket(settings: S3Settings) -> S3BlobStore:
+    """Use the bucket that the settings name; nothing is asked of it yet.
+
+    Raises:
+        ConfigurationError: the settings do not fit together.
+    """
+    endpoint, seconds = settings.endpoint, timedelta(seconds=settings.seconds)
+    config: S3Config = {"region": settings.region, "disable_bulk_delete": True}
+    if endpoint is not None:
+        config["endpoint"] = endpoint.rstrip("/")
+    client: ClientConfig = {
+        "allow_http": endpoint is not None and endpoint.startswith("http://"),
+        "connect_timeout": timedelta(seconds=_CONNECT_SECONDS),
+        "timeout": seconds,
+    }
+    retries: RetryConfig = {"max_retries": RETRIES, "retry_timeout": seconds}
+    try:
+        store = S3Store(settings.bucket, config=config, client_options=client, retry_config=retries)
+    except (BaseError, ValueError):
+        raise ConfigurationError("KG_BLOBS__S3__* or AWS_*: the bucket cannot be used so") from None
+    return S3BlobStore(store, settings.prefix, f"the bucket {settings.bucket!r}")

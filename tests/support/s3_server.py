@@ -1,0 +1,141 @@
+"""A small store that speaks the protocol of Amazon S3: objects of one bucket, signatures that must be right.
+
+What it knows is in "Signature Version 4" and in the reference of PutObject, GetObject, HeadObject and
+DeleteObject; anything else it refuses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+KEY_ID, SECRET = "AKIATESTKEY", "wJalrXUtnFEMIsecretOfTests"
+BUCKET, REGION = "kg-files", "eu-test-1"
+UNSIGNED = "UNSIGNED-PAYLOAD"
+
+
+@dataclass
+class Bucket:
+    """What is kept, and what is to go wrong."""
+
+    objects: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    asked: list[str] = field(default_factory=list[str])
+    """Method and path of each request."""
+    failing: tuple[int, str] | None = None
+    """Status and code of every answer."""
+    url: str = ""
+
+
+def signature_of(request: str, headers: dict[str, str], signed: str, scope: str) -> str:
+    """The signature that a request (`METHOD PATH?QUERY`) must have."""
+    method, target = request.split(" ")
+    path, query = urlsplit(target).path, urlsplit(target).query
+    lines = [f"{name}:{' '.join(headers[name].split())}" for name in signed.split(";")]
+    payload = headers["x-amz-content-sha256"]
+    canonical = "\n".join((method, path, "&".join(sorted(query.split("&"))), *lines, "", signed, payload))
+    hashed = hashlib.sha256(canonical.encode()).hexdigest()
+    text = "\n".join(("AWS4-HMAC-SHA256", headers["x-amz-date"], scope, hashed))
+    key = f"AWS4{SECRET}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return hmac.new(key, text.encode(), "sha256").hexdigest()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    bucket: Bucket
+
+    def do_PUT(self) -> None:
+        """Keep an object."""
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        if (key := self._key(content)) is not None:
+            self.bucket.objects[key] = content
+            self._answer(200)
+
+    def do_GET(self) -> None:
+        """Give an object."""
+        if (key := self._key()) is not None:
+            self._give(key)
+
+    def do_HEAD(self) -> None:
+        """Tell of an object."""
+        self.do_GET()
+
+    def do_DELETE(self) -> None:
+        """Forget an object; one that is not there is none the less forgotten."""
+        if (key := self._key()) is not None:
+            self.bucket.objects.pop(key, None)
+            self._answer(204)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Be quiet."""
+
+    def _key(self, content: bytes = b"") -> str | None:
+        """The object that is asked for; None, where the request was refused."""
+        path = urlsplit(self.path).path
+        self.bucket.asked.append(f"{self.command} {path}")
+        if self.bucket.failing:
+            return self._refuse(*self.bucket.failing)
+        if not self._is_signed(content):
+            return self._refuse(403, "SignatureDoesNotMatch")
+        _, bucket, key = path.split("/", 2)
+        return key if bucket == BUCKET else self._refuse(404, "NoSuchBucket")
+
+    def _is_signed(self, content: bytes) -> bool:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        parts = headers.get("authorization", "").removeprefix("AWS4-HMAC-SHA256 ").split(", ")
+        said = dict(each.split("=", 1) for each in parts if "=" in each)
+        key_id, _, scope = said.get("Credential", "").partition("/")
+        payload = headers.get("x-amz-content-sha256")
+        if key_id != KEY_ID or not scope.endswith(f"/{REGION}/s3/aws4_request"):
+            return False
+        if payload not in {UNSIGNED, hashlib.sha256(content).hexdigest()}:
+            return False
+        made = signature_of(f"{self.command} {self.path}", headers, said["SignedHeaders"], scope)
+        return said["Signature"] == made
+
+    def _give(self, key: str) -> None:
+        content = self.bucket.objects.get(key)
+        if content is None:
+            self._refuse(404, "NoSuchKey")
+        else:
+            self._answer(200, content)
+
+    def _refuse(self, status: int, code: str) -> None:
+        told = f"<Error><Code>{code}</Code><Message>{KEY_ID} {SECRET}</Message></Error>"
+        self._answer(status, told.encode())
+
+    def _answer(self, status: int, content: bytes = b"") -> None:
+        self.send_response(status)
+        self.send_header("ETag", f'"{hashlib.md5(content, usedforsecurity=False).hexdigest()}"')
+        self.send_header("Last-Modified", "Wed, 25 Nov 2026 00:00:00 GMT")
+        if status != 204:
+            self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+
+@contextmanager
+def s3_server() -> Generator[Bucket]:
+    """Serve a bucket on a free port of this machine."""
+    bucket = Bucket()
+    handler = type("Handler", (_Handler,), {"bucket": bucket})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    bucket.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield bucket
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(10)

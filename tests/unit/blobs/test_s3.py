@@ -1,0 +1,129 @@
+"""The store of blobs in a bucket: what it asks for, and what it tells of a store that does not do it."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from kg_api.api_settings import BlobSettings, S3Settings
+from kg_api.blobs.open import open_blobs
+from kg_api.blobs.port import key_of
+from kg_api.blobs.s3 import S3BlobStore, open_bucket
+from kg_api.errors import ConfigurationError, NotFound, StorageFull, Unavailable
+from tests.support.s3_server import BUCKET, KEY_ID, REGION, SECRET, Bucket, s3_server
+
+KEY = key_of(b"picture")
+Open = Callable[..., S3BlobStore]
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    with s3_server() as served:
+        yield served
+
+
+@pytest.fixture
+def opened(bucket: Bucket) -> Open:
+    def opened(**other: Any) -> S3BlobStore:
+        usual = {"bucket": BUCKET, "endpoint": bucket.url, "region": REGION, "seconds": 2}
+        return open_bucket(S3Settings.model_validate({**usual, **other}))
+
+    return opened
+
+
+@pytest.mark.parametrize(("prefix", "where"), [("", ""), ("kg", "kg/"), ("kg/", "kg/"), ("a/b", "a/b/")])
+def test_an_object_is_put_once_below_the_prefix(
+    bucket: Bucket, opened: Open, prefix: str, where: str
+) -> None:
+    store = opened(prefix=prefix)
+    assert store.put(b"picture") == KEY
+    store.put(b"picture")
+    assert bucket.objects == {f"{where}{KEY}": b"picture"}
+    path = f"/{BUCKET}/{where}{KEY}"
+    assert bucket.asked == [f"HEAD {path}", f"PUT {path}", f"HEAD {path}"]
+
+
+def test_an_object_of_another_size_is_put_again(bucket: Bucket, opened: Open) -> None:
+    bucket.objects[KEY] = b"pict"
+    opened().put(b"picture")
+    assert bucket.objects == {KEY: b"picture"}
+
+
+def test_an_object_that_somebody_changed_is_not_given_out(bucket: Bucket, opened: Open) -> None:
+    bucket.objects[KEY] = b"PICTURE"
+    with pytest.raises(Unavailable, match="damaged"):
+        opened().read(KEY)
+
+
+def everything_told(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error)) + repr(error)
+
+
+@pytest.mark.parametrize(
+    ("answer", "raised", "told"),
+    [
+        ((403, "AccessDenied"), Unavailable, "AWS_ACCESS_KEY_ID"),
+        ((401, "Unauthorized"), Unavailable, "AWS_ACCESS_KEY_ID"),
+        ((400, "InvalidRequest"), Unavailable, "not as it should"),
+        ((503, "SlowDown"), Unavailable, "not as it should"),
+        ((507, "XMinioStorageFull"), StorageFull, "free some space"),
+        ((302, "Found"), Unavailable, "not as it should"),
+    ],
+)
+def test_what_the_store_says_is_told_without_its_words(
+    bucket: Bucket, opened: Open, answer: tuple[int, str], raised: type[Exception], told: str
+) -> None:
+    store = opened(seconds=1)
+    bucket.failing = answer
+    for ask in (lambda: store.put(b"picture"), lambda: store.read(KEY), lambda: store.delete(KEY)):
+        with pytest.raises(raised, match=told) as caught:
+            ask()
+        assert SECRET not in everything_told(caught.value)
+        assert KEY_ID not in everything_told(caught.value)
+
+
+def test_a_wrong_secret_is_refused_and_not_told(
+    bucket: Bucket, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another-secret")
+    with pytest.raises(Unavailable, match="AWS_SECRET_ACCESS_KEY") as caught:
+        opened().put(b"picture")
+    assert "another-secret" not in everything_told(caught.value) + repr(opened()) + str(vars(opened()))
+    assert bucket.objects == {}
+
+
+def test_a_bucket_that_is_not_there_is_told(opened: Open) -> None:
+    with pytest.raises(Unavailable, match="no such bucket"):
+        opened(bucket="other-bucket").put(b"picture")
+    with pytest.raises(NotFound):
+        opened(bucket="other-bucket").read(KEY)
+
+
+def test_without_its_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.delitem(sys.modules, "kg_api.blobs.s3")
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(ConfigurationError, match=r"\.\[s3\]"):
+        open_blobs(BlobSettings(s3=S3Settings(bucket=BUCKET)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("bucket", value) for value in ("ab", "Bucket", "a/b", "-ab", "s3://bucket")),
+        *(
+            ("endpoint", value)
+            for value in ("s3.example.org", "ftp://x", "https://key:secret@x", "https://x?a=b")
+        ),
+        *(("prefix", value) for value in ("/kg", "a//b", "a b", "kg?x")),
+    ],
+)
+def test_settings_that_lead_elsewhere_are_refused(name: str, value: str) -> None:
+    with pytest.raises(ValidationError, match=name):
+        S3Settings.model_validate({name: value})
