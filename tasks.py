@@ -116,10 +116,8 @@ def lock(_: list[str]) -> None:
     """Write the hash-pinned requirements anew."""
     _prepare("dev")
     usual = ("--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--quiet")
-    for name, extras in {
-        "runtime": ("build", "eval", "openai", "rerank", "s3"),
-        "dev": ("build", "dev"),
-    }.items():
+    runtime = ("build", "eval", "openai", "rerank", "s3")
+    for name, extras in {"runtime": runtime, "dev": ("build", "dev")}.items():
         chosen = [part for extra in extras for part in ("--extra", extra)]
         _tool("uv", "pip", "compile", "pyproject.toml", *chosen, *usual, "-o", f"requirements/{name}.txt")
 

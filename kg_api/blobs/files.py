@@ -8,7 +8,7 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from kg_api.blobs.port import key_of, require_key
+from kg_api.blobs.port import gone, key_of, require_key
 from kg_api.errors import NotFound, StorageFull, Unavailable
 from kg_api.files.whole import FOLDER_MODE, write_whole
 
@@ -40,7 +40,7 @@ class FileBlobStore:
             try:
                 return self._path(key).read_bytes()
             except FileNotFoundError:
-                raise NotFound(f"the stored file {key} is not there any more") from None
+                raise NotFound(gone(key)) from None
 
     def delete(self, key: str) -> None:
         """Forget a key; see `BlobStore`."""

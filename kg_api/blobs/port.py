@@ -63,6 +63,11 @@ def require_key(key: str) -> str:
     return key
 
 
+def gone(key: str) -> str:
+    """What to tell of a file that is not there."""
+    return f"the stored file {key} is not there any more: ingest its document again"
+
+
 def key_of(content: bytes) -> str:
     """The key of bytes: their SHA-256, in small hexadecimal letters."""
     return hashlib.sha256(content).hexdigest()

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kg_api.api_settings import S3Settings
-from kg_api.blobs.port import key_of, require_key
+from kg_api.blobs.port import gone, key_of, require_key
 from kg_api.errors import ConfigurationError, NotFound, StorageFull, Unavailable
 from kg_api.provider.extras import missing
 
@@ -63,7 +63,7 @@ class S3BlobStore:
             try:
                 content = obstore.get(self._bucket, path).bytes().to_bytes()
             except FileNotFoundError:
-                raise NotFound(f"the stored file {key} is not there any more") from None
+                raise NotFound(gone(key)) from None
         if key_of(content) != key:
             raise Unavailable(f"the stored file {key} is damaged in {self._name}: ingest it again")
         return content

@@ -96,8 +96,7 @@ WRONG = [
             *("insert-your-key-here", "sk-example-key", "sk-abc...", "sk-your-key-1234", "your-api-key"),
         )
     ),
-    ("OPENAI_API_KEY", "key-of-someone-else"),
-    ("KG_BLOBS__KEEP_PDFS", "perhaps"),
+    *(("OPENAI_API_KEY", "key-of-someone-else"), ("KG_BLOBS__KEEP_PDFS", "perhaps")),
     *((f"KG_BLOBS__S3__{name}", "/ x@") for name in ("BUCKET", "ENDPOINT", "PREFIX", "REGION", "SECONDS")),
 ]
 

@@ -24,6 +24,8 @@ from kg_api.convert.isolated.process import ConverterProcess
 from kg_api.errors import TooBusy, UnreadableDocument
 from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.records import Incoming
+from kg_api.models.images import PageToDraw
+from tests.support.hostile_files import pdf_of_pages
 
 SETTINGS = ConversionSettings(processes=1, max_seconds=2, max_memory_mb=1024)
 HOSTILE = partial(ConverterProcess, module="tests.support.hostile_child")
@@ -242,3 +244,17 @@ def test_a_program_that_its_parser_falls_over_is_read_without_its_functions() ->
 def test_answers_of_another_kind_are_refused(pool: ConverterPool) -> None:
     with pytest.raises(UnreadableDocument, match="another answer"):
         pool.find_scopes(b"fine", "py")
+
+
+def test_a_page_is_drawn_apart_within_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = ConverterPool(SETTINGS)
+    drawn = made.draw_page(pdf_of_pages(2), PageToDraw(2, 200, "Some words of a page"))
+    assert (drawn.pages, drawn.boxed, drawn.content[:4]) == (2, 5, b"\x89PNG")
+    with pytest.raises(UnreadableDocument, match="no PDF"):
+        made.draw_page(b"nothing", PageToDraw(1, 200))
+    made.close()
+    monkeypatch.setattr(process, "PAGE_SECONDS", 0.01)  # its process takes longer to start
+    slow = ConverterPool(SETTINGS)
+    with pytest.raises(UnreadableDocument, match="drawing the page took more than"):
+        slow.draw_page(pdf_of_pages(2), PageToDraw(1, 200))
+    slow.close()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Generator
 from typing import Any, cast
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,9 +31,9 @@ class Recorder(KgClient):
         self.calls.append(call)
         return SourceHits.model_construct(sources=[]) if call.answer is SourceHits else None  # the last page
 
-    def _read_file(self, call: Call[Any]) -> bytes:
+    def _fetch(self, call: Call[Any]) -> httpx.Response:
         self.calls.append(call)
-        return b""
+        return httpx.Response(200)
 
     def _follow(self, call: Call[Any], silence: float = 0.0) -> Generator[Any]:  # noqa: ARG002 - it waits for nothing
         self.calls.append(call)
@@ -74,6 +75,7 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "images": lambda kg: kg.images("o"),
     "image": lambda kg: kg.image("s"),
     "thumbnail": lambda kg: kg.thumbnail("s"),
+    "page_image": lambda kg: kg.page_image("d", 1),
     "ontologies": lambda kg: kg.ontologies(),
     "delete_ontology": lambda kg: kg.delete_ontology("o"),
     "embedding_status": lambda kg: kg.embedding_status("o"),

@@ -27,7 +27,7 @@ _CANDIDATES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class EqualLetters:
     """Letters that are the same."""
 
     passage: int
@@ -73,7 +73,7 @@ def _end_of_words(page: LetterStream, number: int, wanted: set[str], most: int) 
     return found
 
 
-def _runs(passage: LetterStream, page: LetterStream) -> Iterator[Run]:
+def _runs(passage: LetterStream, page: LetterStream) -> Iterator[EqualLetters]:
     """The longest that begins at each place, from the first on; of equals the nearest behind the last."""
     if len(passage.text) < SEED:
         yield from _short(passage.text, page)
@@ -81,7 +81,7 @@ def _runs(passage: LetterStream, page: LetterStream) -> Iterator[Run]:
     seeds, at, behind = _seeds(page.text), 0, 0
     while at + SEED <= len(passage.text):
         places = sorted(seeds.get(passage.text[at : at + SEED], ()), key=lambda place: abs(place - behind))
-        runs = [Run(at, place, _same(passage.text, at, page.text, place)) for place in places]
+        runs = [EqualLetters(at, place, _same(passage.text, at, page.text, place)) for place in places]
         if runs:
             best = max(runs, key=lambda run: run.length)
             yield best
@@ -90,13 +90,13 @@ def _runs(passage: LetterStream, page: LetterStream) -> Iterator[Run]:
             at = passage.end(passage.words[at])
 
 
-def _short(text: str, page: LetterStream) -> Iterator[Run]:
+def _short(text: str, page: LetterStream) -> Iterator[EqualLetters]:
     """A few letters, such as a heading: where they are whole words for the first time."""
     for number, begin in enumerate(page.begins):
         if text and page.text.startswith(text, begin):
             ends = begin + len(text)
             if ends == len(page.text) or page.words[ends] != page.words[ends - 1]:
-                yield Run(0, page.begins[number], len(text))
+                yield EqualLetters(0, page.begins[number], len(text))
                 return
 
 
@@ -123,7 +123,7 @@ def _same(one: str, at: int, other: str, place: int) -> int:
     return same
 
 
-def _without_strays(runs: list[Run]) -> list[Run]:
+def _without_strays(runs: list[EqualLetters]) -> list[EqualLetters]:
     """Runs without short ones that no other is near: words of another place, which happen to be the same.
 
     Where all are short, the longest is what the page has of a passage that goes on elsewhere.
@@ -135,7 +135,7 @@ def _without_strays(runs: list[Run]) -> list[Run]:
     return kept or ([max(runs, key=lambda run: run.length)] if runs else [])
 
 
-def _near(one: Run, other: Run | None) -> bool:
+def _near(one: EqualLetters, other: EqualLetters | None) -> bool:
     if other is None:
         return False
     first, second = sorted((one, other), key=lambda each: each.passage)
@@ -143,7 +143,7 @@ def _near(one: Run, other: Run | None) -> bool:
     return second.passage - first.passage - first.length <= _NEAR and -_NEAR <= between <= _NEAR
 
 
-def _places(runs: Sequence[Run], length: int) -> list[int]:
+def _places(runs: Sequence[EqualLetters], length: int) -> list[int]:
     """By letter of the passage: its place on the page, or -1."""
     places = [-1] * length
     for run in runs:

@@ -87,9 +87,9 @@ def _answer(request: PageRequest, picture: PagePicture) -> Response:
     if picture.drawn is None:
         return Response(status_code=304, headers=headers)
     name = file_name(picture.document, f"-{request.page}.png")
-    headers |= {"Content-Disposition": f"inline; filename*=UTF-8''{name}", **_told(picture.drawn)}
+    headers |= {"Content-Disposition": f"inline; filename*=UTF-8''{name}", **_describe(picture.drawn)}
     return Response(picture.drawn.content, media_type="image/png", headers=headers)
 
 
-def _told(drawn: DrawnPage) -> dict[str, str]:
+def _describe(drawn: DrawnPage) -> dict[str, str]:
     return {PAGES: str(drawn.pages), BOXED: str(drawn.boxed)}
