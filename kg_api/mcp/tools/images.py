@@ -20,6 +20,7 @@ from kg_api.models.problems import valid
 from kg_api.models.queries.fields import Limit
 from kg_api.models.queries.search import Degradation
 from kg_api.models.vocabulary import MAX_NAMES, MAX_QUERY_CHARACTERS
+from kg_api.wording.plural import pluralize
 
 NAME = "search_images"
 THUMBNAIL_TYPE: Final = "image/webp"
@@ -152,7 +153,7 @@ def _show(library: Library, answer: ImageAnswer, room: int) -> None:
         else:
             left_out += bool(content)
     if left_out:
-        answer.not_shown = f"{left_out} thumbnails left out: ask for fewer pictures, or raise image_bytes"
+        answer.not_shown = f"{pluralize(left_out, 'thumbnail')} left out: ask for fewer, or raise image_bytes"
 
 
 def _thumbnail(library: Library, hit: PictureHit) -> bytes | None:

@@ -59,7 +59,7 @@ def test_what_has_no_room_is_left_out_and_said(server: Server[Any], boats: list[
     assert len(boats) == len(answer["hits"])
     assert pictures == [SMALL, SMALL + b"c"]
     assert [hit.get("shown") for hit in answer["hits"]] == [1, None, 2]
-    assert answer["not_shown"].startswith("1 thumbnails left out")
+    assert answer["not_shown"].startswith("1 thumbnail left out")
     answer, pictures = told(call(server, "search_images", query="boat", image_bytes=0))
     assert (pictures, answer["not_shown"][:1]) == ([], "3")
 
