@@ -57,7 +57,9 @@ def target(request: pytest.FixtureRequest, service: Service, server: Neo4jServer
     if request.param == "http":
         return f"{service.url}/mcp"
     here = [] if request.param == "stdio" else ["--in-process"]
-    env = environment(server, KG_API_URL=service.url, KG_HOME=str(tmp_path / "home"))
+    blobs = service.log.parent / "home" / "blobs"
+    elsewhere = {"KG_HOME": str(tmp_path / "home"), "KG_BLOBS__FOLDER": str(blobs)}
+    env = environment(server, KG_API_URL=service.url, **elsewhere)
     return StdioServerParameters(command=sys.executable, args=["-m", "kg_cli.main", "mcp", *here], env=env)
 
 
@@ -287,7 +289,7 @@ def test_a_service_that_is_not_ready_says_so(server: Neo4jServer, tmp_path: Path
         assert running.stop() == 0
 
 
-def test_pictures_are_shown_over_both_transports(target: Target, http: httpx.Client) -> None:
+def test_pictures_are_shown_over_each_transport(target: Target, http: httpx.Client) -> None:
     drawing = encoded(drawn(600, 400), "JPEG")
     stored = http.post("/documents", files={"file": ("boat.jpg", drawing)}, data={"ontology": "photos"})
     assert stored.status_code == 202

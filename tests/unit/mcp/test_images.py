@@ -82,6 +82,7 @@ def test_thumbnails_that_have_gone_are_no_failure(
     del library.thumbnails[boats[0]]
     answer, pictures = told(call(server, "search_images", query="boat"))
     assert (len(pictures), "shown" in answer["hits"][0]) == (2, False)
+    assert answer["not_shown"] == "1 thumbnail could not be found in the store of pictures"
 
 
 @pytest.mark.parametrize("asked", [{}, {"query": "a", "like": "b"}])
