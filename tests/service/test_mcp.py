@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from base64 import b64decode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,14 +12,12 @@ import httpx
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
-from mcp_types import ImageContent, TextContent
 
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
 from kg_api.managed.ports import free_port
 from tests.neo4j_server import Neo4jServer
 from tests.service.asking import embedded
-from tests.support.images import drawn, encoded
 from tests.support.mcp import BEFORE, CURRENT, MODES, Target, answer, call, failure, talk, text_of, walk
 from tests.support.running import Service, environment, started, wait_until
 
@@ -57,9 +53,7 @@ def target(request: pytest.FixtureRequest, service: Service, server: Neo4jServer
     if request.param == "http":
         return f"{service.url}/mcp"
     here = [] if request.param == "stdio" else ["--in-process"]
-    blobs = service.log.parent / "home" / "blobs"
-    elsewhere = {"KG_HOME": str(tmp_path / "home"), "KG_BLOBS__FOLDER": str(blobs)}
-    env = environment(server, KG_API_URL=service.url, **elsewhere)
+    env = environment(server, KG_API_URL=service.url, KG_HOME=str(tmp_path / "home"))
     return StdioServerParameters(command=sys.executable, args=["-m", "kg_cli.main", "mcp", *here], env=env)
 
 
@@ -287,19 +281,3 @@ def test_a_service_that_is_not_ready_says_so(server: Neo4jServer, tmp_path: Path
         said = failure(call(f"{url}/mcp", "list_ontologies"))
         assert said.startswith("not ready yet: ")
         assert running.stop() == 0
-
-
-def test_pictures_are_shown_over_each_transport(target: Target, http: httpx.Client) -> None:
-    drawing = encoded(drawn(600, 400), "JPEG")
-    stored = http.post("/documents", files={"file": ("boat.jpg", drawing)}, data={"ontology": "photos"})
-    assert stored.status_code == 202
-    result = call(target, "search_images", query="boat")
-    said, picture = result.content
-    assert isinstance(said, TextContent)
-    assert isinstance(picture, ImageContent)
-    (hit,) = json.loads(said.text)["hits"]
-    assert (hit["document"], hit["width"], hit["shown"]) == ("boat.jpg", 600, 1)
-    assert (picture.mime_type, b64decode(picture.data)[8:12]) == ("image/webp", b"WEBP")
-    like = call(target, "search_images", like=hit["citation"])
-    assert isinstance(like.content[0], TextContent)
-    assert json.loads(like.content[0].text)["hits"] == []
