@@ -8,7 +8,7 @@ import numpy as np
 
 from kg_api.graph.database import Graph
 from kg_api.graph.search.passages import ChunkText, chunk_texts
-from kg_api.graph.search.similar import VectorPart
+from kg_api.graph.search.similar import VectorPart, places_of
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import MatchedChunk
 from kg_api.models.queries.similarity import SimilarSource
@@ -26,9 +26,12 @@ def present_similar(
     groups = list(groups)
     wanted = [each.first.chunk_id for each in groups] + [parts[each.first.part].chunk_id for each in groups]
     texts = chunk_texts(graph, [identity for identity in wanted if identity is not None])
+    told = {
+        place.source_id: place for place in places_of(graph, [each.first.place.source_id for each in groups])
+    }
     return [
         SimilarSource(
-            **group.first.place.model_dump(),
+            **told.get(group.first.place.source_id, group.first.place).model_dump(),
             similarity=group.first.similarity,
             score=group.first.similarity,
             chunk=to_matched_chunk(group.first.place, group.first.chunk_id, texts),

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kg_api.client import KgClient
+    from kg_api.models.pictures.search import ImageHits
 
 from kg_cli.search.options import SimilarityOption, without_place
 from kg_cli.terminal.answers import emit
@@ -47,25 +53,26 @@ def search_images(
     """
     if sum(each is not None for each in (query, image, like)) != 1:
         raise typer.BadParameter("give words, --image FILE or --like ID, one of them")
-    report_images(
-        as_json=as_json,
-        query_text=query,
-        file=None if image is None else read_picture(image),
-        source_id=None if like is None else without_place(like),
-        ontology=ontology,
-        documents=document,
-        where=where,
-        limit=limit,
-        min_similarity=min_similarity,
-    )
+    scope: dict[str, Any] = {"ontology": ontology, "documents": document, "where": where, "limit": limit}
+    scope["min_similarity"] = min_similarity
+    if image is not None:
+        report_like(image, as_json=as_json, **scope)
+        return
+    source_id = None if like is None else without_place(like)
+    _report(lambda kg: kg.search_images(query, source_id=source_id, **scope), as_json=as_json)
 
 
-def report_images(*, as_json: bool, **asked: Any) -> None:
-    """Search, and print what was found."""
+def report_like(image: Path, *, as_json: bool, **scope: Any) -> None:
+    """Search by a file, and print what was found."""
+    content = read_picture(image)
+    _report(lambda kg: kg.search_by_image(content, **scope), as_json=as_json)
+
+
+def _report(asking: Callable[[KgClient], ImageHits], *, as_json: bool) -> None:
     from kg_cli.images.related_views import print_found
 
     with open_client() as client:
-        answer = client.search_images(**asked)
+        answer = asking(client)
     emit(answer, print_found, as_json=as_json)
 
 

@@ -16,7 +16,7 @@ from kg_api.models.vocabulary import (
     Fusion,
     HybridMode,
 )
-from kg_cli.images.searching import ImageFileOption, read_picture, report_images, require_only
+from kg_cli.images.searching import ImageFileOption, report_like, require_only
 from kg_cli.search.options import (
     CursorOption,
     ExactOption,
@@ -90,9 +90,9 @@ def search(
     """
     if image is not None:
         require_only(context)
-        report_images(
+        report_like(
+            image,
             as_json=as_json,
-            file=read_picture(image),
             ontology=ontology,
             documents=document,
             where=where,

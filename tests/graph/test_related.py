@@ -15,8 +15,10 @@ from kg_api.graph.images.blobs import hold_blobs
 from kg_api.models.library.documents import DocumentRecord
 from kg_api.models.pictures.related import RelatedSearch, RelatedSources
 from kg_api.models.queries.search import SourceSearch
+from kg_api.models.queries.similarity import SimilarSearch
 from kg_api.search.service import SearchService
 from kg_api.similarity.related.service import RelatedService
+from kg_api.similarity.service import SimilarityService
 from tests.graph.test_concept_lane import carried
 from tests.graph.test_kinds import pictured
 from tests.support.kg import Kg
@@ -157,3 +159,12 @@ def test_concepts_of_the_surrounding_text_let_pictures_into_searches(kg: Kg, boo
     assert [(each.document, each.paragraph, each.kind) for each in hits] == [("book.epub", 3, "image")]
     assert [each.label for each in hits[0].through] == ["Maren Holt"]
     assert (hits[0].ranks.concepts, hits[0].ranks.text) == (1, None)
+
+
+def test_similar_sources_tell_pictures_apart(kg: Kg, book: DocumentRecord) -> None:
+    asked = SimilarSearch(same_document=True, limit=50)
+    found = SimilarityService(kg.graph).similar(book.sources[2].source_id, asked).sources
+    pictures = {each.paragraph: each.image for each in found if each.kind == "image"}
+    assert pictures.keys() == {3, 9}
+    assert all(image is not None and image.width == 4 for image in pictures.values())
+    assert {each.title for each in found if each.document == "book.epub"} == {"book.epub"}

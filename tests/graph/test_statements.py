@@ -14,7 +14,7 @@ import pytest
 
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import ensure_space
-from kg_api.graph.statements import together
+from kg_api.graph.statements import FIRST_IMAGE_INDEX, together
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.cypher import FILES, explain, explained_with, parameters_of, rows, statuses
@@ -107,7 +107,11 @@ def explained(migrated_graph: Graph, server: Neo4jServer) -> Iterator[neo4j.Driv
         logging.getLogger("neo4j.notifications").setLevel(logging.ERROR)
         wipe(driver)  # plans depend on how many nodes there are
         make_tokens(driver)
+        images = FILES["spaces/create_image_index"].read_text()  # statements are written for a first space
+        config = {"vector.dimensions": 4, "vector.similarity_function": "cosine"}
+        rows(driver, images, name=FIRST_IMAGE_INDEX, options={"indexConfig": config})
         yield driver
+        rows(driver, f"DROP INDEX {FIRST_IMAGE_INDEX}")
 
 
 def make_tokens(driver: neo4j.Driver) -> None:

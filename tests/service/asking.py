@@ -111,5 +111,5 @@ def assert_unharmed(http: httpx.Client, driver: neo4j.Driver, before: dict[str, 
     answer = search(http, CANARY)
     assert texts(answer)[0] == CANARY
     assert answer["degraded"] == []
-    assert answer["sources"][0]["ranks"] == {"vector": 1, "text": 1, "concepts": None}
+    assert answer["sources"][0]["ranks"] == {"vector": 1, "text": 1, "concepts": None, "pictures": None}
     assert nodes(driver) == before

@@ -154,20 +154,20 @@ def test_a_passage_is_not_a_picture(http: httpx.Client) -> None:
 
 
 def test_the_clients_methods(service: Service, kg: KgClient, stored: str) -> None:
-    found = kg.search_images(file=BOAT, ontology=["notes"], where=["format=epub"], limit=3)
+    found = kg.search_by_image(BOAT, ontology=["notes"], where=["format=epub"], limit=3)
     assert [each.source_id for each in found.images] == [stored]
     assert kg.search_images("red boat").images[0].source_id == stored
     assert kg.search_images(source_id=stored[:8]).source is not None
     assert kg.related_sources(stored, same_document=True, limit=1).sources[0].kind == "passage"
     with pytest.raises(InvalidInput, match="not a picture"):
-        kg.search_images(file=b"")
+        kg.search_by_image(b"")
     with pytest.raises(InvalidInput, match="one of them"):
-        kg.search_images("boat", file=BOAT)
+        kg.search_images("boat", source_id=stored)
 
     async def both() -> tuple[ImageHits, int]:
         async with AsyncKgClient(service.url) as client:
             related = await client.related_sources(stored)
-            return await client.search_images(file=BOAT), len(related.sources)
+            return await client.search_by_image(BOAT), len(related.sources)
 
     hits, related = asyncio.run(both())
     assert (hits.images[0].source_id, related) == (stored, 2)

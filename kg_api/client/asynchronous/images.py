@@ -8,7 +8,6 @@ from typing import Any
 from kg_api.client.answers import page_of
 from kg_api.client.asynchronous.sending import AsyncSending
 from kg_api.client.call import body_of, fields_of, get, post
-from kg_api.errors import InvalidInput
 from kg_api.models.base import Answer
 from kg_api.models.images import PageImage
 from kg_api.models.pictures.related import RelatedSearch, RelatedSources
@@ -80,21 +79,30 @@ class AsyncImageMethods(AsyncSending):
         query_text: str | None = None,
         *,
         source_id: str | None = None,
-        file: bytes | None = None,
         ontology: str | Sequence[str] | None = None,
         documents: Sequence[str] | None = None,
         where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
         limit: int = 10,
         min_similarity: float | None = None,
     ) -> ImageHits:
-        """Find pictures by words, or those like a stored picture or one that is sent as a file's content.
+        """Find pictures by words, or those like a stored one; the options are those of ImageSearch."""
+        body = body_of(ImageSearch, locals())
+        return await self._send(post(ImageHits, "queries", "images", "search", json=body))
 
-        The options are those of ImageSearch.
+    async def search_by_image(
+        self,
+        file: bytes,
+        *,
+        ontology: str | Sequence[str] | None = None,
+        documents: Sequence[str] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
+        limit: int = 10,
+        min_similarity: float | None = None,
+    ) -> ImageHits:
+        """Find pictures that are like one, given as the content of its file; it is not kept.
+
+        The options are those of ImageScope.
         """
-        path = ("queries", "images", "search")
-        if file is not None and (query_text is not None or source_id is not None):
-            raise InvalidInput("give query_text, source_id or file, one of them")
-        if file is None:
-            return await self._send(post(ImageHits, *path, json=body_of(ImageSearch, locals())))
         fields = fields_of(ImageScope, locals())
-        return await self._send(post(ImageHits, *path, data=fields, files={"file": ("picture", file)}))
+        files = {"file": ("picture", file)}
+        return await self._send(post(ImageHits, "queries", "images", "search", data=fields, files=files))

@@ -20,6 +20,7 @@ from kg_api.models.problems import valid
 from kg_api.models.queries.fields import Limit
 from kg_api.models.queries.search import Degradation
 from kg_api.models.vocabulary import MAX_NAMES, MAX_QUERY_CHARACTERS
+from kg_api.wording.plural import pluralize
 
 NAME = "search_images"
 THUMBNAIL_TYPE: Final = "image/webp"
@@ -141,22 +142,32 @@ def _hit(found: ImageHit | RelatedSource) -> PictureHit:
 
 def _show(library: Library, answer: ImageAnswer, room: int) -> None:
     """Put thumbnails beside the hits, as far as there is room."""
-    left_out = 0
+    without_room = gone = 0
     for hit in answer.hits:
         content = _thumbnail(library, hit)
         size = len(b64encode(content)) if content else 0
-        if content and size <= room:
+        if content is None:
+            gone += 1
+        elif size > room:
+            without_room += 1
+        else:
             room -= size
             answer.shown.append(InlineImage(content, THUMBNAIL_TYPE))
             hit.shown = len(answer.shown)
-        else:
-            left_out += bool(content)
-    if left_out:
-        answer.not_shown = f"{left_out} thumbnails left out: ask for fewer pictures, or raise image_bytes"
+    answer.not_shown = _describe_left_out(without_room, gone)
+
+
+def _describe_left_out(without_room: int, gone: int) -> str | None:
+    told: list[str] = []
+    if without_room:
+        told.append(f"{pluralize(without_room, 'thumbnail')} left out: ask for fewer, or raise image_bytes")
+    if gone:
+        told.append(f"{pluralize(gone, 'thumbnail')} could not be found in the store of pictures")
+    return "; ".join(told) or None
 
 
 def _thumbnail(library: Library, hit: PictureHit) -> bytes | None:
-    """None: it was deleted meanwhile, or is a later part of one that was shown."""
+    """None: it was deleted meanwhile, or the files are elsewhere."""
     try:
         return library.thumbnail(hit.citation.partition("#")[0])
     except NotFound:

@@ -72,3 +72,47 @@ def test_a_passage_is_not_shown_as_a_picture(kg: Kg, folder: Path) -> None:
     assert refused.returncode == 2
     assert "a passage of text" in refused.stderr
     assert "no pictures here" in kg("images", "list", "--ontology", "notes").stderr
+
+
+def test_pictures_are_found_by_pictures_words_and_passages(kg: Kg, folder: Path) -> None:
+    (folder / "boat.jpg").write_bytes(BOAT)
+    (folder / "other.png").write_bytes(encoded(drawn(90, 120).rotate(180)))
+    (folder / "words.md").write_text("A red boat lies in the harbour.")
+    kg("ingest", str(folder), "--ontology", "notes")
+    smaller = folder / "smaller.webp"
+    smaller.write_bytes(encoded(drawn(300, 200), "WEBP"))
+
+    for command in (("search",), ("images", "search")):
+        found = kg(*command, "--image", str(smaller), "--limit", "1")
+        assert "notes / boat.jpg" in " ".join(found.stdout.split()), found.stderr
+        assert "looks nearly the same" in found.stdout
+    page = json.loads(kg("images", "list", "--ontology", "notes", "--json").stdout)
+    identity = next(each["source_id"] for each in page["images"] if each["document"] == "boat.jpg")
+    like = kg("images", "search", "--like", identity[:8], "--json")
+    assert json.loads(like.stdout)["source"]["source_id"] == identity
+    by_words = json.loads(kg("images", "search", "red boat", "--ontology", "notes", "--json").stdout)
+    assert by_words["images"][0]["source_id"] == identity
+
+    passages = " ".join(kg("images", "passages", identity).stdout.split())
+    assert "A red boat lies in the harbour." in passages
+    pictures = " ".join(kg("images", "for", "notes/words.md#0", "--limit", "1").stdout.split())
+    assert "notes / boat.jpg" in pictures
+    assert kg("images", "for", "notes/words.md#0", "--same-document").stdout.strip() == ""
+
+
+def test_what_cannot_be_looked_for_is_refused(kg: Kg, folder: Path) -> None:
+    (folder / "page.png").write_text("<html>")
+    page = str(folder / "page.png")
+    for arguments, status, told in (
+        (("search",), 2, "--image FILE"),
+        (("search", "--image", str(folder / "none.png")), 2, "cannot be read"),
+        (("search", "--image", page, "--mode", "text"), 2, "does not go with --image"),
+        (("search", "boat", "--image", page), 2, "does not go with --image"),
+        (("images", "search"), 2, "one of them"),
+        (("images", "search", "boat", "--like", "x"), 2, "one of them"),
+        (("images", "search", "--image", page), 2, "not a picture"),
+        (("images", "passages", "0" * 32), 4, "no source"),
+    ):
+        refused = kg(*arguments)
+        assert told in " ".join(refused.stderr.split()), refused.stderr
+        assert refused.returncode == status

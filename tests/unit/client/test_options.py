@@ -25,6 +25,8 @@ from kg_api.models.library.deletion import DocumentDeletion
 from kg_api.models.library.documents import DocumentChange, DocumentText, DocumentUpload
 from kg_api.models.library.folders import NewFolder, ScanRequest
 from kg_api.models.library.review import Approval, Review
+from kg_api.models.pictures.related import RelatedSearch
+from kg_api.models.pictures.search import ImageScope, ImageSearch
 from kg_api.models.queries.answering import AnswerRequest
 from kg_api.models.queries.augment import AugmentRequest
 from kg_api.models.queries.facets import Facet, FacetRequest
@@ -40,6 +42,9 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "answer": AnswerRequest,
     "stream_answer": AnswerRequest,
     "similar_sources": SimilarSearch,
+    "related_sources": RelatedSearch,
+    "search_images": ImageSearch,
+    "search_by_image": ImageScope,
     "similar_documents": SimilarDocumentSearch,
     "source_graph": GraphRequest,
     "import_concepts": ConceptImport,
@@ -68,6 +73,8 @@ ELSEWHERE: dict[str, set[str]] = {
     "preview_bytes": {"content", "images"},
     "change_document": {"document_id", "ontology"},
     "similar_sources": {"source_id"},
+    "related_sources": {"source_id"},
+    "search_by_image": {"file"},
     "similar_documents": {"document_id"},
     "import_concepts": {"ontology"},
     "set_embedding_config": {"ontology", "dry_run"},
