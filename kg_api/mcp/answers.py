@@ -38,14 +38,8 @@ class ToolAnswer(Answer):
     more: More | None = None
     """Unset: this is all."""
     shown: list[InlineImage] = Field(default_factory=list[InlineImage], exclude=True)
-    """Sent as blocks of their own."""
-
-
-class PicturedAnswer(ToolAnswer):
-    """An answer with pictures, which are what was asked for.
-
-    It has no structured content: clients that know it show nothing else, and the pictures would be lost.
-    """
+    """Sent as blocks of their own, and then without structured content: clients that know that show nothing
+    else."""
 
 
 class Passage(Answer):

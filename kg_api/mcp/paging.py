@@ -27,7 +27,7 @@ class Paged(Body):
     token_budget: Annotated[int, Field(strict=True, ge=MIN_BUDGET, le=MAX_BUDGET)] = USUAL_BUDGET
     """About so many tokens."""
     cursor: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """`more.cursor` of the answer before; all else as in that call."""
+    """`more.cursor`; all else as in that call."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from mcp_types import (
 
 from kg_api import __version__
 from kg_api.errors import KgError
-from kg_api.mcp.answers import InlineImage, PicturedAnswer, ToolAnswer
+from kg_api.mcp.answers import InlineImage, ToolAnswer
 from kg_api.mcp.catalogue import INSTRUCTIONS, TOOLS
 from kg_api.mcp.library import Library
 from kg_api.mcp.tool import Tool
@@ -101,7 +101,7 @@ def _to_result(answer: ToolAnswer) -> CallToolResult:
     said |= {name: said.pop(name) for name in ToolAnswer.model_fields if name in said}
     text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
     content: list[ContentBlock] = [TextContent(text=text), *map(_to_block, answer.shown)]
-    structured = None if isinstance(answer, PicturedAnswer) else said
+    structured = None if answer.shown else said
     return CallToolResult(content=content, structured_content=structured)
 
 

@@ -37,14 +37,13 @@ from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import (
     CarriedConcept,
     Degradation,
-    MatchedChunk,
-    Ranks,
     SourceHit,
     SourceHits,
     SourceSearch,
 )
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSource, SimilarSources
 from kg_api.models.queries.windows import SourceContext
+from tests.support.library_hits import hit_of_first_half
 
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
 LONG = 'A long paragraph about bees, "quoted" and with 蜂 in it. ' * 60 + "\n"
@@ -286,9 +285,9 @@ class MemoryLibrary:
         )
 
     def _concept(self, place: Place) -> Concept:
-        label = place.full_text.split()[0]
-        known = {"concept_id": place.source_id, "ontology": place.ontology, "label": label, "sources": 1}
-        return Concept.model_validate({**known, "description": "", "search_terms": []})
+        known = {"concept_id": place.source_id, "ontology": place.ontology, "sources": 1}
+        words = {"label": place.full_text.split()[0], "description": "", "search_terms": []}
+        return Concept.model_validate({**known, **words})
 
     def _concept_hit(self, place: Place, asked: str) -> ConceptHit:
         concept = self._concept(place)
@@ -297,8 +296,4 @@ class MemoryLibrary:
 
     def _hit(self, place: Place) -> SourceHit:
         """It matched in the paragraph's first half, and its larger part is the whole document."""
-        half = place.start + max(len(place.full_text) // 2, 1)
-        chunk = MatchedChunk(text="", start=place.start, end=half, source_ids=[place.source_id])
-        parent = MatchedChunk(text="", start=0, end=len(self.text(place)), source_ids=[])
-        own = place.model_dump()
-        return SourceHit(**own, similarity=None, score=1.0, ranks=Ranks(), chunk=chunk, parent=parent)
+        return hit_of_first_half(place, self.text(place))

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.mcp.answers import InlineImage, Passage, PicturedAnswer, cite
+from kg_api.mcp.answers import InlineImage, Passage, ToolAnswer, cite
 from kg_api.mcp.citation import called
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
@@ -48,7 +48,7 @@ class ImageArguments(Paged):
     limit: Limit = 5
     """How many."""
     image_bytes: Annotated[int, Field(strict=True, ge=0, le=MAX_IMAGE_BYTES)] = USUAL_IMAGE_BYTES
-    """At most so many bytes of thumbnails, as they are sent."""
+    """Bytes of all thumbnails, as sent."""
 
 
 class PictureHit(Passage):
@@ -72,7 +72,7 @@ class PictureHit(Passage):
     """The number of its thumbnail, from 1; unset: none is sent."""
 
 
-class ImageAnswer(PicturedAnswer):
+class ImageAnswer(ToolAnswer):
     """What was found."""
 
     note: str | None = None

@@ -19,7 +19,7 @@ from kg_api.models.queries.places import Place
 from kg_api.spaces.images.registry import ImageSpaceRegistry
 
 
-class PictureReader(Protocol):
+class ImageUnpacker(Protocol):
     """Unpacks pictures in processes apart."""
 
     def render(self, data: bytes, rendering: Rendering, /) -> Pixels:
@@ -35,7 +35,7 @@ class AskedPicture:
     """A picture, looked at as each space wants it; unpacked only in processes apart."""
 
     def __init__(
-        self, images: ImageSpaceRegistry, reader: PictureReader, content: Callable[[], bytes]
+        self, images: ImageSpaceRegistry, reader: ImageUnpacker, content: Callable[[], bytes]
     ) -> None:
         self._images = images
         self._reader = reader
@@ -82,7 +82,7 @@ class StoredPicture(AskedPicture):
     def __init__(
         self,
         images: ImageSpaceRegistry,
-        reader: PictureReader,
+        reader: ImageUnpacker,
         stored: StoredFile,
         *,
         graph: Graph,

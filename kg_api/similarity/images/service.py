@@ -17,7 +17,7 @@ from kg_api.models.vocabulary import ImageLane
 from kg_api.search.plan.chosen import choose
 from kg_api.search.service import SearchService
 from kg_api.search.timing import Stopwatch
-from kg_api.similarity.images.asked import AskedPicture, PictureReader, StoredFile, StoredPicture
+from kg_api.similarity.images.asked import AskedPicture, ImageUnpacker, StoredFile, StoredPicture
 from kg_api.similarity.images.lanes import ImageLaneFound, ImageLanes
 from kg_api.similarity.images.looks import MAX_BITS, differing_bits
 from kg_api.similarity.images.words import images_by_words
@@ -36,7 +36,7 @@ class ImageSearchService:
         graph: Graph,
         search: SearchService,
         images: ImageSpaceRegistry,
-        reader: PictureReader,
+        reader: ImageUnpacker,
         read_blob: Callable[[str], bytes],
     ) -> None:
         """Open nothing.
