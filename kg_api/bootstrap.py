@@ -45,6 +45,7 @@ from kg_api.ingest.service import IngestService
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.concept_extraction import ConceptExtraction
 from kg_api.jobs.embedding.concept_job import ConceptEmbedding
+from kg_api.jobs.embedding.edges.job import EdgeEmbedding
 from kg_api.jobs.embedding.image_job import ImageEmbedding
 from kg_api.jobs.embedding.source_job import SourceEmbedding
 from kg_api.jobs.run import Handler
@@ -123,6 +124,7 @@ class Container:
             SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch, requests_at_once=many),
             SpaceCleanup(self.graph),
             ConceptEmbedding(self.graph, self.spaces, passages, batch, merge_near, requests_at_once=many),
+            EdgeEmbedding(self.graph, self.spaces, passages, batch, requests_at_once=many),
             ImageEmbedding(
                 self.graph, self.image_spaces, self.images.read_blob, batch, requests_at_once=many
             ),
