@@ -13,6 +13,7 @@ from kg_api.answer.service import AnswerService
 from kg_api.augment.service import AugmentService
 from kg_api.blobs.open import open_blobs
 from kg_api.concepts.merging.merge import merge_near
+from kg_api.concepts.relations.search import RelationshipSearcher
 from kg_api.concepts.service import ConceptService
 from kg_api.configure.check import SpaceChecker
 from kg_api.configure.drop import DropService
@@ -102,6 +103,7 @@ class Container:
     related: RelatedService
     image_search: ImageSearchService
     concepts: ConceptService
+    relationships: RelationshipSearcher
     augment: AugmentService
     answer: AnswerService
     llms: tuple[LanguageModel, ...]
@@ -243,6 +245,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         related=RelatedService(graph, image_spaces),
         image_search=ImageSearchService(graph, search, image_spaces, converters, images.read_blob),
         concepts=ConceptService(graph, spaces),
+        relationships=RelationshipSearcher(graph, spaces),
         augment=AugmentService(graph, spaces, search),
         answer=AnswerService(graph, spaces, search, llm),
         llms=(llm, imagining),

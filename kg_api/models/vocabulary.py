@@ -103,6 +103,10 @@ MAX_PHRASE = 2000
 """Characters of what a concept is looked for by."""
 MAX_ONTOLOGIES = 20
 """That concepts are looked for in."""
+MAX_TYPES = 20
+"""Of relationships, named in one request."""
+MAX_STATEMENTS = 5
+"""That are shown of one relationship."""
 MAX_HOPS = 4
 MAX_RELATED = 200
 MAX_EVIDENCE = 200

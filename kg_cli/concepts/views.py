@@ -27,6 +27,7 @@ from kg_api.models.concepts.queries import (
     find_meant,
     nearest_labels,
 )
+from kg_api.models.concepts.relations import RelationshipEvidence, RelationshipHits
 from kg_api.models.identity import ID_DIGITS
 from kg_api.wording.plural import pluralize
 from kg_cli.terminal import console
@@ -109,6 +110,18 @@ def print_related(answer: RelatedConcepts) -> None:
     console.say(f"{len(answer.related)} related within {pluralize(answer.hops, 'hop')}{more}.")
 
 
+def print_relationships(answer: RelationshipHits) -> None:
+    """Print each relationship with what its sources say."""
+    console.note(*(each.effect for each in answer.degraded))
+    if not answer.relationships:
+        console.say("No relationship was found.")
+    for hit in answer.relationships:
+        told = f"{hit.similarity:.2f}  {hit.ontology}, {pluralize(hit.sources, 'source')}"
+        console.stdout().print(_statement(hit.subject.label, hit.object.label, hit.type, told))
+        for each in hit.evidence:
+            console.stdout().print(_stated(each))
+
+
 def print_paths(answer: ConceptPaths) -> None:
     """Print each way as its statements."""
     console.note(*(each.effect for each in answer.degraded))
@@ -166,6 +179,13 @@ def _quote(each: Evidence) -> Text:
     place = f"{each.source.document} ¶{each.source.paragraph} {each.start}-{each.end}"
     doubt = "" if each.score == 1 else f", likeness {each.score:.2f}"
     return Text.assemble(f"“{each.quote}”\n", (f"  {place}{doubt}  {each.source.source_id}", "dim"))
+
+
+def _stated(each: RelationshipEvidence) -> Text:
+    place = f"{each.source.document} ¶{each.source.paragraph}"
+    span = "" if each.start is None else f" {each.start}-{each.end}"
+    said = f"“{each.quote}”" if each.quote else f"{each.statement} (no quote proves it)"
+    return Text.assemble(f"  {said}\n", (f"  {place}{span}  {each.source.source_id}", "dim"))
 
 
 def _unverified_text(each: UnverifiedQuote) -> Text:

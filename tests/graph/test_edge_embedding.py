@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kg_api.concepts.relations.search import RelationshipSearcher
 from kg_api.errors import Conflict
 from kg_api.graph.concepts.removal import forget_evidence
 from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import enqueue_slot
 from kg_api.models.concepts.extraction import ExtractedRelation
+from kg_api.models.concepts.relations import RelationshipSearch
 from kg_api.models.embedding.regeneration import Regeneration
 from kg_api.models.embedding.switching import SpaceBuild
 from kg_api.models.library.documents import EdgeCounts
@@ -167,3 +169,17 @@ def test_they_go_with_their_source(kg: Kg) -> None:
     kg.work()
     kg.graph.transaction(lambda tx: forget_evidence(tx, [DOCUMENT.sources[0].source_id]))
     assert counts(kg) == total(0, embedded=0)
+
+
+def test_a_search_without_its_index_says_so(kg: Kg, driver: neo4j.Driver) -> None:
+    relate(kg.graph, "is near")
+    kg.work()
+    asked = RelationshipSearch(query_text="is near")
+    assert len(RelationshipSearcher(kg.graph, kg.spaces).search(asked).relationships) == 1
+    rows(driver, "DROP INDEX relation_embedding")
+    found = RelationshipSearcher(kg.graph, kg.spaces).search(asked)
+    assert found.relationships == []
+    assert [each.part for each in found.degraded] == ["vector_index"]
+    enqueue_slot(kg.graph, "backfill")
+    kg.work()
+    assert len(RelationshipSearcher(kg.graph, kg.spaces).search(asked).relationships) == 1

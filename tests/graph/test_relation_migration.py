@@ -9,13 +9,16 @@ from tests.graph.test_edge_embedding import counts, relate, total, types
 from tests.support.cypher import rows
 from tests.support.kg import Kg
 
-NEW = "ontology stated_type type_id type_key statement quote start end text_hash".split()
+NEW = ["ontology", "stated_type", "type_id", "type_key", "statement", "quote", "start", "end", "text_hash"]
 
 
 def test_they_are_as_if_they_were_written_now(kg: Kg, driver: neo4j.Driver) -> None:
     relate(kg.graph, "is near", "is far from")
     relate(kg.graph, "is near", paragraph=1, proved=False)
-    told = "MATCH (a)-[r:RELATED_TO]->(b) RETURN a.label AS a, b.label AS b, properties(r) AS map ORDER BY r.relation_id"
+    told = (
+        "MATCH (a)-[r:RELATED_TO]->(b) RETURN a.label AS a, b.label AS b, properties(r) AS map "
+        "ORDER BY r.relation_id"
+    )
     before = rows(driver, told)
     rows(driver, "MATCH ()-[r:RELATED_TO]->() " + "".join(f"SET r.{name} = null " for name in NEW))
     rows(driver, "MATCH (t:RelationType) DETACH DELETE t")

@@ -18,6 +18,7 @@ from kg_api.models.concepts.queries import (
     Neighbourhood,
     RelatedConcepts,
 )
+from kg_api.models.concepts.relations import RelationshipHits, RelationshipSearch
 
 
 class AsyncConceptMethods(AsyncSending):
@@ -70,6 +71,19 @@ class AsyncConceptMethods(AsyncSending):
         """List an ontology's concepts, those of most sources first, one page at a time."""
         call = get(ConceptList, "ontologies", ontology, "concepts", offset=offset, limit=limit)
         return await self._send(call)
+
+    async def search_relationships(
+        self,
+        query_text: str,
+        *,
+        ontologies: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
+        limit: int = 10,
+        min_similarity: float | None = None,
+    ) -> RelationshipHits:
+        """Find what sources state of concepts, by meaning."""
+        body = body_of(RelationshipSearch, locals())
+        return await self._send(post(RelationshipHits, "relationships", "search", json=body))
 
     async def import_concepts(
         self, rows: Sequence[ConceptRow | dict[str, Any]], *, ontology: str

@@ -19,6 +19,7 @@ from kg_api.models.concepts.queries import (
     Neighbourhood,
     RelatedConcepts,
 )
+from kg_api.models.concepts.relations import RelationshipHits, RelationshipSearch
 
 
 class ConceptMethods(Sending):
@@ -71,6 +72,19 @@ class ConceptMethods(Sending):
         """List an ontology's concepts, those of most sources first, one page at a time."""
         call = get(ConceptList, "ontologies", ontology, "concepts", offset=offset, limit=limit)
         return self._send(call)
+
+    def search_relationships(
+        self,
+        query_text: str,
+        *,
+        ontologies: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
+        limit: int = 10,
+        min_similarity: float | None = None,
+    ) -> RelationshipHits:
+        """Find what sources state of concepts, by meaning."""
+        body = body_of(RelationshipSearch, locals())
+        return self._send(post(RelationshipHits, "relationships", "search", json=body))
 
     def import_concepts(
         self, rows: Sequence[ConceptRow | dict[str, Any]], *, ontology: str

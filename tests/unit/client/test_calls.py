@@ -56,6 +56,7 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "augment": lambda kg: kg.augment("a"),
     "answer": lambda kg: kg.answer("a", limit=3),
     "stream_answer": lambda kg: kg.stream_answer("a"),
+    "search_relationships": lambda kg: kg.search_relationships("a"),
     "import_concepts": lambda kg: kg.import_concepts([{"document": "d"}], ontology="o"),
     "ingest_text": lambda kg: kg.ingest_text("t", ontology="o", document="d"),
     "ingest_bytes": lambda kg: kg.ingest_bytes(b"t", ontology="o", document="d"),
