@@ -14,6 +14,7 @@ from kg_api.augment.service import AugmentService
 from kg_api.blobs.open import open_blobs
 from kg_api.concepts.merging.merge import merge_near
 from kg_api.concepts.relations.search import RelationshipSearcher
+from kg_api.concepts.relations.vocabulary import RelationshipVocabulary
 from kg_api.concepts.service import ConceptService
 from kg_api.configure.check import SpaceChecker
 from kg_api.configure.drop import DropService
@@ -104,6 +105,7 @@ class Container:
     image_search: ImageSearchService
     concepts: ConceptService
     relationships: RelationshipSearcher
+    relationship_types: RelationshipVocabulary
     augment: AugmentService
     answer: AnswerService
     llms: tuple[LanguageModel, ...]
@@ -246,6 +248,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         image_search=ImageSearchService(graph, search, image_spaces, converters, images.read_blob),
         concepts=ConceptService(graph, spaces),
         relationships=RelationshipSearcher(graph, spaces),
+        relationship_types=RelationshipVocabulary(graph),
         augment=AugmentService(graph, spaces, search),
         answer=AnswerService(graph, spaces, search, llm),
         llms=(llm, imagining),
