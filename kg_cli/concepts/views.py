@@ -10,10 +10,11 @@ from rich.text import Text
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
+from kg_api.models.concepts.details import ConceptDetails
+from kg_api.models.concepts.grounding import Grounding
 from kg_api.models.concepts.queries import (
     Concept,
     ConceptContext,
-    ConceptDetails,
     ConceptHits,
     ConceptList,
     ConceptPassage,
@@ -89,6 +90,8 @@ def print_concept(answer: ConceptDetails) -> None:
         out.print(_quote(quote))
     for said in answer.unverified:
         out.print(_unverified_text(said))
+    if answer.grounding:
+        out.print(_grounding(answer.grounding))
     if answer.related:
         out.print(_related_lines(answer.label, answer.related))
     unverified = f", {answer.more_unverified} unverified" if answer.more_unverified else ""
@@ -179,6 +182,16 @@ def _quote(each: Evidence) -> Text:
     place = f"{each.source.document} ¶{each.source.paragraph} {each.start}-{each.end}"
     doubt = "" if each.score == 1 else f", likeness {each.score:.2f}"
     return Text.assemble(f"“{each.quote}”\n", (f"  {place}{doubt}  {each.source.source_id}", "dim"))
+
+
+def _grounding(found: Grounding) -> Text:
+    figures = f"belief {found.belief:.2f}, disbelief {found.disbelief:.2f}, unknown {found.uncertainty:.2f}"
+    lines = Text.assemble(("grounding ", "bold"), f"{found.strength:.2f}", (f"  {figures}", "dim"))
+    sides = (("for", found.supporting_evidence), ("against", found.contradicting_evidence))
+    for name, side in sides:
+        for each in side:
+            lines.append(f"\n  {name}: {each.statement}", style="bold").append("\n").append(_stated(each))
+    return lines
 
 
 def _stated(each: RelationshipEvidence) -> Text:

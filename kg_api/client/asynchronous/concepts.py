@@ -8,10 +8,10 @@ from typing import Any
 from kg_api.client.asynchronous.sending import AsyncSending
 from kg_api.client.call import body_of, get, post, put
 from kg_api.errors import InvalidInput
+from kg_api.models.concepts.details import ConceptDetails
 from kg_api.models.concepts.imports import ConceptImport, ConceptRow, ConceptsImported
 from kg_api.models.concepts.queries import (
     ConceptContext,
-    ConceptDetails,
     ConceptHits,
     ConceptList,
     ConceptPaths,

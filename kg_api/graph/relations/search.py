@@ -9,10 +9,10 @@ from neo4j.vector import Vector
 
 from kg_api.graph.concepts.reads import SCANNED
 from kg_api.graph.database import Graph, Row
+from kg_api.graph.relations.speaking import evidence_of_row
 from kg_api.graph.search.concepts import Meaning
 from kg_api.models.concepts.relations import RelationshipEnd, RelationshipEvidence
 from kg_api.models.identity import concept_name, relation_type_id
-from kg_api.models.queries.places import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +72,6 @@ def resolve_types(graph: Graph, ontologies: Sequence[str], types: Iterable[str])
 
 
 def _stated(row: Row) -> StatedRelationship:
-    place, begin = Place.model_validate(row), row["start"]
-    quoted = row["quote_start"] is not None
-    evidence = RelationshipEvidence(
-        relation_id=row["relation_id"],
-        type=row["stated_type"],
-        statement=row["statement"],
-        quote=row["quote"],
-        start=begin + row["quote_start"] if quoted else None,
-        end=begin + row["quote_end"] if quoted else None,
-        confidence=row["confidence"],
-        source=place,
-    )
     return StatedRelationship(
         RelationshipEnd(concept_id=row["subject_id"], label=row["subject_label"]),
         row["type"],
@@ -91,5 +79,5 @@ def _stated(row: Row) -> StatedRelationship:
         RelationshipEnd(concept_id=row["object_id"], label=row["object_label"]),
         row["ontology"],
         row["stating"],
-        evidence,
+        evidence_of_row(row),
     )
