@@ -8,7 +8,7 @@ from math import fsum
 from typing import Final
 
 from kg_api.graph.database import Graph
-from kg_api.graph.relations.speaking import Statement, read_stances, read_statements
+from kg_api.graph.relations.speaking import SpeakingStatement, read_stances, read_statements
 from kg_api.models.concepts.grounding import Grounding
 from kg_api.models.concepts.queries import Concept
 from kg_api.models.concepts.relations import RelationshipEvidence
@@ -67,7 +67,7 @@ def ground(graph: Graph, concept: Concept, shown: int) -> Grounding | None:
     return weigh(stated, stances, shown) if stated else None
 
 
-def weigh(stated: Sequence[Statement], stances: Mapping[str, Stance], shown: int) -> Grounding:
+def weigh(stated: Sequence[SpeakingStatement], stances: Mapping[str, Stance], shown: int) -> Grounding:
     """An opinion of what sources state. Pure.
 
     Args:

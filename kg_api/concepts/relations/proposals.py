@@ -21,7 +21,7 @@ BLOCK: Final = 500
 """Types compared with all at once."""
 
 
-class Comparable(Protocol):
+class ComparableType(Protocol):
     """A type that is compared."""
 
     @property
@@ -41,7 +41,7 @@ class Comparable(Protocol):
 
 
 def alike(
-    types: Sequence[Comparable], vectors: Mapping[str, NDArray[np.float32]], least: float
+    types: Sequence[ComparableType], vectors: Mapping[str, NDArray[np.float32]], least: float
 ) -> list[tuple[int, list[tuple[int, float]]]]:
     """Groups of types of which the names are alike: each type is in one, and near to the first of its group.
 
@@ -70,7 +70,7 @@ def alike(
     return groups
 
 
-def may_mean(one: Comparable, other: Comparable) -> bool:
+def may_mean(one: ComparableType, other: ComparableType) -> bool:
     """Whether two types may say the same, as far as rules tell: not where one denies, or turns it round."""
     if one.stance != other.stance:
         return False

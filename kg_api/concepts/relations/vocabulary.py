@@ -52,7 +52,7 @@ class RelationshipVocabulary:
             NotFound: there is no such ontology.
         """
         types = self._types(ontology)
-        shown = [each.told for each in types[offset : offset + limit]]
+        shown = [each.described for each in types[offset : offset + limit]]
         return RelationshipTypes(ontology=ontology, types=shown, total=len(types), offset=offset, limit=limit)
 
     def propose(self, ontology: str, min_similarity: float, limit: int) -> TypeProposals:
@@ -114,7 +114,7 @@ class RelationshipVocabulary:
         meant = self._find(ontology, change.type)
         if not set_stance(self._graph, meant.type_id, change.stance):
             raise unknown_type(ontology, [change.type])
-        return self._find(ontology, change.type).told
+        return self._find(ontology, change.type).described
 
     def _find(self, ontology: str, name: str) -> StoredType:
         identity = relation_type_id(ontology, name)

@@ -14,7 +14,7 @@ from kg_api.models.vocabulary import Stance
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SpeakingStatement:
     """What one source states of a concept and another."""
 
     type_key: str
@@ -26,13 +26,13 @@ class Statement:
 def read_stances(graph: Graph, ontology: str) -> dict[str, Stance]:
     """By folded name, the types of an ontology that say something for or against."""
     rows = graph.read("relations/stances", ontology=ontology, known=list(STANCES))
-    stances = {row["key"]: stance_of(row["name"], row["stance"]) for row in rows}
+    stances: dict[str, Stance] = {row["key"]: stance_of(row["name"], row["stance"]) for row in rows}
     return {key: stance for key, stance in stances.items() if stance != "neutral"}
 
 
 def read_statements(
     graph: Graph, concept_id: str, *, towards: Collection[str], away: Collection[str]
-) -> list[Statement]:
+) -> list[SpeakingStatement]:
     """What is stated of a concept, the surest first.
 
     Args:
@@ -43,7 +43,7 @@ def read_statements(
     """
     asked = {"towards": sorted(towards), "away": sorted(away), "scanned": SCANNED}
     rows = graph.read("relations/speaking_of", concept_id=concept_id, **asked)
-    return [Statement(row["type_key"], row["outgoing"], evidence_of_row(row)) for row in rows]
+    return [SpeakingStatement(row["type_key"], row["outgoing"], evidence_of_row(row)) for row in rows]
 
 
 def evidence_of_row(row: Row) -> RelationshipEvidence:

@@ -43,7 +43,7 @@ class StoredType:
     also: list[str]
 
     @property
-    def told(self) -> RelationshipType:
+    def described(self) -> RelationshipType:
         """As an answer."""
         names = ("name", "relations", "also", "stance", "embedded")
         return RelationshipType.model_validate({name: getattr(self, name) for name in names})

@@ -134,9 +134,9 @@ def stance(
     Example: kg admin relationship-types stance "casts doubt on" contradicts --ontology notes
     """
 
-    def told(answer: RelationshipType) -> None:
+    def describe(answer: RelationshipType) -> None:
         from kg_cli.terminal.console import say
 
         say(f"{answer.name}: {answer.stance}")
 
-    report(lambda kg: kg.set_relationship_stance(ontology, kind, value), told, as_json=as_json)
+    report(lambda kg: kg.set_relationship_stance(ontology, kind, value), describe, as_json=as_json)
