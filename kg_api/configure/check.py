@@ -60,7 +60,7 @@ class SpaceChecker:
             told = f"{concepts} concepts are not built yet"
             yield Finding(name="concepts", ok=False, detail=f"{name}: {told}")
         if edges := self._graph.transaction(lambda tx: _edges_behind(tx, embedding_state)):
-            told = f"{edges} relationships are not built yet"
+            told = f"{edges} relationships and types of them are not built yet"
             yield Finding(name="relationships", ok=False, detail=f"{name}: {told}")
         if behind.refused:
             told = describe_refused(behind.refused)

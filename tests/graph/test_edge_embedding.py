@@ -143,10 +143,10 @@ def test_a_switch_waits_for_them(kg: Kg, driver: neo4j.Driver) -> None:
     rows(driver, "MATCH ()-[r:RELATED_TO]->() SET r.embedded_with_small = null")
     check = kg.switch.check("small")
     assert [each.detail for each in check.findings if not each.ok] == [
-        "notes: 1 relationships are not built yet"
+        "notes: 1 relationships and types of them are not built yet"
     ]
     state = read_embedding_state(kg.graph, "notes")
-    with pytest.raises(Conflict, match="1 relationships are not built"):
+    with pytest.raises(Conflict, match="1 relationships and types of them are not"):
         kg.graph.transaction(lambda tx: activate(tx, [state]))
 
 
