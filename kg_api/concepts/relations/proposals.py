@@ -56,13 +56,13 @@ def alike(
     """
     there = [at for at, each in enumerate(types) if each.type_id in vectors]
     taken, groups = set[int](), list[tuple[int, list[tuple[int, float]]]]()
-    for at, cosines in _cosines(there, [vectors[types[at].type_id] for at in there]):
+    for at, cosines in _near(there, [vectors[types[at].type_id] for at in there], least):
         if at in taken:
             continue
         near = [
             (other, cosine)
             for other, cosine in cosines
-            if cosine >= least and other > at and other not in taken and may_mean(types[at], types[other])
+            if other > at and other not in taken and may_mean(types[at], types[other])
         ]
         if near:
             taken |= {at, *(other for other, _ in near)}
@@ -78,10 +78,10 @@ def may_mean(one: ComparableType, other: ComparableType) -> bool:
     return _denies(words) == _denies(more) and _is_passive(words) == _is_passive(more)
 
 
-def _cosines(
-    places: Sequence[int], vectors: Sequence[NDArray[np.float32]]
+def _near(
+    places: Sequence[int], vectors: Sequence[NDArray[np.float32]], least: float
 ) -> Iterator[tuple[int, list[tuple[int, float]]]]:
-    """Each place with the cosines of its vector and those of all others."""
+    """Each place with those whose vectors are near enough to its own, and their cosines."""
     if not places:
         return
     matrix = np.stack(vectors)
@@ -89,7 +89,7 @@ def _cosines(
     for begin in range(0, len(places), BLOCK):
         block = matrix[begin : begin + BLOCK] @ matrix.T
         for row, at in zip(block, places[begin : begin + BLOCK], strict=True):
-            yield at, list(zip(places, map(float, row), strict=True))
+            yield at, [(places[other], float(row[other])) for other in np.flatnonzero(row >= least)]
 
 
 def _denies(words: Sequence[str]) -> bool:

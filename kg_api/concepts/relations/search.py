@@ -22,6 +22,8 @@ from kg_api.spaces.registry import SpaceRegistry
 
 STATEMENTS_A_HIT = 4
 """Several sources may state the same: so many times more statements are asked for than hits."""
+MAX_STATEMENTS_READ = 2000
+"""At most so many statements are read for one search, and a little more."""
 EMBEDDING = "relationships are embedded; what is not embedded is not found"
 NONE = (
     "no relationships are stated where it was searched: key phrases give none, a language model's extraction "
@@ -47,19 +49,35 @@ class RelationshipSearcher:
         known = self._plans.known(asked.ontologies or (), fresh=asked.ontologies is None)
         query = question(asked.query_text, asked.ontologies, known, self._spaces)
         missing = self._indexes.populating(*(each.space.relation_index_name for each in query.meanings))
-        hits = _join(self._statements(asked, query, missing))[: asked.limit]
+        hits = self._hits(asked, query, missing)[: asked.limit]
         degraded = [*map(_describe, query.degraded), *self._describe_degradation(query, missing)]
         if not hits and query.ontologies and not has_relations(self._graph, query.ontologies):
             degraded.append(Degradation(part="concepts", effect=NONE))
         return RelationshipHits(query_text=asked.query_text, relationships=hits, degraded=degraded)
 
-    def _statements(
+    def _hits(
         self, asked: RelationshipSearch, query: ConceptQuery, missing: Mapping[str, str]
+    ) -> list[RelationshipHit]:
+        """As many as are asked for, where there are so many, though very many sources state the first."""
+        types = asked.types and resolve_types(self._graph, query.ontologies, asked.types)
+        depth = asked.limit * STATEMENTS_A_HIT
+        while True:
+            statements = self._statements(asked, query, missing, types, depth)
+            hits = _join(statements)
+            if len(hits) >= asked.limit or len(statements) < depth or depth >= MAX_STATEMENTS_READ:
+                return hits
+            depth *= STATEMENTS_A_HIT
+
+    def _statements(
+        self,
+        asked: RelationshipSearch,
+        query: ConceptQuery,
+        missing: Mapping[str, str],
+        types: Sequence[str] | None,
+        depth: int,
     ) -> list[Ranked]:
         """The nearest statements, the best first."""
-        least, depth = asked.min_similarity, asked.limit * STATEMENTS_A_HIT
-        types = asked.types and resolve_types(self._graph, query.ontologies, asked.types)
-        found = dict[str, tuple[float, str]]()
+        least, found = asked.min_similarity, dict[str, tuple[float, str]]()
         for meaning in query.meanings:
             if meaning.space.relation_index_name not in missing:
                 near = near_relations(self._graph, meaning, types, depth)
