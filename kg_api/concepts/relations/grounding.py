@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
+from types import MappingProxyType
 from typing import Final
 
 from kg_api.graph.database import Graph
@@ -18,8 +19,17 @@ PRIOR_WEIGHT: Final = 2.0
 """W of Jøsang's opinions: what is not known weighs as much as two sources (the uniform Beta(1, 1))."""
 BASE_RATE: Final = 0.5
 """a: what is believed where nothing is known."""
-AWAY: Final[Mapping[Stance, Stance]] = {"supported by": "supports", "contradicted by": "contradicts"}
+AWAY: Final[frozenset[Stance]] = frozenset({"supported by", "contradicted by"})
 """Stances that speak of the concept which a relationship comes from."""
+SIDES: Final[Mapping[Stance, Stance]] = MappingProxyType(
+    {
+        "supports": "supports",
+        "supported by": "supports",
+        "contradicts": "contradicts",
+        "contradicted by": "contradicts",
+    }
+)
+"""Which side a stance is on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +88,7 @@ def weigh(stated: Sequence[SpeakingStatement], stances: Mapping[str, Stance], sh
     sides: dict[Stance, list[RelationshipEvidence]] = {"supports": [], "contradicts": []}
     for each in stated:
         stance = stances[each.type_key]
-        sides[AWAY.get(stance, stance)].append(each.evidence)
+        sides[SIDES[stance]].append(each.evidence)
     supporting, contradicting = sides["supports"], sides["contradicts"]
     opinion = Opinion(_weight(supporting), _weight(contradicting))
     return Grounding(

@@ -89,7 +89,7 @@ def _near(
     for begin in range(0, len(places), BLOCK):
         block = matrix[begin : begin + BLOCK] @ matrix.T
         for row, at in zip(block, places[begin : begin + BLOCK], strict=True):
-            yield at, [(places[other], float(row[other])) for other in np.flatnonzero(row >= least)]
+            yield at, [(places[other], float(row[other])) for other in map(int, np.flatnonzero(row >= least))]
 
 
 def _denies(words: Sequence[str]) -> bool:

@@ -79,6 +79,7 @@ def test_they_say_what_the_page_says(kg: Kg, leases: KgClient) -> None:
         if command.endswith("--json"):
             json.loads(shown.stdout)
     assert seen == TOLD.keys()
+    shown = kg(*shlex.split(COMMANDS[-1]))
     grounding = json.loads(shown.stdout)["grounding"]
     assert (grounding["supporting"], grounding["contradicting"], grounding["strength"]) == (1, 1, 0.5)
 
