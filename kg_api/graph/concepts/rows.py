@@ -168,7 +168,7 @@ class _Found:
             names = [clean_name(label, LABEL_CHARACTERS) for label in (each.subject, each.object)]
             subject, target = (self._means.get(name_id(self._ontology, name), "") for name in names)
             if subject in here and target in here and subject != target:
-                quote = between(text, quotes[subject], quotes[target])
+                quote = between(text, quotes[subject], quotes[target], names)
                 if row := self._relation(each, names, (extraction.source_id, subject, target), quote):
                     yield row
 

@@ -28,11 +28,12 @@ def _fill(tx: Transaction, after: str) -> str | None:
 
 
 def _to_row(row: Row) -> RelationRow:
-    ends = [[_Quoted(*each) for each in row[name]] for name in ("subject_quotes", "object_quotes")]
-    names = ("relation_id", "source_id", "subject", "object", "type", "confidence", "extracted_with")
-    statement = state(row["subject_label"], row["type"], row["object_label"])
-    quote, start, end = between(row["full_text"], *ends)
-    own = {name: row[name] for name in names}
+    subject, target = ([_Quoted(*each) for each in row[name]] for name in ("subject_quotes", "object_quotes"))
+    names = (row["subject_label"], row["object_label"])
+    quote, start, end = between(row["full_text"], subject, target, names)
+    stored = ("relation_id", "source_id", "subject", "object", "type", "confidence", "extracted_with")
+    own = {name: row[name] for name in stored}
+    statement = state(names[0], row["type"], names[1])
     return RelationRow(**own, statement=statement, quote=quote, start=start, end=end)
 
 

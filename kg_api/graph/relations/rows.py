@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, Protocol
@@ -78,20 +78,30 @@ def edge_text_hash(text: str) -> str:
     return digest("edge text", text)
 
 
-def between(text: str, subject: Iterable[Span], target: Iterable[Span]) -> tuple[str, int | None, int | None]:
+def between(
+    text: str, subject: Iterable[Span], target: Iterable[Span], names: Iterable[str] = ()
+) -> tuple[str, int | None, int | None]:
     """The source's words in which two concepts are nearest to each other, from which to which code point.
 
     Args:
         text: of the source.
         subject: quotes of one of them.
         target: quotes of the other.
+        names: of both; a quote of one that has both in it stands for both.
     """
     ones, others = [*subject], [*target]
-    pairs = [_cover(one, other) for one, other in product(ones, others)]
-    near = [each for each in pairs if each[1] - each[0] <= MAX_QUOTE]
     alone = [(each.start, each.end) for each in (*ones, *others)]
+    called = [each.casefold() for each in names]
+    both = [each for each in alone if called and _says(text[each[0] : each[1]], called)]
+    pairs = [*both, *(_cover(one, other) for one, other in product(ones, others))]
+    near = [each for each in pairs if each[1] - each[0] <= MAX_QUOTE]
     chosen = min(near, key=lambda each: (each[1] - each[0], each), default=None) or next(iter(alone), None)
     return ("", None, None) if chosen is None else (text[chosen[0] : chosen[1]], *chosen)
+
+
+def _says(quote: str, names: Sequence[str]) -> bool:
+    folded = quote.casefold()
+    return all(name in folded for name in names)
 
 
 def _cover(one: Span, other: Span) -> tuple[int, int]:

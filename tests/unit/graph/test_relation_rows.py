@@ -41,6 +41,13 @@ def test_it_is_verbatim_and_no_longer_than_it_must_be(subject: list[Quoted], tar
         assert Quoted(start, end) in (*subject, *target)
 
 
+def test_a_sentence_that_names_both_stands_for_both() -> None:
+    text = "Aspirin is old. Aspirin lowers the danger of stroke."
+    first, second = Quoted(0, 15), Quoted(16, len(text))
+    assert between(text, [first], [second], ("aspirin", "stroke")) == (text[16:], 16, len(text))
+    assert between(text, [first], [second], ("aspirin", "ibuprofen")) == (text, 0, len(text))
+
+
 def test_a_type_is_read_as_words() -> None:
     assert state("Ada", "born_in", "London") == "Ada born in London"
     assert edge_text("a is b", "") == "a is b"
