@@ -13,6 +13,8 @@ from kg_api.answer.service import AnswerService
 from kg_api.augment.service import AugmentService
 from kg_api.blobs.open import open_blobs
 from kg_api.concepts.merging.merge import merge_near
+from kg_api.concepts.relations.search import RelationshipSearcher
+from kg_api.concepts.relations.vocabulary import RelationshipVocabulary
 from kg_api.concepts.service import ConceptService
 from kg_api.configure.check import SpaceChecker
 from kg_api.configure.drop import DropService
@@ -45,6 +47,7 @@ from kg_api.ingest.service import IngestService
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.concept_extraction import ConceptExtraction
 from kg_api.jobs.embedding.concept_job import ConceptEmbedding
+from kg_api.jobs.embedding.edges.job import EdgeEmbedding
 from kg_api.jobs.embedding.image_job import ImageEmbedding
 from kg_api.jobs.embedding.source_job import SourceEmbedding
 from kg_api.jobs.run import Handler
@@ -101,6 +104,8 @@ class Container:
     related: RelatedService
     image_search: ImageSearchService
     concepts: ConceptService
+    relationships: RelationshipSearcher
+    relationship_types: RelationshipVocabulary
     augment: AugmentService
     answer: AnswerService
     llms: tuple[LanguageModel, ...]
@@ -123,6 +128,7 @@ class Container:
             SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch, requests_at_once=many),
             SpaceCleanup(self.graph),
             ConceptEmbedding(self.graph, self.spaces, passages, batch, merge_near, requests_at_once=many),
+            EdgeEmbedding(self.graph, self.spaces, passages, batch, requests_at_once=many),
             ImageEmbedding(
                 self.graph, self.image_spaces, self.images.read_blob, batch, requests_at_once=many
             ),
@@ -241,6 +247,8 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         related=RelatedService(graph, image_spaces),
         image_search=ImageSearchService(graph, search, image_spaces, converters, images.read_blob),
         concepts=ConceptService(graph, spaces),
+        relationships=RelationshipSearcher(graph, spaces),
+        relationship_types=RelationshipVocabulary(graph),
         augment=AugmentService(graph, spaces, search),
         answer=AnswerService(graph, spaces, search, llm),
         llms=(llm, imagining),

@@ -15,7 +15,7 @@ import structlog
 
 from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
-from kg_api.graph.statements import FIRST_CONCEPT_INDEX, FIRST_INDEX
+from kg_api.graph.statements import FIRST_CONCEPT_INDEX, FIRST_INDEX, FIRST_RELATION_INDEX
 from tests.neo4j_server import Neo4jServer, neo4j_server
 from tests.support.warm_java import java_options
 
@@ -31,7 +31,7 @@ that it says of a change whether that broke something; `full` draws new ones, an
 SLOW_FIRST = ("process/managed/", "process/", "service/", "graph/", "")
 """Folders in the order of their tests, so that what ends a run of several processes is short."""
 
-FIRST_INDEXES = frozenset({FIRST_INDEX, FIRST_CONCEPT_INDEX})
+FIRST_INDEXES = frozenset({FIRST_INDEX, FIRST_CONCEPT_INDEX, FIRST_RELATION_INDEX})
 FIRST_SIZE = 256
 FURTHER_SIZE = 64
 """Dimensions of nearly all spaces that tests make besides the first."""

@@ -21,15 +21,24 @@ CALL (flagged) {
   }
   WHEN $label = 'Concept' THEN {
     MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
-    WHERE n.ontology = $ontology AND n.concept_id > '' RETURN n
+    WHERE n.ontology = $ontology AND n.concept_id > ''
+      AND ($wants_all OR coalesce(n[$mark_property], n[$answering_property]) IS NOT NULL OR COUNT { (n)-[:APPEARS_IN]->() } > 1)
+    RETURN n
   }
   WHEN $label = 'Image' THEN {
     MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
     WHERE n.ontology = $ontology AND n.source_id > '' RETURN n
   }
+  WHEN $label = 'RELATED_TO' THEN {
+    MATCH ()-[n:RELATED_TO]->() USING INDEX SEEK n:RELATED_TO(ontology, relation_id)
+    WHERE n.ontology = $ontology AND n.relation_id > '' RETURN n
+  }
+  WHEN $label = 'RelationType' THEN {
+    MATCH (n:RelationType) USING INDEX SEEK n:RelationType(ontology, type_id)
+    WHERE n.ontology = $ontology AND n.type_id > '' RETURN n
+  }
 }
 WITH n, coalesce(':' + CASE $label WHEN 'Image' THEN n.storage_key ELSE n.text_hash END, '') AS text, n[$mark_property] AS mark
 WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_property] < $forced_at)
   AND ($selection = 'due' OR ($selection = 'missing') = (coalesce(mark, n[$answering_property]) IS NULL))
-  AND ($wants_all OR coalesce(mark, n[$answering_property]) IS NOT NULL OR COUNT { (n)-[:APPEARS_IN]->() } > 1)
 RETURN count(n) AS due

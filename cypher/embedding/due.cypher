@@ -1,7 +1,7 @@
 // The next nodes of an ontology that are not embedded as they should be: sources in reading order, or concepts in the
 // order of their ids. Where all sources are flagged that may be due by this mark, only those are looked at. Ordered by the
 // keys of an index, and filtered after it: otherwise the planner reads and sorts all that are left, for every batch. A
-// concept's mark ends with the hash of the text it was made for, a picture's with that of its file; a concept of a single source that never had a vector is not due
+// concept's mark ends with the hash of the text it was made for, a picture's with that of its file; relationships and their types are as concepts; a concept of a single source that never had a vector is not due
 // before somebody wants the ontology's concepts by meaning.
 CYPHER 25
 OPTIONAL MATCH (o:Ontology {name: $ontology})
@@ -33,20 +33,32 @@ CALL (flagged) {
   WHEN $label = 'Concept' THEN {
     MATCH (n:Concept) USING INDEX SEEK n:Concept(ontology, concept_id)
     WHERE n.ontology = $ontology AND n.concept_id > $after
-    RETURN n ORDER BY n.ontology, n.concept_id
+    WITH n ORDER BY n.ontology, n.concept_id
+    WHERE ($wants_all OR coalesce(n[$mark_property], n[$answering_property]) IS NOT NULL OR COUNT { (n)-[:APPEARS_IN]->() } > 1)
+    RETURN n
   }
   WHEN $label = 'Image' THEN {
     MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
     WHERE n.ontology = $ontology AND n.source_id > $after
     RETURN n ORDER BY n.ontology, n.source_id
   }
+  WHEN $label = 'RELATED_TO' THEN {
+    MATCH ()-[n:RELATED_TO]->() USING INDEX SEEK n:RELATED_TO(ontology, relation_id)
+    WHERE n.ontology = $ontology AND n.relation_id > $after
+    RETURN n ORDER BY n.ontology, n.relation_id
+  }
+  WHEN $label = 'RelationType' THEN {
+    MATCH (n:RelationType) USING INDEX SEEK n:RelationType(ontology, type_id)
+    WHERE n.ontology = $ontology AND n.type_id > $after
+    RETURN n ORDER BY n.ontology, n.type_id
+  }
 }
 WITH n, coalesce(':' + CASE $label WHEN 'Image' THEN n.storage_key ELSE n.text_hash END, '') AS text, n[$mark_property] AS mark
 WHERE (mark IS NULL OR NOT mark IN [$mark + text, $refused + text] OR n[$time_property] < $forced_at)
   AND ($selection = 'due' OR ($selection = 'missing') = (coalesce(mark, n[$answering_property]) IS NULL))
-  AND ($wants_all OR coalesce(mark, n[$answering_property]) IS NOT NULL OR COUNT { (n)-[:APPEARS_IN]->() } > 1)
 RETURN n.source_id AS source_id, n.document_id AS document_id, n.paragraph AS paragraph, n.heading AS heading,
        n.start AS start, n.full_text AS full_text, n.content_hash AS content_hash, n.concept_id AS concept_id,
        n.label AS label, n.description AS description, n.search_terms AS search_terms, n.text_hash AS text_hash, n.storage_key AS storage_key,
+       n.relation_id AS relation_id, n.statement AS statement, n.quote AS quote, n.type_id AS type_id, n.name AS name,
        coalesce(mark = $renewed, false) AS renewed
 LIMIT $limit

@@ -9,6 +9,14 @@ CALL () {
     MATCH (n:Concept) WHERE n.concept_id > $after AND ($ontology IS NULL OR n.ontology = $ontology)
     RETURN n, n.concept_id AS id ORDER BY id LIMIT $limit
   }
+  WHEN $label = 'RELATED_TO' THEN {
+    MATCH ()-[n:RELATED_TO]->() WHERE n.relation_id > $after AND ($ontology IS NULL OR n.ontology = $ontology)
+    RETURN n, n.relation_id AS id ORDER BY id LIMIT $limit
+  }
+  WHEN $label = 'RelationType' THEN {
+    MATCH (n:RelationType) WHERE n.type_id > $after AND ($ontology IS NULL OR n.ontology = $ontology)
+    RETURN n, n.type_id AS id ORDER BY id LIMIT $limit
+  }
 }
 FOREACH (name IN $properties | SET n[name] = null)
 RETURN max(id) AS last

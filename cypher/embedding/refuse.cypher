@@ -4,6 +4,8 @@ CYPHER 25
 CALL () {
   WHEN $label = 'Source' THEN { MATCH (n:Source {source_id: $id}) RETURN n }
   WHEN $label = 'Concept' THEN { MATCH (n:Concept {concept_id: $id}) RETURN n }
+  WHEN $label = 'RELATED_TO' THEN { MATCH ()-[n:RELATED_TO {relation_id: $id}]->() RETURN n }
+  WHEN $label = 'RelationType' THEN { MATCH (n:RelationType {type_id: $id}) RETURN n }
   WHEN $label = 'Image' THEN { MATCH (n:Source {source_id: $id}) WHERE n:Image RETURN n }
 }
 SET n.held_at = datetime.realtime()

@@ -13,6 +13,14 @@ CALL () {
     MATCH (n:Image) USING INDEX SEEK n:Image(ontology, source_id)
     WHERE n.ontology = $ontology AND n.source_id > '' RETURN n
   }
+  WHEN $label = 'RELATED_TO' THEN {
+    MATCH ()-[n:RELATED_TO]->() USING INDEX SEEK n:RELATED_TO(ontology, relation_id)
+    WHERE n.ontology = $ontology AND n.relation_id > '' RETURN n
+  }
+  WHEN $label = 'RelationType' THEN {
+    MATCH (n:RelationType) USING INDEX SEEK n:RelationType(ontology, type_id)
+    WHERE n.ontology = $ontology AND n.type_id > '' RETURN n
+  }
 }
 WITH n
 WHERE n[$mark_property] STARTS WITH $refused

@@ -1,6 +1,17 @@
-// An ontology goes when its last document has gone. It is locked first: a document may just be coming in.
+// An ontology goes when its last document has gone, with its vocabulary of relationships and what was merged in it. It
+// is locked first: a document may just be coming in.
 MATCH (o:Ontology {name: $name})
 SET o.changed_at = datetime.realtime()
 WITH o
 WHERE NOT EXISTS { (:Document)-[:IN_ONTOLOGY]->(o) }
+CALL (o) {
+  MATCH (t:RelationType)
+  WHERE t.ontology = o.name AND t.type_id > ''
+  DETACH DELETE t
+}
+CALL (o) {
+  MATCH (m:TypeMerge)
+  WHERE m.ontology = o.name
+  DELETE m
+}
 DETACH DELETE o

@@ -10,6 +10,7 @@ from kg_api.concepts.network.ends import CANDIDATES, both_ends
 from kg_api.concepts.network.paths import PathFinder
 from kg_api.concepts.network.surroundings import find_related, neighbourhood
 from kg_api.concepts.passages import merge_passages
+from kg_api.concepts.relations.grounding import ground
 from kg_api.concepts.search import find_concepts
 from kg_api.concepts.wanted import start_embedding
 from kg_api.graph.concepts.reads import (
@@ -24,10 +25,10 @@ from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import neighbours
 from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.search.concepts import WORDS_INDEX
+from kg_api.models.concepts.details import ConceptDetails
 from kg_api.models.concepts.queries import (
     Concept,
     ConceptContext,
-    ConceptDetails,
     ConceptHit,
     ConceptHits,
     ConceptList,
@@ -99,6 +100,7 @@ class ConceptService:
             more_unverified=max(0, total - len(unverified)),
             related=around.related,
             more_related=around.more_related,
+            grounding=ground(self._graph, concept, shown),
         )
 
     def context(self, concept_id: str, window: int, limit: int) -> ConceptContext:

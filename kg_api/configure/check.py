@@ -59,6 +59,9 @@ class SpaceChecker:
         if concepts := self._graph.transaction(lambda tx: _concepts_behind(tx, embedding_state)):
             told = f"{concepts} concepts are not built yet"
             yield Finding(name="concepts", ok=False, detail=f"{name}: {told}")
+        if edges := self._graph.transaction(lambda tx: _edges_behind(tx, embedding_state)):
+            told = f"{edges} relationships and types of them are not built yet"
+            yield Finding(name="relationships", ok=False, detail=f"{name}: {told}")
         if behind.refused:
             told = describe_refused(behind.refused)
             yield Finding(name="refused", ok=accept_refused, detail=f"{name}: {told}")
@@ -85,3 +88,7 @@ class SpaceChecker:
 
 def _concepts_behind(tx: Transaction, embedding_state: EmbeddingState) -> int:
     return sum(count_behind(tx, plan.wanted()).behind for plan in embedding_state.concept_plans)
+
+
+def _edges_behind(tx: Transaction, embedding_state: EmbeddingState) -> int:
+    return sum(count_behind(tx, plan.wanted()).behind for plan in embedding_state.edge_plans)

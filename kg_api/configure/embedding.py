@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
 
 from kg_api.configure.estimate import Estimator
+from kg_api.configure.parts import JOB_KINDS, Part, parts_of
 from kg_api.configure.renewal import Renewal, choose_sources
 from kg_api.embed.known import IN_PROCESS
 from kg_api.errors import Conflict
 from kg_api.graph.concepts.extraction_config import retry_unread
-from kg_api.graph.concepts.vectors import count_concepts, want_concepts
+from kg_api.graph.concepts.vectors import want_concepts
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.documents.library import embedding_status
 from kg_api.graph.idempotency import once
-from kg_api.graph.images.vectors import count_images
 from kg_api.graph.jobs import find_job, is_asked_for, request_job, retry_job
 from kg_api.graph.jobs.control import RETRIED
-from kg_api.graph.jobs.records import CONCEPT_EMBEDDING, EXTRACTION, IMAGE_EMBEDDING
-from kg_api.graph.spaces.due import count_due
-from kg_api.graph.spaces.marks import retry_refused
+from kg_api.graph.jobs.records import EXTRACTION
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.embedding.configuration import Cost, EmbeddingStarted
 from kg_api.models.embedding.regeneration import Regenerated, Regeneration, RegenerationStarted
@@ -30,22 +26,6 @@ from kg_api.models.vocabulary import EmbeddedKind, Selection
 from kg_api.spaces.activation import activate_complete, activate_complete_images
 from kg_api.spaces.plans import EmbeddingState, read_embedding_state, read_embedding_states
 from kg_api.wording.plural import pluralize
-
-JOB_KINDS: Final[dict[EmbeddedKind, str]] = {
-    "source": "source_embedding",
-    "concept": CONCEPT_EMBEDDING,
-    "image": IMAGE_EMBEDDING,
-}
-"""The job of each kind of thing that is embedded."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What is to be made of one kind in one ontology."""
-
-    embedding_state: EmbeddingState
-    type: EmbeddedKind
-    due: int
 
 
 class EmbeddingRequests:
@@ -57,19 +37,20 @@ class EmbeddingRequests:
 
     def begun(self, embedding_state: EmbeddingState) -> list[str]:
         """Start what a new configuration makes due, unless that waits to be asked for; say what was done."""
-        parts = [part for part in self._parts(embedding_state, Regeneration(type="all")) if part.due]
+        known = parts_of(self._graph, embedding_state, Regeneration(type="all"))
+        parts = [part for part in known if part.due]
         if all(part.type == "image" for part in parts):
             activate_complete(self._graph, embedding_state)
         if not parts:
             activate_complete_images(self._graph, embedding_state)
             return []
         if not embedding_state.target.config.embed_on_ingest:
-            told = " and ".join(pluralize(part.due, part.type) for part in parts)
+            told = " and ".join(pluralize(part.due, part.noun) for part in parts)
             command = f"kg admin source-embeddings generate --ontology {embedding_state.ontology!r}"
             return [f"still to be embedded: {told}; but embedding at ingestion is off: start it by {command}"]
         ids = self._graph.transaction(lambda tx: [self._request(tx, part, Regeneration()) for part in parts])
         return [
-            f"a worker embeds {pluralize(part.due, part.type)} now: job {job_id}"
+            f"a worker embeds {pluralize(part.due, part.noun)} now: job {job_id}"
             for part, job_id in zip(parts, ids, strict=True)
         ]
 
@@ -107,7 +88,7 @@ class EmbeddingRequests:
         renewal = choose_sources(self._graph, asked)
         due = renewal.sources
         states = self._meant(asked)
-        parts = [_Part(each, "source", due[each.ontology]) for each in states if each.ontology in due]
+        parts = [Part(each, "source", due[each.ontology]) for each in states if each.ontology in due]
         if asked.dry_run:
             estimate = self._estimate(parts)
             return estimate.model_copy(update={"notes": [*renewal.notes, *estimate.notes]})
@@ -122,10 +103,7 @@ class EmbeddingRequests:
     ) -> RegenerationStarted:
         known = self._meant(asked)
         embedding_states = [_wanting(each) if wants_concepts else each for each in known]
-        if asked.type not in {*JOB_KINDS, "all"}:
-            notes = [f"this version has no {asked.type} embeddings yet: there is nothing to do"]
-            return RegenerationStarted(due=0, ontologies=[], notes=notes)
-        parts = [part for each in embedding_states for part in self._parts(each, asked)]
+        parts = [part for each in embedding_states for part in parts_of(self._graph, each, asked)]
         if asked.dry_run:
             return self._estimate(parts)
         return self._graph.transaction(lambda tx: self._start(tx, asked, parts, key))
@@ -159,18 +137,20 @@ class EmbeddingRequests:
         if kind is not None and embedding_state is None:
             raise Conflict(f"the ontology of job {job_id} was deleted: there is nothing to retry")
         if kind is not None and embedding_state is not None and job.state in RETRIED:
-            part = _Part(embedding_state, kind, 0)  # before the job: it looks only once
-            self._graph.transaction(lambda tx: _retry_rejected(tx, part))
+            part = Part(embedding_state, kind, 0)  # before the job: it looks only once
+            self._graph.transaction(part.retry_rejected)
         return retry_job(self._graph, job_id)
 
-    def _estimate(self, parts: Sequence[_Part]) -> RegenerationStarted:
+    def _estimate(self, parts: Sequence[Part]) -> RegenerationStarted:
         quotes = [_to_regenerated(part, cost=self._cost(part)) for part in parts]
         notes = ["nothing was changed: this is a dry run"]
         return RegenerationStarted(due=sum(each.due for each in quotes), ontologies=quotes, notes=notes)
 
-    def _cost(self, part: _Part) -> Cost:
+    def _cost(self, part: Part) -> Cost:
         if part.type == "concept":
             return self._estimator.of_concepts(part.embedding_state.target, due=part.due)
+        if part.type == "edge":
+            return self._estimator.of_edges(part.embedding_state.target, due=part.due)
         if part.type == "image":
             return self.cost_of_images(part.embedding_state.image_plans[-1].space, part.due)
         return self._estimator.of_ontology(part.embedding_state.target, due=part.due)
@@ -200,13 +180,13 @@ class EmbeddingRequests:
         self,
         tx: Transaction,
         asked: Regeneration,
-        known: list[_Part],
+        known: list[Part],
         key: str | None,
         renewal: Renewal | None = None,
     ) -> RegenerationStarted:
         def make() -> dict[str, object]:
             if renewal is None:
-                parts = [replace(part, due=part.due + _retry_rejected(tx, part)) for part in known]
+                parts = [replace(part, due=part.due + part.retry_rejected(tx)) for part in known]
             else:
                 parts = [replace(part, due=_mark_renewed(tx, part, renewal)) for part in known]
             for embedding_state in (part.embedding_state for part in parts if part.type == "concept"):
@@ -225,7 +205,7 @@ class EmbeddingRequests:
         answer, _ = once(tx, key, digest("regeneration", asked.model_dump_json()), make)
         return RegenerationStarted.model_validate(answer)
 
-    def _request(self, tx: Transaction, part: _Part, asked: Regeneration) -> str:
+    def _request(self, tx: Transaction, part: Part, asked: Regeneration) -> str:
         """Ask for the job; one that is at work already counts what is due in its total."""
         kind, ontology = JOB_KINDS[part.type], part.embedding_state.ontology
         added = 0 if is_asked_for(tx, kind, ontology) else part.due
@@ -234,40 +214,8 @@ class EmbeddingRequests:
         force = asked.force and not chosen  # a job that is forced embeds everything anew
         return request_job(tx, kind, ontology, added=added, selection=selection, force=force)
 
-    def _parts(self, embedding_state: EmbeddingState, asked: Regeneration) -> list[_Part]:
-        """What there is to be made; of concepts nothing is told where all kinds are meant and none is due."""
-        parts: list[_Part] = []
-        if asked.type in {"source", "all"}:
-            parts.append(_Part(embedding_state, "source", self._due(embedding_state, asked)))
-        if asked.type in {"concept", "all"}:
-            concepts = _Part(embedding_state, "concept", self._due_concepts(embedding_state, asked))
-            parts += [concepts] if concepts.due or asked.type == "concept" else []
-        if asked.type in {"image", "all"}:
-            images = _Part(embedding_state, "image", self._due_images(embedding_state, asked))
-            parts += [images] if images.due or asked.type == "image" else []
-        return parts
 
-    def _due(self, embedding_state: EmbeddingState, asked: Regeneration) -> int:
-        if asked.force:
-            return embedding_status(self._graph, [embedding_state.counted], embedding_state.ontology).total
-        return count_due(
-            self._graph, embedding_state.wanted(embedding_state.target, selection=asked.selection)
-        )
-
-    def _due_concepts(self, embedding_state: EmbeddingState, asked: Regeneration) -> int:
-        plan = embedding_state.concept_plans[-1]
-        if asked.force:
-            return count_concepts(self._graph, [plan]).total
-        return count_due(self._graph, plan.wanted(asked.selection))
-
-    def _due_images(self, embedding_state: EmbeddingState, asked: Regeneration) -> int:
-        plans = embedding_state.image_plans[-1:]
-        if asked.force:
-            return sum(count_images(self._graph, [plan]).total for plan in plans)
-        return sum(count_due(self._graph, plan.wanted(asked.selection)) for plan in plans)
-
-
-def _to_regenerated(part: _Part, *, job_id: str | None = None, cost: Cost | None = None) -> Regenerated:
+def _to_regenerated(part: Part, *, job_id: str | None = None, cost: Cost | None = None) -> Regenerated:
     return Regenerated(
         ontology=part.embedding_state.ontology, type=part.type, due=part.due, job_id=job_id, cost=cost
     )
@@ -278,12 +226,5 @@ def _wanting(embedding_state: EmbeddingState) -> EmbeddingState:
     return replace(embedding_state, configured=replace(embedding_state.configured, wants_concepts=True))
 
 
-def _mark_renewed(tx: Transaction, part: _Part, renewal: Renewal) -> int:
+def _mark_renewed(tx: Transaction, part: Part, renewal: Renewal) -> int:
     return renewal.mark(tx, part.embedding_state.ontology, part.embedding_state.target.mark)
-
-
-def _retry_rejected(tx: Transaction, part: _Part) -> int:
-    """Let what was refused be tried again; how much of it."""
-    state = part.embedding_state
-    plans = {"source": state.plans, "concept": state.concept_plans, "image": state.image_plans}
-    return sum(retry_refused(tx, plan.ontology, plan.mark) for plan in plans.get(part.type, ()))

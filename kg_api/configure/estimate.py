@@ -10,6 +10,7 @@ from kg_api.embed.port import Embedder
 from kg_api.errors import InvalidInput
 from kg_api.graph.concepts.vectors import sample_of_concepts
 from kg_api.graph.database import Graph
+from kg_api.graph.relations.vectors import sample_of_edges
 from kg_api.graph.spaces.due import DocumentAbout, SourceText, sources_of_document
 from kg_api.models.embedding.chunking import SIZES
 from kg_api.models.embedding.configuration import Cost
@@ -55,6 +56,14 @@ class Estimator:
     def of_concepts(self, plan: Plan, *, due: int) -> Cost:
         """For concepts of an ontology, from a sample of all; each is one text."""
         texts = [each.text for each in sample_of_concepts(self._graph, plan.ontology, SAMPLED_SOURCES)]
+        return self._of_texts(plan, texts, due, "concepts")
+
+    def of_edges(self, plan: Plan, *, due: int) -> Cost:
+        """For relationships of an ontology, from a sample of all; each is one text."""
+        texts = [each.text for each in sample_of_edges(self._graph, plan.ontology, SAMPLED_SOURCES)]
+        return self._of_texts(plan, texts, due, "relationships")
+
+    def _of_texts(self, plan: Plan, texts: Sequence[str], due: int, noun: str) -> Cost:
         try:
             embedder = self._spaces.of(plan.space).embedder()
             tokens = math.ceil(embedder.count_tokens(texts) * due / len(texts)) if texts and due else 0
@@ -70,7 +79,7 @@ class Estimator:
             tokens=tokens,
             seconds=round(tokens / speed, 1) if speed else None if tokens else 0.0,
             price=None if price is None else tokens * price / MILLION,
-            notes=[f"estimated from {len(texts)} of {due} concepts"] if len(texts) < due else [],
+            notes=[f"estimated from {len(texts)} of {due} {noun}"] if len(texts) < due else [],
         )
 
     def of_document(self, plan: Plan, sources: Sequence[SourceText], about: DocumentAbout) -> Cost:

@@ -13,6 +13,7 @@ from kg_api.graph.concepts.vectors import count_concepts
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.documents.library import embedding_status
 from kg_api.graph.images.vectors import count_images
+from kg_api.graph.relations.vectors import count_edges
 from kg_api.graph.spaces.configuration import (
     ImageSpaces,
     StoredConfiguration,
@@ -143,7 +144,9 @@ class ConfigurationService:
         images = count_images(
             self._graph, [plan for each in embedding_states for plan in each.image_plans[-1:]]
         )
-        return status.model_copy(update={"concepts": concepts, "images": images})
+        plans = [plan for each in embedding_states for plan in each.target_edge_plans]
+        edges = count_edges(self._graph, plans)
+        return status.model_copy(update={"concepts": concepts, "images": images, "edges": edges})
 
     def refused(self, ontology: str) -> RefusedSources:
         """The sources that were set aside, with the reasons.

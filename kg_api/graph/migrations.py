@@ -19,13 +19,14 @@ from kg_api.graph.documents.metadata import PROJECT
 from kg_api.graph.documents.same_text import SAID
 from kg_api.graph.fulltext.scopes import FILL
 from kg_api.graph.indexes import index_states
+from kg_api.graph.relations.migration import RELATIONS
 from kg_api.graph.retrying import while_schema_changes
 from kg_api.graph.statements import names, statement
 
 log = structlog.get_logger()
 
 WAIT_SECONDS = 1.0
-COMPUTED = {**FILL, **PROJECT, **SAID}
+COMPUTED = {**FILL, **PROJECT, **SAID, **RELATIONS}
 """Migrations that are computed here: each takes the next portion and gives the id that it came to."""
 
 

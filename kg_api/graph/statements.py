@@ -14,6 +14,7 @@ from kg_api.models.embedding.spaces import FIRST_SLUG, SECOND_SLOT, SLUG_PATTERN
 FIRST_INDEX: Final = "passage_embedding"
 FIRST_CONCEPT_INDEX: Final = "concept_embedding"
 FIRST_IMAGE_INDEX: Final = "image_embedding"
+FIRST_RELATION_INDEX: Final = "relation_embedding"
 FIRST_PROPERTY: Final = "embedding"
 FIRST_MARK: Final = "embedded_with"
 FIRST_TIME: Final = "embedded_at"
@@ -21,7 +22,8 @@ FIRST_REFUSAL: Final = "refused_because"
 
 _PARAMETER = re.compile(r"\$(\w+)")
 _PREAMBLE = re.compile(r"^(?://.*|CYPHER 25)\n", re.MULTILINE)
-_NAMES = "|".join((FIRST_INDEX, FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX, rf"n\.{FIRST_PROPERTY}"))
+_INDEXES = (FIRST_INDEX, FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX, FIRST_RELATION_INDEX)
+_NAMES = "|".join((*_INDEXES, rf"n\.{FIRST_PROPERTY}"))
 _OF_A_SPACE = re.compile(rf"\b({_NAMES})\b")
 
 

@@ -14,7 +14,8 @@ from kg_api.graph.database import Graph
 from kg_api.graph.filters.counting import prune_writes
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import ensure_job, prune, rests
-from kg_api.graph.jobs.records import CONCEPT_EMBEDDING, IMAGE_EMBEDDING
+from kg_api.graph.jobs.records import CONCEPT_EMBEDDING, EDGE_EMBEDDING, IMAGE_EMBEDDING
+from kg_api.graph.relations.vocabulary import delete_unused_types
 from kg_api.graph.spaces.configuration import hold_configurations
 from kg_api.graph.spaces.due import count_due
 from kg_api.graph.spaces.flags import Flags
@@ -62,6 +63,7 @@ class Backfill:
         if leftovers(self._graph):
             self._graph.transaction(ask_for_cleanup)
         prune(self._graph, days=KEEP_FINISHED_DAYS)
+        delete_unused_types(self._graph)
         while prune_cache(self._graph, self._cache_entries) or prune_writes(self._graph):
             run.checkpoint()
         run.checkpoint()
@@ -76,7 +78,7 @@ class Backfill:
                 ensure_index(self._graph, plan.space)
         self._flag(embedding_state)
         configured, due = embedding_state.configured, self._due(embedding_state)
-        if not due[SOURCE_EMBEDDING] + due[CONCEPT_EMBEDDING]:
+        if not due[SOURCE_EMBEDDING] + due[CONCEPT_EMBEDDING] + due[EDGE_EMBEDDING]:
             activate_complete(self._graph, embedding_state)
         if not due[IMAGE_EMBEDDING]:
             activate_complete_images(self._graph, embedding_state)
@@ -89,6 +91,7 @@ class Backfill:
         wanted = {
             SOURCE_EMBEDDING: [state.wanted(plan) for plan in state.plans],
             CONCEPT_EMBEDDING: [plan.wanted() for plan in state.concept_plans],
+            EDGE_EMBEDDING: [plan.wanted() for plan in state.edge_plans],
             IMAGE_EMBEDDING: [plan.wanted() for plan in state.image_plans],
         }
         return {

@@ -114,3 +114,13 @@ def relation_id(ontology: str, subject: str, kind: str, target: str, source: str
     """The id of what a source states of two concepts, by their names; merging concepts leaves it as it is."""
     names = (concept_name(subject), concept_name(kind), concept_name(target))
     return digest("relation", ontology, *names, source)
+
+
+def relation_type_id(ontology: str, kind: str) -> str:
+    """The id of a relationship type within its ontology: case and punctuation do not count."""
+    return digest("relation type", ontology, concept_name(kind))
+
+
+def type_text_hash(name: str) -> str:
+    """Changes when the text of a relationship type does that is embedded: its name."""
+    return digest("relation type text", name)

@@ -10,8 +10,8 @@ from kg_api.models.vocabulary import JobState, Selection
 FINISHED = frozenset({JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS, JobState.CANCELLED, JobState.DEAD})
 
 JOB_KINDS = (
-    *("source_embedding", "concept_extraction", "concept_embedding", "image_embedding", "folder_sync"),
-    *("space_cleanup", "backfill"),
+    *("source_embedding", "concept_extraction", "concept_embedding", "image_embedding", "edge_embedding"),
+    *("folder_sync", "space_cleanup", "backfill"),
 )
 """What jobs do. Another version of kg may have other kinds too."""
 

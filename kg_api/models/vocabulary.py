@@ -103,6 +103,10 @@ MAX_PHRASE = 2000
 """Characters of what a concept is looked for by."""
 MAX_ONTOLOGIES = 20
 """That concepts are looked for in."""
+MAX_TYPES = 20
+"""Of relationships, named in one request."""
+MAX_STATEMENTS = 5
+"""That are shown of one relationship."""
 MAX_HOPS = 4
 MAX_RELATED = 200
 MAX_EVIDENCE = 200
@@ -112,3 +116,8 @@ MAX_PATHS = 20
 MAX_FACETS = 10
 """Fields whose values one request counts."""
 MAX_FACET_VALUES = 1000
+MAX_MERGED_TYPES = 50
+ALIKE = 0.75
+"""Cosine of names of relationship types that may say the same, by the default model (ADR 71)."""
+Stance = Literal["supports", "contradicts", "supported by", "contradicted by", "neutral"]
+"""What a type of relationships says of the concept it goes to, or, with `by`, of the one it comes from."""

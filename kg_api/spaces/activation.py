@@ -91,6 +91,10 @@ def activate(
         behind = count_behind(tx, each.wanted(each.target))
         if concepts := sum(count_behind(tx, plan.wanted()).behind for plan in each.concept_plans):
             raise Conflict(f"{each.ontology} is not complete: {concepts} concepts are not built yet")
+        if edges := sum(count_behind(tx, plan.wanted()).behind for plan in each.edge_plans):
+            raise Conflict(
+                f"{each.ontology} is not complete: {edges} relationships and types of them are not built yet"
+            )
         if behind.behind:
             raise Conflict(f"{each.ontology} is not complete: {behind.behind} sources are not built yet")
         if behind.refused and not accept_refused:

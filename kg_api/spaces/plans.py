@@ -18,6 +18,7 @@ from kg_api.graph.documents.library import Counted
 from kg_api.graph.fulltext.synonyms import OntologyWords, all_words
 from kg_api.graph.images.vectors import ImagePlan
 from kg_api.graph.naming import describe_waiting, unknown_ontology
+from kg_api.graph.relations.vectors import EdgeLabel, EdgePlan
 from kg_api.graph.search.passages import count_passages
 from kg_api.graph.spaces.configuration import Layout, StoredConfiguration, read_configurations
 from kg_api.graph.spaces.due import Wanted
@@ -82,6 +83,18 @@ class EmbeddingState:
         spaces = {plan.space.slug: plan.space.at("") for plan in self.plans}
         all_of_them = self.configured.wants_concepts
         return [ConceptPlan(self.ontology, space, answering, all_of_them) for space in spaces.values()]
+
+    @property
+    def edge_plans(self) -> list[EdgePlan]:
+        """How its relationships and their types are kept up, the space that answers first."""
+        places = [(plan.space, plan.answering) for plan in self.concept_plans]
+        labels: tuple[EdgeLabel, ...] = ("RELATED_TO", "RelationType")
+        return [EdgePlan(self.ontology, *place, label) for place in places for label in labels]
+
+    @property
+    def target_edge_plans(self) -> list[EdgePlan]:
+        """Those of the space that shall answer."""
+        return [plan for plan in self.edge_plans if plan.space.slug == self.target.space.slug]
 
     @property
     def counted(self) -> Counted:

@@ -11,6 +11,7 @@ from kg_api.models.vocabulary import EmbeddedKind
 from kg_cli.admin import concepts, sources, spaces, synonyms
 from kg_cli.admin.language import language
 from kg_cli.admin.options import AdminGroup, DryRunOption, FollowOption
+from kg_cli.admin.relationships import commands as relationships
 from kg_cli.terminal.answers import emit
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import JsonOption, WhereOption
@@ -24,6 +25,7 @@ group.add_typer(sources.group, name="source-embeddings")
 group.add_typer(concepts.group, name="concepts")
 group.add_typer(spaces.group, name="spaces")
 group.add_typer(synonyms.group, name="synonyms")
+group.add_typer(relationships.group, name="relationship-types")
 group.command("language")(language)
 
 

@@ -11,7 +11,7 @@ from kg_api.models.embedding.configuration import (
     RefusedSource,
     RefusedSources,
 )
-from kg_api.models.library.documents import ConceptCounts, EmbeddingStatus, ImageCounts
+from kg_api.models.library.documents import ConceptCounts, EdgeCounts, EmbeddingStatus, ImageCounts
 from kg_api.wording.plural import are, pluralize
 from kg_cli.terminal.console import note, print_table, say
 from kg_cli.terminal.costs import cost_rows
@@ -25,6 +25,8 @@ def print_counts(found: EmbeddingStatus) -> None:
     print_table(columns, [[name, *map(str, counts)]])
     if found.concepts and found.concepts.total:
         say(f"concepts: {_of_concepts(found.concepts)}")
+    if found.edges and found.edges.total:
+        say(f"relationships: {_counted(found.edges)}")
     if found.images and found.images.total:
         say(f"pictures: {_counted(found.images)}")
     if found.building:
@@ -92,7 +94,7 @@ def _of_concepts(counts: ConceptCounts) -> str:
     return _counted(counts) + later
 
 
-def _counted(counts: ConceptCounts | ImageCounts) -> str:
+def _counted(counts: ConceptCounts | EdgeCounts | ImageCounts) -> str:
     names = ("total", "embedded", "missing", "stale", "refused")
     return ", ".join(f"{getattr(counts, name)} {name}" for name in names)
 

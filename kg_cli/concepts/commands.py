@@ -93,6 +93,37 @@ def related(
 
 
 @group.command()
+def relations(
+    text: QueryArgument,
+    *,
+    ontology: OnlyOntologyOption = None,
+    kinds: Annotated[
+        list[str] | None, typer.Option("--type", "-t", help="Only of this type; repeat for several.")
+    ] = None,
+    limit: LimitOption = 10,
+    min_similarity: Annotated[
+        float | None, typer.Option("--min-similarity", min=-1, max=1, help="Minimum cosine similarity.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find relationships by what they say, with the quotes that state them.
+
+    Example: kg concept relations "what does a lease need" --type requires
+    """
+    from kg_cli.concepts.views import print_relationships
+
+    with open_client() as client:
+        answer = client.search_relationships(
+            text,
+            ontologies=[ontology] if ontology else None,
+            types=kinds or None,
+            limit=limit,
+            min_similarity=min_similarity,
+        )
+    emit(answer, print_relationships, as_json=as_json)
+
+
+@group.command()
 def path(
     start: ConceptArgument,
     end: ConceptArgument,

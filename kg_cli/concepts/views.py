@@ -10,10 +10,11 @@ from rich.text import Text
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
+from kg_api.models.concepts.details import ConceptDetails
+from kg_api.models.concepts.grounding import Grounding
 from kg_api.models.concepts.queries import (
     Concept,
     ConceptContext,
-    ConceptDetails,
     ConceptHits,
     ConceptList,
     ConceptPassage,
@@ -27,6 +28,7 @@ from kg_api.models.concepts.queries import (
     find_meant,
     nearest_labels,
 )
+from kg_api.models.concepts.relations import RelationshipEvidence, RelationshipHits
 from kg_api.models.identity import ID_DIGITS
 from kg_api.wording.plural import pluralize
 from kg_cli.terminal import console
@@ -88,6 +90,8 @@ def print_concept(answer: ConceptDetails) -> None:
         out.print(_quote(quote))
     for said in answer.unverified:
         out.print(_unverified_text(said))
+    if answer.grounding:
+        out.print(_grounding(answer.grounding))
     if answer.related:
         out.print(_related_lines(answer.label, answer.related))
     unverified = f", {answer.more_unverified} unverified" if answer.more_unverified else ""
@@ -107,6 +111,18 @@ def print_related(answer: RelatedConcepts) -> None:
     console.stdout().print(_related_lines(answer.concept.label, answer.related))
     more = f"; {answer.more_related} more" if answer.more_related else ""
     console.say(f"{len(answer.related)} related within {pluralize(answer.hops, 'hop')}{more}.")
+
+
+def print_relationships(answer: RelationshipHits) -> None:
+    """Print each relationship with what its sources say."""
+    console.note(*(each.effect for each in answer.degraded))
+    if not answer.relationships:
+        console.say("No relationship was found.")
+    for hit in answer.relationships:
+        told = f"{hit.similarity:.2f}  {hit.ontology}, {pluralize(hit.sources, 'source')}"
+        console.stdout().print(_statement(hit.subject.label, hit.object.label, hit.type, told))
+        for each in hit.evidence:
+            console.stdout().print(_stated(each))
 
 
 def print_paths(answer: ConceptPaths) -> None:
@@ -166,6 +182,23 @@ def _quote(each: Evidence) -> Text:
     place = f"{each.source.document} ¶{each.source.paragraph} {each.start}-{each.end}"
     doubt = "" if each.score == 1 else f", likeness {each.score:.2f}"
     return Text.assemble(f"“{each.quote}”\n", (f"  {place}{doubt}  {each.source.source_id}", "dim"))
+
+
+def _grounding(found: Grounding) -> Text:
+    figures = f"belief {found.belief:.2f}, disbelief {found.disbelief:.2f}, unknown {found.uncertainty:.2f}"
+    lines = Text.assemble(("grounding ", "bold"), f"{found.strength:.2f}", (f"  {figures}", "dim"))
+    sides = (("for", found.supporting_evidence), ("against", found.contradicting_evidence))
+    for name, side in sides:
+        for each in side:
+            lines.append(f"\n  {name}: {each.statement}", style="bold").append("\n").append(_stated(each))
+    return lines
+
+
+def _stated(each: RelationshipEvidence) -> Text:
+    place = f"{each.source.document} ¶{each.source.paragraph}"
+    span = "" if each.start is None else f" {each.start}-{each.end}"
+    said = f"“{each.quote}”" if each.quote else f"{each.statement} (no quote proves it)"
+    return Text.assemble(f"  {said}\n", (f"  {place}{span}  {each.source.source_id}", "dim"))
 
 
 def _unverified_text(each: UnverifiedQuote) -> Text:

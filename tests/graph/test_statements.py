@@ -197,6 +197,8 @@ HOT_CONCEPTS = [
     "concepts/write_quotes",
     "concepts/write_relations",
     "concepts/write_vectors",
+    "relations/write_type_vectors",
+    "relations/write_vectors",
 ]
 
 

@@ -14,6 +14,7 @@ from kg_api.graph.documents.library import embedding_status
 from kg_api.graph.spaces.configuration import StoredConfiguration, layout_of, write_configuration
 from kg_api.jobs.backfill import Backfill
 from kg_api.jobs.embedding.concept_job import ConceptEmbedding
+from kg_api.jobs.embedding.edges.job import EdgeEmbedding
 from kg_api.jobs.embedding.source_job import SourceEmbedding
 from kg_api.jobs.run import Handler
 from kg_api.jobs.runner import Runner
@@ -67,6 +68,7 @@ def run_jobs(
         ),
         SpaceCleanup(graph),
         ConceptEmbedding(graph, spaces, passages, batch_size, merge_near, requests_at_once=many),
+        EdgeEmbedding(graph, spaces, passages, batch_size, requests_at_once=many),
         Backfill(graph, cache_entries=1000),
         *further,
     ]

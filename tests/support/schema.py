@@ -58,6 +58,15 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("embedding", "embedded_with", "embedded_at", "refused_because"),
         }
     ),
+    "RelationType": frozenset(
+        {
+            *("type_id", "ontology", "name", "key", "stance", "text_hash", "created_at", "held_at"),
+            *("embedding", "embedded_with", "embedded_at", "refused_because"),
+        }
+    ),
+    "TypeMerge": frozenset(
+        {*("merge_id", "ontology", "into", "merged", "relations", "at", "by", "undone_at", "undone_by")}
+    ),
     "ConceptName": frozenset({"name_id", "ontology", "name"}),
     "Instance": frozenset(
         {*("instance_id", "ontology", "quote", "start", "end", "score", "said", "extracted_with")}
@@ -147,13 +156,19 @@ RELATIONSHIPS: Final = frozenset(
     {
         *("IN_ONTOLOGY", "PART_OF", "CHUNK_OF", "CHILD_OF"),
         *("STORED_AS", "SHOWN_AS", "ORIGINAL", "HOLDS"),  # of pictures, documents and their files
-        *("NAMES", "APPEARS_IN", "EVIDENCED_BY", "FROM_SOURCE", "RELATED_TO"),
+        *("NAMES", "APPEARS_IN", "EVIDENCED_BY", "FROM_SOURCE", "RELATED_TO", "MERGED_INTO"),
     }
 )
 RELATIONSHIP_PROPERTIES: Final[dict[str, frozenset[str]]] = {
     "APPEARS_IN": frozenset(
         {"confidence", "verified", "extracted_with", "description", "terms", "unverified"}
     ),
-    "RELATED_TO": frozenset({"relation_id", "type", "confidence", "source_id", "extracted_with"}),
+    "RELATED_TO": frozenset(
+        {
+            *("relation_id", "type", "confidence", "source_id", "extracted_with"),
+            *("ontology", "stated_type", "type_id", "type_key", "statement", "quote", "start", "end"),
+            *("text_hash", "held_at", "embedding", "embedded_with", "embedded_at", "refused_because"),
+        }
+    ),
 }
 """The properties of relationships that have any."""

@@ -6,18 +6,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from kg_api.client.asynchronous.sending import AsyncSending
-from kg_api.client.call import body_of, get, post
+from kg_api.client.call import body_of, get, post, put
 from kg_api.errors import InvalidInput
+from kg_api.models.concepts.details import ConceptDetails
 from kg_api.models.concepts.imports import ConceptImport, ConceptRow, ConceptsImported
 from kg_api.models.concepts.queries import (
     ConceptContext,
-    ConceptDetails,
     ConceptHits,
     ConceptList,
     ConceptPaths,
     Neighbourhood,
     RelatedConcepts,
 )
+from kg_api.models.concepts.relations import RelationshipHits, RelationshipSearch
+from kg_api.models.concepts.vocabulary import (
+    RelationshipType,
+    RelationshipTypes,
+    TypeMerge,
+    TypeMerges,
+    TypeMergeUndoing,
+    TypeMerging,
+    TypeProposals,
+)
+from kg_api.models.vocabulary import ALIKE, Stance
 
 
 class AsyncConceptMethods(AsyncSending):
@@ -70,6 +81,65 @@ class AsyncConceptMethods(AsyncSending):
         """List an ontology's concepts, those of most sources first, one page at a time."""
         call = get(ConceptList, "ontologies", ontology, "concepts", offset=offset, limit=limit)
         return await self._send(call)
+
+    async def search_relationships(
+        self,
+        query_text: str,
+        *,
+        ontologies: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
+        limit: int = 10,
+        min_similarity: float | None = None,
+    ) -> RelationshipHits:
+        """Find what sources state of concepts, by meaning."""
+        body = body_of(RelationshipSearch, locals())
+        return await self._send(post(RelationshipHits, "relationships", "search", json=body))
+
+    async def relationship_types(
+        self, ontology: str, *, offset: int = 0, limit: int = 100
+    ) -> RelationshipTypes:
+        """List the types of an ontology's relationships, the most frequent first."""
+        call = get(
+            RelationshipTypes, "ontologies", ontology, "relationship-types", offset=offset, limit=limit
+        )
+        return await self._send(call)
+
+    async def propose_relationship_types(
+        self, ontology: str, *, min_similarity: float = ALIKE, limit: int = 20
+    ) -> TypeProposals:
+        """Find types that may say the same; nothing is changed."""
+        asked = {"min_similarity": min_similarity, "limit": limit}
+        path = ("ontologies", ontology, "relationship-types", "proposals")
+        return await self._send(get(TypeProposals, *path, **asked))
+
+    async def merge_relationship_types(
+        self, ontology: str, *, into: str, merged: Sequence[str], by: str | None = None, dry_run: bool = False
+    ) -> TypeMerge:
+        """Let types be read as another one."""
+        body = body_of(TypeMerging, locals())
+        path = ("ontologies", ontology, "relationship-types", "merges")
+        return await self._send(post(TypeMerge, *path, json=body))
+
+    async def relationship_type_merges(
+        self, ontology: str, *, offset: int = 0, limit: int = 100
+    ) -> TypeMerges:
+        """List what was merged, by whom and when, the last first."""
+        path = ("ontologies", ontology, "relationship-types", "merges")
+        return await self._send(get(TypeMerges, *path, offset=offset, limit=limit))
+
+    async def undo_type_merge(self, ontology: str, merge_id: str, *, by: str | None = None) -> TypeMerge:
+        """Let the types of a merge be on their own again."""
+        body = body_of(TypeMergeUndoing, locals())
+        path = ("ontologies", ontology, "relationship-types", "merges", merge_id, "undo")
+        return await self._send(post(TypeMerge, *path, json=body))
+
+    async def set_relationship_stance(
+        self, ontology: str, kind: str, stance: Stance | None
+    ) -> RelationshipType:
+        """Say whether a type supports or contradicts; None: by its name again."""
+        body = {"type": kind, "stance": stance}
+        path = ("ontologies", ontology, "relationship-types", "stance")
+        return await self._send(put(RelationshipType, *path, json=body, dry_run=False))
 
     async def import_concepts(
         self, rows: Sequence[ConceptRow | dict[str, Any]], *, ontology: str

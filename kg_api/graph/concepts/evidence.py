@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from itertools import groupby
 
-from kg_api.graph.concepts.rows import AppearanceRow, Difference, EvidenceRows, QuoteRow, RelationRow
+from kg_api.graph.concepts.rows import AppearanceRow, Difference, EvidenceRows, QuoteRow
 from kg_api.graph.database import Row, Transaction, portions
+from kg_api.graph.relations.rows import RelationRow
+from kg_api.graph.relations.writes import write_relations
 
 
 def present_evidence(tx: Transaction, source_ids: Collection[str], proven: Collection[str]) -> EvidenceRows:
@@ -51,8 +53,7 @@ def write_evidence(tx: Transaction, ontology: str, found: Difference, *, new: Co
         tx.run("concepts/write_appearances", rows=part)
     for part in portions(_rows(row for row in found.write.quotes if row.source_id not in new)):
         tx.run("concepts/write_quotes", rows=part, ontology=ontology)
-    for part in portions(_rows(found.write.relations)):
-        tx.run("concepts/write_relations", rows=part)
+    write_relations(tx, ontology, found.write.relations)
 
 
 def _first_rows(write: EvidenceRows, new: Collection[str]) -> list[Row]:
@@ -70,10 +71,10 @@ def _first_rows(write: EvidenceRows, new: Collection[str]) -> list[Row]:
     ]
 
 
-def _rows(rows: Iterable[AppearanceRow | QuoteRow | RelationRow]) -> list[Row]:
+def _rows(rows: Iterable[AppearanceRow | QuoteRow]) -> list[Row]:
     return [_row(row) for row in rows]
 
 
-def _row(row: AppearanceRow | QuoteRow | RelationRow) -> Row:
+def _row(row: AppearanceRow | QuoteRow) -> Row:
     """As `dataclasses.asdict` does it, without copying what is in it, which takes ten times as long."""
     return {name: getattr(row, name) for name in row.__slots__}

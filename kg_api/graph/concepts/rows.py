@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from kg_api.graph.concepts.names import LABEL_CHARACTERS, NamedConcept, Text, clean_name, terms_of, to_named
-from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, Quote
+from kg_api.graph.relations.rows import RelationRow, between, state
+from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.models.identity import concept_id, instance_id, name_id, relation_id
 
 QUOTE_CHARACTERS: Final = 1000
@@ -65,24 +67,6 @@ class QuoteRow:
     def key(self) -> tuple[str, ...]:
         """Which it is."""
         return self.source_id, self.concept_id, str(self.start), str(self.end)
-
-
-@dataclass(frozen=True, slots=True)
-class RelationRow:
-    """A source states something of two concepts."""
-
-    relation_id: str
-    source_id: str
-    subject: str
-    object: str
-    type: str
-    confidence: float
-    extracted_with: str
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """Which it is."""
-        return (self.relation_id,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +136,7 @@ class _Found:
                 concept = self._means[name_id(self._ontology, one.label)]
                 here.add(concept)
                 self._add_concept(extraction.source_id, concept, found, text, one)
-        for row in self._relations(extraction, here):
+        for row in self._relations(extraction, here, text):
             self.relations.setdefault(row.key, row)
 
     def _add_concept(
@@ -174,16 +158,33 @@ class _Found:
         place = (source, concept, identity, quote.start, quote.end)
         return QuoteRow(*place, quote.text, _share(quote.score), said, self._with)
 
-    def _relations(self, extraction: Extraction, here: Collection[str]) -> Iterator[RelationRow]:
+    def _relations(self, extraction: Extraction, here: Collection[str], text: str) -> Iterator[RelationRow]:
         """Those between two concepts that were found in the same source."""
+        quotes: defaultdict[str, list[QuoteRow]] = defaultdict(list)
+        for row in self.quotes.values() if extraction.relations else ():
+            if row.source_id == extraction.source_id:
+                quotes[row.concept_id].append(row)
         for each in extraction.relations:
             names = [clean_name(label, LABEL_CHARACTERS) for label in (each.subject, each.object)]
             subject, target = (self._means.get(name_id(self._ontology, name), "") for name in names)
-            kind = clean_name(each.type, TYPE_CHARACTERS)
-            if subject in here and target in here and kind and subject != target:
-                identity = relation_id(self._ontology, names[0], kind, names[1], extraction.source_id)
-                ends = (extraction.source_id, subject, target)
-                yield RelationRow(identity, *ends, kind, _share(each.confidence), self._with)
+            if subject in here and target in here and subject != target:
+                quote = between(text, quotes[subject], quotes[target], names)
+                if row := self._relation(each, names, (extraction.source_id, subject, target), quote):
+                    yield row
+
+    def _relation(
+        self,
+        stated: ExtractedRelation,
+        names: Sequence[str],
+        ends: tuple[str, str, str],
+        quote: tuple[str, int | None, int | None],
+    ) -> RelationRow | None:
+        kind = clean_name(stated.type, TYPE_CHARACTERS)
+        if not kind:
+            return None
+        identity = relation_id(self._ontology, names[0], kind, names[1], ends[0])
+        said = (kind, _share(stated.confidence), self._with, state(names[0], kind, names[1]))
+        return RelationRow(identity, *ends, *said, *quote)
 
 
 def difference(wanted: EvidenceRows, present: EvidenceRows, *, imported: bool) -> Difference:

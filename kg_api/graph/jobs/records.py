@@ -15,14 +15,16 @@ PERIODIC_KINDS = ("backfill",)
 EXTRACTION = "concept_extraction"
 CONCEPT_EMBEDDING = "concept_embedding"
 IMAGE_EMBEDDING = "image_embedding"
-PAUSING_KINDS = ("source_embedding", CONCEPT_EMBEDDING, IMAGE_EMBEDDING, EXTRACTION)
+EDGE_EMBEDDING = "edge_embedding"
+PAUSING_KINDS = ("source_embedding", CONCEPT_EMBEDDING, IMAGE_EMBEDDING, EDGE_EMBEDDING, EXTRACTION)
 """Cancelling one of these pauses such work of its ontology, and asking for one ends the pause."""
 
 FIRST, STALE = 0, 1
-_RANK_OF_KIND = {"space_cleanup": STALE, EXTRACTION: 2, CONCEPT_EMBEDDING: 3}
+_RANK_OF_KIND = {"space_cleanup": STALE, EXTRACTION: 2, CONCEPT_EMBEDDING: 3, EDGE_EMBEDDING: 3}
 RANKS = (FIRST, STALE, 2, 3)
 """What work is worth: new text first, with the scans that bring it and what a person put first; then what is
-stale and what is to be cleared away; then concepts. Only jobs of one rank share turns (ADR 33)."""
+stale and what is to be cleared away; then concepts and
+relationships. Only jobs of one rank share turns (ADR 33)."""
 
 
 def rank_of(kind: str) -> int:

@@ -1,4 +1,4 @@
-"""Marks: what a node says of how it is embedded, be it a source, a concept or a picture."""
+"""Marks: what a node says of how it is embedded, be it a source, a concept, a picture or a relationship."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ EXTRACTION_MARK: Final = "extracted_with"
 """The property that says which extractor has read a source."""
 RENEWED: Final = "renewed"
 """The mark of a source that somebody wants to be embedded anew."""
-EmbeddedLabel = Literal["Source", "Concept", "Image"]
-"""Of nodes that are embedded; each has its branch in the statements below `cypher/embedding/`."""
+EmbeddedLabel = Literal["Source", "Concept", "Image", "RELATED_TO", "RelationType"]
+"""Of nodes and relationships that are embedded; each has its branch in the statements of
+`cypher/embedding/`."""
 
 
 @dataclass(frozen=True, slots=True)

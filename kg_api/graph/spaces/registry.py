@@ -20,6 +20,7 @@ from kg_api.graph.statements import (
     FIRST_MARK,
     FIRST_PROPERTY,
     FIRST_REFUSAL,
+    FIRST_RELATION_INDEX,
     FIRST_TIME,
     of_space,
 )
@@ -85,6 +86,11 @@ class Space:
         return of_space(FIRST_CONCEPT_INDEX, self.slug)
 
     @property
+    def relation_index_name(self) -> str:
+        """The vector index of its relationships; as of concepts, both slots have the same."""
+        return of_space(FIRST_RELATION_INDEX, self.slug)
+
+    @property
     def image_index_name(self) -> str:
         """The vector index of its pictures; a space is of texts or of pictures."""
         return of_space(FIRST_IMAGE_INDEX, self.slug)
@@ -97,7 +103,9 @@ class Space:
     @property
     def index_names(self) -> list[str]:
         """Its vector indexes, of this slot."""
-        return [self.image_index_name] if self.is_of_images else [self.index_name, self.concept_index_name]
+        if self.is_of_images:
+            return [self.image_index_name]
+        return [self.index_name, self.concept_index_name, self.relation_index_name]
 
     @property
     def vector_property(self) -> str:
@@ -167,6 +175,8 @@ def ensure_index(graph: Graph, space: Space) -> None:
     else:
         graph.write("spaces/create_index", space.key, name=space.index_name, options=options)
         graph.write("spaces/create_concept_index", space.slug, name=space.concept_index_name, options=options)
+        name = space.relation_index_name
+        graph.write("spaces/create_relation_index", space.slug, name=name, options=options)
     for name in space.index_names:
         _check_index(graph, space, name)
 

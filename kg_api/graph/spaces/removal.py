@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.jobs import request_job
@@ -16,6 +16,7 @@ from kg_api.graph.statements import (
     FIRST_MARK,
     FIRST_PROPERTY,
     FIRST_REFUSAL,
+    FIRST_RELATION_INDEX,
     FIRST_TIME,
     of_space,
 )
@@ -23,7 +24,13 @@ from kg_api.models.embedding.spaces import SECOND_SLOT
 
 CLEANUP = "space_cleanup"
 PORTION = 2000
-Vectored = Literal["chunks", "sources", "concepts"]
+Vectored = Literal["chunks", "sources", "concepts", "relations", "relation_types"]
+_LABELS: Final[dict[Vectored, EmbeddedLabel]] = {
+    "sources": "Source",
+    "concepts": "Concept",
+    "relations": "RELATED_TO",
+    "relation_types": "RelationType",
+}
 OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL)
 
 
@@ -80,15 +87,14 @@ def forget_portion(tx: Transaction, leftover: Leftover, of: Vectored, after: str
     keys = leftover.keys if of == "sources" else _of_concepts(leftover)
     if not keys:
         return None
-    label: EmbeddedLabel = "Source" if of == "sources" else "Concept"
     properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
-    return tx.run("embedding/forget_vectors", label=label, properties=properties, **given)[0]["last"]
+    return tx.run("embedding/forget_vectors", label=_LABELS[of], properties=properties, **given)[0]["last"]
 
 
 def drop_indexes(graph: Graph, leftover: Leftover) -> None:
     """Drop the vector indexes of a space that is being removed."""
     names = [of_space(FIRST_INDEX, key) for key in leftover.keys]
-    once = (FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX)
+    once = (FIRST_CONCEPT_INDEX, FIRST_IMAGE_INDEX, FIRST_RELATION_INDEX)
     names += [of_space(index, key) for key in _of_concepts(leftover) for index in once]
     for name in names:
         graph.write("spaces/drop_index", name=name)

@@ -64,7 +64,7 @@ class ConceptTarget(EmbeddingTarget[ConceptText, EmbeddedConcepts]):
             RejectedText: one of the texts is refused.
         """
         embedder = self.model.opened.embedder()
-        vectors = self.model.embed([_fitting(embedder, each.text) for each in items])
+        vectors = self.model.embed([fitting(embedder, each.text) for each in items])
         return list(zip(items, vectors, strict=True))
 
     def write(self, tx: Transaction, batch: EmbeddedConcepts) -> int:
@@ -90,7 +90,7 @@ class ConceptTarget(EmbeddingTarget[ConceptText, EmbeddedConcepts]):
         self._merge(concepts_before(self._graph, self._plan, place, limit))
 
 
-def _fitting(embedder: Embedder, text: str) -> str:
+def fitting(embedder: Embedder, text: str) -> str:
     """As much of a text as the model takes: a label stands at its beginning."""
     spans = embedder.spans(text)
     return text[: spans[0][1]] if spans else text

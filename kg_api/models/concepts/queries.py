@@ -124,20 +124,6 @@ class RelatedConcept(Answer):
     """Beyond one hop: the id of the concept before it."""
 
 
-class ConceptDetails(Concept):
-    """A concept with its evidence and what it is related to."""
-
-    evidence: list[Evidence]
-    more_evidence: int
-    """How many quotes there are beyond those given."""
-    unverified: list[UnverifiedQuote] = Field(default_factory=list[UnverifiedQuote])
-    """What was quoted for it and proves nothing; as many as there may be of `evidence`."""
-    more_unverified: int = 0
-    related: list[RelatedConcept]
-    more_related: int
-    """At least so many more there are: beyond 200 they are not counted."""
-
-
 class RelatedConcepts(Answer):
     """What a concept is related to, what most sources state first, the nearer before the further."""
 

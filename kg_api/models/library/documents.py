@@ -249,6 +249,18 @@ class ImageCounts(Answer):
     """Set aside, for they cannot be read or the model does not take them."""
 
 
+class EdgeCounts(Answer):
+    """How many relationships have the vector they should have."""
+
+    total: int
+    embedded: int
+    missing: int
+    stale: int
+    """What they say, or the model, was another when they were embedded."""
+    refused: int
+    """Set aside, for the model does not take them."""
+
+
 class EmbeddingStatus(Answer):
     """How many sources have the vector they should have."""
 
@@ -269,3 +281,5 @@ class EmbeddingStatus(Answer):
     """Of concepts, in the same way; none where they were not counted."""
     images: ImageCounts | None = None
     """Of pictures, by what is seen on them; none where they were not counted."""
+    edges: EdgeCounts | None = None
+    """Of relationships, by what they say; none where they were not counted."""

@@ -35,7 +35,7 @@ def empty_graph(graph: Graph, driver: neo4j.Driver) -> Graph:
 def empty(driver: neo4j.Driver) -> None:
     """Empty the database; the first space's index, that other tests share, goes too."""
     wipe(driver)
-    for name in ("passage_embedding", "concept_embedding"):
+    for name in ("passage_embedding", "concept_embedding", "relation_embedding"):
         rows(driver, "DROP INDEX $name IF EXISTS", name=name)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from kg_api.models.concepts.details import ConceptDetails
 from kg_api.models.concepts.queries import (
     APPEARS_WITH,
     Concept,
     ConceptContext,
-    ConceptDetails,
     ConceptHits,
     ConceptList,
     ConceptPassage,

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Query
 
 from kg_api.ingest.concept_import import import_concepts
 from kg_api.models.base import Text
+from kg_api.models.concepts.details import ConceptDetails
 from kg_api.models.concepts.imports import ConceptImport, ConceptsImported
 from kg_api.models.concepts.queries import (
     ConceptContext,
-    ConceptDetails,
     ConceptHits,
     ConceptList,
     ConceptPaths,

@@ -1,0 +1,206 @@
+"""The types of an ontology's relationships: read, merged, parted again, and swept when they are unused."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.database import Graph, Row, Transaction, portions
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.concepts.vocabulary import (
+    RelationshipType,
+    TypeMerge,
+    TypeMerging,
+    stance_of,
+)
+from kg_api.models.identity import relation_type_id
+from kg_api.models.vocabulary import Stance
+
+PORTION: Final = 2000
+"""Relationships that get their type in one transaction."""
+SCANNED: Final = 1000
+"""Relationships of a type that are looked at for examples."""
+EXAMPLES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class StoredType:
+    """A type with all that was merged into it."""
+
+    type_id: str
+    name: str
+    stance: Stance
+    relations: int
+    embedded: bool
+    ids: list[str]
+    """Its own, and those of the merged."""
+    also: list[str]
+
+    @property
+    def described(self) -> RelationshipType:
+        """As an answer."""
+        names = ("name", "relations", "also", "stance", "embedded")
+        return RelationshipType.model_validate({name: getattr(self, name) for name in names})
+
+
+@dataclass(frozen=True, slots=True)
+class TypeExamples:
+    """What is stated with a type."""
+
+    statements: list[str]
+    pairs: frozenset[str]
+    """Of concepts."""
+
+
+@dataclass(slots=True)
+class _Group:
+    own: Row
+    members: list[Row] = field(default_factory=list[Row])
+
+
+def read_types(graph: Graph, ontology: str, space: Space) -> list[StoredType]:
+    """All types of an ontology that are not merged into another, the most frequent first."""
+    rows = graph.read("relations/types", ontology=ontology, property=space.at("").vector_property)
+    groups = {row["type_id"]: _Group(row) for row in rows if row["type_id"] == row["into"]}
+    for row in rows:
+        if row["into"] in groups:
+            groups[row["into"]].members.append(row)
+    types = [_to_type(group) for group in groups.values()]
+    return sorted(types, key=lambda each: (-each.relations, each.name))
+
+
+def read_type_vectors(graph: Graph, space: Space, type_ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    """The vectors of some types' names; one that is not embedded is missing."""
+    rows = graph.read("relations/type_vectors", ids=list(type_ids), property=space.at("").vector_property)
+    return {row["type_id"]: np.asarray(row["vector"], dtype=np.float32) for row in rows}
+
+
+def read_examples(graph: Graph, types: Sequence[StoredType]) -> dict[str, TypeExamples]:
+    """What is stated with some types."""
+    keys = [{"type_id": each.type_id, "ids": each.ids} for each in types]
+    found = dict[str, TypeExamples]()
+    for part in portions(keys):
+        for row in graph.read("relations/type_examples", types=part, scanned=SCANNED, examples=EXAMPLES):
+            found[row["type_id"]] = TypeExamples(row["examples"], frozenset(row["pairs"]))
+    return found
+
+
+def merge_types(graph: Graph, ontology: str, asked: TypeMerging) -> TypeMerge:
+    """Make types part of another. What is stated stays as it is stated; reads call it by the other.
+
+    Raises:
+        NotFound: one of the types is not there.
+        Conflict: one is merged already, or would become part of itself.
+    """
+    merge = graph.transaction(lambda tx: _merge(tx, ontology, asked))
+    if not asked.dry_run:
+        rename(graph, [relation_type_id(ontology, each) for each in asked.merged])
+    return merge
+
+
+def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) -> TypeMerge:
+    """Take a merge back; doing it twice changes nothing more.
+
+    Raises:
+        NotFound: there is none of that id.
+    """
+    merges, _ = read_merges(graph, ontology, 0, 1, merge_id=merge_id)
+    if not merges:
+        raise NotFound(f"{ontology} has no merge of relationship types {merge_id!r}")
+    given = {"merge_id": merge_id, "ontology": ontology, "by": by}
+    graph.transaction(lambda tx: tx.run("relations/unmerge_types", **given))
+    rename(graph, [relation_type_id(ontology, each) for each in merges[0].merged])
+    return read_merges(graph, ontology, 0, 1, merge_id=merge_id)[0][0]
+
+
+def rename(graph: Graph, type_ids: Sequence[str]) -> None:
+    """Give the relationships of some types the name that the vocabulary has for them; safe to repeat."""
+    ids = list(type_ids)
+
+    def portion(tx: Transaction) -> int:
+        return tx.run("relations/rename", type_ids=ids, limit=PORTION)[0]["renamed"]
+
+    while graph.transaction(portion):
+        pass
+
+
+def read_merges(
+    graph: Graph, ontology: str, offset: int, limit: int, *, merge_id: str | None = None
+) -> tuple[list[TypeMerge], int]:
+    """What was merged in an ontology, the last first, and how much in all; or only one, by its id."""
+    given = {"ontology": ontology, "merge_id": merge_id, "offset": offset, "limit": limit}
+    row = graph.read("relations/merges", **given)[0]
+    return [_to_merge(each) for each in row["merges"]], row["total"]
+
+
+def set_stance(graph: Graph, type_id: str, stance: Stance | None) -> bool:
+    """Say what a type speaks for; whether it is there."""
+    return bool(graph.write("relations/set_stance", type_id=type_id, stance=stance))
+
+
+def delete_unused_types(graph: Graph, limit: int = PORTION) -> int:
+    """Delete types that nothing is stated with; how many."""
+    return graph.write("relations/delete_unused_types", limit=limit)[0]["deleted"]
+
+
+def unknown_type(ontology: str, names: Sequence[str]) -> NotFound:
+    """That no source states such relationships."""
+    told = ", ".join(map(repr, names))
+    return NotFound(
+        f"{ontology} has no relationships of type {told}; `kg admin relationship-types list` shows its types"
+    )
+
+
+def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
+    ids = {relation_type_id(ontology, name): name for name in (asked.into, *asked.merged)}
+    into = relation_type_id(ontology, asked.into)
+    merged = sorted({relation_type_id(ontology, each) for each in asked.merged})
+    held = {row["type_id"]: row for row in tx.run("relations/hold_types", ids=sorted(ids))}
+    _require_mergeable(ontology, ids, held, into, merged)
+    relations = sum(held[each]["relations"] for each in merged)
+    if asked.dry_run:
+        names = sorted(held[each]["name"] for each in merged)
+        told = {"merge_id": None, "ontology": ontology, "into": held[into]["name"], "merged": names}
+        return TypeMerge.model_validate({**told, "relations": relations, "by": asked.by, "at": None})
+    given = {"into": into, "merged": merged, "ontology": ontology, "relations": relations, "by": asked.by}
+    return _to_merge(tx.run("relations/merge_types", merge_id=uuid.uuid4().hex, **given)[0]["merge"])
+
+
+def _require_mergeable(
+    ontology: str, ids: Mapping[str, str], held: Mapping[str, Row], into: str, merged: Sequence[str]
+) -> None:
+    if missing := [name for each, name in ids.items() if each not in held]:
+        raise unknown_type(ontology, missing)
+    if into in merged:
+        raise Conflict(
+            f"{held[into]['name']!r} cannot become part of itself: case and punctuation do not count"
+        )
+    for row in held.values():
+        if row["into"] is not None:
+            raise Conflict(
+                f"{row['name']!r} is part of {row['into']!r} already: undo that first, or use that one"
+            )
+
+
+def _to_type(group: _Group) -> StoredType:
+    own = group.own
+    return StoredType(
+        own["type_id"],
+        own["name"],
+        stance_of(own["name"], own["stance"]),
+        sum(row["relations"] for row in group.members),
+        own["embedded"],
+        [row["type_id"] for row in group.members],
+        sorted(row["name"] for row in group.members if row is not own),
+    )
+
+
+def _to_merge(row: Row) -> TypeMerge:
+    times = {name: row[name].to_native() for name in ("at", "undone_at") if row.get(name) is not None}
+    return TypeMerge.model_validate({**row, **times})

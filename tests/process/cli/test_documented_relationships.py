@@ -1,0 +1,107 @@
+"""The commands of the section on relationships in docs/concepts.md, run one after the other as they stand."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces.registry import ensure_space
+from tests.conftest import wipe
+from tests.process.cli.conftest import Kg
+from tests.support.embedders import small_embedder
+from tests.support.embedding import run_jobs
+from tests.support.running import Service
+
+PAGE = Path(__file__).parents[3] / "docs" / "concepts.md"
+SECTION = PAGE.read_text(encoding="utf-8").partition("\n## Relationships\n")[2].partition("\n## ")[0]
+COMMANDS = [
+    line.removeprefix("kg ")
+    for block in re.findall(r"^```bash\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
+    for line in block.splitlines()
+]
+TEXTS = {
+    "a.md": "The worker requires a lease, and so it supports safety.",
+    "b.md": "A worker needs a lease. A frozen worker casts doubt on safety.",
+}
+STATED = {
+    "a.md": [["worker", "requires", "lease"], ["lease", "supports", "safety"]],
+    "b.md": [["worker", "needs", "lease"], ["frozen worker", "casts doubt on", "safety"]],
+}
+TOLD = {
+    "concept relations": ("worker requires lease", "The worker requires a lease"),
+    "relationship-types list": ("requires", "casts doubt on", "neutral", "supports"),
+    "relationship-types preview": ("nothing was merged",),
+    "relationship-types merge": ("read as 'requires'", "1 relationship"),
+    "relationship-types merges": ("needs → requires", "Ada"),
+    "relationship-types undo": ("is no part of 'requires' any more",),
+    "relationship-types stance": ("casts doubt on: contradicts",),
+    "concept show": ("grounding 0.67", "for: lease supports safety"),
+}
+
+
+@pytest.fixture(scope="module")
+def leases(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iterator[KgClient]:
+    wipe(driver)
+    ensure_space(migrated_graph, small_embedder().identity)
+    with KgClient(service.url) as kg:
+        for name, text in TEXTS.items():
+            kg.ingest_text(text, ontology="leases", document=name)
+        run_jobs(migrated_graph)
+        kg.import_concepts(
+            [{"document": name, "relations": stated} for name, stated in STATED.items()], ontology="leases"
+        )
+        run_jobs(migrated_graph)
+        yield kg
+    wipe(driver)
+
+
+def test_they_say_what_the_page_says(kg: Kg, leases: KgClient) -> None:
+    assert len(COMMANDS) == 11
+    seen = set[str]()
+    for command in COMMANDS:
+        merges = leases.relationship_type_merges("leases").merges
+        merge_id = str(merges[0].merge_id) if merges else ""
+        shown = kg(*shlex.split(command.replace("MERGE_ID", merge_id)))
+        assert shown.returncode == 0, (command, shown.stderr)
+        said = " ".join((shown.stdout + shown.stderr).split())
+        for what, told in TOLD.items():
+            if what in command and not command.endswith("--json") and re.search(rf"{what}(?!s)", command):
+                seen.add(what)
+                assert [each for each in told if each not in said] == [], (command, said)
+        if command.endswith("--json"):
+            json.loads(shown.stdout)
+    assert seen == TOLD.keys()
+    shown = kg(*shlex.split(COMMANDS[-1]))
+    grounding = json.loads(shown.stdout)["grounding"]
+    assert (grounding["supporting"], grounding["contradicting"], grounding["strength"]) == (1, 1, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["concept", "relations", " "], "blank"),
+        (["concept", "relations", "a", "--min-similarity", "2"], "min-similarity"),
+        (["concept", "relations", "a", "--type", "t" * 101], "types"),
+        (["admin", "relationship-types", "list", "--ontology", "gone"], "gone"),
+        (["admin", "relationship-types", "merge", "a", "--ontology", "leases"], "merged"),
+        (
+            ["admin", "relationship-types", "merge", "a", "b", "--ontology", "leases"],
+            "no relationships of type",
+        ),
+        (["admin", "relationship-types", "undo", "a", "--ontology", "leases"], "no merge"),
+        (["admin", "relationship-types", "stance", "needs", "maybe", "--ontology", "leases"], "maybe"),
+    ],
+)
+def test_bad_inputs_are_refused_by_name(kg: Kg, leases: KgClient, arguments: list[str], told: str) -> None:
+    assert leases
+    shown = kg(*arguments)
+    assert shown.returncode not in {0, 1}, shown.stdout
+    assert told in " ".join(shown.stderr.split())

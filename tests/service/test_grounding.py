@@ -1,0 +1,107 @@
+"""How well a concept is grounded: by what sources state for it and against it, each quoted."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from kg_api.models.concepts.grounding import Grounding
+from tests.service.test_relationships import state
+from tests.support.embedding import run_jobs
+
+TEXTS = {
+    "a.md": "The first trial supports the hypothesis.",
+    "b.md": "The second trial confirms the hypothesis, and the second trial supports the hypothesis.",
+    "c.md": "The third trial refutes the hypothesis.",
+    "d.md": "The fourth trial mentions the hypothesis, which casts doubt on the theory.",
+    "e.md": "The theory is supported by the first trial.",
+}
+
+
+@pytest.fixture
+def told(kg: KgClient, graph: Graph) -> KgClient:
+    for name, text in TEXTS.items():
+        kg.ingest_text(text, ontology="notes", document=name)
+    run_jobs(graph)
+    state(kg, "a.md", ["first trial", "supports", "hypothesis"])
+    state(
+        kg,
+        "b.md",
+        ["second trial", "confirms", "hypothesis"],
+        ["second trial", "supports", "hypothesis"],
+    )
+    state(kg, "c.md", ["third trial", "Refutes", "hypothesis"])
+    state(kg, "d.md", ["fourth trial", "mentions", "hypothesis"], ["hypothesis", "casts doubt on", "theory"])
+    state(kg, "e.md", ["theory", "is supported by", "first trial"])
+    return kg
+
+
+def grounding(kg: KgClient, label: str) -> Grounding | None:
+    (found,) = [each for each in kg.search_concepts(label, ontology="notes").concepts if each.label == label]
+    return kg.concept(found.concept_id).grounding
+
+
+def test_each_source_counts_once_on_its_side_and_is_quoted(told: KgClient) -> None:
+    found = grounding(told, "hypothesis")
+    assert found is not None
+    assert (found.supporting, found.contradicting) == (2, 1)
+    assert found.strength == pytest.approx(3 / 5), "the mean of Beta(3, 2)"
+    assert found.belief + found.disbelief + found.uncertainty == pytest.approx(1)
+    assert (found.belief, found.disbelief) == (pytest.approx(2 / 5), pytest.approx(1 / 5))
+    assert len(found.supporting_evidence) == 3, "what a source says twice is shown, and counts once"
+    (against,) = found.contradicting_evidence
+    assert (against.type, against.statement) == ("Refutes", "third trial Refutes hypothesis")
+    assert against.quote == TEXTS["c.md"][against.start : against.end] == TEXTS["c.md"]
+    assert against.source.document == "c.md"
+    assert found.more_evidence == 0
+
+
+def test_a_type_may_speak_of_what_it_comes_from(told: KgClient) -> None:
+    found = grounding(told, "theory")
+    assert found is not None
+    assert (found.supporting, found.contradicting) == (1, 0)
+    assert found.strength == pytest.approx(2 / 3)
+
+
+def test_where_nothing_speaks_for_or_against_there_is_none(told: KgClient) -> None:
+    assert grounding(told, "fourth trial") is None
+    assert grounding(told, "first trial") is None, "what it supports does not support it"
+
+
+def test_what_a_type_says_is_configured(told: KgClient) -> None:
+    stances = {each.name: each.stance for each in told.relationship_types("notes").types}
+    assert (stances["casts doubt on"], stances["Refutes"]) == ("neutral", "contradicts")
+    changed = told.set_relationship_stance("notes", "Casts Doubt On", "contradicts")
+    assert (changed.name, changed.stance) == ("casts doubt on", "contradicts")
+    found = grounding(told, "theory")
+    assert found is not None
+    assert (found.supporting, found.contradicting, found.strength) == (1, 1, 0.5)
+    told.set_relationship_stance("notes", "refutes", "neutral")
+    told.set_relationship_stance("notes", "casts doubt on", None)
+    found = grounding(told, "hypothesis")
+    assert found is not None
+    assert (found.supporting, found.contradicting) == (2, 0)
+
+
+def test_a_merged_type_says_what_the_other_says(told: KgClient) -> None:
+    told.merge_relationship_types("notes", into="refutes", merged=["casts doubt on"])
+    found = grounding(told, "theory")
+    assert found is not None
+    assert found.contradicting == 1
+    assert found.contradicting_evidence[0].type == "casts doubt on"
+
+
+def test_it_goes_with_its_sources(told: KgClient) -> None:
+    told.delete_document("c.md", ontology="notes")
+    found = grounding(told, "hypothesis")
+    assert found is not None
+    assert (found.supporting, found.contradicting) == (2, 0)
+
+
+def test_it_is_in_the_answer_of_rest(told: KgClient, http: httpx.Client) -> None:
+    concept = told.search_concepts("hypothesis").concepts[0]
+    shown = http.get(f"/concepts/{concept.concept_id}", params={"limit": 1}).json()["grounding"]
+    assert (len(shown["supporting_evidence"]), shown["more_evidence"]) == (1, 2)
+    assert "embedding" not in str(shown)

@@ -1,0 +1,186 @@
+"""The vocabulary of relationships: listed, proposed, merged by somebody, recorded, and parted again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.jobs import enqueue_slot
+from tests.service.asking import Json, problem
+from tests.service.test_relationships import state
+from tests.support.cypher import rows
+from tests.support.embedding import run_jobs
+
+ENDS = ("lease", "worker", "fence", "heartbeat")
+TYPES = [
+    ["worker", "requires", "lease"],
+    ["worker", "requires", "fence"],
+    ["worker", "needs", "lease"],
+    ["worker", "requires a", "heartbeat"],
+    ["lease", "required by", "worker"],
+    ["fence", "does not require", "lease"],
+]
+
+
+@pytest.fixture
+def told(kg: KgClient, graph: Graph) -> KgClient:
+    kg.ingest_text("A lease, a worker, a fence and a heartbeat.", ontology="notes", document="a.md")
+    run_jobs(graph)
+    state(kg, "a.md", *TYPES)
+    run_jobs(graph)
+    return kg
+
+
+def types(kg: KgClient) -> dict[str, tuple[int, list[str]]]:
+    found = kg.relationship_types("notes").types
+    return {each.name: (each.relations, each.also) for each in found}
+
+
+def stored(driver: neo4j.Driver) -> list[tuple[Any, ...]]:
+    told = "MATCH ()-[r:RELATED_TO]->() RETURN r.stated_type AS stated, r.type AS type ORDER BY stated, type"
+    return [(row["stated"], row["type"]) for row in rows(driver, told)]
+
+
+def test_types_are_listed_the_most_frequent_first(told: KgClient) -> None:
+    page = told.relationship_types("notes", limit=2)
+    assert (page.total, page.types[0].name, page.types[0].relations) == (5, "requires", 2)
+    assert page.types[0].embedded
+    assert page.types[0].stance == "neutral"
+    assert len(told.relationship_types("notes", offset=2).types) == 3
+
+
+def test_proposals_change_nothing_and_show_examples(told: KgClient, driver: neo4j.Driver) -> None:
+    before = stored(driver)
+    found = told.propose_relationship_types("notes", min_similarity=0.5)
+    assert found.compared == 5
+    (proposal,) = found.proposals
+    assert (proposal.into, [each.name for each in proposal.merged]) == ("requires", ["requires a"])
+    assert 0.5 <= proposal.merged[0].similarity < 1
+    assert proposal.merged[0].examples == ["worker requires a heartbeat"]
+    assert sorted(proposal.examples) == ["worker requires fence", "worker requires lease"]
+    assert any("nothing was merged" in each for each in found.notes)
+    assert stored(driver) == before
+    assert told.propose_relationship_types("notes", min_similarity=1.0).proposals == []
+
+
+def test_merged_types_are_read_as_one_and_what_was_stated_is_kept(told: KgClient) -> None:
+    told.merge_relationship_types("notes", into="Requires", merged=["needs", "requires a"], by="Ada")
+    assert types(told)["requires"] == (4, ["needs", "requires a"])
+    found = told.search_relationships("worker requires lease", types=["needs"])
+    hit = next(each for each in found.relationships if each.object.label == "lease")
+    assert (hit.type, len(hit.evidence), hit.sources) == ("requires", 2, 1)
+    assert {each.type for each in hit.evidence} == {"requires", "needs"}
+    assert {each.type for each in found.relationships} == {"requires"}
+    concept = told.search_concepts("worker").concepts[0]
+    related = told.related_concepts(concept.concept_id).related
+    assert {each.type for each in related} == {"requires", "required by"}
+
+
+def test_what_comes_in_later_is_of_the_other_type_too(
+    told: KgClient, graph: Graph, driver: neo4j.Driver
+) -> None:
+    told.merge_relationship_types("notes", into="requires", merged=["needs"])
+    told.ingest_text("The fence needs a lease.", ontology="notes", document="b.md")
+    run_jobs(graph)
+    state(told, "b.md", ["fence", "needs", "lease"])
+    assert stored(driver).count(("needs", "requires")) == 2
+    state(told, "b.md", ["fence", "needs", "lease"])
+    assert stored(driver).count(("needs", "requires")) == 2
+
+
+def test_a_merge_is_recorded_and_undone(told: KgClient, driver: neo4j.Driver) -> None:
+    before = stored(driver)
+    first = told.merge_relationship_types("notes", into="needs", merged=["requires a"], by="Ada")
+    second = told.merge_relationship_types("notes", into="requires", merged=["needs"], by="Ben")
+    assert (first.relations, second.relations) == (1, 2)
+    assert types(told)["requires"] == (4, ["needs", "requires a"])
+    record = told.relationship_type_merges("notes")
+    assert [(each.into, each.merged, each.by) for each in record.merges] == [
+        ("requires", ["needs"], "Ben"),
+        ("needs", ["requires a"], "Ada"),
+    ]
+    undone = told.undo_type_merge("notes", str(second.merge_id), by="Cleo")
+    assert (undone.undone_by, undone.undone_at is not None) == ("Cleo", True)
+    assert types(told)["needs"] == (2, ["requires a"])
+    assert told.undo_type_merge("notes", str(second.merge_id), by="Dan").undone_by == "Cleo"
+    told.undo_type_merge("notes", str(first.merge_id))
+    assert stored(driver) == before
+    assert told.relationship_type_merges("notes").total == 2, "the record stays"
+
+
+def test_undoing_the_first_of_two_leaves_the_second(told: KgClient, driver: neo4j.Driver) -> None:
+    first = told.merge_relationship_types("notes", into="needs", merged=["requires a"])
+    told.merge_relationship_types("notes", into="requires", merged=["needs"])
+    told.undo_type_merge("notes", str(first.merge_id))
+    assert types(told)["requires"] == (3, ["needs"])
+    assert ("requires a", "requires a") in stored(driver)
+
+
+def test_a_dry_run_says_what_would_follow(told: KgClient, driver: neo4j.Driver) -> None:
+    before = stored(driver)
+    told_of = told.merge_relationship_types("notes", into="requires", merged=["needs"], dry_run=True)
+    assert (told_of.merge_id, told_of.relations, told_of.merged) == (None, 1, ["needs"])
+    assert stored(driver) == before
+    assert told.relationship_type_merges("notes").total == 0
+
+
+def test_what_cannot_be_merged_is_refused(told: KgClient) -> None:
+    with pytest.raises(NotFound, match="'nothing'"):
+        told.merge_relationship_types("notes", into="requires", merged=["nothing"])
+    with pytest.raises(NotFound):
+        told.merge_relationship_types("no such ontology", into="requires", merged=["needs"])
+    with pytest.raises(Conflict, match="itself"):
+        told.merge_relationship_types("notes", into="requires", merged=["REQUIRES"])
+    told.merge_relationship_types("notes", into="requires", merged=["needs"])
+    with pytest.raises(Conflict, match="part of 'requires' already"):
+        told.merge_relationship_types("notes", into="needs", merged=["requires a"])
+    with pytest.raises(NotFound):
+        told.undo_type_merge("notes", "nothing")
+
+
+def test_another_ontology_is_left_alone(told: KgClient, graph: Graph) -> None:
+    told.ingest_text("A worker and a lease.", ontology="other", document="a.md")
+    run_jobs(graph)
+    state(told, "a.md", ["worker", "needs", "lease"], ontology="other")
+    merge = told.merge_relationship_types("notes", into="requires", merged=["needs"])
+    assert [each.name for each in told.relationship_types("other").types] == ["needs"]
+    with pytest.raises(NotFound):
+        told.undo_type_merge("other", str(merge.merge_id))
+
+
+def test_types_go_when_nothing_is_stated_with_them(
+    told: KgClient, graph: Graph, driver: neo4j.Driver
+) -> None:
+    told.merge_relationship_types("notes", into="requires", merged=["needs"])
+    state(told, "a.md", ["worker", "requires", "lease"])
+    enqueue_slot(graph, "backfill")
+    run_jobs(graph)
+    left = {row["name"] for row in rows(driver, "MATCH (t:RelationType) RETURN t.name AS name")}
+    assert left == {"requires", "needs"}, "what somebody merged is remembered"
+    told.delete_ontology("notes")
+    assert rows(driver, "MATCH (t) WHERE t:RelationType OR t:TypeMerge RETURN t") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "named"),
+    [
+        ("merges", {"into": "requires", "merged": []}, "merged"),
+        ("merges", {"into": " ", "merged": ["needs"]}, "into"),
+        ("merges", {"into": "requires", "merged": ["n" * 101]}, "merged.0"),
+        ("merges", {"into": "requires", "merged": ["needs"], "dry_run": "yes"}, "dry_run"),
+        ("merges", {"into": "requires", "merged": ["needs"], "by": ""}, "by"),
+        ("merges", {"into": "requires", "merged": ["needs"], "who": "me"}, "who"),
+        ("stance", {"type": "requires", "stance": "for it"}, "stance"),
+        ("stance", {"type": "requires"}, "stance"),
+    ],
+)
+def test_bad_inputs_are_refused_by_name(http: httpx.Client, path: str, body: Json, named: str) -> None:
+    method = "PUT" if path == "stance" else "POST"
+    answer = http.request(method, f"/ontologies/notes/relationship-types/{path}", json=body)
+    assert named in problem(answer, 422)

@@ -1,0 +1,149 @@
+"""Relationships as a user sees them: imported, embedded by a worker, found by what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import InvalidInput
+from kg_api.graph.database import Graph
+from tests.service.asking import Json, problem
+from tests.support.embedding import run_jobs
+from tests.support.running import wait_until
+
+LEASES = [
+    "A worker needs a lease before it writes.",
+    "Each heartbeat renews the lease, and the worker goes on.",
+    "The worker requires a lease for every job, or it Needs another lease.",
+]
+BEES = "The waggle dance shows the way to flowers."
+
+
+def state(kg: KgClient, document: str, *relations: list[str], ontology: str = "notes") -> None:
+    """Import what the first paragraph of a document states."""
+    told = kg.import_concepts(
+        [{"document": document, "paragraph": 0, "relations": [*relations]}], ontology=ontology
+    )
+    assert (told.relations, told.problems) == (len(relations), [])
+
+
+@pytest.fixture
+def told(kg: KgClient, graph: Graph) -> KgClient:
+    """What three documents state of leases, and one of bees."""
+    for number, text in enumerate(LEASES):
+        kg.ingest_text(text, ontology="notes", document=f"leases/{number}.md")
+    kg.ingest_text(BEES, ontology="bees", document="bees.md")
+    run_jobs(graph)
+    state(kg, "leases/0.md", ["worker", "needs", "lease"])
+    state(kg, "leases/1.md", ["heartbeat", "renews", "lease"])
+    state(kg, "leases/2.md", ["worker", "Needs", "lease"], ["worker", "requires", "lease"])
+    state(kg, "bees.md", ["waggle dance", "shows", "flowers"], ontology="bees")
+    run_jobs(graph)
+    return kg
+
+
+def statements(found: Any) -> list[str]:
+    return [f"{each.subject.label} {each.type} {each.object.label}" for each in found.relationships]
+
+
+def test_a_relationship_is_found_by_what_it_says_with_the_words_of_its_source(told: KgClient) -> None:
+    found = told.search_relationships("each heartbeat renews the lease")
+    assert statements(found)[0] == "heartbeat renews lease"
+    assert found.degraded == []
+    best = found.relationships[0]
+    assert (best.ontology, best.space, best.sources, best.confidence) == ("notes", "default", 1, 1.0)
+    assert best.similarity > found.relationships[1].similarity
+    (evidence,) = best.evidence
+    assert evidence.quote == LEASES[1]
+    assert evidence.statement == "heartbeat renews lease"
+    assert evidence.start is not None
+    assert LEASES[1][evidence.start : evidence.end] == evidence.quote
+    assert evidence.source.document == "leases/1.md"
+
+
+def test_what_several_sources_state_is_one_hit(told: KgClient) -> None:
+    found = told.search_relationships("worker needs lease", ontologies=["notes"])
+    assert sorted(statements(found)) == sorted({*statements(found)})
+    hit = next(each for each in found.relationships if each.type.casefold() == "needs")
+    assert hit.sources == 2
+    assert {each.type for each in hit.evidence} == {"needs", "Needs"}
+    assert {each.source.document for each in hit.evidence} == {"leases/0.md", "leases/2.md"}
+
+
+def test_what_very_many_sources_state_leaves_room_for_others(kg: KgClient, graph: Graph) -> None:
+    for number in range(12):
+        kg.ingest_text(
+            f"The sun warms the earth, says note {number}.", ontology="notes", document=f"{number}.md"
+        )
+    kg.ingest_text("The moon moves the sea.", ontology="notes", document="moon.md")
+    run_jobs(graph)
+    for number in range(12):
+        state(kg, f"{number}.md", ["sun", "warms", "earth"])
+    state(kg, "moon.md", ["moon", "moves", "sea"])
+    run_jobs(graph)
+    found = kg.search_relationships("the sun warms the earth", limit=2)
+    assert statements(found) == ["sun warms earth", "moon moves sea"]
+    assert (found.relationships[0].sources, len(found.relationships[0].evidence)) == (12, 5)
+
+
+def test_filters_leave_nothing_out_that_fits(told: KgClient) -> None:
+    assert len(statements(told.search_relationships("the way"))) == 4
+    assert statements(told.search_relationships("the way", ontologies=["bees"])) == [
+        "waggle dance shows flowers"
+    ]
+    found = told.search_relationships("the way to flowers", types=["NEEDS"], limit=1)
+    assert [each.type.casefold() for each in found.relationships] == ["needs"]
+    assert told.search_relationships("flowers", types=["no such type"]).relationships == []
+    assert told.search_relationships("the way", min_similarity=1.0).relationships == []
+
+
+def test_what_is_not_there_is_told(told: KgClient) -> None:
+    told.ingest_text("nothing", ontology="empty", document="a")
+    assert any("no relationships are stated" in each for each in effects(told, "empty"))
+    assert any("'gone'" in each for each in effects(told, "gone"))
+
+
+def effects(kg: KgClient, ontology: str) -> list[str]:
+    """What a search could not do; what is remembered of jobs is a second old at most."""
+    return [each.effect for each in kg.search_relationships("leads", ontologies=[ontology]).degraded]
+
+
+def test_what_is_not_embedded_yet_is_told(told: KgClient, graph: Graph) -> None:
+    state(told, "bees.md", ["waggle dance", "leads to", "flowers"], ontology="bees")
+    found = told.search_relationships("leads to flowers", ontologies=["bees"])
+    assert "waggle dance leads to flowers" not in statements(found)
+    wait_until(lambda: any("relationships are embedded" in each for each in effects(told, "bees")), 5)
+    run_jobs(graph)
+    found = told.search_relationships("leads to flowers", ontologies=["bees"])
+    assert statements(found) == ["waggle dance leads to flowers"], "what is imported anew replaces"
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ({"query_text": " "}, "query_text"),
+        ({"query_text": "a\x00b"}, "U+0000"),
+        ({"limit": 0}, "limit"),
+        ({"limit": 101}, "limit"),
+        ({"min_similarity": 1.5}, "min_similarity"),
+        ({"min_similarity": "much"}, "min_similarity"),
+        ({"types": []}, "types"),
+        ({"types": [" "]}, "types.0"),
+        ({"types": ["t"] * 21}, "types"),
+        ({"types": ["t" * 101]}, "types.0"),
+        ({"ontologies": []}, "ontologies"),
+        ({"ontology": "notes"}, "ontology"),
+        ({"types": ["a`]->() DETACH DELETE n //"], "cypher": "RETURN 1"}, "cypher"),
+    ],
+)
+def test_bad_inputs_are_refused_by_name(http: httpx.Client, more: Json, named: str) -> None:
+    answer = http.post("/relationships/search", json={"query_text": "a", **more})
+    assert problem(answer, 422).find(named) >= 0
+
+
+def test_the_client_refuses_an_empty_list(kg: KgClient) -> None:
+    with pytest.raises(InvalidInput):
+        kg.search_relationships("a", types=[])

@@ -1,0 +1,65 @@
+"""Which types may say the same, and which never."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from kg_api.concepts.relations.proposals import alike, may_mean
+from kg_api.models.concepts.vocabulary import stance_of
+from kg_api.models.vocabulary import Stance
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+
+    @property
+    def type_id(self) -> str:
+        return self.name
+
+    @property
+    def stance(self) -> Stance:
+        return stance_of(self.name, None)
+
+
+def at(degrees: float) -> NDArray[np.float32]:
+    return np.asarray([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))], dtype=np.float32) * 3
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("supports", "contradicts"),
+        ("supports", "supported by"),
+        ("requires", "required by"),
+        ("is", "is not"),
+        ("works with", "never works with"),
+    ],
+)
+def test_opposites_are_never_proposed_however_alike(one: str, other: str) -> None:
+    assert not may_mean(Named(one), Named(other))
+    assert alike([Named(one), Named(other)], {one: at(0), other: at(0)}, 0.5) == []
+
+
+def test_each_type_is_near_to_the_one_that_stands_for_its_group() -> None:
+    types = [Named(each) for each in ("a", "b", "c", "d", "unembedded")]
+    vectors = {"a": at(0), "b": at(20), "c": at(38), "d": at(41)}
+    groups = alike(types, vectors, float(np.cos(np.radians(21))))
+    assert [(first, [other for other, _ in near]) for first, near in groups] == [(0, [1]), (2, [3])]
+    assert groups[0][1][0][1] == pytest.approx(np.cos(np.radians(20)), abs=1e-5)
+
+
+@given(st.lists(st.integers(0, 359), min_size=1, max_size=20), st.floats(0.5, 0.999))
+def test_no_type_is_in_two_groups(angles: list[int], least: float) -> None:
+    types = [Named(f"type {number}") for number in range(len(angles))]
+    vectors = {each.name: at(angle) for each, angle in zip(types, angles, strict=True)}
+    groups = alike(types, vectors, least)
+    placed = [place for first, near in groups for place in (first, *(other for other, _ in near))]
+    assert len(placed) == len({*placed})
+    assert all(cosine >= least for _, near in groups for _, cosine in near)

@@ -1,0 +1,54 @@
+"""The words of a source that stand for a relationship, whatever proves its concepts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kg_api.graph.relations.rows import MAX_QUOTE, between, edge_text, state
+
+TEXT = "".join(chr(ord("a") + at % 26) for at in range(2000))
+
+
+@dataclass(frozen=True)
+class Quoted:
+    start: int
+    end: int
+
+
+def quotes(most: int = 3) -> st.SearchStrategy[list[Quoted]]:
+    spans = st.tuples(st.integers(0, 1900), st.integers(1, 90))
+    return st.lists(spans.map(lambda each: Quoted(each[0], each[0] + each[1])), max_size=most)
+
+
+@given(quotes(), quotes())
+def test_it_is_verbatim_and_no_longer_than_it_must_be(subject: list[Quoted], target: list[Quoted]) -> None:
+    quote, start, end = between(TEXT, subject, target)
+    if not subject and not target:
+        assert (quote, start, end) == ("", None, None)
+        return
+    assert start is not None
+    assert end is not None
+    assert quote == TEXT[start:end]
+    assert len(quote) <= MAX_QUOTE
+    pairs = [(min(a.start, b.start), max(a.end, b.end)) for a in subject for b in target]
+    near = [pair for pair in pairs if pair[1] - pair[0] <= MAX_QUOTE]
+    if near:
+        assert len(quote) == min(b - a for a, b in near), "both concepts' nearest quotes are in it"
+    else:
+        assert Quoted(start, end) in (*subject, *target)
+
+
+def test_a_sentence_that_names_both_stands_for_both() -> None:
+    text = "Aspirin is old. Aspirin lowers the danger of stroke."
+    first, second = Quoted(0, 15), Quoted(16, len(text))
+    assert between(text, [first], [second], ("aspirin", "stroke")) == (text[16:], 16, len(text))
+    assert between(text, [first], [second], ("aspirin", "ibuprofen")) == (text, 0, len(text))
+
+
+def test_a_type_is_read_as_words() -> None:
+    assert state("Ada", "born_in", "London") == "Ada born in London"
+    assert edge_text("a is b", "") == "a is b"
+    assert edge_text("a is b", "A is b.") == "a is b: A is b."
