@@ -27,8 +27,8 @@ THUMBNAIL_TYPE: Final = "image/webp"
 MAX_IMAGE_BYTES: Final = 2_000_000
 USUAL_IMAGE_BYTES: Final = 200_000
 DESCRIPTION = """\
-Find pictures and see them, as thumbnails behind the text: by words, or those that go with a passage or look \
-like a picture at hand.
+Find pictures and see them (thumbnails behind the text): by words, or those that go with a passage or \
+look like a picture.
 
 `shown` of a hit is the number of its thumbnail. The words beside a picture may come from its document or \
 file name: trust what you see."""

@@ -21,7 +21,7 @@ def told(result: CallToolResult) -> tuple[dict[str, Any], list[bytes]]:
     first, *blocks = result.content
     assert not result.is_error
     assert isinstance(first, TextContent)
-    assert result.structured_content is None, "clients that know it would show no picture"
+    assert not blocks or result.structured_content is None, "clients that know it would show no picture"
     pictures: list[bytes] = []
     for block in blocks:
         assert isinstance(block, ImageContent)
