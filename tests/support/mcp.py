@@ -56,7 +56,7 @@ def answer(result: CallToolResult) -> dict[str, Any]:
     assert not result.is_error, text_of(result)
     if (
         len(result.content) > 1
-    ):  # pictures stand behind the text, and clients show either them or the structure
+    ):  # pictures: clients show either them or the structure
         assert result.structured_content is None
         return json.loads(text_of(result))
     assert isinstance(result.structured_content, dict)
