@@ -255,3 +255,11 @@ def test_the_hash_of_a_picture_that_is_sent_is_that_of_the_stored_one(album: Alb
     album.work()
     bits = {each.document: each.differing_bits for each in like(album, content).images}
     assert bits["drawn.jpg"] == 0
+
+
+def test_a_vector_of_another_file_finds_nothing(album: Album) -> None:
+    """A picture that came again under its name is not what it looked like before."""
+    album.pictures.add(plain("blue", 50, 50), "p0.png")
+    assert "p0.png" not in names(like(album, plain("red", 400, 300)))
+    album.work()
+    assert "p0.png" in names(like(album, plain("blue", 400, 300)))[:2]
