@@ -54,9 +54,7 @@ def call(target: Target, tool: str, mode: str = "auto", /, **arguments: Any) -> 
 def answer(result: CallToolResult) -> dict[str, Any]:
     """The structured answer, which the text repeats."""
     assert not result.is_error, text_of(result)
-    if (
-        len(result.content) > 1
-    ):  # pictures: clients show either them or the structure
+    if len(result.content) > 1:  # pictures: clients show either them or the structure
         assert result.structured_content is None
         return json.loads(text_of(result))
     assert isinstance(result.structured_content, dict)
