@@ -137,7 +137,7 @@ def write_configuration(tx: Transaction, name: str, configured: StoredConfigurat
         previous=_json(configured.previous),
         activates=configured.activates,
         embed_on_ingest=configured.embed_on_ingest,
-        images={f"image_{part}": value for part, value in _stored_images(configured.images).items()},
+        images=_stored_images(configured.images),
     )
 
 
@@ -153,9 +153,15 @@ def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
         raise Conflict(f"the embedding space {gone[0]!r} is being removed, or is gone: try again")
 
 
+def spaces_of_new(graph: Graph) -> dict[Modality, str]:
+    """The spaces of ontologies that are not configured yet, for their texts and for their pictures."""
+    row = graph.read("spaces/of_new")[0]
+    return {"text": row["text"], "image": row["image"]}
+
+
 def space_of_new(graph: Graph, modality: Modality = "text") -> str:
-    """The space of ontologies that are not configured yet, for their texts or for their pictures."""
-    return graph.read("spaces/of_new")[0][modality]
+    """That of one of both."""
+    return spaces_of_new(graph)[modality]
 
 
 def set_space_of_new(tx: Transaction, slug: str) -> None:
@@ -194,12 +200,11 @@ def _image_spaces(row: Row) -> ImageSpaces:
 
 def _stored_images(images: ImageSpaces) -> dict[str, str | bool | None]:
     """Nothing where nobody has chosen: those ontologies have the first space of pictures."""
-    usual = images == ImageSpaces()
     return {
-        "space": None if usual else images.target,
-        "serving": images.serving,
-        "previous": images.previous,
-        "activates": None if images.activates else False,
+        "image_space": None if images == ImageSpaces() else images.target,
+        "image_serving": images.serving,
+        "image_previous": images.previous,
+        "image_activates": None if images.activates else False,
     }
 
 

@@ -156,6 +156,11 @@ def count_behind(tx: Transaction, wanted: Wanted) -> Behind:
     return Behind(**tx.run("embedding/count_behind", **wanted.parameters())[0])
 
 
+def count_all_behind(tx: Transaction, wanted: Iterable[Wanted]) -> int:
+    """How many of several kinds answer searches now, and are not built yet."""
+    return sum(count_behind(tx, each).behind for each in wanted)
+
+
 def read_refused_sources(graph: Graph, ontology: str, mark: Mark, *, limit: int) -> list[RefusedSource]:
     """The sources that were set aside, with the reasons, in reading order."""
     rows = graph.read("sources/refused", ontology=ontology, **mark.parameters(), limit=limit)
