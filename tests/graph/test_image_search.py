@@ -11,7 +11,6 @@ import pytest
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.image.document import read_image
-from kg_api.embed.image.port import Pixels, Rendering
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
@@ -25,7 +24,7 @@ from kg_api.search.service import SearchService
 from kg_api.similarity.images.service import ImageSearchService
 from kg_api.similarity.related.service import RelatedService
 from tests.graph.test_image_spaces import Album
-from tests.support.colour_grid import plain, unpack
+from tests.support.colour_grid import plain
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.records import record
@@ -35,9 +34,6 @@ COLOURS = ("red", "green", "blue")
 
 class Reader:
     """Reads pictures that the tests made, in this process."""
-
-    def render(self, data: bytes, rendering: Rendering) -> Pixels:
-        return unpack(data, rendering)
 
     def look_at(self, data: bytes) -> ReadImage:
         return read_image(data, ConversionSettings())

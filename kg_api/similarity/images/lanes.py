@@ -21,6 +21,7 @@ from kg_api.similarity.images.looks import look_alike
 from kg_api.similarity.parts import evenly
 from kg_api.similarity.related.lanes import RelatedQuery, near_vectors
 from kg_api.similarity.scope import comparable, under_way
+from kg_api.spaces.images.sharing import group_by_space
 from kg_api.spaces.model_watch import FAULTS
 from kg_api.spaces.plans import OntologySnapshot
 
@@ -86,13 +87,9 @@ class ImageLanes:
         scope, lanes = _Scope(known, documents, depth), LanesFound()
         there = having_images(self._graph, names) if names else []
         spaces = known.image_spaces
-        groups: dict[str, tuple[Space, list[str]]] = {}
-        for name in there:
-            if name in spaces:
-                groups.setdefault(spaces[name].slug, (spaces[name], []))[1].append(name)
         if blind := [name for name in there if name not in spaces]:
             lanes.without["they have no space of pictures"] = blind
-        for space, own in groups.values():
+        for space, own in group_by_space(there, spaces):
             self._by_vector(picture, scope, space, own, lanes)
         lanes.degraded += under_way(self._progress.read(), there)
         if lanes.without:

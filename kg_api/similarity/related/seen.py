@@ -8,7 +8,7 @@ from kg_api.graph.database import Graph
 from kg_api.graph.readiness import IndexWatch
 from kg_api.graph.search.passages import LaneHit
 from kg_api.graph.search.pictures import NearestPictures
-from kg_api.graph.search.similar import vectors_of
+from kg_api.graph.search.similar import vectors_in
 from kg_api.models.queries.search import Degradation
 from kg_api.search.plan.picture_vectors import PictureQuestions, PictureVector
 from kg_api.similarity.related.lanes import Found, RelatedQuery, by_similarity, near_vectors
@@ -37,7 +37,7 @@ class SeenLane:
         own, space = asked.own, known.image_spaces.get(asked.own.ontology)
         if space is None:
             return {}
-        parts = vectors_of(self._graph, [own.source_id], {own.ontology: space}, space).get(own.source_id, [])
+        parts = vectors_in(self._graph, own.source_id, space)
         texts = {each.slug: each for each in known.answering.values()}
         one = [each for each in texts.values() if is_one_space(space.identity, each.identity)]
         slots = [slot for each in one for slot in comparable(each, asked.within.ontologies, known).slots]
