@@ -15,7 +15,7 @@ from kg_api.graph.filters.counting import prune_writes
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import ensure_job, prune, rests
 from kg_api.graph.jobs.records import CONCEPT_EMBEDDING, EDGE_EMBEDDING, IMAGE_EMBEDDING
-from kg_api.graph.relations.vocabulary import delete_unused_types
+from kg_api.graph.relations.vocabulary import delete_unused_types, finish_renaming
 from kg_api.graph.spaces.configuration import hold_configurations
 from kg_api.graph.spaces.due import count_due
 from kg_api.graph.spaces.flags import Flags
@@ -63,6 +63,7 @@ class Backfill:
         if leftovers(self._graph):
             self._graph.transaction(ask_for_cleanup)
         prune(self._graph, days=KEEP_FINISHED_DAYS)
+        finish_renaming(self._graph)
         delete_unused_types(self._graph)
         while prune_cache(self._graph, self._cache_entries) or prune_writes(self._graph):
             run.checkpoint()

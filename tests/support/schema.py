@@ -65,7 +65,21 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         }
     ),
     "TypeMerge": frozenset(
-        {*("merge_id", "ontology", "into", "merged", "relations", "at", "by", "undone_at", "undone_by")}
+        {
+            *(
+                "merge_id",
+                "ontology",
+                "into",
+                "merged",
+                "relations",
+                "at",
+                "by",
+                "undone_at",
+                "undone_by",
+                "renaming",
+                "held_at",
+            )
+        }
     ),
     "ConceptName": frozenset({"name_id", "ontology", "name"}),
     "Instance": frozenset(
