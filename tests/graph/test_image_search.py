@@ -257,5 +257,7 @@ def test_a_vector_of_another_file_finds_nothing(album: Album) -> None:
     """A picture that came again under its name is not what it looked like before."""
     album.pictures.add(plain("blue", 50, 50), "p0.png")
     assert "p0.png" not in names(like(album, plain("red", 400, 300)))
+    alike = like(album, source_id=ids(album)["p0.png"])
+    assert alike.images[0].document == names(like(album, plain("blue", 50, 50)))[0], "nor does it ask by it"
     album.work()
     assert "p0.png" in names(like(album, plain("blue", 400, 300)))[:2]

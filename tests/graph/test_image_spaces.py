@@ -86,10 +86,25 @@ def test_another_picture_under_the_same_name_is_embedded_anew(album: Album, driv
     album.work()
     before = _vector(driver, "red.png")
     album.pictures.add(plain("blue"), "red.png")
-    assert (album.counts().embedded, album.counts().stale) == (2, 1)
+    assert (album.counts().embedded, album.counts().missing) == (2, 1), (
+        "its old vector has gone with its file"
+    )
     album.work()
     assert album.counts().embedded == 3
     assert _vector(driver, "red.png") == _vector(driver, "blue.png") != before
+
+
+def test_no_space_keeps_a_vector_of_another_file(album: Album, driver: neo4j.Driver) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.work()
+    album.pictures.add(plain("blue"), "red.png")
+    told = (
+        "MATCH (s:Image {document: 'red.png'}) RETURN [key IN keys(s) WHERE key CONTAINS 'embed' "
+        "AND (key ENDS WITH 'fine' OR key ENDS WITH 'default_images')] AS left"
+    )
+    assert rows(driver, told) == [{"left": []}]
 
 
 def test_a_space_of_pictures_is_built_checked_activated_rolled_back_and_dropped(

@@ -35,7 +35,6 @@ class NearestPictures:
         given: Row = {
             "vector": Vector.from_numpy(self.vector),
             "property": self.space.vector_property,
-            "mark_property": self.space.mark_property,
             "ontologies": list(self.ontologies),
             "limit": self.limit,
             **self.words.parameters(),
