@@ -15,5 +15,5 @@ MATCH (thumbnail:Blob {key: row.image.thumbnail_key})
 SET file.touched_at = datetime.realtime(), thumbnail.touched_at = datetime.realtime()
 MERGE (s)-[:STORED_AS]->(file)
 MERGE (s)-[:SHOWN_AS]->(thumbnail)
-RETURN count(s) AS written, count(CASE WHEN changed THEN 1 END) AS changed,
+RETURN count(s) AS written, collect(CASE WHEN changed THEN s.document_id END) AS changed,
        collect(CASE WHEN changed AND before IS NOT NULL THEN s.source_id END) AS replaced

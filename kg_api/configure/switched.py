@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from kg_api.graph.spaces.configuration import (
     hold_spaces,
     set_space_of_new,
     space_of_new,
+    space_of_new_before,
     write_configuration,
 )
 from kg_api.models.embedding.switching import SpaceCheck, SpaceSwitched, SwitchedOntology
@@ -58,7 +60,9 @@ class WayBack:
 def switch_back(
     graph: Graph, slug: str, back: Mapping[str, WayBack], *, new: bool, modality: Modality = "text"
 ) -> float:
-    """Let what answered before a space answer again, for new ontologies as for the first of these.
+    """Let what answered before a space answer again; new ontologies get the one back that was theirs.
+
+    Where that has gone they get the one of most of these.
 
     Returns:
         Seconds of the transaction.
@@ -66,10 +70,11 @@ def switch_back(
     Raises:
         Conflict: an ontology was configured anew meanwhile.
     """
-    before = next(iter(back.values())).space
+    commonest = Counter(each.space for each in back.values()).most_common(1)[0][0]
+    before = space_of_new_before(graph, slug) or commonest
 
     def switch(tx: Transaction) -> None:
-        hold_spaces(tx, {each.space for each in back.values()})
+        hold_spaces(tx, {before, *(each.space for each in back.values())})
         held = hold_configurations(tx, [*back])
         if any(held.get(name) not in (each.present, each.anew) for name, each in back.items()):
             raise Conflict("an ontology was reconfigured in the meantime: check, and try again")

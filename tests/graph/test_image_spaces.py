@@ -12,6 +12,7 @@ from kg_api.blobs.port import key_of
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.writes import store_document
 from kg_api.graph.images.reads import list_images
 from kg_api.graph.images.vectors import count_images
 from kg_api.graph.indexes import index_states
@@ -138,6 +139,46 @@ def test_a_space_of_pictures_is_built_checked_activated_rolled_back_and_dropped(
     left = rows(driver, "MATCH (s:Image) UNWIND keys(s) AS key RETURN DISTINCT key")
     assert not [row for row in left if FIRST in row["key"]]
     assert "image_embedding_default_images" not in index_states(album.graph)
+
+
+def test_a_space_that_answers_for_one_ontology_is_not_dropped(album: Album) -> None:
+    album.work()
+    with pytest.raises(Conflict, match="still uses"):
+        album.drop.drop(FIRST, "notes")
+    assert album.counts().embedded == 3
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    with pytest.raises(Conflict, match="still uses"):
+        album.drop.drop("fine", "notes")
+    album.work()
+    album.switch.activate("fine")
+    album.drop.drop(FIRST, "notes")
+    album.work()
+    with pytest.raises(Conflict, match="no ontology that uses"):
+        album.switch.rollback("fine")
+
+
+def test_a_switch_of_pictures_leaves_the_note_of_flagged_texts(album: Album, driver: neo4j.Driver) -> None:
+    album.work()
+    enqueue_slot(album.graph, "backfill")
+    album.work()
+    told = "MATCH (o:Ontology {name: 'notes'}) RETURN o.flagged_for AS flagged_for"
+    (before,) = rows(driver, told)
+    assert before["flagged_for"] is not None
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.work()
+    album.switch.activate("fine")
+    assert rows(driver, told) == [before]
+    album.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=False)
+    assert rows(driver, told) == [{"flagged_for": None}]
+
+
+def test_another_picture_with_the_same_words_tells_its_job(album: Album) -> None:
+    album.work()
+    told = store_document(album.graph, album.pictures.record(plain("blue"), "red.png"))
+    assert told.job_id is not None
+    assert find_job(album.graph, told.job_id).kind == "image_embedding"
 
 
 def test_a_build_that_activates_by_itself_does_so_when_all_is_there(album: Album) -> None:

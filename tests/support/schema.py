@@ -114,6 +114,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
                 "dropping",
                 "held_at",
                 "for_new",
+                "for_new_after",
                 "created_at",
                 "probe",
                 "related",

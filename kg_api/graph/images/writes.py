@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -16,11 +17,11 @@ from kg_api.models.images import StoredImage
 IMAGES_A_STATEMENT = 500
 
 
-def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> int:
+def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
     """Let sources be the pictures that they are, whether they are new or were there.
 
     Returns:
-        How many have another file than before, or are new.
+        By document, how many have another file than before, or are new.
 
     Raises:
         Conflict: a file has been collected, for its hold ended long ago.
@@ -28,13 +29,13 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
     sources = [source for each in differences for source in each.record.sources]
     rows = [_row(source.source_id, source.image) for source in sources if source.image]
     there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
-    others, changed = list[str](), 0
+    others, changed = list[str](), Counter[str]()
     if there:
         given = {"document_ids": there, "source_ids": [row["source_id"] for row in rows]}
         others += tx.run("images/forget", **given)[0]["forgotten"]
     for part in portions(rows, IMAGES_A_STATEMENT):
         row = tx.run("images/write", rows=part)[0]
-        changed += row["changed"]
+        changed.update(row["changed"])
         others += row["replaced"]
         if row["written"] < len(part):
             raise Conflict(

@@ -138,6 +138,7 @@ def write_configuration(tx: Transaction, name: str, configured: StoredConfigurat
         activates=configured.activates,
         embed_on_ingest=configured.embed_on_ingest,
         images=_stored_images(configured.images),
+        usual=asdict(_usual()),
     )
 
 
@@ -166,7 +167,13 @@ def space_of_new(graph: Graph, modality: Modality = "text") -> str:
 
 def set_space_of_new(tx: Transaction, slug: str) -> None:
     """Let new ontologies use a space, for what it is of."""
-    tx.run("spaces/use_for_new", slug=slug)
+    tx.run("spaces/use_for_new", slug=slug, first=FIRST_SLUG, first_of_images=FIRST_IMAGE_SLUG)
+
+
+def space_of_new_before(graph: Graph, slug: str) -> str | None:
+    """The space that new ontologies used before this one; None: it has gone, or was never noted."""
+    rows = graph.read("spaces/of_new_before", slug=slug)
+    return rows[0]["slug"] if rows else None
 
 
 def _by_name(rows: list[Row]) -> dict[str, StoredConfiguration]:
@@ -174,10 +181,10 @@ def _by_name(rows: list[Row]) -> dict[str, StoredConfiguration]:
 
 
 def _to_configuration(row: Row) -> StoredConfiguration:
-    usual = layout_of(FIRST_SLUG, "", Chunking()).chunking
-    space, slot = row.get("space") or FIRST_SLUG, row.get("slot") or ""
+    usual = _usual()
+    stored = (row.get(name) or getattr(usual, name) for name in ("space", "slot", "chunking"))
     return StoredConfiguration(
-        target=Layout(space, slot, row.get("chunking") or usual),
+        target=Layout(*stored),
         serving=_layout(row.get("serving")),
         previous=_layout(row.get("previous")),
         activates=row.get("activates") is not False,
@@ -187,6 +194,11 @@ def _to_configuration(row: Row) -> StoredConfiguration:
         wants_concepts=bool(row.get("wants_concepts")),
         leftovers=tuple(row.get("leftovers") or ()),
     )
+
+
+def _usual() -> Layout:
+    """That of ontologies that nobody has configured."""
+    return layout_of(FIRST_SLUG, "", Chunking())
 
 
 def _image_spaces(row: Row) -> ImageSpaces:

@@ -133,8 +133,8 @@ class Space:
 
     @property
     def slots(self) -> list[Space]:
-        """Both slots."""
-        return [self.at(""), self.at(SECOND_SLOT)]
+        """Both slots; a space of pictures has one, for pictures are not chunked."""
+        return [self.at("")] if self.is_of_images else [self.at(""), self.at(SECOND_SLOT)]
 
 
 @while_schema_changes
