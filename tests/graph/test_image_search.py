@@ -142,6 +142,18 @@ def test_pictures_that_are_not_embedded_yet_are_compared_by_looks_and_words(albu
     assert names(stored) == ["later.png"]
 
 
+def test_those_that_wait_beside_embedded_ones_are_compared_by_looks(album: Album) -> None:
+    album.pictures.add(encoded(drawn(60, 40)), "late.png")
+    answer = like(album, encoded(drawn(120, 80)))
+    assert answer.by == ["picture_space", "perceptual_hash"]
+    assert {"late.png", "p0.png"} <= set(names(answer))
+    late = next(each for each in answer.images if each.document == "late.png")
+    assert (late.near_duplicate, [way.lane for way in late.through]) == (True, ["perceptual_hash"])
+    assert "the others are compared by their looks" in effects(answer)
+    album.work()
+    assert "picture_space" in [way.lane for way in like(album, encoded(drawn(120, 80))).images[0].through]
+
+
 def test_a_model_that_is_down_leaves_looks(album: Album) -> None:
     album.grid.down = True
     answer = like(album, plain("red"))
@@ -256,7 +268,8 @@ def test_the_hash_of_a_picture_that_is_sent_is_that_of_the_stored_one(album: Alb
 def test_a_vector_of_another_file_finds_nothing(album: Album) -> None:
     """A picture that came again under its name is not what it looked like before."""
     album.pictures.add(plain("blue", 50, 50), "p0.png")
-    assert "p0.png" not in names(like(album, plain("red", 400, 300)))
+    red = {each.document: each.through for each in like(album, plain("red", 400, 300)).images}
+    assert all(way.lane != "picture_space" for way in red.get("p0.png", []))
     alike = like(album, source_id=ids(album)["p0.png"])
     assert alike.images[0].document == names(like(album, plain("blue", 50, 50)))[0], "nor does it ask by it"
     album.work()

@@ -56,6 +56,8 @@ class LanesFound:
     degraded: list[Degradation] = field(default_factory=list[Degradation])
     without: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Ontologies whose pictures were not compared by vectors, by the reason."""
+    hashes: dict[str, int] = field(default_factory=dict[str, int])
+    """How pictures look that have no vector, by source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,7 @@ class ImageLanes:
             lanes.without["they have no space of pictures"] = blind
         for space, own in group_by_space(there, spaces):
             self._by_vector(picture, scope, space, own, lanes)
-        lanes.degraded += under_way(self._progress.read(), there)
-        if lanes.without:
-            self._otherwise(picture, scope, lanes)
+        self._otherwise(picture, scope, lanes)
         return lanes
 
     def _by_vector(
@@ -115,26 +115,34 @@ class ImageLanes:
         found = _ranked("picture_space", _without(picture, measured), space.slug)
         if measured:
             lanes.found.append(ImageLaneFound("picture_space", found, space.slug))
+            self._note_under_way(scope, space, names, lanes)
         else:
             reason = f"no picture there has a vector in the space {space.slug!r} yet"
             lanes.without.setdefault(reason, []).extend(names)
 
+    def _note_under_way(self, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound) -> None:
+        """Some have a vector already; the others are compared by their looks."""
+        lanes.degraded += (told := under_way(self._progress.read(), names, "are compared by their looks"))
+        if told:
+            waiting = [name for name in names if name in self._progress.read()]
+            lanes.hashes |= hashes_of(self._graph, waiting, scope.documents, MAX_HASHED, without=space)
+
     def _otherwise(self, picture: AskedPicture, scope: _Scope, lanes: LanesFound) -> None:
         """By looks, and a stored picture by its words."""
-        names = [name for each in lanes.without.values() for name in each]
-        hashes = hashes_of(self._graph, names, scope.documents, MAX_HASHED)
-        alike = _without(picture, [(each, None) for each in look_alike(picture.looks, hashes)])
-        lanes.found.append(
-            ImageLaneFound("perceptual_hash", _ranked("perceptual_hash", alike[: scope.depth]))
-        )
+        if names := [name for each in lanes.without.values() for name in each]:
+            lanes.hashes |= hashes_of(self._graph, names, scope.documents, MAX_HASHED)
+        alike = _without(picture, [(each, None) for each in look_alike(picture.looks, lanes.hashes)])
+        if names or alike:
+            found = _ranked("perceptual_hash", alike[: scope.depth])
+            lanes.found.append(ImageLaneFound("perceptual_hash", found))
         how = "those that look nearly the same were looked for"
-        if picture.own is not None:
+        if names and picture.own is not None:
             lanes.found.append(self._by_words(picture, scope, names))
             how += ", and those whose words are near"
         for reason, own in lanes.without.items():
             told = ", ".join(own[:MAX_TOLD]) + (" and more" if len(own) > MAX_TOLD else "")
             lanes.degraded.append(Degradation(part="vectors", effect=f"{told}: {reason}; {how}"))
-        if len(hashes) >= MAX_HASHED:
+        if len(lanes.hashes) >= MAX_HASHED:
             effect = f"the looks of {MAX_HASHED:,} pictures were compared, there are more"
             lanes.degraded.append(Degradation(part="query", effect=effect))
 
