@@ -69,7 +69,10 @@ class OpenSpaces(ABC, Generic[OpenT]):
             return self._spaces.setdefault(opened.space.slug, opened)
 
     def _add(self, opened: OpenT) -> OpenT:
-        """Keep one that was just registered, unless another is kept already."""
+        """Keep one that was just registered, unless it is kept already: one of another model was dropped."""
+        kept = self._spaces.get(opened.space.slug)
+        if kept is not None and kept.space.fingerprint != opened.space.fingerprint:
+            self._forget(opened.space.slug)
         kept = self._keep(opened)
         if kept is not opened:
             opened.close()

@@ -158,6 +158,15 @@ def test_a_space_that_answers_for_one_ontology_is_not_dropped(album: Album) -> N
         album.switch.rollback("fine")
 
 
+def test_a_name_that_was_dropped_is_free_for_another_model(album: Album, driver: neo4j.Driver) -> None:
+    album.add_space("fine", cells=4)
+    album.drop.drop("fine")
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
+    album.work()
+    new = NewSpace(slug="fine", modality="image", provider="histogram", model="grid-8")
+    assert album.image_spaces.add(new).space.identity.model == "grid-8"
+
+
 def test_a_switch_of_pictures_leaves_the_note_of_flagged_texts(album: Album, driver: neo4j.Driver) -> None:
     album.work()
     enqueue_slot(album.graph, "backfill")
