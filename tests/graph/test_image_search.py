@@ -11,7 +11,7 @@ import pytest
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.image.document import read_image
-from kg_api.errors import InvalidInput, NotFound
+from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.images.reads import list_images
@@ -105,6 +105,26 @@ def test_a_stored_picture_finds_others_and_not_itself(album: Album) -> None:
     assert "p0.png" not in names(answer)
 
 
+def test_a_picture_leads_to_pictures_that_look_like_it(album: Album) -> None:
+    album.pictures.add(plain("red", 90, 90), "again.png")
+    album.work()
+    service = RelatedService(album.graph, album.image_spaces)
+    answer = service.related("notes/p0.png", RelatedSearch(kinds=["image"]))
+    ranks = {each.document: way.rank for each in answer.sources for way in each.through
+             if way.lane == "picture_space"}  # fmt: skip
+    assert ranks["again.png"] == 1
+    assert "p0.png" not in ranks
+
+
+def test_a_document_of_one_source_stands_for_it(album: Album) -> None:
+    assert like(album, source_id="notes/p0.png").source == like(album, source_id=ids(album)["p0.png"]).source
+    store_document(album.graph, record("two.md", ["one", "two"]))
+    with pytest.raises(
+        Conflict, match=r"'two.md' is a document of 2 sources: say which, two.md#0 to two.md#1"
+    ):
+        like(album, source_id="two.md")
+
+
 def test_near_duplicates_are_told(album: Album) -> None:
     album.pictures.add(encoded(drawn(600, 400)), "drawn.png")
     album.work()
@@ -124,6 +144,9 @@ def test_filters_and_limits(album: Album) -> None:
     assert names(like(album, red, documents=["p1.png"])) == ["p1.png"]
     assert names(like(album, red, where=["document=p2.png"])) == ["p2.png"]
     assert set(names(like(album, red, min_similarity=0.9))) == {"p0.png", "other.png"}
+    cut = like(album, plain("yellow"), min_similarity=0.999)
+    assert (cut.images, cut.note) == ([], cut.note)
+    assert "no picture is as similar as 0.999: the nearest has 0." in (cut.note or "")
     none = like(album, red, ontology="nowhere")
     assert none.images == []
     assert "nowhere" in effects(none)
@@ -152,6 +175,12 @@ def test_those_that_wait_beside_embedded_ones_are_compared_by_looks(album: Album
     assert "the others are compared by their looks" in effects(answer)
     album.work()
     assert "picture_space" in [way.lane for way in like(album, encoded(drawn(120, 80))).images[0].through]
+
+
+def test_a_build_beside_what_answers_takes_nothing_away(album: Album) -> None:
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    assert like(album, plain("red")).degraded == []
 
 
 def test_a_model_that_is_down_leaves_looks(album: Album) -> None:

@@ -122,10 +122,11 @@ class ImageLanes:
 
     def _note_under_way(self, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound) -> None:
         """Some have a vector already; the others are compared by their looks."""
-        lanes.degraded += (told := under_way(self._progress.read(), names, "are compared by their looks"))
-        if told:
-            waiting = [name for name in names if name in self._progress.read()]
-            lanes.hashes |= hashes_of(self._graph, waiting, scope.documents, MAX_HASHED, without=space)
+        progress = self._progress.read()
+        waiting = [name for name in names if name in progress]
+        if waiting and (left := hashes_of(self._graph, waiting, scope.documents, MAX_HASHED, without=space)):
+            lanes.hashes |= left
+            lanes.degraded += under_way(progress, waiting, "are compared by their looks")
 
     def _otherwise(self, picture: AskedPicture, scope: _Scope, lanes: LanesFound) -> None:
         """By looks, and a stored picture by its words."""

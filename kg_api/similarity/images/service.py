@@ -106,6 +106,7 @@ class ImageSearchService:
             by=by,
             spaces=[lane.space for lane in lanes.found if lane.space and lane.name == "picture_space"],
             images=self._join(picture, lanes.found, request),
+            note=_note_less_similar(lanes.found, request.min_similarity),
             degraded=[*told, *lanes.degraded, *_not_measured(by, request)],
             timings_ms=watch.milliseconds(),
         )
@@ -134,6 +135,16 @@ class ImageSearchService:
                 )
             )
         return images[: request.limit]
+
+
+def _note_less_similar(lanes: Sequence[ImageLaneFound], least: float | None) -> str | None:
+    """That a least similarity left all out that was measured."""
+    measured = [
+        way.similarity or 0.0 for lane in lanes if lane.name == "picture_space" for way in lane.found.values()
+    ]
+    if least is None or not measured or max(measured) >= least:
+        return None
+    return f"no picture is as similar as {least:g}: the nearest has {max(measured):.2f}"
 
 
 def _not_measured(by: Sequence[ImageLane], request: ImageScope) -> list[Degradation]:
