@@ -133,7 +133,7 @@ class SwitchService:
             raise Conflict(f"no ontology that uses {slug} has a previous space to roll back to")
         seconds = switch_back(self._graph, slug, back, new=ontologies is None)
         notes = begin_again(self._graph, self._requests, back)
-        switched = {name: (slug, each.space) for name, each in back.items()}
+        switched = {name: (each.present.answering.space, each.space) for name, each in back.items()}
         return present_switched(self._graph, slug, switched, seconds, notes=notes)
 
     def _build(self, slug: str, embedding_state: EmbeddingState, asked: SpaceBuild) -> Build:

@@ -110,8 +110,17 @@ def present_switched(
         ],
         space_of_new=space_of_new(graph, modality),
         seconds=seconds,
-        notes=["searches that began before go on as they were for up to a second", *notes],
+        notes=[
+            "searches that began before go on as they were for up to a second",
+            *_note_given_up(slug, switched),
+            *notes,
+        ],
     )
+
+
+def _note_given_up(slug: str, switched: Mapping[str, tuple[str, str]]) -> list[str]:
+    names = [name for name, (before, now) in switched.items() if before == now != slug]
+    return [f"{', '.join(names)}: the build in {slug} was given up, nothing else changed"] if names else []
 
 
 def _time(graph: Graph, switch: Callable[[Transaction], None]) -> float:

@@ -158,6 +158,20 @@ def test_a_space_that_answers_for_one_ontology_is_not_dropped(album: Album) -> N
         album.switch.rollback("fine")
 
 
+def test_what_is_complete_already_answers_at_once(album: Album) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.work()
+    told = album.switch.rollback("fine")
+    assert [(each.before, each.now) for each in told.ontologies] == [(FIRST, FIRST)]
+    assert "notes: the build in fine was given up, nothing else changed" in told.notes
+    made = album.switch.build("fine", SpaceBuild(activate=True))
+    assert [(each.answering, each.due) for each in made.builds] == [("fine", 0)]
+    assert "notes: answered by fine from now on" in made.notes[0]
+    assert album.answering == "fine"
+
+
 def test_a_name_that_was_dropped_is_free_for_another_model(album: Album, driver: neo4j.Driver) -> None:
     album.add_space("fine", cells=4)
     album.drop.drop("fine")

@@ -33,8 +33,8 @@ from kg_api.models.embedding.switching import (
     SpaceCheck,
     SpaceSwitched,
 )
-from kg_api.spaces.activation import activate_images, turn_back
-from kg_api.spaces.plans import EmbeddingState, select_embedding_states
+from kg_api.spaces.activation import activate_complete_images, activate_images, turn_back
+from kg_api.spaces.plans import EmbeddingState, read_embedding_state, select_embedding_states
 
 
 class ImageSwitch:
@@ -61,8 +61,8 @@ class ImageSwitch:
         notes = [f"{', '.join(there)}: answered by {space.slug} already"] if there else []
         if asked.dry_run:
             notes.append("nothing was changed: this is a dry run")
-        elif any(build.answering == space.slug for build in builds):
-            notes.append("ontologies without any vectors of pictures use the space at once")
+        elif at_once := [build.ontology for build in builds if build.answering == space.slug]:
+            notes.append(f"{', '.join(at_once)}: answered by {space.slug} from now on; nothing had to wait")
         return SpaceBuilding(slug=space.slug, builds=builds, notes=notes)
 
     def check(self, space: Space, ontologies: Sequence[str] | None) -> SpaceCheck:
@@ -108,7 +108,7 @@ class ImageSwitch:
             raise Conflict(f"no ontology that uses {slug} has a previous space of pictures to roll back to")
         seconds = switch_back(self._graph, slug, back, new=ontologies is None, modality="image")
         notes = begin_again(self._graph, self._requests, back)
-        switched = {name: (slug, each.space) for name, each in back.items()}
+        switched = {name: (each.present.images.answering, each.space) for name, each in back.items()}
         return present_switched(self._graph, slug, switched, seconds, modality="image", notes=notes)
 
     def _build(self, space: Space, state: EmbeddingState, asked: SpaceBuild) -> Build:
@@ -121,6 +121,8 @@ class ImageSwitch:
             ensure_index(self._graph, space)
             self._graph.transaction(lambda tx: _write_build(tx, state, space.slug, answering, asked))
             job_id = self._requests.embed_images(state.ontology)
+            activate_complete_images(self._graph, now := read_embedding_state(self._graph, state.ontology))
+            answering = read_embedding_state(self._graph, now.ontology).configured.images.answering
         cost = self._requests.cost_of_images(space, due) if asked.dry_run else None
         return Build(ontology=state.ontology, answering=answering, due=due, job_id=job_id, cost=cost)
 
