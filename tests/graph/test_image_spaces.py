@@ -172,6 +172,17 @@ def test_what_is_complete_already_answers_at_once(album: Album) -> None:
     assert album.answering == "fine"
 
 
+def test_a_model_that_cannot_be_used_does_not_hold_up_what_is_built_beside(album: Album) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.add_images("black")
+    album.grid.down = True
+    album.work()
+    plans = read_embedding_state(album.graph, "notes").image_plans
+    assert [count_images(album.graph, [plan]).missing for plan in plans] == [1, 0]
+
+
 def test_a_name_that_was_dropped_is_free_for_another_model(album: Album, driver: neo4j.Driver) -> None:
     album.add_space("fine", cells=4)
     album.drop.drop("fine")
