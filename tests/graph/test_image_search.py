@@ -25,6 +25,7 @@ from kg_api.similarity.images.service import ImageSearchService
 from kg_api.similarity.related.service import RelatedService
 from tests.graph.test_image_spaces import Album
 from tests.support.colour_grid import plain
+from tests.support.concepts import labelled, write
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.records import record
@@ -216,6 +217,24 @@ def test_words_find_what_pictures_show_where_a_model_reads_text(album: Album) ->
     album.grid.down = True
     album.image_spaces.close()
     assert "was not searched (the grid is down)" in effects(like(album, query_text="something blue"))
+
+
+def test_concepts_lead_to_pictures_only_from_the_question(album: Album) -> None:
+    for name in ("sleeping cat.png", "flying cat.png"):
+        made = album.pictures.record(plain("blue", len(name), 20), name)
+        store_document(album.graph, made)
+        write(album.graph, labelled(made, 0, "cat"))
+    album.work()
+    ways = [way.lane for each in like(album, query_text="sleeping").images for way in each.through]
+    assert "concepts" not in ways, "the best picture's own concepts would put others before it"
+    named = like(album, query_text="cat").images
+    assert all("concepts" in [way.lane for way in each.through] for each in named if "cat" in each.document)
+
+
+def test_nothing_that_fits_a_filter_is_no_lack_of_vectors(album: Album) -> None:
+    store_document(album.graph, record("text.md", ["A passage."]))
+    answer = like(album, plain("red"), documents=["text.md"])
+    assert (answer.images, answer.degraded) == ([], [])
 
 
 @pytest.mark.parametrize("kinds", [None, ["passage", "image"], ["image"]])

@@ -116,7 +116,7 @@ class ImageLanes:
         if measured:
             lanes.found.append(ImageLaneFound("picture_space", found, space.slug))
             self._note_under_way(scope, space, names, lanes)
-        else:
+        elif hashes_of(self._graph, names, scope.documents, limit=1):
             reason = f"no picture there has a vector in the space {space.slug!r} yet"
             lanes.without.setdefault(reason, []).extend(names)
 
