@@ -6,10 +6,12 @@ import posixpath
 import re
 from collections.abc import Iterator
 from html import unescape
+from itertools import compress
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from kg_api.models.library.formats import Format
+from kg_api.parse.beside.shown import outside, shown_in_html, shown_in_markdown
 
 MAX_REFERENCES = 500
 """Pictures of one document."""
@@ -58,7 +60,20 @@ def references(text: str, form: Format) -> tuple[str, ...]:
 
 
 def mentions(text: str) -> Iterator[ImageReference]:
-    """Pictures of a Markdown text, in brackets and in tags; what code shows is among them."""
+    """Pictures of a Markdown text, in brackets and in tags; none that code or a comment shows."""
+    found = sorted(_named(text))
+    starts = [each.start for each in found]
+    yield from compress(found, outside(starts, shown_in_markdown(text, starts)))
+
+
+def mentions_in_tags(text: str) -> Iterator[ImageReference]:
+    """Pictures of HTML, but none of a comment, a script or what is shown as code."""
+    found = list(_in_tags(text))
+    if found:
+        yield from compress(found, outside((each.start for each in found), shown_in_html(text)))
+
+
+def _named(text: str) -> Iterator[ImageReference]:
     if "![" in text:
         labels = _labels(text) if _DEFINITION.search(text) else {}
         for found in _MARKDOWN.finditer(text):
@@ -67,11 +82,10 @@ def mentions(text: str) -> Iterator[ImageReference]:
             )
             if target and (key := key_of(target)):
                 yield ImageReference(found.start(), found.end(), key)
-    yield from mentions_in_tags(text)
+    yield from _in_tags(text)
 
 
-def mentions_in_tags(text: str) -> Iterator[ImageReference]:
-    """Pictures of HTML."""
+def _in_tags(text: str) -> Iterator[ImageReference]:
     for tag in _TAG.finditer(text):
         found = _SOURCE.search(tag["attributes"])
         source = unescape(next(filter(None, found.groups()), "")) if found else ""
