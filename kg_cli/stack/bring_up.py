@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 from kg_api.managed.home import Home
 from kg_api.settings import Settings
-from kg_cli.stack import processes, report, status, watch
+from kg_cli.stack import processes, report, started_with, status, watch
 from kg_cli.stack.fetching import fetch_parts
 from kg_cli.terminal import console
 
@@ -29,6 +30,7 @@ def in_background(settings: Settings) -> None:
         found = status.look(settings)
     report.print_up(found)
     report.warn_of_other_version(found)
+    report.warn_of_settings(started_with.differing(home, settings, os.environ))
 
 
 def in_foreground(settings: Settings) -> None:
