@@ -50,7 +50,7 @@ SPARE = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TiffLayout:
     """How numbers are written: their order, and whether offsets have eight bytes (BigTIFF)."""
 
     order: str
@@ -85,7 +85,7 @@ class Layout:
         return struct.unpack(f"{self.order}{entry.values}{_NUMBERS[entry.kind]}", entry.value)
 
 
-def layout_of(data: bytes) -> Layout:
+def layout_of(data: bytes) -> TiffLayout:
     """How a file is written, by its head.
 
     Raises:
@@ -95,10 +95,10 @@ def layout_of(data: bytes) -> Layout:
     version = 0 if order is None else struct.unpack_from(f"{order}H", data, 2)[0]
     if order is None or version not in (42, 43):
         raise struct.error("no TIFF directory")
-    return Layout(order, version == 43)  # noqa: PLR2004 - the two versions that there are
+    return TiffLayout(order, version == 43)  # noqa: PLR2004 - the two versions that there are
 
 
-def directories(data: bytes, layout: Layout) -> Iterator[Entries]:
+def directories(data: bytes, layout: TiffLayout) -> Iterator[Entries]:
     """One for each page of the file, the same never twice."""
     (at,) = struct.unpack_from(layout.offset, data, 8 if layout.big else 4)
     seen = set[int]()
@@ -108,12 +108,12 @@ def directories(data: bytes, layout: Layout) -> Iterator[Entries]:
         yield found
 
 
-def directory(data: bytes, at: int, layout: Layout) -> Entries:
+def directory(data: bytes, at: int, layout: TiffLayout) -> Entries:
     """One by its place; what is damaged in it is left out."""
     return _directory(data, at, layout)[0]
 
 
-def _directory(data: bytes, at: int, layout: Layout) -> tuple[Entries, int]:
+def _directory(data: bytes, at: int, layout: TiffLayout) -> tuple[Entries, int]:
     (count,) = struct.unpack_from(layout.count, data, at)
     first, size = at + struct.calcsize(layout.count), struct.calcsize(layout.entry)
     found, view = Entries(), memoryview(data)
@@ -133,7 +133,7 @@ def _directory(data: bytes, at: int, layout: Layout) -> tuple[Entries, int]:
 class Writer:
     """Writes a file of the same layout: what is added, and nothing else."""
 
-    def __init__(self, layout: Layout, most: int) -> None:
+    def __init__(self, layout: TiffLayout, most: int) -> None:
         """Begin.
 
         Args:

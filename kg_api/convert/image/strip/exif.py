@@ -14,7 +14,7 @@ from kg_api.convert.image.strip.directories import (
     SPARE,
     Entries,
     Entry,
-    Layout,
+    TiffLayout,
     Writer,
     directories,
     directory,
@@ -50,14 +50,14 @@ def orientation_of(picture: Image.Image) -> int:
     return said if said in range(1, 9) else 1
 
 
-def with_orientation(entries: Entries, layout: Layout, turned: int) -> Entries:
+def with_orientation(entries: Entries, layout: TiffLayout, turned: int) -> Entries:
     """The entries, which say how to turn it."""
     said = Entry(SHORT, 1, struct.pack(f"{layout.order}H", turned))
     return {**entries, ORIENTATION: said} if turned > 1 else entries
 
 
 def kept_entries(
-    data: bytes, found: Entries, layout: Layout, tags: AbstractSet[int], writer: Writer
+    data: bytes, found: Entries, layout: TiffLayout, tags: AbstractSet[int], writer: Writer
 ) -> Entries:
     """The entries of a directory that stay; those that name directories, with what stays of these."""
     kept: Entries = {}
@@ -69,7 +69,7 @@ def kept_entries(
     return kept
 
 
-def _named(data: bytes, entry: Entry, layout: Layout) -> Entries:
+def _named(data: bytes, entry: Entry, layout: TiffLayout) -> Entries:
     try:
         return directory(data, layout.numbers(entry)[0], layout)
     except (KeyError, IndexError, struct.error):
@@ -81,7 +81,7 @@ def _made(said: bytes, turned: int) -> bytes:
         layout = layout_of(said)
         found = next(directories(said, layout), Entries())
     except struct.error:
-        layout, found = Layout("<", big=False), Entries()
+        layout, found = TiffLayout("<", big=False), Entries()
     writer = Writer(layout, MORE * len(said) + SPARE)
     entries = with_orientation(kept_entries(said, found, layout, WORDS | _SHOWN, writer), layout, turned)
     if not entries:

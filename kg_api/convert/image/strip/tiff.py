@@ -11,7 +11,7 @@ from kg_api.convert.image.strip.directories import (
     SPARE,
     Entries,
     Entry,
-    Layout,
+    TiffLayout,
     Writer,
     directories,
     layout_of,
@@ -64,7 +64,7 @@ class _Pieces:
         self._data = data
         self._known: dict[tuple[int, int], tuple[int, int]] = {}
 
-    def copied(self, found: Entries, layout: Layout, compression: int, writer: Writer) -> Entries:
+    def copied(self, found: Entries, layout: TiffLayout, compression: int, writer: Writer) -> Entries:
         made: Entries = {}
         for starts, lengths in _PIECES:
             if starts in found and lengths in found and compression in _COMPRESSIONS:
@@ -88,7 +88,7 @@ class _Pieces:
         return self._known[piece]
 
 
-def _list(layout: Layout, values: list[int]) -> Entry:
+def _list(layout: TiffLayout, values: list[int]) -> Entry:
     kind, _, _ = layout.number(0)
     packed = struct.pack(f"{layout.order}{len(values)}{layout.offset[-1]}", *values)
     return Entry(kind, len(values), packed)
