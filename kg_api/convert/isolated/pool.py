@@ -43,6 +43,8 @@ WAITING_EACH = 4
 BUSY = "too many files are being converted; try again in a few seconds"
 
 
+IMAGE = "image"
+"""The kind of a picture that is a document of its own: it becomes one picture, no less and no more."""
 _Made = Converted | RenderedImage | DrawnPage | list[CodeScope]
 
 
@@ -101,7 +103,7 @@ class ConverterPool:
                 what to do.
         """
         made = cast("Converted", self._answer(data, form))
-        if form == "image":
+        if form == IMAGE:
             return self._with_words(data, made)
         return self._with_pictures(data, made) if made.pictures else made
 
@@ -133,7 +135,7 @@ class ConverterPool:
         Raises:
             TooBusy, UnreadableDocument: as `convert` does.
         """
-        return cast("Converted", self._answer(data, "image")).images[0].image
+        return cast("Converted", self._answer(data, IMAGE)).images[0].image
 
     def pictures_read_by(self) -> str:
         """The fingerprint of the OCR that there is now, with its limits."""
@@ -259,9 +261,13 @@ class ConverterPool:
 def _checked(answer: Answer, form: str) -> _Made:
     if isinstance(answer, str):
         raise UnreadableDocument(answer)
-    if not isinstance(answer, _kind_of_answer(form)):
+    if not isinstance(answer, _kind_of_answer(form)) or (form == IMAGE and not _is_one_image(answer)):
         raise UnreadableDocument("its parser gave another answer than was asked for; save it again")
     return answer
+
+
+def _is_one_image(answer: _Made) -> bool:
+    return isinstance(answer, Converted) and len(answer.images) == 1
 
 
 def _kind_of_answer(form: str) -> type:

@@ -246,6 +246,13 @@ def test_answers_of_another_kind_are_refused(pool: ConverterPool) -> None:
         pool.find_scopes(b"fine", "py")
 
 
+def test_an_answer_without_the_picture_that_was_asked_for_is_refused(pool: ConverterPool) -> None:
+    with pytest.raises(UnreadableDocument, match="another answer"):
+        pool.look_at(b"fine")
+    with pytest.raises(UnreadableDocument, match="another answer"):
+        pool.convert(b"fine", "image")
+
+
 def test_a_page_is_drawn_apart_within_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
     made = ConverterPool(SETTINGS)
     drawn = made.draw_page(lambda: pdf_of_pages(2), PageToDraw(2, 200, "Some words of a page"))
