@@ -15,6 +15,7 @@ from kg_api.ingest.records import Incoming
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import CONVERTED, IN_TEXT, ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
+from kg_api.parse.beside.naming import references_of
 from kg_api.parse.beside.references import references
 from kg_api.parse.decode import check_text, decode
 from kg_api.parse.documents import format_of
@@ -83,8 +84,7 @@ class DocumentReader:
         files = beside or {}
         if form in CONVERTED:
             read, notes = self._converted(content, replace(incoming, format=form), files)
-            named = content.decode("utf-8", "replace") if form == "html" else ""
-            return read, (*notes, *_missing(references(named, form), files))
+            return read, (*notes, *_missing(references_of(content, form), files))
         text, notes = decode(content)
         if form == "markdown":
             read, more = self._markdown(replace(incoming, text=text), files)
