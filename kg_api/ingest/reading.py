@@ -10,7 +10,7 @@ from typing import Literal, Protocol, cast
 from kg_api.convert.program.languages import SUFFIXES
 from kg_api.errors import UnreadableDocument
 from kg_api.images.keeping import ImageKeeper, LookingKeeper
-from kg_api.ingest.images import place_images, with_name
+from kg_api.ingest.images import place_images, with_words
 from kg_api.ingest.records import Incoming
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import CONVERTED, IN_TEXT, ConvertedFormat
@@ -117,7 +117,7 @@ class DocumentReader:
         else:
             made = self.converters.convert(content, cast("ConvertedFormat", incoming.format))
         if incoming.format == "image":
-            made = with_name(made, incoming.document)
+            made = with_words(made, incoming.document, incoming.title, incoming.metadata)
         original = content if self.keep_pdfs and incoming.format == "pdf" else None
         kept = self.images.keep([each.image for each in made.images], original)
         given = {**made.metadata, **incoming.metadata}
