@@ -40,8 +40,10 @@ def note_same_words(form: str, change: DocumentChange) -> list[str]:
     if form != "image" or not (change.title or change.metadata):
         return []
     return [
-        "it is a picture, found by the words that it came with: to be found by others, ingest it again with "
-        "that title or description"
+        (
+            "it is a picture, found by the words that it came with: to be found by others, ingest it again with "
+            "that title or description"
+        )
     ]
 
 
