@@ -1,4 +1,4 @@
-"""Blobs as files of one folder: `ab/abcdef...`, each written beside its place and renamed into it."""
+"""Blobs as files of one folder, `ab/abcdef...`: each is written beside its place and renamed into it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from kg_api.blobs.port import gone, key_of, require_key
+from kg_api.blobs.port import gone, require_name
 from kg_api.errors import NotFound, StorageFull, Unavailable
 from kg_api.files.whole import FOLDER_MODE, write_whole
 
@@ -25,27 +25,25 @@ class FileBlobStore:
         """Args: the folder; nobody else writes below it."""
         self._folder = folder.expanduser().absolute()
 
-    def put(self, content: bytes) -> str:
+    def put(self, name: str, content: bytes) -> None:
         """Keep bytes; see `BlobStore`."""
-        key = key_of(content)
-        path = self._path(key)
+        path = self._path(name)
         with _translated("kept"):
             if not _holds(path, len(content)):
                 _write(path, content)
-        return key
 
-    def read(self, key: str) -> bytes:
-        """Give the bytes of a key; see `BlobStore`."""
+    def read(self, name: str) -> bytes:
+        """Give the bytes of a name; see `BlobStore`."""
         with _translated("read"):
             try:
-                return self._path(key).read_bytes()
+                return self._path(name).read_bytes()
             except FileNotFoundError:
-                raise NotFound(gone(key)) from None
+                raise NotFound(gone(name)) from None
 
-    def delete(self, key: str) -> None:
-        """Forget a key; see `BlobStore`."""
+    def delete(self, name: str) -> None:
+        """Forget a name; see `BlobStore`."""
         with _translated("deleted"):
-            self._path(key).unlink(missing_ok=True)
+            self._path(name).unlink(missing_ok=True)
 
     def sweep(self, older_than: float = ABANDONED_SECONDS) -> int:
         """Remove what nobody writes any more; see `BlobStore`."""
@@ -57,8 +55,8 @@ class FileBlobStore:
                     removed += 1
         return removed
 
-    def _path(self, key: str) -> Path:
-        return self._folder / require_key(key)[:2] / key
+    def _path(self, name: str) -> Path:
+        return self._folder / require_name(name)[:2] / name
 
 
 def _holds(path: Path, size: int) -> bool:

@@ -8,17 +8,19 @@ from typing import Protocol
 
 from kg_api.errors import NotFound
 
-_KEY = re.compile("[0-9a-f]{64}")
+_NAME = re.compile("([0-9a-f]{64})(-[0-9a-f]{32})?")
 
 
 class BlobStore(Protocol):
-    """Keeps bytes by the hash of what they say. Thread-safe, and shared by all processes of one kg.
+    """Keeps bytes by name. Thread-safe, and shared by all processes of one kg.
 
-    Who may delete is decided in the graph (`kg_api/images/collecting.py`): a store knows no users.
+    A name is the key of what it stands for, the hash of its bytes, and a generation: what was deleted comes
+    again under another name, so that a deletion that is carried out late, or twice, hurts nothing. Which
+    names are used is said in the graph (`kg_api/images/files.py`): a store knows no users.
     """
 
-    def put(self, content: bytes) -> str:
-        """Keep bytes, all of them or none; the same again changes nothing. Gives their key.
+    def put(self, name: str, content: bytes) -> None:
+        """Keep bytes, all of them or none; the same again changes nothing.
 
         Raises:
             StorageFull: there is no room.
@@ -26,8 +28,8 @@ class BlobStore(Protocol):
         """
         ...
 
-    def read(self, key: str) -> bytes:
-        """Give the bytes of a key.
+    def read(self, name: str) -> bytes:
+        """Give the bytes of a name.
 
         Raises:
             NotFound: they are not there.
@@ -35,11 +37,11 @@ class BlobStore(Protocol):
         """
         ...
 
-    def delete(self, key: str) -> None:
-        """Forget a key; one that is not there is no error.
+    def delete(self, name: str) -> None:
+        """Forget a name, which is never put again; one that is not there is no error.
 
         Raises:
-            Unavailable: they cannot be deleted.
+            Unavailable: it cannot be deleted, or nobody knows whether it was, or will be.
         """
         ...
 
@@ -52,20 +54,25 @@ class BlobStore(Protocol):
         ...
 
 
-def require_key(key: str) -> str:
-    """A key is a hash and nothing else: none leads to what is not the store's.
+def name_of(key: str, generation: str | None) -> str:
+    """What a store calls a blob; those of before there were generations have none."""
+    return key if generation is None else f"{key}-{generation}"
+
+
+def require_name(name: str) -> str:
+    """A name is a hash and a generation, and nothing else: none leads to what is not the store's.
 
     Raises:
-        NotFound: it is no key.
+        NotFound: it is no name.
     """
-    if not _KEY.fullmatch(key):
-        raise NotFound("that is not the key of a stored file")
-    return key
+    if not _NAME.fullmatch(name):
+        raise NotFound("that is not the name of a stored file")
+    return name
 
 
-def gone(key: str) -> str:
+def gone(name: str) -> str:
     """What to tell of a file that is not there."""
-    return f"the stored file {key} is not there any more: ingest its document again"
+    return f"the stored file {name} is not there any more: ingest its document again"
 
 
 def key_of(content: bytes) -> str:

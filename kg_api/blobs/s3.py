@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kg_api.api_settings import S3Settings
-from kg_api.blobs.port import gone, key_of, require_key
+from kg_api.blobs.port import gone, key_of, require_name
 from kg_api.errors import ConfigurationError, NotFound, StorageFull, Unavailable
 from kg_api.provider.extras import missing
 
@@ -44,33 +44,32 @@ class S3BlobStore:
         self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
         self._name = name
 
-    def put(self, content: bytes) -> str:
+    def put(self, name: str, content: bytes) -> None:
         """Keep bytes; see `BlobStore`."""
-        key = key_of(content)
+        path = self._path(name)
         with self._translated("kept"):
-            if not self._holds(key, len(content)):
-                obstore.put(self._bucket, self._path(key), content, use_multipart=False)
-        return key
+            if not self._holds(path, len(content)):
+                obstore.put(self._bucket, path, content, use_multipart=False)
 
-    def read(self, key: str) -> bytes:
-        """Give the bytes of a key; see `BlobStore`.
+    def read(self, name: str) -> bytes:
+        """Give the bytes of a name; see `BlobStore`.
 
         Raises:
             Unavailable: they are others than were put.
         """
-        path = self._path(key)
+        path = self._path(name)
         with self._translated("read"):
             try:
                 content = obstore.get(self._bucket, path).bytes().to_bytes()
             except FileNotFoundError:
-                raise NotFound(gone(key)) from None
-        if key_of(content) != key:
-            raise Unavailable(f"the stored file {key} is damaged in {self._name}: ingest it again")
+                raise NotFound(gone(name)) from None
+        if not name.startswith(key_of(content)):
+            raise Unavailable(f"the stored file {name} is damaged in {self._name}: ingest it again")
         return content
 
-    def delete(self, key: str) -> None:
-        """Forget a key; see `BlobStore`."""
-        path = self._path(key)
+    def delete(self, name: str) -> None:
+        """Forget a name; see `BlobStore`."""
+        path = self._path(name)
         with self._translated("deleted"), contextlib.suppress(FileNotFoundError):
             obstore.delete(self._bucket, path)
 
@@ -78,13 +77,13 @@ class S3BlobStore:
         """Nothing is left of a put that was broken off."""
         return 0
 
-    def _path(self, key: str) -> str:
-        return f"{self._prefix}{require_key(key)}"
+    def _path(self, name: str) -> str:
+        return f"{self._prefix}{require_name(name)}"
 
-    def _holds(self, key: str, size: int) -> bool:
+    def _holds(self, path: str, size: int) -> bool:
         """Whether it is there whole: asking is cheaper than sending."""
         try:
-            return obstore.head(self._bucket, self._path(key))["size"] == size
+            return obstore.head(self._bucket, path)["size"] == size
         except FileNotFoundError:
             return False
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import NamedTuple, Protocol
 
-from kg_api.blobs.port import BlobStore
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_source
 from kg_api.graph.images.originals import Original, SourceOnPage, find_original, sources_of_page
 from kg_api.graph.naming import identify_document
+from kg_api.images.files import StoredFiles
 from kg_api.images.marks import page_to_draw
 from kg_api.images.page_cache import PageCache
 from kg_api.models.identity import digest
@@ -60,16 +60,16 @@ class PageRequest:
 class PageService:
     """Draws pages, each once while it is in memory."""
 
-    def __init__(self, graph: Graph, store: BlobStore, drawer: PageDrawer) -> None:
+    def __init__(self, graph: Graph, files: StoredFiles, drawer: PageDrawer) -> None:
         """Open it.
 
         Args:
             graph: says what stands on them.
-            store: keeps the PDFs.
+            files: keeps the PDFs.
             drawer: its own, closed with it: who looks at a page does not wait for files that are taken in.
         """
         self._graph = graph
-        self._store = store
+        self._files = files
         self._drawer = drawer
         self._cache = PageCache()
 
@@ -126,7 +126,7 @@ class PageService:
     def _drawn(self, key: str, original: Original, wanted: PageToDraw) -> DrawnPage:
         drawn = self._cache.get(key)
         if drawn is None:
-            drawn = self._drawer.draw_page(self._store.read(original.key), wanted)
+            drawn = self._drawer.draw_page(self._files.read(original.key), wanted)
             if not drawn.content:
                 pages = pluralize(drawn.pages, "page")
                 raise NotFound(f"{original.document!r} has {pages}: there is no page {wanted.page}")

@@ -58,7 +58,7 @@ def ids(album: Album) -> dict[str, str]:
 
 def like(album: Album, content: bytes | None = None, **asked: Any) -> ImageHits:
     search = SearchService(album.graph, album.spaces, images=album.image_spaces)
-    read = album.pictures.store.read
+    read = album.pictures.read
     service = ImageSearchService(album.graph, search, album.image_spaces, Reader(), read)
     try:
         if content is None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.blobs.port import key_of
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import delete_document
@@ -38,7 +37,7 @@ class Album(Kg):
     def __init__(self, graph: Graph, folder: Path, *, words: bool = True) -> None:
         self.pictures, self.grid = Pictures(graph, folder), ColourGrid(words=words)
         images = open_image_spaces(graph, self.grid)
-        super().__init__(graph, image_spaces=images, read_blob=self.pictures.store.read)
+        super().__init__(graph, image_spaces=images, read_blob=self.pictures.read)
 
     def add_images(self, *colours: str) -> None:
         """One document each."""
@@ -178,7 +177,7 @@ def test_a_picture_that_the_model_does_not_take_is_set_aside_and_tried_again(alb
 
 
 def test_a_picture_whose_file_has_gone_is_set_aside(album: Album) -> None:
-    album.pictures.store.delete(key_of(plain("green")))
+    album.pictures.lose(plain("green"))
     album.work()
     assert (album.counts().embedded, album.counts().refused) == (2, 1)
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from kg_api.errors import Conflict
 from kg_api.graph.database import Row, Transaction, portions
 from kg_api.graph.documents.difference import DocumentDifference
-from kg_api.models.images import StoredImage
+from kg_api.models.library.documents import SourceRecord
 
 IMAGES_A_STATEMENT = 500
 
@@ -22,8 +22,7 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
     Raises:
         Conflict: a file has been collected, for its hold ended long ago.
     """
-    sources = [source for each in differences for source in each.record.sources]
-    rows = [_row(source.source_id, source.image) for source in sources if source.image]
+    rows = [_row(each, source) for each in differences for source in each.record.sources if source.image]
     there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
     if there:
         tx.run("images/forget", document_ids=there, source_ids=[row["source_id"] for row in rows])
@@ -53,12 +52,14 @@ def write_originals(tx: Transaction, differences: Sequence[DocumentDifference]) 
 
 
 def _original(difference: DocumentDifference) -> Row:
-    return {"document_id": difference.record.document_id, "key": difference.record.original}
+    record = difference.record
+    return {"document_id": record.document_id, "key": record.original, "hold": record.hold}
 
 
 def _key(row: Row) -> str:
     return row["key"]
 
 
-def _row(source_id: str, image: StoredImage) -> Row:
-    return {"source_id": source_id, "image": asdict(image)}
+def _row(difference: DocumentDifference, source: SourceRecord) -> Row:
+    image = asdict(source.image) if source.image else None
+    return {"source_id": source.source_id, "image": image, "hold": difference.record.hold}
