@@ -9,4 +9,5 @@ MERGE (b:Blob {key: key})
 ON CREATE SET b.generation = replace(randomUUID(), '-', '')
 SET b.touched_at = datetime.realtime(), b:LooseBlob
 MERGE (h)-[:HOLDS]->(b)
-RETURN b.key AS key, b.generation AS generation
+RETURN b.key AS key, b.generation AS generation,
+       EXISTS { (b)<-[:STORED_AS|SHOWN_AS|ORIGINAL]-() } AS used, coalesce(b.lost, false) AS lost

@@ -8,8 +8,8 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from kg_api.blobs.port import gone, require_name
-from kg_api.errors import NotFound, StorageFull, Unavailable
+from kg_api.blobs.port import MARKER, gone, identity_in, marker_of, require_name
+from kg_api.errors import StorageFull, Unavailable
 from kg_api.files.whole import FOLDER_MODE, write_whole
 
 ABANDONED_SECONDS = 24 * 3600
@@ -21,16 +21,31 @@ _NO_ROOM = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 class FileBlobStore:
     """Keeps blobs below a folder, which is made when the first one comes."""
 
+    place = "the folder of stored files (KG_BLOBS__FOLDER)"
+
     def __init__(self, folder: Path) -> None:
         """Args: the folder; nobody else writes below it."""
         self._folder = folder.expanduser().absolute()
 
-    def put(self, name: str, content: bytes) -> None:
+    def identity(self) -> str | None:
+        """Which store it is; see `BlobStore`."""
+        with _translated("read"), contextlib.suppress(FileNotFoundError):
+            return identity_in((self._folder / MARKER).read_bytes())
+        return None
+
+    def mark(self, identity: str) -> None:
+        """Let it be that store; see `BlobStore`."""
+        with _translated("kept"):
+            _write(self._folder / MARKER, marker_of(identity).encode())
+
+    def put(self, name: str, content: bytes) -> bool:
         """Keep bytes; see `BlobStore`."""
         path = self._path(name)
         with _translated("kept"):
-            if not _holds(path, len(content)):
-                _write(path, content)
+            if _holds(path, len(content)):
+                return False
+            _write(path, content)
+            return True
 
     def read(self, name: str) -> bytes:
         """Give the bytes of a name; see `BlobStore`."""
@@ -38,7 +53,12 @@ class FileBlobStore:
             try:
                 return self._path(name).read_bytes()
             except FileNotFoundError:
-                raise NotFound(gone(name)) from None
+                raise gone(name) from None
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a file; see `BlobStore`."""
+        with _translated("read"):
+            return self._path(name).is_file()
 
     def delete(self, name: str) -> None:
         """Forget a name; see `BlobStore`."""
@@ -49,7 +69,7 @@ class FileBlobStore:
         """Remove what nobody writes any more; see `BlobStore`."""
         removed = 0
         with _translated("deleted"):
-            for path in self._folder.glob(f"*/{_BEING_WRITTEN}*"):
+            for path in self._folder.rglob(f"{_BEING_WRITTEN}*"):
                 if time.time() - path.stat().st_mtime > older_than:
                     path.unlink(missing_ok=True)
                     removed += 1

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from typing import Protocol
 
-from kg_api.errors import NotFound
+from kg_api.errors import FileLost, NotFound
 
+MARKER = "store.json"
+"""What tells one store from another, beside its blobs."""
 _NAME = re.compile("([0-9a-f]{64})(-[0-9a-f]{32})?")
 
 
@@ -19,8 +22,27 @@ class BlobStore(Protocol):
     names are used is said in the graph (`kg_api/images/files.py`): a store knows no users.
     """
 
-    def put(self, name: str, content: bytes) -> None:
-        """Keep bytes, all of them or none; the same again changes nothing.
+    place: str
+    """What people call it, with the settings that name it."""
+
+    def identity(self) -> str | None:
+        """Which store it is; None: nobody has marked it, or it is not there.
+
+        Raises:
+            Unavailable: it does not answer.
+        """
+        ...
+
+    def mark(self, identity: str) -> None:
+        """Let it be that store from now on.
+
+        Raises:
+            StorageFull, Unavailable: as `put` does.
+        """
+        ...
+
+    def put(self, name: str, content: bytes) -> bool:
+        """Keep bytes, all of them or none; whether they were not there already.
 
         Raises:
             StorageFull: there is no room.
@@ -32,8 +54,16 @@ class BlobStore(Protocol):
         """Give the bytes of a name.
 
         Raises:
-            NotFound: they are not there.
+            FileLost: they are not there.
             Unavailable: they cannot be read.
+        """
+        ...
+
+    def has(self, name: str) -> bool:
+        """Whether there is something of that name.
+
+        Raises:
+            Unavailable: it does not answer.
         """
         ...
 
@@ -70,9 +100,23 @@ def require_name(name: str) -> str:
     return name
 
 
-def gone(name: str) -> str:
-    """What to tell of a file that is not there."""
-    return f"the stored file {name} is not there any more: ingest its document again"
+def gone(name: str) -> FileLost:
+    """What to raise of a file that is not there."""
+    return FileLost(f"the stored file {name} is not there any more: ingest its document again")
+
+
+def marker_of(identity: str) -> str:
+    """What a store's marker says."""
+    return json.dumps({"store": identity})
+
+
+def identity_in(marker: bytes) -> str | None:
+    """Which store it is by its marker; None: that says nothing."""
+    try:
+        identity = json.loads(marker)["store"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    return identity if isinstance(identity, str) and identity else None
 
 
 def key_of(content: bytes) -> str:

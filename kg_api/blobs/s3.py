@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kg_api.api_settings import S3Settings
-from kg_api.blobs.port import gone, key_of, require_name
-from kg_api.errors import ConfigurationError, NotFound, StorageFull, Unavailable
+from kg_api.blobs.port import MARKER, gone, identity_in, key_of, marker_of, require_name
+from kg_api.errors import ConfigurationError, StorageFull, Unavailable
 from kg_api.provider.extras import missing
 
 try:
@@ -43,13 +43,28 @@ class S3BlobStore:
         self._bucket = bucket
         self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
         self._name = name
+        self.place = f"{name} (KG_BLOBS__S3__*)"
 
-    def put(self, name: str, content: bytes) -> None:
+    def identity(self) -> str | None:
+        """Which store it is; see `BlobStore`."""
+        with self._translated("read"), contextlib.suppress(FileNotFoundError):
+            return identity_in(obstore.get(self._bucket, self._prefix + MARKER).bytes().to_bytes())
+        return None
+
+    def mark(self, identity: str) -> None:
+        """Let it be that store; see `BlobStore`."""
+        content = marker_of(identity).encode()
+        with self._translated("kept"):
+            obstore.put(self._bucket, self._prefix + MARKER, content, use_multipart=False)
+
+    def put(self, name: str, content: bytes) -> bool:
         """Keep bytes; see `BlobStore`."""
         path = self._path(name)
         with self._translated("kept"):
-            if not self._holds(path, len(content)):
-                obstore.put(self._bucket, path, content, use_multipart=False)
+            if self._holds(path, len(content)):
+                return False
+            obstore.put(self._bucket, path, content, use_multipart=False)
+            return True
 
     def read(self, name: str) -> bytes:
         """Give the bytes of a name; see `BlobStore`.
@@ -62,10 +77,18 @@ class S3BlobStore:
             try:
                 content = obstore.get(self._bucket, path).bytes().to_bytes()
             except FileNotFoundError:
-                raise NotFound(gone(name)) from None
+                raise gone(name) from None
         if not name.startswith(key_of(content)):
             raise Unavailable(f"the stored file {name} is damaged in {self._name}: ingest it again")
         return content
+
+    def has(self, name: str) -> bool:
+        """Whether there is such an object; see `BlobStore`."""
+        path = self._path(name)
+        with self._translated("read"), contextlib.suppress(FileNotFoundError):
+            obstore.head(self._bucket, path)
+            return True
+        return False
 
     def delete(self, name: str) -> None:
         """Forget a name; see `BlobStore`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kg_api.blobs.port import BlobStore, gone, key_of, name_of
-from kg_api.errors import NotFound
+from kg_api.errors import FileLost
 from kg_api.graph.database import Graph
 from kg_api.graph.images.blobs import (
     bury_unused,
@@ -15,7 +15,10 @@ from kg_api.graph.images.blobs import (
     forget_holds,
     hold_blobs,
     loose_blobs,
+    lose_blob,
+    mend_blobs,
 )
+from kg_api.images.right_store import RightStore
 
 
 class StoredFiles:
@@ -27,6 +30,7 @@ class StoredFiles:
     def __init__(self, graph: Graph, store: BlobStore) -> None:
         self._graph = graph
         self._store = store
+        self._right = RightStore(graph, store)
 
     def keep(self, contents: Sequence[bytes]) -> str:
         """Keep files until their document is stored, or an hour; gives the hold, which storing it releases.
@@ -34,25 +38,30 @@ class StoredFiles:
         The hold is committed before the first file is written: who collects sees it, or went before.
 
         Raises:
-            Unavailable: the database or the store does not answer.
+            Unavailable: the database or the store does not answer, or it is another store.
         """
+        self._right.require()
         by_key = {key_of(content): content for content in contents}
         hold = hold_blobs(self._graph, [*by_key])
-        for blob in hold.blobs:
-            self._store.put(name_of(*blob), by_key[blob.key])
+        written = {blob for blob, *_ in hold.blobs if self._store.put(name_of(*blob), by_key[blob.key])}
+        mended = [blob.key for blob, used, lost in hold.blobs if used and (lost or blob in written)]
+        if mended:
+            mend_blobs(self._graph, mended)
         return hold.hold_id
 
     def read(self, key: str) -> bytes:
         """The file of a key.
 
         Raises:
-            NotFound: it is not there.
+            FileLost: the store is there, and has not this file, or not whole.
             Unavailable: it cannot be read.
         """
         try:
             return self._store.read(self._name(key))
-        except NotFound:
-            return self._store.read(self._name(key))  # it may have gone and come again meanwhile
+        except FileLost:
+            self._right.require()
+        lose_blob(self._graph, key)  # before it is read again: who writes it now sees what is to be mended
+        return self._store.read(self._name(key))
 
     def collect(self) -> int:
         """Delete the files that nothing uses or is about to use; says how many.
@@ -74,13 +83,14 @@ class StoredFiles:
     def _name(self, key: str) -> str:
         blob = find_blob(self._graph, key)
         if blob is None:
-            raise NotFound(gone(key))
+            raise gone(key)
         return name_of(*blob)
 
     def _delete_dead(self) -> int:
         """Delete the files of blobs that have gone, those too that somebody else left behind."""
         deleted = 0
         while dead := dead_blobs(self._graph):
+            self._right.require()
             for blob in dead:
                 self._store.delete(name_of(*blob))
             deleted += forget_dead(self._graph, dead)

@@ -81,7 +81,7 @@ def test_a_picture_comes_changes_and_goes_with_its_documents(followed: Followed,
     assert followed.scan() == {"changed": 1, "removed": 2, "unchanged": 1}
     assert followed.shown() == {}
     followed.images.tidy()
-    assert not [path for path in followed.blobs.rglob("*") if path.is_file()]
+    assert not [path for path in followed.blobs.rglob("*/*") if path.is_file()]
 
 
 def test_a_picture_that_was_broken_is_taken_when_it_is_mended(followed: Followed, folder: Path) -> None:

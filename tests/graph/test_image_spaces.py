@@ -176,10 +176,42 @@ def test_a_picture_that_the_model_does_not_take_is_set_aside_and_tried_again(alb
     assert album.counts().embedded == 4
 
 
-def test_a_picture_whose_file_has_gone_is_set_aside(album: Album) -> None:
+def test_a_picture_whose_file_is_lost_is_set_aside_until_it_comes_again(album: Album) -> None:
     album.pictures.lose(plain("green"))
     album.work()
     assert (album.counts().embedded, album.counts().refused) == (2, 1)
+    album.add_images("green")  # it says the same as before
+    assert (album.counts().refused, album.counts().missing) == (0, 1)
+    enqueue_slot(album.graph, "backfill", "1")
+    album.work()
+    assert album.counts().embedded == 3
+
+
+def test_a_picture_whose_file_is_lost_keeps_the_vector_that_it_should_have(
+    album: Album, driver: neo4j.Driver
+) -> None:
+    album.work()
+    before = _vector(driver, "green.png")
+    album.pictures.lose(plain("green"))
+    started = album.requests.regenerate(Regeneration(ontology="notes", type="image", force=True))
+    album.work()
+    job = find_job(album.graph, started.ontologies[0].job_id or "")
+    assert (job.state, job.set_aside) == (JobState.COMPLETED_WITH_ERRORS, 1)
+    assert album.counts() == ImageCounts(total=3, embedded=3, missing=0, stale=0, refused=0)
+    assert _vector(driver, "green.png") == before
+
+
+def test_a_store_that_is_not_there_leaves_pictures_due(album: Album, driver: neo4j.Driver) -> None:
+    folder = album.pictures.folder
+    away = folder.rename(folder.with_name("not mounted"))
+    folder.mkdir()
+    album.work()
+    assert (album.counts().missing, album.counts().refused) == (3, 0)
+    folder.rmdir()
+    away.rename(folder)
+    rows(driver, "MATCH (j:Job {state: 'queued'}) SET j.run_after = j.created_at, j.queued_at = j.created_at")
+    album.work()
+    assert album.counts().embedded == 3
 
 
 def test_a_model_that_is_down_leaves_pictures_due(album: Album) -> None:

@@ -79,4 +79,4 @@ class Pictures:
 
     @property
     def files(self) -> int:
-        return sum(path.is_file() for path in self.folder.rglob("*"))
+        return sum(path.is_file() for path in self.folder.rglob("*/*"))

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.spaces.registry import all_spaces
 
 HOLD_SECONDS = 3600
 """A document is stored long before; a hold that nobody released is of a process that died."""
@@ -31,18 +32,29 @@ class Blob(NamedTuple):
     """Which of all that ever were of this key; None: it is of before there were generations."""
 
 
+class HeldBlob(NamedTuple):
+    """One that is kept, and about to be written."""
+
+    blob: Blob
+    used: bool
+    """Whether something uses it already: then its file should be there."""
+    lost: bool
+    """Whether its file was seen to be missing or damaged."""
+
+
 class Hold(NamedTuple):
     """What keeps blobs until a document that uses them is stored."""
 
     hold_id: str
-    blobs: list[Blob]
+    blobs: list[HeldBlob]
 
 
 def hold_blobs(graph: Graph, keys: Sequence[str], seconds: float = HOLD_SECONDS) -> Hold:
     """Keep blobs that are about to be written; storing their document releases the hold."""
     hold_id = uuid.uuid4().hex
     rows = graph.write("blobs/hold", hold_id=hold_id, keys=sorted(set(keys)), seconds=seconds)
-    return Hold(hold_id, _blobs(rows))
+    held = [HeldBlob(Blob(row["key"], row["generation"]), row["used"], row["lost"]) for row in rows]
+    return Hold(hold_id, held)
 
 
 def release_holds(tx: Transaction, hold_ids: Sequence[str]) -> None:
@@ -60,6 +72,33 @@ def forget_holds(graph: Graph) -> None:
 def find_blob(graph: Graph, key: str) -> Blob | None:
     """The blob of a key, if it is known."""
     return next(iter(_blobs(graph.read("blobs/find", key=key))), None)
+
+
+def some_blobs(graph: Graph, limit: int) -> list[Blob]:
+    """Some of those there are."""
+    return _blobs(graph.read("blobs/some", limit=limit))
+
+
+def known_store(graph: Graph) -> str | None:
+    """The store that has their files; None: nobody has used one yet, or kg did not remember it then."""
+    return next((row["store_id"] for row in graph.read("blobs/store")), None)
+
+
+def remember_store(graph: Graph, identity: str) -> str:
+    """Let that store have their files, unless there is one; gives the one there is."""
+    return graph.write("blobs/know_store", store_id=identity)[0]["store_id"]
+
+
+def lose_blob(graph: Graph, key: str) -> None:
+    """Say that the file of a blob is missing or damaged."""
+    graph.write("blobs/lose", key=key)
+
+
+def mend_blobs(graph: Graph, keys: Sequence[str]) -> int:
+    """Say that files are whole again; pictures that were set aside are due now, how many."""
+    spaces = [at for each in all_spaces(graph).values() if each.is_of_images for at in each.slots]
+    marks = [{"mark_property": s.mark_property, "refusal_property": s.refusal_property} for s in spaces]
+    return graph.write("blobs/mend", keys=sorted(keys), spaces=marks)[0]["due"]
 
 
 def loose_blobs(graph: Graph) -> Iterator[list[str]]:

@@ -42,8 +42,9 @@ def store(
 @pytest.mark.parametrize("content", [b"picture", b"", b"\x00\xff" * 100_000], ids=["small", "empty", "large"])
 @pytest.mark.parametrize("generation", [None, GENERATION])
 def test_what_is_put_is_read_by_its_name(store: BlobStore, content: bytes, generation: str | None) -> None:
-    for _ in range(2):
-        name = put(store, content, generation)
+    name = name_of(key_of(content), generation)
+    for new in (True, False):
+        assert store.put(name, content) is new
         assert store.read(name) == content
 
 
@@ -75,6 +76,23 @@ def test_what_is_no_name_is_nothing(store: BlobStore, name: str) -> None:
     for ask in (store.read, store.delete, lambda name: store.put(name, b"")):
         with pytest.raises(NotFound):
             ask(name)
+
+
+def test_a_store_is_marked_once_and_for_all_who_use_it(store: BlobStore) -> None:
+    assert store.identity() is None
+    name = put(store, b"picture")
+    assert store.identity() is None
+    store.mark("one")
+    assert store.identity() == "one"
+    assert store.sweep() == 0
+    assert (store.identity(), store.read(name)) == ("one", b"picture")
+
+
+def test_what_there_is_is_known_without_reading_it(store: BlobStore) -> None:
+    name = put(store, b"picture")
+    assert store.has(name)
+    store.delete(name)
+    assert not store.has(name)
 
 
 def test_many_writers_of_one_content_make_one(store: BlobStore) -> None:
