@@ -8,7 +8,7 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from kg_api.blobs.port import MARKER, gone, identity_in, marker_of, require_name
+from kg_api.blobs.port import MARKER, gone, identity_in, marker_of, require_name, require_whole
 from kg_api.errors import StorageFull, Unavailable
 from kg_api.files.whole import FOLDER_MODE, write_whole
 
@@ -42,7 +42,7 @@ class FileBlobStore:
         """Keep bytes; see `BlobStore`."""
         path = self._path(name)
         with _translated("kept"):
-            if _holds(path, len(content)):
+            if _holds(path, content):
                 return False
             _write(path, content)
             return True
@@ -51,9 +51,10 @@ class FileBlobStore:
         """Give the bytes of a name; see `BlobStore`."""
         with _translated("read"):
             try:
-                return self._path(name).read_bytes()
+                content = self._path(name).read_bytes()
             except FileNotFoundError:
                 raise gone(name) from None
+        return require_whole(name, content)
 
     def has(self, name: str) -> bool:
         """Whether there is such a file; see `BlobStore`."""
@@ -79,10 +80,10 @@ class FileBlobStore:
         return self._folder / require_name(name)[:2] / name
 
 
-def _holds(path: Path, size: int) -> bool:
-    """Whether a file is there whole: a disk that lost its power may have kept the name of an empty one."""
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether a file is there whole: a disk may have kept its name and its size, and other bytes."""
     try:
-        return path.stat().st_size == size
+        return path.stat().st_size == len(content) and path.read_bytes() == content
     except FileNotFoundError:
         return False
 

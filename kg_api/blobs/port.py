@@ -42,7 +42,7 @@ class BlobStore(Protocol):
         ...
 
     def put(self, name: str, content: bytes) -> bool:
-        """Keep bytes, all of them or none; whether they were not there already.
+        """Keep bytes, all of them or none; whether they were not there already, whole.
 
         Raises:
             StorageFull: there is no room.
@@ -54,7 +54,7 @@ class BlobStore(Protocol):
         """Give the bytes of a name.
 
         Raises:
-            FileLost: they are not there.
+            FileLost: they are not there, or are not what was put.
             Unavailable: they cannot be read.
         """
         ...
@@ -103,6 +103,17 @@ def require_name(name: str) -> str:
 def gone(name: str) -> FileLost:
     """What to raise of a file that is not there."""
     return FileLost(f"the stored file {name} is not there any more: ingest its document again")
+
+
+def require_whole(name: str, content: bytes) -> bytes:
+    """What was read of a name.
+
+    Raises:
+        FileLost: it is not what its name says.
+    """
+    if not name.startswith(key_of(content)):
+        raise FileLost(f"the stored file {name} is damaged: ingest its document again")
+    return content
 
 
 def marker_of(identity: str) -> str:

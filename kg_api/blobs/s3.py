@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kg_api.api_settings import S3Settings
-from kg_api.blobs.port import MARKER, gone, identity_in, key_of, marker_of, require_name
+from kg_api.blobs.port import MARKER, gone, identity_in, marker_of, require_name, require_whole
 from kg_api.errors import ConfigurationError, StorageFull, Unavailable
 from kg_api.provider.extras import missing
 
@@ -61,26 +61,20 @@ class S3BlobStore:
         """Keep bytes; see `BlobStore`."""
         path = self._path(name)
         with self._translated("kept"):
-            if self._holds(path, len(content)):
+            if self._holds(path, content):
                 return False
             obstore.put(self._bucket, path, content, use_multipart=False)
             return True
 
     def read(self, name: str) -> bytes:
-        """Give the bytes of a name; see `BlobStore`.
-
-        Raises:
-            Unavailable: they are others than were put.
-        """
+        """Give the bytes of a name; see `BlobStore`."""
         path = self._path(name)
         with self._translated("read"):
             try:
                 content = obstore.get(self._bucket, path).bytes().to_bytes()
             except FileNotFoundError:
                 raise gone(name) from None
-        if not name.startswith(key_of(content)):
-            raise Unavailable(f"the stored file {name} is damaged in {self._name}: ingest it again")
-        return content
+        return require_whole(name, content)
 
     def has(self, name: str) -> bool:
         """Whether there is such an object; see `BlobStore`."""
@@ -103,12 +97,13 @@ class S3BlobStore:
     def _path(self, name: str) -> str:
         return f"{self._prefix}{require_name(name)}"
 
-    def _holds(self, path: str, size: int) -> bool:
-        """Whether it is there whole: asking is cheaper than sending."""
+    def _holds(self, path: str, content: bytes) -> bool:
+        """Whether it is there whole. An ETag does not tell: it is the hash of the bytes in some stores."""
         try:
-            return obstore.head(self._bucket, path)["size"] == size
+            found = obstore.get(self._bucket, path)
         except FileNotFoundError:
             return False
+        return found.meta["size"] == len(content) and found.bytes().to_bytes() == content
 
     @contextlib.contextmanager
     def _translated(self, done: str) -> Generator[None]:

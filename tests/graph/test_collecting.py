@@ -11,7 +11,7 @@ import pytest
 
 from kg_api.blobs.files import FileBlobStore
 from kg_api.blobs.port import key_of
-from kg_api.errors import Conflict, Unavailable
+from kg_api.errors import Conflict, FileLost, Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import delete_document, find_source
 from kg_api.graph.documents.writes import store_document
@@ -132,6 +132,19 @@ def test_what_others_hold_now_is_not_taken_for_what_was_held(pictures: Pictures,
     hold_blobs(graph, [key_of(BOAT), made.sources[0].image.thumbnail_key if made.sources[0].image else ""])
     with pytest.raises(Conflict, match="send it again"):
         store_document(graph, made)
+
+
+@pytest.mark.parametrize("content", [b"", b"what is no picture", None], ids=["empty", "other", "same size"])
+def test_what_is_damaged_is_mended_by_ingesting_it_again(pictures: Pictures, content: bytes | None) -> None:
+    pictures.add(BOAT, "boat.jpg")
+    pictures.damage(BOAT)
+    for path in pictures.paths(BOAT) if content is not None else ():
+        path.write_bytes(content or b"")
+    with pytest.raises(FileLost, match="damaged"):
+        pictures.read(key_of(BOAT))
+    made = pictures.record(BOAT, "boat.jpg")
+    assert store_document(pictures.graph, made).change.change == "unchanged"
+    assert pictures.read(key_of(BOAT)) == BOAT
 
 
 def test_a_storm_of_adding_deleting_and_collecting_loses_no_file(pictures: Pictures, graph: Graph) -> None:

@@ -176,8 +176,12 @@ def test_a_picture_that_the_model_does_not_take_is_set_aside_and_tried_again(alb
     assert album.counts().embedded == 4
 
 
-def test_a_picture_whose_file_is_lost_is_set_aside_until_it_comes_again(album: Album) -> None:
-    album.pictures.lose(plain("green"))
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_picture_whose_file_is_lost_is_set_aside_until_it_comes_again(album: Album, damaged: bool) -> None:
+    if damaged:
+        album.pictures.damage(plain("green"))
+    else:
+        album.pictures.lose(plain("green"))
     album.work()
     assert (album.counts().embedded, album.counts().refused) == (2, 1)
     album.add_images("green")  # it says the same as before

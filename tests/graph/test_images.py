@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kg_api.errors import Conflict, NotFound
+from kg_api.blobs.port import key_of
+from kg_api.errors import Conflict, FileLost, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.folders import request_scan
 from kg_api.graph.documents.library import delete_document, find_source, neighbours
@@ -24,7 +25,7 @@ from kg_api.sync.handler import FolderSync
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess, Pictures
 from tests.support.records import record
-from tests.support.sync import EVERYWHERE, LARGEST, follow, work
+from tests.support.sync import EVERYWHERE, LARGEST, counts, follow, scan, settle, work
 
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(30, 90))
 
@@ -147,26 +148,44 @@ def test_pictures_of_a_followed_folder_come_and_go(pictures: Pictures, graph: Gr
     followed = follow(graph, folder, "photos")
     reader = DocumentReader(InThisProcess(), StoringKeeper(pictures.stored))
 
-    def scan(*, allow_empty: bool = False) -> None:
+    def look(*, allow_empty: bool = False) -> None:
         request_scan(graph, followed, allow_empty=allow_empty)
         work(graph, handler=FolderSync(graph, EVERYWHERE, LARGEST, reader, None))
 
-    scan()
+    look()
     assert [each.document for each in list_images(graph, ontology="photos", offset=0, limit=9).images] == [
         "boat.jpg"
     ]
     assert pictures.files == 2
     (folder / "boat.jpg").write_bytes(PLAN)
     (folder / "broken.jpg").unlink()
-    scan()
+    look()
     (place,) = list_images(graph, ontology="photos", offset=0, limit=9).images
     assert (place.image.content_type if place.image else "") == "image/png"
     (pictures.folder / "ab").mkdir(exist_ok=True)
     assert ImageService(graph, pictures.stored).tidy() == 2
     (folder / "boat.jpg").unlink()
-    scan(allow_empty=True)
+    look(allow_empty=True)
     assert ImageService(graph, pictures.stored).tidy() == 2
     assert (labels(graph), pictures.files) == (0, 0)
+
+
+def test_a_followed_folder_brings_a_lost_file_again(pictures: Pictures, graph: Graph, tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "boat.jpg").write_bytes(BOAT)
+    settle(folder)
+    followed = follow(graph, folder, "photos")
+    handler = FolderSync(
+        graph, EVERYWHERE, LARGEST, DocumentReader(InThisProcess(), StoringKeeper(pictures.stored)), None
+    )
+    assert counts(scan(graph, followed, handler=handler)) == {"added": 1}
+    pictures.damage(BOAT)
+    assert counts(scan(graph, followed, handler=handler)) == {"unchanged": 1}
+    with pytest.raises(FileLost, match="damaged"):
+        pictures.read(key_of(BOAT))
+    assert counts(scan(graph, followed, handler=handler)) == {"unchanged": 1}
+    assert pictures.read(key_of(BOAT)) == BOAT
 
 
 def test_documents_of_one_batch_share_a_picture(pictures: Pictures, graph: Graph) -> None:

@@ -58,6 +58,11 @@ class Pictures:
         for path in self.paths(content):
             path.unlink()
 
+    def damage(self, content: bytes) -> None:
+        """Let a file have other bytes, as many as before."""
+        for path in self.paths(content):
+            path.write_bytes(bytes(each ^ 1 for each in content))
+
     def paths(self, content: bytes) -> list[Path]:
         """The file of some bytes; several, where some wait for being deleted."""
         return list(self.folder.rglob(f"{key_of(content)}*"))

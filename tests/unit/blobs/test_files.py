@@ -12,7 +12,7 @@ import pytest
 from kg_api.blobs import files
 from kg_api.blobs.files import FileBlobStore
 from kg_api.blobs.port import key_of, name_of
-from kg_api.errors import NotFound, StorageFull, Unavailable
+from kg_api.errors import FileLost, NotFound, StorageFull, Unavailable
 
 
 def kept(folder: Path) -> list[str]:
@@ -52,10 +52,13 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path) -> None:
     assert (tmp_path / "secret").read_text() == "secret"
 
 
-def test_a_file_that_lost_its_content_is_written_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", [b"", b"pict", b"PICTURE"])
+def test_a_file_that_is_damaged_is_not_given_out_and_written_again(tmp_path: Path, damaged: bytes) -> None:
     store = FileBlobStore(tmp_path)
     name = put(store, b"picture")
-    (tmp_path / name[:2] / name).write_bytes(b"")
+    (tmp_path / name[:2] / name).write_bytes(damaged)
+    with pytest.raises(FileLost, match="damaged"):
+        store.read(name)
     put(store, b"picture")
     assert store.read(name) == b"picture"
 

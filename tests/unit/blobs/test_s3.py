@@ -14,7 +14,7 @@ from kg_api.api_settings import BlobSettings, S3Settings
 from kg_api.blobs.open import open_blobs
 from kg_api.blobs.port import key_of, name_of
 from kg_api.blobs.s3 import S3BlobStore, open_bucket
-from kg_api.errors import ConfigurationError, NotFound, StorageFull, Unavailable
+from kg_api.errors import ConfigurationError, FileLost, NotFound, StorageFull, Unavailable
 from tests.support.s3_server import BUCKET, KEY_ID, REGION, SECRET, Bucket, s3_server
 
 NAME = name_of(key_of(b"picture"), "0123456789abcdef" * 2)
@@ -47,19 +47,18 @@ def test_an_object_is_put_once_below_the_prefix(
     store.put(NAME, b"picture")
     assert bucket.objects == {f"{where}{NAME}": b"picture"}
     path = f"/{BUCKET}/{where}{NAME}"
-    assert bucket.asked == [f"HEAD {path}", f"PUT {path}", f"HEAD {path}"]
+    assert bucket.asked == [f"GET {path}", f"PUT {path}", f"GET {path}"]
 
 
-def test_an_object_of_another_size_is_put_again(bucket: Bucket, opened: Open) -> None:
-    bucket.objects[NAME] = b"pict"
-    opened().put(NAME, b"picture")
-    assert bucket.objects == {NAME: b"picture"}
-
-
-def test_an_object_that_somebody_changed_is_not_given_out(bucket: Bucket, opened: Open) -> None:
-    bucket.objects[NAME] = b"PICTURE"
-    with pytest.raises(Unavailable, match="damaged"):
+@pytest.mark.parametrize("damaged", [b"pict", b"", b"PICTURE"])
+def test_an_object_that_is_damaged_is_not_given_out_and_put_again(
+    bucket: Bucket, opened: Open, damaged: bytes
+) -> None:
+    bucket.objects[NAME] = damaged
+    with pytest.raises(FileLost, match="damaged"):
         opened().read(NAME)
+    assert opened().put(NAME, b"picture")
+    assert bucket.objects == {NAME: b"picture"}
 
 
 def everything_told(error: BaseException) -> str:
