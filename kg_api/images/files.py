@@ -8,6 +8,7 @@ from kg_api.blobs.port import BlobStore, gone, key_of, name_of
 from kg_api.errors import FileLost
 from kg_api.graph.database import Graph
 from kg_api.graph.images.blobs import (
+    Blob,
     bury_unused,
     dead_blobs,
     find_blob,
@@ -70,11 +71,18 @@ class StoredFiles:
             KgError: the database or the store does not answer; what is left is deleted the next time.
         """
         forget_holds(self._graph)
-        deleted = self._delete_dead()
-        for keys in loose_blobs(self._graph):
+        deleted, after = self._delete_all_dead(), ""
+        while keys := loose_blobs(self._graph, after):
             bury_unused(self._graph, keys)
-            deleted += self._delete_dead()
+            deleted += self._delete_all_dead()
+            after = keys[-1]
         return deleted
+
+    def collect_some(self, most: int) -> int:
+        """As `collect`, but for so many: somebody waits for it. What was left behind goes first."""
+        deleted = self._delete(dead_blobs(self._graph, limit=most))
+        bury_unused(self._graph, loose_blobs(self._graph, limit=most))
+        return deleted + self._delete(dead_blobs(self._graph, limit=most))
 
     def sweep(self) -> int:
         """Remove what was being written when its process died; says how many files."""
@@ -86,12 +94,17 @@ class StoredFiles:
             raise gone(key)
         return name_of(*blob)
 
-    def _delete_dead(self) -> int:
+    def _delete_all_dead(self) -> int:
         """Delete the files of blobs that have gone, those too that somebody else left behind."""
         deleted = 0
         while dead := dead_blobs(self._graph):
-            self._right.require()
-            for blob in dead:
-                self._store.delete(name_of(*blob))
-            deleted += forget_dead(self._graph, dead)
+            deleted += self._delete(dead)
         return deleted
+
+    def _delete(self, dead: Sequence[Blob]) -> int:
+        if not dead:
+            return 0
+        self._right.require()
+        for blob in dead:
+            self._store.delete(name_of(*blob))
+        return forget_dead(self._graph, dead)

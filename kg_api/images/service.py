@@ -15,6 +15,8 @@ from kg_api.models.queries.places import ImagePage
 
 log = structlog.get_logger()
 
+LOOKED_AT_A_REQUEST = 100
+"""Files, after documents were deleted: a bucket deletes one after the other."""
 THUMBNAIL_TYPE = "image/webp"
 
 
@@ -70,21 +72,20 @@ class ImageService:
         """
         return self._files.read(key)
 
-    def collect(self) -> int:
-        """Delete files that nothing uses; says how many.
+    def tidy(self) -> int:
+        """Delete files that nothing uses, and what processes that died were writing; says how many.
 
         Raises:
             KgError: the database or the store does not answer; what is left is deleted the next time.
         """
-        return self._files.collect()
-
-    def tidy(self) -> int:
-        """As `collect`, with what processes that died were writing; says how many files in all."""
-        return self._files.sweep() + self.collect()
+        return self._files.sweep() + self._files.collect()
 
     def collect_after_delete(self) -> None:
-        """As `collect`; what was deleted is deleted all the same, so that a failure is only logged."""
+        """Delete some files that nothing uses any more, for a client waits; `tidy` deletes the others.
+
+        What was deleted is deleted all the same, so that a failure is only logged.
+        """
         try:
-            self.collect()
+            self._files.collect_some(LOOKED_AT_A_REQUEST)
         except KgError as error:
             log.warning("unused pictures stay until the next clean-up", reason=str(error))

@@ -18,6 +18,7 @@ from kg_api.graph.documents.writes import store_document
 from kg_api.graph.images.blobs import dead_blobs, hold_blobs
 from kg_api.graph.images.reads import find_image, list_images
 from kg_api.images.files import StoredFiles
+from kg_api.images.service import ImageService
 from kg_api.models.identity import document_id
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
@@ -145,6 +146,24 @@ def test_what_is_damaged_is_mended_by_ingesting_it_again(pictures: Pictures, con
     made = pictures.record(BOAT, "boat.jpg")
     assert store_document(pictures.graph, made).change.change == "unchanged"
     assert pictures.read(key_of(BOAT)) == BOAT
+
+
+def test_who_deletes_a_document_waits_for_some_files_and_the_others_go_later(
+    pictures: Pictures, graph: Graph, driver: neo4j.Driver
+) -> None:
+    kept = pictures.record(BOAT, "boat.jpg", review=True)
+    store_document(graph, kept)
+    held = pictures.record(encoded(drawn(20, 20)), "held.png")
+    graph.write("blobs/hold", hold_id="dead", keys=[f"{at:064x}" for at in range(1200)], seconds=-1)
+    left = "MATCH (b:LooseBlob) RETURN count(b) AS left"
+    assert pictures.stored.collect_some(100) == 100
+    assert rows(driver, left) == [{"left": 1104}]
+    ImageService(graph, pictures.stored).collect_after_delete()
+    assert rows(driver, left) == [{"left": 1004}]
+    assert pictures.collect() == 1000
+    assert (rows(driver, left), pictures.files) == ([{"left": 4}], 4)
+    store_document(graph, held)
+    assert (pictures.stored.collect_some(2), rows(driver, left)) == (0, [{"left": 2}])  # those that wait
 
 
 def test_a_storm_of_adding_deleting_and_collecting_loses_no_file(pictures: Pictures, graph: Graph) -> None:

@@ -11,7 +11,7 @@ goes after it: so a file is deleted in the end, whoever dies meanwhile, and neve
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kg_api.graph.database import Graph, Row, Transaction
@@ -101,12 +101,9 @@ def mend_blobs(graph: Graph, keys: Sequence[str]) -> int:
     return graph.write("blobs/mend", keys=sorted(keys), spaces=marks)[0]["due"]
 
 
-def loose_blobs(graph: Graph) -> Iterator[list[str]]:
-    """The keys of blobs that may be unused, in portions."""
-    after = ""
-    while keys := [row["key"] for row in graph.read("blobs/loose", after=after, limit=LOOKED_AT_ONCE)]:
-        yield keys
-        after = keys[-1]
+def loose_blobs(graph: Graph, after: str = "", limit: int = LOOKED_AT_ONCE) -> list[str]:
+    """The keys of the next blobs that may be unused, in their order."""
+    return [row["key"] for row in graph.read("blobs/loose", after=after, limit=limit)]
 
 
 def bury_unused(graph: Graph, keys: Sequence[str]) -> None:
@@ -120,9 +117,9 @@ def bury_unused(graph: Graph, keys: Sequence[str]) -> None:
     graph.transaction(look)
 
 
-def dead_blobs(graph: Graph) -> list[Blob]:
+def dead_blobs(graph: Graph, limit: int = LOOKED_AT_ONCE) -> list[Blob]:
     """Some that have gone, and whose files are to be deleted."""
-    return _blobs(graph.read("blobs/dead", limit=LOOKED_AT_ONCE))
+    return _blobs(graph.read("blobs/dead", limit=limit))
 
 
 def forget_dead(graph: Graph, blobs: Sequence[Blob]) -> int:
