@@ -10,7 +10,7 @@ from typing import Any
 from kg_api.errors import NotFound
 from kg_api.graph.concepts.removal import forget_apart_of_documents, forget_evidence
 from kg_api.graph.database import Graph, Row, Transaction
-from kg_api.graph.documents.changing import change_document
+from kg_api.graph.documents.changing import change_document, note_same_words
 from kg_api.graph.filters.matching import asks_for_absence, describe_unknown_fields, matching_documents
 from kg_api.graph.naming import identify_document, identify_source, is_whole_id, note_on_ontology
 from kg_api.graph.review.waiting import forget_waiting_of
@@ -173,7 +173,8 @@ def change_called(
     rows = graph.read("documents/of_ids", document_ids=[identity])
     if not rows:
         raise NotFound(f"the document {called!r} was deleted at this moment")
-    return DocumentChanged.model_validate({**_to_fields(rows[0]), "job_id": job_id})
+    about = {**_to_fields(rows[0]), "job_id": job_id}
+    return DocumentChanged.model_validate({**about, "notes": note_same_words(about["format"], change)})
 
 
 def find_source(graph: Graph, source_id: str) -> Place:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from html import unescape
 from itertools import compress
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from kg_api.models.library.formats import Format
 from kg_api.parse.beside.shown import outside, shown_in_html, shown_in_markdown
@@ -49,6 +49,11 @@ def key_of(reference: str) -> str | None:
         return None
     path = posixpath.normpath(plain)
     return path if len(path) <= MAX_LENGTH and path not in {".", ".."} else None
+
+
+def reference_to(key: str) -> str:
+    """A reference that `key_of` gives this key of."""
+    return quote(key)
 
 
 def references(text: str, form: Format) -> tuple[str, ...]:
