@@ -190,8 +190,3 @@ def test_a_space_that_answers_is_not_dropped(album: Album) -> None:
     album.work()
     with pytest.raises(Conflict, match="is used by notes"):
         album.drop.drop(FIRST)
-
-
-def _vector(driver: neo4j.Driver, name: str) -> list[float]:
-    found = "MATCH (s:Image {document: $name}) RETURN s.embedding_default_images AS vector"
-    return [round(each, 5) for each in rows(driver, found, name=name)[0]["vector"]]
