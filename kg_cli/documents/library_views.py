@@ -27,18 +27,21 @@ from kg_cli.terminal import console
 
 def print_ontologies(found: OntologyList) -> None:
     """Print ontologies with how much of each is embedded."""
+    pictures = any(each.images for each in found.ontologies)
     rows = [
         [
             each.ontology,
             str(each.documents),
             str(each.sources),
+            *([str(each.images) if each.images else ""] if pictures else []),
             _share(each.searchable if each.building else each.embedded, each.sources)
             + ("\nbeing built anew" if each.building else ""),
             each.space,
         ]
         for each in found.ontologies
     ]
-    console.print_table(["ontology", "documents", "sources", "embedded", "space"], rows)
+    columns = ["ontology", "documents", "sources", *(["pictures"] if pictures else []), "embedded", "space"]
+    console.print_table(columns, rows)
     say_waiting(found.waiting)
 
 

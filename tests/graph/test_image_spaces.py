@@ -19,6 +19,7 @@ from kg_api.models.embedding.switching import SpaceBuild
 from kg_api.models.identity import document_id
 from kg_api.models.library.documents import ImageCounts
 from kg_api.models.vocabulary import JobState
+from kg_api.web.routes.operation.health import seeing_checks
 from tests.support.album import Album
 from tests.support.colour_grid import open_image_spaces, plain
 from tests.support.cypher import rows
@@ -133,9 +134,15 @@ def test_a_store_that_is_not_there_leaves_pictures_due(album: Album, driver: neo
 
 
 def test_a_model_that_is_down_leaves_pictures_due(album: Album) -> None:
+    well = seeing_checks(album.image_spaces.all())
+    assert [
+        (each.ok, each.detail.endswith("of pictures in the space 'default_images'")) for each in well
+    ] == [(True, True)]
     album.grid.down = True
     album.work()
     assert album.counts().missing == 3
+    (ill,) = seeing_checks(album.image_spaces.all())
+    assert (ill.ok, "pictures by their words only" in ill.detail) == (False, True)
     album.grid.down = False
     assert album.image_spaces.all()[0].problem(), "it is told"
 

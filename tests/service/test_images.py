@@ -51,6 +51,8 @@ def test_a_picture_is_found_by_its_words_and_given_out(http: httpx.Client, graph
     assert (stored["title"], stored["sources"]["added"]) == ("A red boat before the storm", 1)
     run_jobs(graph)
     hit = one(search(http, "red boat"))
+    (counted,) = http.get("/ontologies").json()["ontologies"]
+    assert (counted["sources"], counted["images"]) == (1, 1)
     assert hit["ranks"]["vector"] == hit["ranks"]["text"] == 1
     assert hit["full_text"] == "holidays IMG 0042\nA red boat before the storm\nTaken 2019-07-01"
     assert hit["metadata"] == {"date": "2019-07-01T12:30:00"}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kg_api.models.images import PageImage
-from kg_api.models.library.documents import DocumentChanged
-from kg_cli.documents.library_views import print_changed, print_page
+from kg_api.models.library.documents import DocumentChanged, OntologyList
+from kg_cli.documents.library_views import print_changed, print_ontologies, print_page
 from tests.unit.search.found import place
 
 CHANGED = {
@@ -47,3 +47,13 @@ def test_of_a_hit_that_is_elsewhere_the_page_is_told(
     hit = place("a").model_copy(update={"page": page, "last_page": last_page})
     print_page(PageImage(b"png", 2, 6, 0), tmp_path / "2.png", asked=True, force=False, source=hit)
     assert told in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(("images", "shown"), [([0, 0], False), ([0, 3], True)])
+def test_pictures_are_counted_where_there_are_any(
+    images: list[int], shown: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counts = {"space": "default", "documents": 1, "sources": 4, "embedded": 4, "stale": 0}
+    ontologies = [{**counts, "ontology": f"o{count}", "images": count} for count in images]
+    print_ontologies(OntologyList.model_validate({"ontologies": ontologies}))
+    assert ("pictures" in capsys.readouterr().out) is shown
