@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import threading
 
 from kg_api.managed.home import Home
-from kg_api.settings import Settings
+from kg_api.settings import Settings, given_variables
 from kg_cli.stack import processes, report, started_with, status, watch
 from kg_cli.stack.fetching import fetch_parts
 from kg_cli.terminal import console
@@ -30,7 +29,7 @@ def in_background(settings: Settings) -> None:
         found = status.look(settings)
     report.print_up(found)
     report.warn_of_other_version(found)
-    report.warn_of_settings(started_with.differing(home, settings, os.environ))
+    report.warn_of_settings(started_with.differing(home, settings, given_variables()))
 
 
 def in_foreground(settings: Settings) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from pydantic import BaseModel, SecretStr
 
@@ -25,13 +25,13 @@ def remember(home: Home, settings: Settings) -> None:
     files.write_json(home.started_with_file, {"salt": salt, "settings": hashes})
 
 
-def differing(home: Home, settings: Settings, environment: Mapping[str, str]) -> list[str]:
-    """The variables of an environment by which a running kg was not started; none where that is not known."""
+def differing(home: Home, settings: Settings, variables: Collection[str]) -> list[str]:
+    """Those of some variables by which a running kg was not started; none where that is not known."""
     known = files.read_json(home.started_with_file)
     salt, hashes = known.get("salt"), known.get("settings")
     if not isinstance(salt, str) or not isinstance(hashes, dict):
         return []
-    given = {name.upper() for name in environment} - {_OF_THE_HOME}
+    given = {*variables} - {_OF_THE_HOME}
     return [
         name for name, value in _values(settings) if name in given and hashes.get(name) != _hash(salt, value)
     ]

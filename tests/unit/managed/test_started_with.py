@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from kg_api.managed.home import Home
-from kg_api.settings import load_settings
+from kg_api.settings import given_variables, load_settings
 from kg_cli.stack import report, started_with
 
 KEY = "sk-not-to-be-kept"
@@ -26,7 +25,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 def differing(home: Home) -> list[str]:
-    return started_with.differing(home, load_settings(), os.environ)
+    return started_with.differing(home, load_settings(), given_variables())
 
 
 def test_the_same_settings_differ_by_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,19 +140,6 @@ def test_reading_around_gives_neighbours_in_order(server: Server[Any], library: 
     assert [each["paragraph"] for each in quoted["paragraphs"]] == [2, 4]
 
 
-def test_words_of_a_picture_are_told_from_passages(server: Server[Any], library: MemoryLibrary) -> None:
-    picture = library.add_picture("boat.png", "a boat at sea", b"")
-    by_id = answer(call(server, "get_source_context", citation=picture.source_id))
-    assert [each["kind"] for each in by_id["paragraphs"]] == ["image"]
-    cited = f"{picture.source_id}#{picture.start}-{picture.end}"
-    assert answer(call(server, "get_source_context", citation=cited))["quote"]["kind"] == "image"
-    read = answer(call(server, "read_document", document="boat.png"))
-    assert [each["kind"] for each in read["paragraphs"]] == ["image"]
-    passage = next(iter(library.places.values()))[3]
-    around = answer(call(server, "get_source_context", citation=passage.source_id))
-    assert not any("kind" in each for each in around["paragraphs"])
-
-
 @pytest.mark.parametrize(("bytes_a_pixel", "width"), [(1, 1000), (699, 1000), (900, 700), (2000, 320)])
 def test_a_page_is_shown_behind_what_is_read_as_large_as_agents_take(
     server: Server[Any], library: MemoryLibrary, bytes_a_pixel: int, width: int
