@@ -108,11 +108,11 @@ def identify_source(graph: Graph, called: str) -> str | None:
     if place is not None and named is None:  # a name may end so, too
         return _at_paragraph(graph, place["document"], int(place["paragraph"]))
     sources = _sources_of(graph, named)
-    return sources.first if sources.count == 1 else None
+    return sources.first if sources.total == 1 else None
 
 
 class _Sources(NamedTuple):
-    count: int = 0
+    total: int = 0
     first: str | None = None
 
 
@@ -125,7 +125,7 @@ def _sources_of(graph: Graph, document: Row | None) -> _Sources:
 
 def unknown_source(graph: Graph, called: str) -> NotFound:
     """The error that no source is called so; or that a document is, which has several."""
-    if (count := _sources_of(graph, _by_name(graph, called, None)).count) > 1:
+    if (count := _sources_of(graph, _by_name(graph, called, None)).total) > 1:
         many = f"{called!r} is a document of {count} sources"
         return NotFound(f"{many}: say which, {called}#0 to {called}#{count - 1}")
     why = (
