@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.settings import Settings
+from tests.support.album import Album
+from tests.support.colour_grid import plain
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.extraction import extract_concepts, settings_of
 from tests.support.kg import TEXTS, Kg
+from tests.support.picture_search import COLOURS
 from tests.support.records import record
 
 
@@ -22,6 +26,26 @@ def kg(graph: Graph) -> Generator[Kg]:
     made.work()
     yield made
     made.spaces.close()
+
+
+@pytest.fixture
+def album(graph: Graph, tmp_path: Path) -> Generator[Album]:
+    """Pictures that are called by their colours, and not embedded yet."""
+    made = Album(graph, tmp_path / "blobs")
+    made.add_images("red", "green", "blue")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def unnamed_album(graph: Graph, tmp_path: Path) -> Generator[Album]:
+    """Embedded pictures with names that say nothing of what is seen."""
+    made = Album(graph, tmp_path / "blobs")
+    for number, colour in enumerate(COLOURS):
+        made.pictures.add(plain(colour), f"p{number}.png")
+    made.work()
+    yield made
+    made.close()
 
 
 @pytest.fixture

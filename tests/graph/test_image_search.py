@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from pathlib import Path
-
 import neo4j
 import pytest
 
 from kg_api.errors import InvalidInput, NotFound
-from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.embedding.switching import SpaceBuild
 from kg_api.models.pictures.related import RelatedSearch
@@ -23,15 +19,8 @@ from tests.support.records import record
 
 
 @pytest.fixture
-def album(graph: Graph, tmp_path: Path) -> Generator[Album]:
-    """Names that say nothing of what is seen."""
-    made = Album(graph, tmp_path / "blobs")
-    for number, colour in enumerate(COLOURS):
-        made.pictures.add(plain(colour), f"p{number}.png")
-    made.work()
-    yield made
-    made.spaces.close()
-    made.image_spaces.close()
+def album(unnamed_album: Album) -> Album:
+    return unnamed_album
 
 
 def test_a_picture_that_is_sent_finds_the_one_that_looks_like_it(album: Album) -> None:

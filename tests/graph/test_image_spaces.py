@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from pathlib import Path
 
 import neo4j
@@ -24,15 +23,6 @@ from kg_api.web.routes.operation.health import seeing_checks
 from tests.support.album import Album
 from tests.support.colour_grid import open_image_spaces, plain
 from tests.support.cypher import rows
-
-
-@pytest.fixture
-def album(graph: Graph, tmp_path: Path) -> Generator[Album]:
-    made = Album(graph, tmp_path / "blobs")
-    made.add_images("red", "green", "blue")
-    yield made
-    made.spaces.close()
-    made.image_spaces.close()
 
 
 def test_pictures_are_embedded_by_a_job_that_storing_them_asked_for(

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from pathlib import Path
-
 import neo4j
 import pytest
 
 from kg_api.errors import Conflict, InvalidInput, NotFound
-from kg_api.graph.database import Graph
 from kg_api.graph.images.vectors import count_images
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import enqueue_slot, find_job
@@ -21,15 +17,6 @@ from kg_api.spaces.plans import read_embedding_state
 from tests.support.album import FIRST, Album
 from tests.support.colour_grid import plain
 from tests.support.cypher import rows
-
-
-@pytest.fixture
-def album(graph: Graph, tmp_path: Path) -> Generator[Album]:
-    made = Album(graph, tmp_path / "blobs")
-    made.add_images("red", "green", "blue")
-    yield made
-    made.spaces.close()
-    made.image_spaces.close()
 
 
 def test_a_space_of_pictures_is_built_checked_activated_rolled_back_and_dropped(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,8 @@ from tests.support.records import record
 
 
 @pytest.fixture
-def album(graph: Graph, tmp_path: Path) -> Generator[Album]:
-    """Names that say nothing of what is seen."""
-    made = Album(graph, tmp_path / "blobs")
-    for number, colour in enumerate(COLOURS):
-        made.pictures.add(plain(colour), f"p{number}.png")
-    made.work()
-    yield made
-    made.spaces.close()
-    made.image_spaces.close()
+def album(unnamed_album: Album) -> Album:
+    return unnamed_album
 
 
 def test_words_find_what_pictures_show_where_a_model_reads_text(album: Album) -> None:
@@ -89,8 +82,7 @@ def test_nothing_is_asked_of_a_model_that_reads_no_text(graph: Graph, tmp_path: 
         assert hits.sources[0].document == "blue.png", "by its name"
         assert like(made, query_text="blue").by == ["words", "concepts"]
     finally:
-        made.spaces.close()
-        made.image_spaces.close()
+        made.close()
 
 
 def test_a_passage_finds_pictures_by_what_they_show(album: Album) -> None:

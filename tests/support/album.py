@@ -24,6 +24,11 @@ class Album(Kg):
         images = open_image_spaces(graph, self.grid)
         super().__init__(graph, image_spaces=images, read_blob=self.pictures.read)
 
+    def close(self) -> None:
+        """Close all models."""
+        self.spaces.close()
+        self.image_spaces.close()
+
     def add_images(self, *colours: str) -> None:
         """One document each."""
         for colour in colours:
