@@ -28,6 +28,8 @@ from kg_api.spaces.plans import OntologySnapshot
 MAX_HASHED = 100_000
 """Pictures whose looks are compared one by one."""
 MAX_TOLD = 10
+UNSEEN = (*FAULTS, InvalidInput, NotFound, Unavailable)
+"""Why a picture has no vector: by its model, or because its file is lost or cannot be had now."""
 MAX_PARTS = 4
 
 
@@ -107,12 +109,7 @@ class ImageLanes:
             vector = picture.vector_in(space)
         except DatabaseUnavailable:
             raise
-        except (
-            *FAULTS,
-            InvalidInput,
-            NotFound,
-            Unavailable,
-        ) as error:  # its file may be lost, or not be had now
+        except UNSEEN as error:
             reason = f"the picture could not be embedded in the space {space.slug!r} ({error})"
             lanes.without.setdefault(reason, []).extend(names)
             return

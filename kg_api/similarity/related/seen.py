@@ -36,29 +36,16 @@ class SeenLane:
 
     def _alike(self, asked: RelatedQuery, known: OntologySnapshot) -> Found:
         """Pictures that a picture looks like, where theirs have vectors of the same space."""
-        own, within = asked.own, asked.within
-        space, there = known.image_spaces.get(own.ontology), known.there(within.ontologies)
+        own, spaces = asked.own, known.image_spaces
+        space = spaces.get(own.ontology)
         if space is None or self._indexes.populating(space.image_index_name):
             return {}
-        names = [
-            name
-            for each, names in group_by_space(there, known.image_spaces)
-            for name in names
-            if each.slug == space.slug
-        ]
-        nearest = [
-            NearestPictures(part.vector, space, names, within.document_ids, asked.depth + 1)
-            for part in vectors_in(self._graph, own.source_id, space)
-        ]
-        found = self._graph.look_up([each.lookup for each in nearest]) if nearest else []
-        hits = [
-            hit
-            for each, rows in zip(nearest, found, strict=True)
-            for hit in each.hits(self._graph, rows).found
-        ]
-        return by_similarity(
-            asked, [(space.slug, hit._replace(similarity=hit.score)) for hit in hits], "picture_space"
-        )
+        groups = group_by_space(known.there(asked.within.ontologies), spaces)
+        names = next((names for each, names in groups if each.slug == space.slug), list[str]())
+        parts = vectors_in(self._graph, own.source_id, space)
+        questions = [PictureVector(space, names, part.vector) for part in parts]
+        near = [hit for each in questions for hit in self._near(asked, each)]
+        return by_similarity(asked, near, "picture_space")
 
     def _passages(self, asked: RelatedQuery, known: OntologySnapshot) -> Found:
         """By the picture's own vector, where passages have vectors of the same space."""
@@ -84,7 +71,11 @@ class SeenLane:
         if question.vector is None:
             return
         nearest = NearestPictures(
-            question.vector, question.space, question.ontologies, asked.within.document_ids, asked.depth
+            question.vector,
+            question.space,
+            question.ontologies,
+            asked.within.document_ids,
+            asked.depth + 1,  # a picture may find itself
         )
         (rows,) = self._graph.look_up([nearest.lookup])
         for hit in nearest.hits(self._graph, rows).found:
