@@ -102,20 +102,18 @@ class Backfill:
                 self._enqueue(kind, embedding_state.ontology, each.most)
 
     def _due(self, state: EmbeddingState) -> dict[str, _Due]:
-        """How much of each kind is due."""
-        target = state.target.space.slug
-        wanted = {
-            SOURCE_EMBEDDING: [(state.wanted(plan), plan == state.target) for plan in state.plans],
-            CONCEPT_EMBEDDING: [(plan.wanted(), plan.space.slug == target) for plan in state.concept_plans],
-            EDGE_EMBEDDING: [(plan.wanted(), plan.space.slug == target) for plan in state.edge_plans],
-            IMAGE_EMBEDDING: [(plan.wanted(), plan == state.image_plans[-1]) for plan in state.image_plans],
+        """How much of each kind is due; of plans those of the target are the last."""
+        edges, of_target = [plan.wanted() for plan in state.edge_plans], len(state.target_edge_plans)
+        return {
+            SOURCE_EMBEDDING: self._count([state.wanted(plan) for plan in state.plans]),
+            CONCEPT_EMBEDDING: self._count([plan.wanted() for plan in state.concept_plans]),
+            EDGE_EMBEDDING: self._count(edges, of_target),
+            IMAGE_EMBEDDING: self._count([plan.wanted() for plan in state.image_plans]),
         }
-        return {kind: self._count(all_of_it) for kind, all_of_it in wanted.items()}
 
-    def _count(self, wanted: Sequence[tuple[Wanted, bool]]) -> _Due:
-        counts = [(count_due(self._graph, each), of_target) for each, of_target in wanted]
-        most = max((count for count, _ in counts), default=0)
-        return _Due(most, sum(count for count, of_target in counts if of_target))
+    def _count(self, wanted: Sequence[Wanted], of_target: int = 1) -> _Due:
+        counts = [count_due(self._graph, each) for each in wanted]
+        return _Due(max(counts, default=0), sum(counts[-of_target:]))
 
     def _flag(self, embedding_state: EmbeddingState) -> None:
         """See that what is due is flagged; not while two layouts want two marks of a source."""

@@ -92,8 +92,7 @@ def activate(
         anew = replace(configured, serving=None, previous=configured.serving, activates=True)
         _require_as_it_was(held, each, anew)
         behind = count_behind(tx, each.wanted(each.target))
-        concept_plans = (plan for plan in each.concept_plans if plan.space.slug == each.target.space.slug)
-        if concepts := count_all_behind(tx, (plan.wanted() for plan in concept_plans)):
+        if concepts := count_behind(tx, each.concept_plans[-1].wanted()).behind:
             raise Conflict(f"{each.ontology} is not complete: {concepts} concepts are not built yet")
         if edges := count_all_behind(tx, (plan.wanted() for plan in each.target_edge_plans)):
             raise Conflict(
@@ -158,12 +157,12 @@ def activate_complete(graph: Graph, embedding_state: EmbeddingState) -> None:
     _activate_or_wait(graph, embedding_state, activate, embedding_state.target.space.key)
 
 
-def activate_complete_images(graph: Graph, embedding_state: EmbeddingState) -> None:
-    """Let a space of pictures that is complete answer, if it shall by itself."""
+def activate_complete_images(graph: Graph, embedding_state: EmbeddingState) -> bool:
+    """Let a space of pictures that is complete answer, if it shall by itself; whether it does so now."""
     images = embedding_state.configured.images
     if images.serving is None or not images.activates:
-        return
-    _activate_or_wait(graph, embedding_state, activate_images, images.target)
+        return False
+    return _activate_or_wait(graph, embedding_state, activate_images, images.target)
 
 
 def _activate_or_wait(
@@ -171,13 +170,14 @@ def _activate_or_wait(
     embedding_state: EmbeddingState,
     switch: Callable[[Transaction, Sequence[EmbeddingState]], None],
     space: str,
-) -> None:
+) -> bool:
     try:
         graph.transaction(lambda tx: switch(tx, [embedding_state]))
     except Conflict as error:  # the next round, or whoever configured it, sees to it
         log.info("not activated", ontology=embedding_state.ontology, reason=str(error))
-        return
+        return False
     log.info("activated", ontology=embedding_state.ontology, space=space)
+    return True
 
 
 def turn_back(configured: ConfiguredT) -> ConfiguredT | None:

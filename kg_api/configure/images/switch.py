@@ -121,8 +121,9 @@ class ImageSwitch:
             ensure_index(self._graph, space)
             self._graph.transaction(lambda tx: _write_build(tx, state, space.slug, answering, asked))
             job_id = self._requests.embed_images(state.ontology)
-            activate_complete_images(self._graph, now := read_embedding_state(self._graph, state.ontology))
-            answering = read_embedding_state(self._graph, now.ontology).configured.images.answering
+            now = read_embedding_state(self._graph, state.ontology)
+            activated = activate_complete_images(self._graph, now)
+            answering = space.slug if activated else now.configured.images.answering
         cost = self._requests.cost_of_images(space, due) if asked.dry_run else None
         return Build(ontology=state.ontology, answering=answering, due=due, job_id=job_id, cost=cost)
 

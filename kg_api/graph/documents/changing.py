@@ -35,7 +35,7 @@ def change_document(graph: Graph, document_id: str, change: DocumentChange) -> s
     return graph.transaction(lambda tx: _change(tx, document_id, change))
 
 
-def note_same_words(form: object, change: DocumentChange) -> list[str]:
+def note_same_words(form: str, change: DocumentChange) -> list[str]:
     """The note that a picture's words stay: they were made of what was said when it came."""
     if form != "image" or not (change.title or change.metadata):
         return []

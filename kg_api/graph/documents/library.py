@@ -179,8 +179,9 @@ def change_called(
     rows = graph.read("documents/of_ids", document_ids=[identity])
     if not rows:
         raise NotFound(f"the document {called!r} was deleted at this moment")
-    about = {**_to_fields(rows[0]), "job_id": job_id}
-    return DocumentChanged.model_validate({**about, "notes": note_same_words(about["format"], change)})
+    about = _to_fields(rows[0])
+    notes = note_same_words(about["format"], change)
+    return DocumentChanged.model_validate({**about, "job_id": job_id, "notes": notes})
 
 
 def find_source(graph: Graph, source_id: str) -> Place:

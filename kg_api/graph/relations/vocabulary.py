@@ -196,15 +196,14 @@ def _done_before(
     tx: Transaction, ontology: str, held: Mapping[str, Row], into: str, merged: Sequence[str]
 ) -> TypeMerge | None:
     """The merge of just these types, if it is there: its answer was lost, or it was broken off."""
-    found = {(row["merge_id"], row["into_id"]) for row in (held[each] for each in merged if each in held)}
-    if len(found) != 1 or not {into, *merged} <= held.keys():
+    if not {into, *merged} <= held.keys():
         return None
-    ((merge_id, into_id),) = found
-    if merge_id is None or into_id != into:
+    found = {(held[each]["into_id"], held[each]["merge_id"]) for each in merged}
+    into_id, merge_id = found.pop()
+    if found or into_id != into:
         return None
-    record = tx.run("relations/merges", ontology=ontology, merge_id=merge_id, offset=0, limit=1)[0]["merges"][
-        0
-    ]
+    given = {"ontology": ontology, "merge_id": merge_id, "offset": 0, "limit": 1}
+    (record,) = tx.run("relations/merges", **given)[0]["merges"]
     same = {relation_type_id(ontology, each) for each in record["merged"]} == set(merged)
     return _to_merge(record) if same else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -197,13 +198,12 @@ def find_space(graph: Graph, slug: str = FIRST_SLUG) -> Space:
 
 def all_spaces(graph: Graph) -> dict[str, Space]:
     """All registered spaces by name, the oldest first."""
-    spaces = [_space(row["space"]) for row in graph.read("spaces/all")]
-    return {space.slug: space for space in spaces}
+    return _by_name(graph.read("spaces/all"))
 
 
 def spaces_within(tx: Transaction) -> dict[str, Space]:
     """As `all_spaces`, within a transaction: those too that were made since it began."""
-    return {row["space"]["slug"]: _space(row["space"]) for row in tx.run("spaces/all")}
+    return _by_name(tx.run("spaces/all"))
 
 
 def text_spaces(graph: Graph) -> dict[str, Space]:
@@ -229,6 +229,11 @@ def _required(identity: SpaceIdentity) -> dict[str, Any]:
         "vector.quantization.type": QUANTIZATION,
         "vector.default_search_expansion_factor": EXPANSION_FACTOR,
     }
+
+
+def _by_name(rows: Iterable[Row]) -> dict[str, Space]:
+    spaces = [_space(row["space"]) for row in rows]
+    return {space.slug: space for space in spaces}
 
 
 def _space(row: Row) -> Space:
