@@ -69,7 +69,7 @@ def test_only_the_ontologies_asked_for_are_searched(
     only = service.search("Ada Lovelace", ["other"], 5)
     assert [each.ontology for each in only.concepts] == ["other"]
     (told,) = only.degraded
-    assert told.effect.startswith("other: concepts are embedded"), (
+    assert told.effect.startswith("other: concepts are still to be embedded"), (
         "it has no vector yet, and that is said once"
     )
     none = service.search("Ada Lovelace", ["nowhere"], 5)

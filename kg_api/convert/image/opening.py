@@ -63,7 +63,7 @@ def frames_of(picture: Image.Image) -> int:
 def _no_picture(data: bytes) -> str:
     """What it is instead, and what to do."""
     if not data:
-        return "it is empty (0 bytes), as a copy that broke off leaves it: copy it again"
+        return "it is not a picture: it is empty (0 bytes), as a copy that broke off leaves it: copy it again"
     if what := unread_picture(data):
         return f"it is {what}, a kind that is not read, whatever its name says: {EXPORT}"
     instead = binary_kind(data) or ("text" if _is_text(data) else "")
