@@ -19,6 +19,8 @@ from tests.neo4j_server import Neo4jServer
 from tests.support.forked import KG, ForkedProcess
 
 START_SECONDS = 60.0
+WORKER_STARTS = "worker starts"
+"""What a worker says when it is open."""
 READ_BY_IMPORT = "PROMETHEUS_MULTIPROC_DIR"
 """The library reads it when it is imported: a process that is told of it starts from nothing."""
 PROCESSES = "KG_API__PROCESSES"
@@ -89,6 +91,14 @@ def started(arguments: list[str], env: dict[str, str], log: Path) -> Generator[R
         if running.process.poll() is None:
             running.signal(signal.SIGCONT)
             running.kill()
+
+
+@contextmanager
+def started_worker(env: dict[str, str], log: Path) -> Generator[Running]:
+    """Start a worker, which has opened the database: who clears that before ends it."""
+    with started(["worker"], env, log) as running:
+        wait_until(lambda: WORKER_STARTS in running.output(), START_SECONDS, running.output)
+        yield running
 
 
 @dataclass

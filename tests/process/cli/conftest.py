@@ -17,7 +17,7 @@ from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support import forked
 from tests.support.embedders import small_embedder
-from tests.support.running import Service, environment, serve, started
+from tests.support.running import Service, environment, serve, started_worker
 
 Kg = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[3]
@@ -39,7 +39,7 @@ def service(
 def worker(server: Neo4jServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A worker for those who wait for embeddings; it ends with its module, lest it takes others' jobs."""
     folder = tmp_path_factory.mktemp("worker")
-    with started(["worker"], environment(server, KG_WORKER__POLL_SECONDS="0.1"), folder / "worker.log"):
+    with started_worker(environment(server, KG_WORKER__POLL_SECONDS="0.1"), folder / "worker.log"):
         yield
 
 

@@ -21,7 +21,7 @@ from kg_api.models.library.folders import folder_grant
 from tests.neo4j_server import Neo4jServer
 from tests.process.cli.conftest import Kg
 from tests.support.embedders import small_embedder
-from tests.support.running import Service, environment, serve, started, wait_until
+from tests.support.running import Service, environment, serve, started_worker, wait_until
 from tests.support.sync import documents, follow, put
 
 CLOSED = {"KG_SYNC__ROOTS": ""}
@@ -38,7 +38,7 @@ def closed(server: Neo4jServer, place: Path) -> Iterator[Service]:
     """A service and a worker of one home, without roots."""
     service = serve(server, place, **CLOSED)
     env = environment(server, **CLOSED, KG_HOME=str(place / "home"), KG_WORKER__TICK_SECONDS="1")
-    with started(["worker"], env, place / "worker.log"):
+    with started_worker(env, place / "worker.log"):
         yield service
     assert service.stop() == 0, service.output()
 

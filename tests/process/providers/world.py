@@ -21,7 +21,7 @@ from tests.process.providers.provider import Model, Provider
 from tests.support import forked
 from tests.support.cypher import rows
 from tests.support.providers import CANARY
-from tests.support.running import Running, Service, environment, ready, started, wait_until
+from tests.support.running import WORKER_STARTS, Running, Service, environment, ready, started, wait_until
 
 Json = dict[str, Any]
 PATIENCE = 60.0
@@ -178,7 +178,7 @@ def opened(
     ):
         service = Service(running.process, running.log, f"http://127.0.0.1:{port}")
         wait_until(lambda: ready(service.url) or running.process.poll() is not None, PATIENCE, running.output)
-        wait_until(lambda: "worker starts" in worker.output(), PATIENCE, worker.output)
+        wait_until(lambda: WORKER_STARTS in worker.output(), PATIENCE, worker.output)
         world = World(server, driver, provider, folder, settings, service, worker)
         yield world
         world.stop()
