@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
-from kg_api.errors import InvalidInput, UnreadableDocument
+from kg_api.errors import ConfigurationError, InvalidInput, Unavailable, UnreadableDocument
 from kg_api.graph.documents.folder_scans import FileMark
 from kg_api.graph.documents.folders import KnownFile
 from kg_api.ingest.reading import DocumentReader
@@ -21,7 +21,7 @@ from kg_api.models.library.folders import RefusedFile
 from kg_api.parse.documents import format_of
 from kg_api.parse.files import FileToIngest
 from kg_api.sync.listing import FolderListing
-from kg_api.sync.outcome import FileOutcome, refuse
+from kg_api.sync.outcome import FileOutcome, reason_of_failure, refuse
 from kg_api.sync.pictures import FolderPictures
 from kg_api.sync.reading import Content, UnsettledFile, inside, read_settled, stamp_of
 
@@ -46,7 +46,11 @@ class FileInspection:
     """What becomes of PDFs: one that was refused or half read without OCR, or not kept, is read again."""
 
     def at(self, file: FileToIngest, known: KnownFile | None) -> FileOutcome:
-        """Look at a file: read only when it looks otherwise, parsed only when it says something else."""
+        """Look at a file: read only when it looks otherwise, parsed only when it says something else.
+
+        Raises:
+            Unavailable, ConfigurationError: what files need is away, which says nothing of this one.
+        """
         if known and known.taken_by:
             return refuse(file.document, name_taken(file.document, known.taken_by))
         try:
@@ -77,10 +81,11 @@ class FileInspection:
             record = self._record(file.document, content, path.as_uri(), beside)
         except InvalidInput as error:
             return refuse(file.document, str(error), content.stamp or "")
+        except (Unavailable, ConfigurationError):
+            raise
         except Exception as error:  # the border of a file: one that kg fails on must not stop all others
             log.exception("a file cannot be parsed", document=file.document)
-            reason = f"kg failed on it ({type(error).__name__}): see the worker's log, and please report it"
-            return refuse(file.document, reason, content.stamp or "")
+            return refuse(file.document, reason_of_failure(error), content.stamp or "")
         return FileOutcome(file.document, None, mark=mark, record=record)
 
     def _content(self, file: FileToIngest, path: Path) -> tuple[Content, Mapping[str, bytes]]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from kg_api.errors import DatabasePanicked, DatabaseUnavailable, StorageFull, TooBusy, Unavailable
 from kg_api.graph.documents.folder_scans import FileMark
 from kg_api.models.library.documents import DocumentRecord, StoredChange
 from kg_api.models.library.folders import (
@@ -23,6 +24,7 @@ RESULT_OF_CHANGE: dict[str, Result] = {
     "unchanged": "unchanged",
     "waiting": "waiting",
 }
+_FAILED = "kg failed on it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,26 @@ class FileOutcome:
 def refuse(document: str, reason: str, stamp: str = "") -> FileOutcome:
     """A file that cannot be taken in."""
     return FileOutcome(document, "refused", RefusedFile(document=document, reason=reason, stamp=stamp))
+
+
+def reason_of_failure(error: Exception) -> str:
+    """What to tell of a file that kg itself fails on."""
+    return f"{_FAILED} ({type(error).__name__}): see the worker's log, and please report it"
+
+
+_AWAY = tuple(
+    f"{_FAILED} ({each.__name__})"
+    for each in (Unavailable, DatabaseUnavailable, DatabasePanicked, StorageFull, TooBusy)
+)
+"""What earlier versions told of files while something that they need was away."""
+
+
+def remembered(refusals: Iterable[RefusedFile]) -> dict[str, RefusedFile]:
+    """Files that need not be read again while they look the same, by name.
+
+    Not those that said nothing of themselves: earlier versions refused files while their store was away.
+    """
+    return {each.document: each for each in refusals if each.stamp and not each.reason.startswith(_AWAY)}
 
 
 def add_up(tally: ScanTally, results: Sequence[Result], refusals: Sequence[RefusedFile] = ()) -> ScanTally:

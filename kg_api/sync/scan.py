@@ -25,7 +25,15 @@ from kg_api.parse.files import FileToIngest, to_printable
 from kg_api.sync.cursor import Phase, ScanPosition
 from kg_api.sync.listing import FolderListing
 from kg_api.sync.look import FileInspection, name_taken
-from kg_api.sync.outcome import RESULT_OF_CHANGE, FileOutcome, Result, add_same_texts, add_up, refuse
+from kg_api.sync.outcome import (
+    RESULT_OF_CHANGE,
+    FileOutcome,
+    Result,
+    add_same_texts,
+    add_up,
+    refuse,
+    remembered,
+)
 
 FILES_A_BATCH = 200
 SECONDS_A_BATCH = 2.0
@@ -56,14 +64,13 @@ class Scan:
         self._total = 0
         self._gone = frozenset[str]()
         before = folder.last_scan.refusals if folder.last_scan else ()
-        refused_before = {each.document: each for each in before if each.stamp}
         self._extract = extract
         self._looking = FileInspection(
             folder.ontology,
             listing,
             max_bytes,
             reader,
-            refused_before,
+            remembered(before),
             review=folder.review,
             pdfs_read_by=reader.pdfs_read_by(),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from kg_api.blobs.files import FileBlobStore
 from kg_api.graph.database import Graph
+from kg_api.graph.documents.folders import find_folder
 from kg_api.images.files import StoredFiles
 from kg_api.images.keeping import StoringKeeper
 from kg_api.images.service import ImageService
@@ -17,7 +19,7 @@ from kg_api.ingest.reading import DocumentReader
 from kg_api.sync import pictures
 from kg_api.sync.handler import FolderSync
 from tests.support.images import drawn, encoded
-from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, follow, put, scan, settle
+from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, follow, put, scan, settle, work
 
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90), "JPEG")
 NOTE = "# Harbour\n\nThe harbour.\n\n![A red boat](../img/boat.jpg)\n\nThe end.\n"
@@ -140,3 +142,19 @@ def test_a_picture_that_is_being_written_is_waited_for(
         assert followed.scan()["postponed"] == 2
     assert followed.scan()["added"] == 2
     assert followed.shown()["docs/note.md"] == (64, 48)
+
+
+def test_a_store_that_is_not_there_is_waited_for(followed: Followed, folder: Path, tmp_path: Path) -> None:
+    (folder / "img" / "boat.jpg").write_bytes(BOAT)
+    followed.scan()
+    followed.blobs.rename(tmp_path / "unmounted")
+    (folder / "img" / "plan.jpg").write_bytes(PLAN)
+    settle(folder)
+    before = scan(followed.graph, followed.id, handler=followed.handler)
+    assert counts(before) == {"added": 4}  # what the scan before did: this one has not ended
+    (tmp_path / "unmounted").rename(followed.blobs)
+    time.sleep(1.3)
+    work(followed.graph, handler=followed.handler)
+    after = find_folder(followed.graph, followed.id)
+    assert counts(after) == {"added": 1, "unchanged": 4}
+    assert followed.shown()["img/plan.jpg"] == (40, 90)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kg_api.errors import DatabaseUnavailable, StorageFull, TooBusy, Unavailable
 from kg_api.models.library.folders import (
     MAX_REFUSALS_KEPT,
     NewFolder,
@@ -17,7 +18,7 @@ from kg_api.models.library.folders import (
     overlap,
 )
 from kg_api.sync.cursor import Phase, ScanPosition
-from kg_api.sync.outcome import Result, add_up
+from kg_api.sync.outcome import Result, add_up, reason_of_failure, remembered
 
 RESULTS = get_args(Result)
 
@@ -90,3 +91,14 @@ def test_a_time_between_scans_that_cannot_be_is_refused(seconds: int) -> None:
 
 def test_a_folder_is_another_one_in_another_ontology() -> None:
     assert len({folder_id(path, name) for path in ("/a", "/b") for name in ("one", "two")}) == 4
+
+
+def test_what_was_away_says_nothing_of_a_file() -> None:
+    """Versions before remembered it, so that nothing read the file again when it was back."""
+    bug = RefusedFile(document="bug", reason=reason_of_failure(ValueError()), stamp="1")
+    away = [
+        RefusedFile(document=str(each), reason=reason_of_failure(each()), stamp="1")
+        for each in (Unavailable, TooBusy, StorageFull, DatabaseUnavailable)
+    ]
+    unsettled = RefusedFile(document="unsettled", reason="why")
+    assert remembered([*away, bug, unsettled]) == {"bug": bug}
