@@ -14,6 +14,7 @@ from kg_api.graph.images.reads import list_images
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import enqueue_slot, find_job
 from kg_api.graph.migrations import migrate
+from kg_api.jobs.embedding.passes import MAX_REJECTED
 from kg_api.models.embedding.regeneration import Regeneration
 from kg_api.models.embedding.switching import SpaceBuild
 from kg_api.models.identity import document_id
@@ -23,6 +24,7 @@ from kg_api.web.routes.operation.health import seeing_checks
 from tests.support.album import Album
 from tests.support.colour_grid import open_image_spaces, plain
 from tests.support.cypher import rows
+from tests.support.images import drawn, encoded
 
 
 def test_pictures_are_embedded_by_a_job_that_storing_them_asked_for(
@@ -103,6 +105,16 @@ def test_a_picture_whose_file_is_lost_is_set_aside_until_it_comes_again(album: A
     enqueue_slot(album.graph, "backfill", "1")
     album.work()
     assert album.counts().embedded == 3
+
+
+def test_lost_files_are_set_aside_however_many_they_are(album: Album) -> None:
+    contents = [plain(each) for each in ("red", "green", "blue")]
+    contents += [encoded(drawn(20 + at, 30)) for at in range(MAX_REJECTED)]
+    for at, content in enumerate(contents):
+        album.pictures.add(content, f"{at}.png")
+        album.pictures.lose(content)
+    album.work()
+    assert (album.counts().missing, album.counts().refused) == (0, len(contents) + 3)
 
 
 def test_a_picture_whose_file_is_lost_keeps_the_vector_that_it_should_have(

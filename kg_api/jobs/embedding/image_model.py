@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kg_api.errors import EmbeddingFailed, FileLost, InvalidInput
 from kg_api.graph.spaces.registry import Space
 from kg_api.jobs.embedding.model import OpenedModel
+from kg_api.jobs.embedding.target import LostItem
 from kg_api.provider.service import RejectedText
 from kg_api.spaces.images.open_space import OpenImageSpace
 from kg_api.spaces.images.registry import ImageSpaceRegistry
@@ -38,7 +39,7 @@ class ImageModel(OpenedModel[OpenImageSpace]):
         """Embed the pictures in some files; shape (len(storage_keys), dimensions).
 
         Raises:
-            RejectedText: one of them cannot be read, or is refused.
+            RejectedText: one of them cannot be read, or is refused; LostItem: its file is lost.
             EmbeddingUnavailable, ConfigurationError: the model does not answer.
             Unavailable: the files cannot be had at the moment.
         """
@@ -46,7 +47,9 @@ class ImageModel(OpenedModel[OpenImageSpace]):
             pixels = [self._spaces.render(self.opened, self._file(key)) for key in storage_keys]
             with self._alone:
                 return self._checked(self.opened.embed_pixels(pixels))
-        except (EmbeddingFailed, FileLost, InvalidInput) as error:
+        except FileLost as error:
+            raise LostItem(str(error)) from error
+        except (EmbeddingFailed, InvalidInput) as error:
             raise RejectedText(str(error)) from error
 
     def _file(self, key: str) -> bytes:

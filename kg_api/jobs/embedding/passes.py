@@ -8,7 +8,7 @@ from typing import Any, Generic
 import structlog
 
 from kg_api.jobs.batches import ItemT, cursor_at, place_of, read_on
-from kg_api.jobs.embedding.target import EmbeddingTarget
+from kg_api.jobs.embedding.target import EmbeddingTarget, LostItem
 from kg_api.jobs.flight import BatchT, Flight
 from kg_api.jobs.run import JobRun
 from kg_api.provider.service import RejectedText
@@ -133,7 +133,9 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
 
     def _remember(self, item: ItemT, error: RejectedText) -> None:
         self._rejected.append((item, error))
-        if not self._accepted and len(self._rejected) >= MAX_REJECTED:
+        if self._accepted or isinstance(error, LostItem):  # which says nothing of the model
+            return
+        if sum(not isinstance(each, LostItem) for _, each in self._rejected) >= MAX_REJECTED:
             raise error
 
     def _reject(self, target: EmbeddingTarget[ItemT, BatchT]) -> None:

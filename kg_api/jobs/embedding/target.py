@@ -9,6 +9,11 @@ from typing import Generic, Protocol
 from kg_api.graph.database import Transaction
 from kg_api.jobs.batches import ItemT
 from kg_api.jobs.flight import BatchT
+from kg_api.provider.service import RejectedText
+
+
+class LostItem(RejectedText):
+    """What stands for an item cannot be had any more, whatever its model takes."""
 
 
 class TargetModel(Protocol):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from kg_api.errors import EmbeddingUnavailable
 from kg_api.jobs.embedding.job import TextEmbeddingJob
 from kg_api.jobs.embedding.passes import MAX_REJECTED, EmbeddingPass, left
+from kg_api.jobs.embedding.target import LostItem
 from kg_api.jobs.run import JobRun, Stopped
 from kg_api.provider.service import RejectedText
 from kg_api.spaces.cached import CachedPassages
@@ -80,6 +83,26 @@ def test_a_model_that_takes_nothing_sets_nothing_aside() -> None:
         go_over(all_of_them, job, Model())
     assert all(each.refused is None for each in all_of_them)
     assert job.told("after") == []
+
+
+class Losing(Model):
+    """What some captions stand for cannot be had."""
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if any("lost" in text for text in texts):
+            raise LostItem("it is not there any more")
+        return super().embed_passages(texts)
+
+
+def test_any_number_that_is_lost_is_set_aside_whatever_the_model_takes() -> None:
+    all_of_them = album(*["lost"] * (MAX_REJECTED + 5), "poison", "a")
+    assert go_over(all_of_them, Job(), Losing()).written == len(all_of_them)
+    assert [each.refused for each in all_of_them[-2:]] == ["400: poison", None]
+    assert sum(each.refused is not None for each in all_of_them) == MAX_REJECTED + 6
+    dead = album("lost", *["poison"] * MAX_REJECTED)
+    with pytest.raises(RejectedText, match="400: poison"):
+        go_over(dead, Job(), Losing())
+    assert all(each.refused is None for each in dead)
 
 
 def test_few_are_set_aside_only_by_a_model_that_is_well() -> None:
