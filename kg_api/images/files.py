@@ -45,7 +45,7 @@ class StoredFiles:
         by_key = {key_of(content): content for content in contents}
         hold = hold_blobs(self._graph, [*by_key])
         written = {blob for blob, *_ in hold.blobs if self._store.put(name_of(*blob), by_key[blob.key])}
-        mended = [blob.key for blob, used, lost in hold.blobs if used and (lost or blob in written)]
+        mended = [blob.key for blob, used, lost in hold.blobs if lost or (used and blob in written)]
         if mended:
             mend_blobs(self._graph, mended)
         return hold.hold_id
@@ -107,4 +107,5 @@ class StoredFiles:
         self._right.require()
         for blob in dead:
             self._store.delete(name_of(*blob))
+        self._right.require()  # what is not mounted any more deletes nothing, and says nothing of it
         return forget_dead(self._graph, dead)

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import uuid
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from kg_api.blobs.port import MARKER, BlobStore, marker_of, name_of
 from kg_api.errors import Unavailable
 from kg_api.graph.database import Graph
-from kg_api.graph.images.blobs import known_store, remember_store, some_blobs
+from kg_api.graph.images.blobs import Blob, adopt_store, known_store, remember_store, some_blobs
 
 LOOKED_FOR = 100
 """Blobs: where a store has the file of one of them, it is theirs."""
+REFUSED_SECONDS = 5.0
+"""For so long a store that was looked through is not looked through again."""
+
+
+class _Refusal(NamedTuple):
+    marked: str | None
+    until: float
+    reason: str
+
+    def holds(self, marked: str | None) -> bool:
+        return self.marked == marked and time.monotonic() < self.until
 
 
 class RightStore:
@@ -19,9 +34,11 @@ class RightStore:
     def __init__(self, graph: Graph, store: BlobStore) -> None:
         self._graph = graph
         self._store = store
+        self._looking = threading.Lock()
+        self._refused: _Refusal | None = None
 
     def require(self) -> None:
-        """See that the store is the one; nothing is remembered, for it may go at any time.
+        """See that the store is the one; that it is, is never remembered, for it may go at any time.
 
         One that has no marker is given one where it has files that the graph knows, or where that knows none.
 
@@ -30,25 +47,42 @@ class RightStore:
         """
         marked, known = self._store.identity(), known_store(self._graph)
         if known is None or marked != known:
-            self._take(marked)
+            with self._looking:
+                self._look(marked, known)
 
-    def _take(self, marked: str | None) -> None:
+    def _look(self, marked: str | None, known: str | None) -> None:
+        """Look through the store, unless that was just done, and in vain."""
+        if self._refused and self._refused.holds(marked):
+            raise Unavailable(self._refused.reason)
+        try:
+            self._take(marked, known)
+        except Unavailable as error:
+            self._refused = _Refusal(marked, time.monotonic() + REFUSED_SECONDS, str(error))
+            raise
+
+    def _take(self, marked: str | None, known: str | None) -> None:
         """Let the store be the one that the graph uses, where it may be."""
-        if not self._may_be_right():
+        blobs = some_blobs(self._graph, LOOKED_FOR)
+        if blobs and not any(map(self._has, blobs)):
             marked = self._store.identity()  # whoever made the first blobs has marked it before
-            known = remember_store(self._graph, uuid.uuid4().hex)
+            known = known or remember_store(self._graph, uuid.uuid4().hex)
             if marked != known:
                 raise self._another(known)
             return
-        known = remember_store(self._graph, marked or uuid.uuid4().hex)
+        known = known or remember_store(self._graph, marked or uuid.uuid4().hex)
         if marked is None:
             self._store.mark(known)
         elif marked != known:
-            raise self._another(known)
+            self._adopt(marked, known, blobs)
 
-    def _may_be_right(self) -> bool:
-        blobs = some_blobs(self._graph, LOOKED_FOR)
-        return not blobs or any(self._store.has(name_of(*each)) for each in blobs)
+    def _adopt(self, marked: str, known: str, blobs: Sequence[Blob]) -> None:
+        """Take a store of another marker that has most of our files: any may have some by chance."""
+        if not blobs or 2 * sum(map(self._has, blobs)) < len(blobs):
+            raise self._another(known)
+        adopt_store(self._graph, marked, instead_of=known)
+
+    def _has(self, blob: Blob) -> bool:
+        return self._store.has(name_of(*blob))
 
     def _another(self, known: str) -> Unavailable:
         return Unavailable(

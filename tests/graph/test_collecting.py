@@ -14,7 +14,7 @@ from kg_api.blobs.port import key_of
 from kg_api.errors import Conflict, FileLost, Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import delete_document, find_source
-from kg_api.graph.documents.writes import store_document
+from kg_api.graph.documents.writes import store_document, storing
 from kg_api.graph.images.blobs import dead_blobs, hold_blobs
 from kg_api.graph.images.reads import find_image, list_images
 from kg_api.images.files import StoredFiles
@@ -81,6 +81,25 @@ def test_a_collector_that_dies_is_followed_by_the_next(pictures: Pictures, graph
     assert dead_blobs(graph) == []
 
 
+def test_a_folder_that_is_unmounted_while_files_are_deleted_keeps_them_known(
+    pictures: Pictures, graph: Graph
+) -> None:
+    pictures.add(encoded(drawn(20, 20)), "other.png")
+    delete_document(graph, pictures.add(BOAT, "x.jpg"))
+    away = pictures.folder.with_name("unmounted")
+
+    class Unmounted(FileBlobStore):
+        def delete(self, name: str) -> None:
+            if pictures.folder.exists():
+                pictures.folder.rename(away)
+            super().delete(name)
+
+    with pytest.raises(Unavailable):
+        StoredFiles(graph, Unmounted(pictures.folder)).collect()
+    away.rename(pictures.folder)
+    assert (pictures.collect(), pictures.files) == (2, 2)
+
+
 def test_files_of_before_there_were_generations_are_read_used_and_collected(
     pictures: Pictures, graph: Graph, driver: neo4j.Driver
 ) -> None:
@@ -133,6 +152,22 @@ def test_what_others_hold_now_is_not_taken_for_what_was_held(pictures: Pictures,
     hold_blobs(graph, [key_of(BOAT), made.sources[0].image.thumbnail_key if made.sources[0].image else ""])
     with pytest.raises(Conflict, match="send it again"):
         store_document(graph, made)
+
+
+def test_what_others_hold_now_is_not_what_a_document_waits_with(pictures: Pictures, graph: Graph) -> None:
+    made = pictures.record(BOAT, "x.jpg", review=True)
+    graph.write("blobs/hold", hold_id=made.hold, keys=[], seconds=-1)
+    assert pictures.collect() == 2
+    hold_blobs(graph, [key_of(BOAT), made.sources[0].image.thumbnail_key if made.sources[0].image else ""])
+    with pytest.raises(Conflict, match="send it again"):
+        store_document(graph, made)
+
+
+def test_a_transaction_that_runs_twice_lets_a_picture_wait_once(pictures: Pictures, graph: Graph) -> None:
+    work = storing([pictures.record(BOAT, "x.jpg", review=True)])
+    first, again = graph.transaction(work), graph.transaction(work)
+    assert first[0].change == again[0].change
+    assert pictures.collect() == 0
 
 
 @pytest.mark.parametrize("content", [b"", b"what is no picture", None], ids=["empty", "other", "same size"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import neo4j
 import pytest
 
 from kg_api.blobs.port import key_of
@@ -24,6 +25,7 @@ from kg_api.ingest.review import ReviewService
 from kg_api.models.library.documents import DocumentChange
 from kg_api.models.library.review import Approval
 from kg_api.sync.handler import FolderSync
+from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess, Pictures
 from tests.support.records import record
@@ -213,6 +215,36 @@ def test_a_followed_folder_brings_a_lost_file_again(pictures: Pictures, graph: G
         pictures.read(key_of(BOAT))
     assert counts(scan(graph, followed, handler=handler)) == {"unchanged": 1}
     assert pictures.read(key_of(BOAT)) == BOAT
+
+
+def test_a_file_is_lost_once_however_often_it_is_asked_for(
+    pictures: Pictures, driver: neo4j.Driver
+) -> None:
+    """A followed folder would read what it refuses again at each scan, for each request."""
+    pictures.add(BOAT, "boat.jpg")
+    pictures.lose(BOAT)
+    stamps = "MATCH (d:Document) RETURN d.file_stamp AS stamp"
+    for stamp in ("was read before", "was read for it"):
+        rows(driver, "MATCH (d:Document) SET d.file_stamp = $stamp", stamp=stamp)
+        with pytest.raises(FileLost):
+            pictures.read(key_of(BOAT))
+        assert rows(driver, stamps) == [{"stamp": None if stamp == "was read before" else stamp}]
+    pictures.add(BOAT, "boat.jpg")
+    pictures.lose(BOAT)
+    with pytest.raises(FileLost):
+        pictures.read(key_of(BOAT))
+    assert rows(driver, stamps) == [{"stamp": None}]
+
+
+def test_a_file_that_was_lost_before_anything_used_it_can_be_lost_again(
+    pictures: Pictures, driver: neo4j.Driver
+) -> None:
+    pictures.stored.keep([BOAT])
+    pictures.lose(BOAT)
+    with pytest.raises(FileLost):
+        pictures.read(key_of(BOAT))
+    pictures.add(BOAT, "boat.jpg")
+    assert rows(driver, "MATCH (b:Blob) WHERE b.lost RETURN b.key AS key") == []
 
 
 def test_documents_of_one_batch_share_a_picture(pictures: Pictures, graph: Graph) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from kg_api.errors import FileLost, Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import delete_document
 from kg_api.graph.images.blobs import known_store
+from kg_api.images.files import StoredFiles
 from tests.conftest import wipe
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
@@ -124,3 +126,63 @@ def test_many_may_be_the_first(pictures: Pictures, graph: Graph, driver: neo4j.D
         list(threads.map(lambda name: pictures.add(files[name], name), files))
     assert rows(driver, "MATCH (s:BlobStore) RETURN s.store_id AS id") == [{"id": known_store(graph)}]
     assert FileBlobStore(pictures.folder).identity() == known_store(graph)
+
+
+def test_the_right_store_is_taken_whatever_its_marker_after_a_wrong_one_was_looked_at(
+    pictures: Pictures, elsewhere: Pictures, graph: Graph, driver: neo4j.Driver
+) -> None:
+    pictures.add(BOAT, "boat.jpg")
+    as_before_there_were_markers(pictures, driver)
+    FileBlobStore(pictures.folder).mark("of another database")
+    with pytest.raises(Unavailable, match=ANOTHER):
+        elsewhere.add(PLAN, "plan.png")
+    pictures.add(PLAN, "plan.png")
+    assert FileBlobStore(pictures.folder).identity() == known_store(graph) == "of another database"
+    with pytest.raises(Unavailable, match=ANOTHER):
+        elsewhere.read(key_of(BOAT))
+
+
+def test_a_store_of_another_database_that_has_a_file_by_chance_is_refused(
+    pictures: Pictures, elsewhere: Pictures
+) -> None:
+    FileBlobStore(elsewhere.folder).mark("of another database")
+    for at in range(3):
+        pictures.add(encoded(drawn(20 + at, 30)), f"{at}.png")
+    shared = next(each for each in pictures.folder.rglob("*/*") if each.is_file())
+    (elsewhere.folder / shared.parent.name).mkdir()
+    shutil.copy(shared, elsewhere.folder / shared.parent.name / shared.name)
+    with pytest.raises(Unavailable, match=ANOTHER):
+        elsewhere.add(BOAT, "boat.jpg")
+
+
+class Counting(FileBlobStore):
+    """Counts what is looked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.looked = 0
+
+    def has(self, name: str) -> bool:
+        self.looked += 1
+        return super().has(name)
+
+
+def test_a_wrong_store_is_looked_through_once_and_the_right_one_seen_at_once(
+    pictures: Pictures, elsewhere: Pictures, graph: Graph
+) -> None:
+    pictures.add(BOAT, "boat.jpg")
+    store = Counting(elsewhere.folder)
+    stored = StoredFiles(graph, store)
+
+    def refused() -> None:
+        with pytest.raises(Unavailable, match=ANOTHER):
+            stored.read(key_of(BOAT))
+
+    with ThreadPoolExecutor(8) as threads:
+        for each in [threads.submit(refused) for _ in range(50)]:
+            each.result(30)
+    assert store.looked == 2
+    shutil.copytree(pictures.folder, elsewhere.folder, dirs_exist_ok=True)
+    assert stored.read(key_of(BOAT)) == BOAT
+    stored.keep([PLAN])
+    assert store.looked == 2

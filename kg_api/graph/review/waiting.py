@@ -40,7 +40,7 @@ def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str,
         records: of one ontology, with what they were given as.
 
     Raises:
-        Conflict: too many wait.
+        Conflict: too many wait, or a file has been collected, for its hold ended long ago.
     """
     rows = tx.run("waiting/before", document_ids=sorted(each.document_id for each in records))
     before = {row["document_id"]: row for row in rows}
@@ -67,6 +67,7 @@ def _change(record: DocumentRecord, before: Row, same: tuple[str, ...]) -> Store
 
 def _put(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
     ontology = records[0].ontology
+    _require_files(tx, records)
     rows = [_row(each) for each in sorted(records, key=lambda each: each.document_id)]
     tx.run("waiting/put", rows=rows)
     if _count(tx.run("waiting/count", ontology=ontology)) > MAX_WAITING:
@@ -74,6 +75,19 @@ def _put(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
             f"{MAX_WAITING:,} documents wait for approval in {ontology!r}, and no more can: "
             f"approve or reject some (kg documents waiting --ontology {ontology!r})"
         )
+
+
+def _require_files(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
+    """See that what each record is kept by still keeps its own files, and lock these."""
+    rows = [
+        {"document_id": each.document_id, "hold": each.hold, "key": key}
+        for each in records
+        if each.hold
+        for key in _blobs(each)
+    ]
+    rows.sort(key=lambda row: row["key"])
+    if rows and tx.run("waiting/missing", rows=rows)[0]["missing"]:
+        raise Conflict("a file of it was deleted meanwhile, for it took more than an hour; send it again")
 
 
 def _row(record: DocumentRecord) -> Row:
