@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import socket
 
 import psutil
@@ -10,6 +11,9 @@ import psutil
 from kg_api.errors import ConfigurationError
 
 LOOPBACK = "127.0.0.1"
+_BELOW_EPHEMERAL = range(20_000, 32_768)
+"""Systems give outgoing connections ports above: one of those may be taken before its server listens."""
+_TRIED = 50
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:
@@ -29,6 +33,9 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
 
 def free_port() -> int:
     """Give a port that nobody listens on at the moment."""
+    for port in random.sample(_BELOW_EPHEMERAL, _TRIED):
+        if is_free(port):
+            return port
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])

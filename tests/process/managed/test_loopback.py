@@ -60,6 +60,10 @@ def choose(wanted: int | None = None, remembered: int | None = None, default: in
     return ports.choose_port(wanted=wanted, remembered=remembered, default=default, variable="KG_NEO4J__PORT")
 
 
+def test_no_outgoing_connection_is_given_a_port_that_is_to_be_listened_on() -> None:
+    assert max(ports.free_port() for _ in range(20)) < 32_768
+
+
 def test_a_free_port_is_free_and_a_taken_one_is_not() -> None:
     port = ports.free_port()
     assert ports.is_free(port)
