@@ -92,7 +92,9 @@ def score(document: MarkedDocument, per_source: int) -> list[Outcome]:
     """What the extractor finds of a document, passage by passage; it reads the document as a whole."""
     sources = _sources(document)
     found = KeyphraseExtractor(per_source).extract(sources, sources, DocumentAbout(document.name, {}))
-    elsewhere = frozenset(name for each in document.passages for term in each.terms for name in term)
+    marked = frozenset[str]().union(
+        *(names for each in document.passages for names in (each.accepted, *each.terms))
+    )
     outcomes, start = list[Outcome](), 0
     for passage in document.passages:
         end = start + len(passage.text)
@@ -102,7 +104,7 @@ def score(document: MarkedDocument, per_source: int) -> list[Outcome]:
             if start <= source.start < end
             for concept in each.concepts
         ]
-        outcomes.append(_compare(passage, concepts, elsewhere, document.about["language"]))
+        outcomes.append(_compare(passage, concepts, marked, document.about["language"]))
         start = end + len("\n\n")
     return outcomes
 
@@ -167,15 +169,14 @@ def _sources(document: MarkedDocument) -> Sequence[SourceText]:
 
 
 def _compare(
-    passage: Passage, concepts: Sequence[ExtractedConcept], elsewhere: frozenset[str], language: str
+    passage: Passage, concepts: Sequence[ExtractedConcept], marked: frozenset[str], language: str
 ) -> Outcome:
     called = {
         concept.label: {fold(name, language) for name in (concept.label, *concept.forms)}
         for concept in concepts
     }
     names = frozenset[str]().union(*called.values())
-    right = passage.accepted | elsewhere
     missed = [" = ".join(sorted(term)) for term in passage.terms if not term & names]
-    wrong = [label for label, forms in called.items() if not forms & right]
+    wrong = [label for label, forms in called.items() if not forms & marked]
     counts = Score(len(passage.terms), len(passage.terms) - len(missed), len(called), len(called) - len(wrong))
     return Outcome(counts, tuple(missed), tuple(wrong))

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kg_api.extract.keyphrase.kinds import kinds_of
+from kg_api.extract.keyphrase.tagging.kinds import kinds_of
 from kg_api.extract.keyphrase.phrases import candidates
 from kg_api.extract.keyphrase.ranking import Mention, RankedPhrase, rank
 from kg_api.extract.keyphrase.spaceless import spaceless

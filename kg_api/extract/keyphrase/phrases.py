@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from kg_api.extract.keyphrase.english import is_common
-from kg_api.extract.keyphrase.kinds import Kind, goes_on, is_title
+from kg_api.extract.keyphrase.tagging.english import is_common
+from kg_api.extract.keyphrase.tagging.kinds import Kind, goes_on, is_title
+from kg_api.extract.keyphrase.background import is_rare
 from kg_api.extract.keyphrase.lists import lists
 from kg_api.extract.keyphrase.words import Token, stop_words
 
@@ -17,6 +18,7 @@ _KEPT_OF_LONGER = 3
 _MAX_NUMBER_WORDS = 4
 _MIN_LETTERS = 3
 """Letters of a single word."""
+_NOUNS = frozenset({"noun", "plural"})
 _COMPOUND = 10
 """Letters from which a German noun is a compound, most of the time."""
 
@@ -95,13 +97,25 @@ def candidates(sentence: Sequence[Token], kinds: Sequence[Kind], language: str) 
     for run in _runs(line):
         found = _trim(line, run)
         words = tuple(sentence[at] for at in found)
-        if words and _says_something(words, line.stops):
+        if words and (_says_something(words, line.stops) or _is_compound(line, found)):
             typical = line.is_own_capital(found[0]) or (sentence[found[0]].text[0].islower())
             yield Candidate(words, _is_sure(words, language, typical=typical), typical)
 
 
+def _is_compound(line: _Line, found: Sequence[int]) -> bool:
+    """Whether it is nouns alone: each says little, and both together something, such as "unit test"."""
+    return len(found) > 1 and all(line.kinds[at] in _NOUNS and _names_something(line, at) for at in found)
+
+
+def _names_something(line: _Line, at: int) -> bool:
+    folded = _fold(line.tokens[at])
+    return line.joins(at) and not (folded in lists().weak or folded in line.stops or _is_date(folded))
+
+
 def _is_sure(words: Phrase, language: str, *, typical: bool) -> bool:
     several, first = len(words) > 1, next(iter(words))
+    if not several and is_rare(first.text, language):
+        return language != "en" or not first.text.endswith("ing")
     if language == "en":
         return several or (typical and first.is_capital and not is_common(first.text))
     if language == "de":
@@ -186,11 +200,16 @@ def _is_weak_start(line: _Line, at: int, after: int | None) -> bool:
         return False
     if not line.joins(at) or kind == "verb" or token.text[0].isdigit():
         return True
-    if kind == "before" and after is not None and line.tokens[after].is_capital and not token.is_capital:
+    if kind == "before" and after is not None and not token.is_capital and _is_name(line.tokens[after]):
         return True  # "former James Bowie"
     if _is_date(token.text.casefold()) and (after is None or line.tokens[after].text[0].isdigit()):
         return True
     return token.text.casefold() in lists().weak or (len(token.text) == 1 and after is not None)
+
+
+def _is_name(token: Token) -> bool:
+    """Whether it begins a name, and is no abbreviation, as in "mutual TLS"."""
+    return token.is_capital and not (len(token.text) > 1 and token.text.isupper())
 
 
 def _says_something(words: Phrase, stops: frozenset[str]) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Literal
 
-from kg_api.extract.keyphrase.english import is_known, tags
-from kg_api.extract.keyphrase.tags import TaggedSentence, correct_tags
+from kg_api.extract.keyphrase.lists import lists
+from kg_api.extract.keyphrase.tagging.english import is_known, tags
+from kg_api.extract.keyphrase.tagging.tags import TaggedSentence, correct_tags
 from kg_api.extract.keyphrase.words import Token
 
 Kind = Literal["noun", "plural", "before", "verb", "unknown", "other"]
@@ -17,6 +18,7 @@ Kind = Literal["noun", "plural", "before", "verb", "unknown", "other"]
 _BEFORE_ADJECTIVES = frozenset({"", "DT", "PRP$", "JJ", "IN", "CC", "CD", "POS", "(", '"'})
 """Tags (Penn Treebank) after which a participle says something of the noun behind it."""
 _BEHIND_NOUNS = frozenset({".", ",", ":", ")", "VBZ", "VBP", "VBD", "MD", "CC"})
+_DESCRIBED = frozenset({"DT", "PRP$", "JJ", "VBN"})
 _WITHIN = frozenset({",", ";", "(", "'s", "’s", "/"})
 _GERMAN_ENDINGS = ("e", "er", "en", "es", "em")
 _LONG_WORD = 3
@@ -94,11 +96,17 @@ def _english_kind(token: Token, own_capital: bool, around: Sequence[str]) -> Kin
         return "before" if before in _BEFORE_ADJECTIVES else "other"
     if tag == "VBG":
         return _ing(before, after)
+    if tag == "JJ" and before == "NN" and not after.startswith(("NN", "JJ")):  # "the idempotency key stays"
+        return "noun" if token.text.lower() in lists().nouns else "before"
     return "before" if tag in {"JJ", "FW"} else "other"
 
 
 def _ing(before: str, after: str) -> Kind:
-    """A noun in "prompt caching reduces costs", none in "people running it"."""
+    """A noun in "prompt caching reduces costs" and "early stopping of", none in "people running it"."""
+    if before in _DESCRIBED and after.startswith("NN"):  # "a learning rate"
+        return "before"
+    if before in _DESCRIBED and (after in _BEHIND_NOUNS or after == "IN"):
+        return "noun"
     if not before.startswith("NN"):
         return "verb"
     return "noun" if after in _BEHIND_NOUNS else "other"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kg_api.extract.keyphrase.english import is_known, is_verb
+from kg_api.extract.keyphrase.tagging.english import is_known, is_verb
 
 _NOUN = "NN"
 _VERB = "VBZ"
