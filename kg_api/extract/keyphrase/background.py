@@ -9,7 +9,7 @@ from math import log10
 _CODES = {"no": "nb"}
 """Names of languages that wordfreq writes another way."""
 _PER_BILLION = 9
-_RARE = {"en": 4.2, "de": 4.2}
+_RARE = {"en": 4.2, "de": 4.2, "es": 4.1}
 UNLISTED = 2.9
 """Of a word that is in no list: the lists end at 3."""
 

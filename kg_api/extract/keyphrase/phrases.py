@@ -9,6 +9,7 @@ from functools import cache
 from kg_api.extract.keyphrase.tagging.english import is_common
 from kg_api.extract.keyphrase.tagging.kinds import Kind, goes_on, is_title
 from kg_api.extract.keyphrase.background import is_rare
+from kg_api.extract.keyphrase.code_names import name_words
 from kg_api.extract.keyphrase.lists import lists
 from kg_api.extract.keyphrase.words import Token, stop_words
 
@@ -38,6 +39,13 @@ class Candidate:
     """Said once it is a concept; else only what a document says more than once."""
     is_typical: bool
     """It stands where capitals are those of its own: not at the start of a sentence, not in a title."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Its words, folded; those of a name of code, which is called so elsewhere."""
+        if len(self.words) == 1:
+            return name_words(self.words[0].text)
+        return tuple(word.text.casefold() for word in self.words)
 
     @property
     def start(self) -> int:

@@ -94,7 +94,7 @@ def _rank(
     group: Sequence[Mention], weights: Mapping[str, float], unknown: float, language: str
 ) -> RankedPhrase:
     label, *others = _forms(group)
-    words = [word.text.casefold() for word in group[0].phrase.words]
+    words = group[0].phrase.keys
     stops = stop_words(language)
     weighed = [weights.get(word, unknown) for word in words if word not in stops and word[0].isalpha()]
     weight = prod(weighed) / (len(group) * (1 + sum(weighed)))  # YAKE's for several words
@@ -118,7 +118,7 @@ def _groups(mentions: Sequence[Mention], language: str) -> Iterator[list[Mention
     stem = _stemmer(language)
     alike: defaultdict[tuple[str, ...], list[Mention]] = defaultdict(list)
     for each in mentions:
-        *before, last = (word.text.casefold() for word in each.phrase.words)
+        *before, last = each.phrase.keys
         alike[*before, stem(last)].append(each)
     for group in alike.values():
         yield from _apart(group)
@@ -133,7 +133,7 @@ def _apart(group: Iterable[Mention]) -> Iterator[list[Mention]]:
     """Part what a stemmer puts together: forms of one word differ in their last letters only."""
     parts: list[tuple[str, list[Mention]]] = []
     for each in group:
-        last = each.phrase.words[-1].text.casefold()
+        last = each.phrase.keys[-1]
         fitting = [part for form, part in parts if _is_form(form, last)]
         if not fitting:
             fitting = [list[Mention]()]

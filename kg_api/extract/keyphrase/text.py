@@ -87,6 +87,19 @@ def sentences(text: str, blocks: Sequence[SourceBlock]) -> Iterator[Sentence]:
                 yield Sentence(first, last, masked[first:last])
 
 
+def code_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[int, int]]:
+    """Give the lines of a source's blocks of code, without the blanks around them."""
+    ends = (*(block.start for block in blocks[1:]), len(text))
+    for block, end in zip(blocks, ends, strict=False):  # of a source whose blocks are not known, none
+        start = block.start
+        for line in text[start:end].split("\n") if block.kind == "code" else ():
+            body = line.strip()
+            if body:
+                begin = start + line.index(body)
+                yield begin, begin + len(body)
+            start += len(line) + 1
+
+
 def _mask_text(text: str) -> str:
     linked = _TITLED_LINK.sub(lambda found: f" {found[1]}{_MASK * (len(found[0]) - len(found[1]) - 1)}", text)
     return _NOT_PROSE.sub(_mask, linked)
