@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from kg_api.extract.keyphrase.tagging.kinds import Kind, kinds_of
 from kg_api.extract.keyphrase.code_names import names_in_code, names_in_text
 from kg_api.extract.keyphrase.phrases import Candidate, candidates
-from kg_api.extract.keyphrase.ranking import Mention, RankedPhrase, rank
+from kg_api.extract.keyphrase.ranking import RankedPhrase, rank
 from kg_api.extract.keyphrase.spaceless import spaceless
 from kg_api.extract.keyphrase.spanish import spanish_phrases
 from kg_api.extract.keyphrase.text import code_lines, sentences
+from kg_api.extract.keyphrase.variants import Mention
 from kg_api.extract.keyphrase.words import Token, language_of, tokens, weigh
 from kg_api.graph.spaces.due import DocumentAbout, SourceText
 from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, Quote

@@ -102,7 +102,7 @@ class _Line:
 def candidates(sentence: Sequence[Token], kinds: Sequence[Kind], language: str) -> Iterator[Candidate]:
     """Give the phrases of a sentence whose words are of these kinds, none within another, in order."""
     line = _Line(sentence, kinds, stop_words(language), is_title(sentence))
-    for run in _runs(line):
+    for run in (part for whole in _runs(line) for part in _shorter(line, whole)):
         found = _trim(line, run)
         words = tuple(sentence[at] for at in found)
         if words and (_says_something(words, line.stops) or _is_compound(line, found)):
@@ -123,7 +123,7 @@ def _names_something(line: _Line, at: int) -> bool:
 def _is_sure(words: Phrase, language: str, *, typical: bool) -> bool:
     several, first = len(words) > 1, next(iter(words))
     if not several and is_rare(first.text, language):
-        return language != "en" or not first.text.endswith("ing")
+        return not first.text.endswith("ing") if language == "en" else typical or language == "de"
     if language == "en":
         return several or (typical and first.is_capital and not is_common(first.text))
     if language == "de":
@@ -176,6 +176,16 @@ def _next_word(line: _Line, at: int) -> int | None:
     """The place of the next word that is no link of a name, at most two on."""
     places = range(at + 1, min(at + 3, len(line.tokens)))
     return next((place for place in places if not _is_link(line.tokens[place])), None)
+
+
+def _shorter(line: _Line, run: list[int]) -> Iterator[list[int]]:
+    """A name that is too long is several: "Ada Lindqvist | of the University of Carrow"."""
+    if len(run) > _MAX_NAME_LENGTH:
+        cut = next((at for at in range(2, len(run)) if not line.joins(run[at])), len(run))
+        yield run[:cut]
+        yield run[cut:]
+    else:
+        yield run
 
 
 def _trim(line: _Line, run: list[int]) -> list[int]:

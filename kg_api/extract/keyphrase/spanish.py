@@ -94,5 +94,7 @@ def _ending(said: str) -> str:
 
 def _is_small(token: Token) -> bool:
     said = token.text
+    if said.endswith("mente"):
+        return False
     return token.is_word and said.islower() and len(said) >= _MIN_LETTERS and said not in stop_words("es")
 
