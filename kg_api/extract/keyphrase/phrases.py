@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -25,6 +26,8 @@ _COMPOUND = 10
 
 _REQUIREMENTS = frozenset("MUST SHALL SHOULD MAY CAN NOT REQUIRED RECOMMENDED OPTIONAL".split())  # noqa: SIM905
 """Words of standards that no capitals make names (RFC 2119)."""
+
+_VERSION = re.compile(r"v\d[\w.]*$")
 
 Phrase = tuple[Token, ...]
 """At least one."""
@@ -89,7 +92,7 @@ class _Line:
 
     def _may_join(self, at: int) -> bool:
         token = self.tokens[at]
-        if not token.is_word or _is_link(token) or token.text in _REQUIREMENTS:
+        if not token.is_word or _is_link(token) or token.text in _REQUIREMENTS or _VERSION.match(token.text):
             return False
         if self.begins_name(at):
             return True
@@ -156,7 +159,7 @@ def _is_break(line: _Line, last: int, at: int) -> bool:
         return kinds[0] != kinds[1]
     if kinds[0] == "plural" or (kinds == ("noun", "before") and not line.tokens[at].is_capital):
         return True
-    return kinds[0] == "noun" and line.tokens[at].is_capital and line.tokens[last].text[0].islower()
+    return kinds[0] == "noun" and _is_name(line.tokens[at]) and line.tokens[last].text[0].islower()
 
 
 def _links(line: _Line, at: int) -> bool:
@@ -206,7 +209,7 @@ def _ends(line: _Line, at: int, *, alone: bool) -> bool:
     said = line.tokens[at].text
     if said[0].isdigit():
         return True
-    if not line.joins(at) or (said in lists().verbs and not alone):
+    if not line.joins(at) or (not alone and (said in lists().verbs or (said.islower() and _is_date(said)))):
         return False
     is_noun = line.kinds[at] in {"noun", "plural", "unknown"}
     return is_noun and (alone or len(said) > 1 or said.isupper())
@@ -220,6 +223,8 @@ def _is_weak_start(line: _Line, at: int, after: int | None) -> bool:
         return True
     if kind == "before" and after is not None and not token.is_capital and _is_name(line.tokens[after]):
         return True  # "former James Bowie"
+    if kind == "common":
+        return True
     if _is_date(token.text.casefold()) and (after is None or line.tokens[after].text[0].isdigit()):
         return True
     return token.text.casefold() in lists().weak or (len(token.text) == 1 and after is not None)

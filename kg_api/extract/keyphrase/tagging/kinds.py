@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Literal
 
+from kg_api.extract.keyphrase.background import zipf
 from kg_api.extract.keyphrase.lists import lists
 from kg_api.extract.keyphrase.tagging.english import is_known, tags
 from kg_api.extract.keyphrase.tagging.tags import TaggedSentence, correct_tags
 from kg_api.extract.keyphrase.words import Token
 
-Kind = Literal["noun", "plural", "before", "verb", "unknown", "other"]
-"""A noun; an English one in the plural, in small letters; what may stand before a noun; an English form in
--ing; a word in small letters of a language whose words are not known; anything else."""
+Kind = Literal["noun", "plural", "before", "classifying", "common", "verb", "unknown", "other"]
+"""A noun; an English one in the plural, in small letters; what may stand before a noun; a German adjective that
+is part of a term, and one that is not; an English form in -ing; a word in small letters of a language whose words are not known; anything else."""
 
 _BEFORE_ADJECTIVES = frozenset({"", "DT", "PRP$", "JJ", "IN", "CC", "CD", "POS", "(", '"'})
 """Tags (Penn Treebank) after which a participle says something of the noun behind it."""
@@ -21,6 +22,7 @@ _BEHIND_NOUNS = frozenset({".", ",", ":", ")", "VBZ", "VBP", "VBD", "MD", "CC"})
 _DESCRIBED = frozenset({"DT", "PRP$", "JJ", "VBN"})
 _WITHIN = frozenset({",", ";", "(", "'s", "’s", "/"})
 _GERMAN_ENDINGS = ("e", "er", "en", "es", "em")
+_COMMON_ADJECTIVE = 4.0
 _LONG_WORD = 3
 _NAME = "NNP"
 _NOUNS = frozenset({"NN", "NNS"})
@@ -44,7 +46,10 @@ def kinds_of(sentences: Sequence[Sequence[Token]], language: str) -> list[list[K
         tagged = correct_tags([_tag(each, own) for each, own in zip(sentences, owns, strict=True)])
         return [_english(*each) for each in zip(sentences, owns, tagged, strict=True)]
     if language == "de":
-        return [[_german(token, after) for token, after in zip_longest(each, each[1:])] for each in sentences]
+        return [
+            [_german(token, after, at) for at, (token, after) in enumerate(zip_longest(each, each[1:]))]
+            for each in sentences
+        ]
     return [[_any(token) for token in each] for each in sentences]
 
 
@@ -112,13 +117,21 @@ def _ing(before: str, after: str) -> Kind:
     return "noun" if after in _BEHIND_NOUNS else "other"
 
 
-def _german(token: Token, after: Token | None) -> Kind:
+def _german(token: Token, after: Token | None, at: int) -> Kind:
     if not token.is_word:
         return "other"
-    if token.is_capital:
-        return "noun"
     is_adjective = token.text.endswith(_GERMAN_ENDINGS) and after is not None and after.is_capital
-    return "before" if is_adjective else "other"
+    if token.is_capital:
+        return "common" if at == 0 and is_adjective and is_common_adjective(token.text.lower()) else "noun"
+    if not is_adjective:
+        return "other"
+    return "common" if is_common_adjective(token.text) else "classifying"
+
+
+def is_common_adjective(word: str) -> bool:
+    """Whether a German word that is inflected as adjectives are says nothing of a field."""
+    stem = next(word.removesuffix(ending) for ending in _GERMAN_ENDINGS[1:] + ("e",) if word.endswith(ending))
+    return max(zipf(f"{stem}{ending}", "de") or 0 for ending in ("", *_GERMAN_ENDINGS)) >= _COMMON_ADJECTIVE
 
 
 def _any(token: Token) -> Kind:
