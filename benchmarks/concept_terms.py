@@ -13,14 +13,13 @@ import argparse
 from collections import defaultdict
 
 from benchmarks.term_gold import MarkedDocument, Outcome, Score, read_gold, score
-
-PER_SOURCE = 6
+from kg_api.models.concepts.extraction import PER_SOURCE
 
 
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--per-source", type=int, default=PER_SOURCE)
+    parser.add_argument("--per-source", type=int, default=PER_SOURCE["keyphrase"])
     parser.add_argument("--show", action="store_true")
     chosen = parser.parse_args()
     rows = defaultdict[tuple[str, str], Score](Score)

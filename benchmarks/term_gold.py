@@ -125,7 +125,9 @@ def _passage(marked: str, language: str) -> Passage:
     text = list[str]()
     opened = list[tuple[int, list[str]]]()
     sure, other = list[frozenset[str]](), set[str]()
-    for part in re.split(rf"([{_OPENING}{_CLOSING}]|=[^{_OPENING}{_CLOSING}]+(?=[{_CLOSING}]))", marked.strip()):
+    for part in re.split(
+        rf"([{_OPENING}{_CLOSING}]|=[^{_OPENING}{_CLOSING}]+(?=[{_CLOSING}]))", marked.strip()
+    ):
         if part and part in _OPENING:
             opened.append((len(text), []))
         elif part and part in _CLOSING:
@@ -178,5 +180,7 @@ def _compare(
     names = frozenset[str]().union(*called.values())
     missed = [" = ".join(sorted(term)) for term in passage.terms if not term & names]
     wrong = [label for label, forms in called.items() if not forms & marked]
-    counts = Score(len(passage.terms), len(passage.terms) - len(missed), len(called), len(called) - len(wrong))
+    counts = Score(
+        len(passage.terms), len(passage.terms) - len(missed), len(called), len(called) - len(wrong)
+    )
     return Outcome(counts, tuple(missed), tuple(wrong))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kg_api.extract.keyphrase.tagging.kinds import Kind, kinds_of
 from kg_api.extract.keyphrase.code_names import names_in_code, names_in_text
 from kg_api.extract.keyphrase.phrases import Candidate, candidates
 from kg_api.extract.keyphrase.ranking import RankedPhrase, rank
 from kg_api.extract.keyphrase.spaceless import spaceless
 from kg_api.extract.keyphrase.spanish import spanish_phrases
+from kg_api.extract.keyphrase.tagging.kinds import Kind, kinds_of
 from kg_api.extract.keyphrase.text import code_lines, sentences
 from kg_api.extract.keyphrase.variants import Mention
 from kg_api.extract.keyphrase.words import Token, language_of, tokens, weigh
@@ -21,12 +22,14 @@ from kg_api.models.identity import digest
 from kg_api.models.library.parsing import BlockKind, SourceBlock
 from kg_api.models.vocabulary import ExtractorName
 
-VERSION = "3"
+VERSION = "4"
 """Another one finds other concepts in the same text."""
 MAX_LABEL_LENGTH = 200
 MAX_QUOTE_LENGTH = 1000
 QUOTES = 3
 """Sentences of a source that are kept for a concept."""
+_OPENING = re.compile(r"(?:[*_~]{1,3}|[>|#]+\s+)(?=\w)")
+_CLOSING = re.compile(r"(?<=[\w.!?)])[*_~]{1,3}$")
 _PART = 100_000
 """Characters of a document that are ranked together; a longer one is ranked in parts of whole sources."""
 
@@ -149,7 +152,9 @@ def _code_mentions(
     """Names that sentences mark as code."""
     for at, (start, end) in spans:
         for begin, stop, sure in names_in_text(sources[at].full_text[start:end]):
-            yield Mention(at, (start, end), _code_name(sources[at].full_text, start + begin, start + stop, sure))
+            yield Mention(
+                at, (start, end), _code_name(sources[at].full_text, start + begin, start + stop, sure)
+            )
 
 
 def _block_mentions(sources: Sequence[SourceText], known: frozenset[tuple[str, ...]]) -> Iterator[Mention]:
@@ -197,8 +202,19 @@ def _choose(
 
 
 def _quotes(mentions: Sequence[Mention], text: str) -> tuple[Quote, ...]:
-    spans = dict.fromkeys(_span(each, text) for each in mentions)
+    spans = dict.fromkeys(_without_marks(*_span(each, text), text) for each in mentions)
     return tuple(Quote(text[start:end], start, end) for start, end in list(spans)[:QUOTES])
+
+
+def _without_marks(start: int, end: int, text: str) -> tuple[int, int]:
+    """A span without Markdown's marks at its edges that close or open nothing within it."""
+    marks = _OPENING.match(text, start, end)
+    if marks and (marks[0][-1] not in "*_~" or text.count(marks[0].strip(), start, end) % 2):
+        start = marks.end()
+    marks = _CLOSING.search(text[start:end])
+    if marks and text.count(marks[0].strip(), start, end) % 2:
+        end = start + marks.start()
+    return start, end
 
 
 def _span(mention: Mention, text: str) -> tuple[int, int]:

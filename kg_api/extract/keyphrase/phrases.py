@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from kg_api.extract.keyphrase.tagging.english import is_common
-from kg_api.extract.keyphrase.tagging.kinds import Kind, goes_on, is_title
 from kg_api.extract.keyphrase.background import is_rare
 from kg_api.extract.keyphrase.code_names import name_words
 from kg_api.extract.keyphrase.lists import lists
+from kg_api.extract.keyphrase.tagging.english import is_common
+from kg_api.extract.keyphrase.tagging.kinds import Kind, goes_on, is_title
 from kg_api.extract.keyphrase.words import Token, stop_words
 
 _MAX_NAME_LENGTH = 6
@@ -21,6 +21,7 @@ _MAX_NUMBER_WORDS = 4
 _MIN_LETTERS = 3
 """Letters of a single word."""
 _NOUNS = frozenset({"noun", "plural"})
+_COMPOUNDED = _NOUNS | {"before"}
 _COMPOUND = 10
 """Letters from which a German noun is a compound, most of the time."""
 
@@ -99,7 +100,18 @@ class _Line:
         if self.kinds[at] == "other":
             return False
         is_acronym = token.text.isupper() and len(token.text) > 1
-        return is_acronym or _fold(token) not in self.stops
+        return is_acronym or _fold(token) not in self.stops or self._is_head(at)
+
+    def _is_head(self, at: int) -> bool:
+        """Whether a stop word is the noun of a phrase, as in "fair use" and "literary works"."""
+        folded = _fold(self.tokens[at])
+        is_noun = self.kinds[at] in _NOUNS and not lists().nouns.isdisjoint(
+            (folded, folded.removesuffix("s"))
+        )
+        if not is_noun or at == 0 or self.kinds[at - 1] not in {"noun", "before"}:
+            return False
+        before = _fold(self.tokens[at - 1])
+        return before not in self.stops and len(before) >= _MIN_LETTERS
 
 
 def candidates(sentence: Sequence[Token], kinds: Sequence[Kind], language: str) -> Iterator[Candidate]:
@@ -114,13 +126,16 @@ def candidates(sentence: Sequence[Token], kinds: Sequence[Kind], language: str) 
 
 
 def _is_compound(line: _Line, found: Sequence[int]) -> bool:
-    """Whether it is nouns alone: each says little, and both together something, such as "unit test"."""
-    return len(found) > 1 and all(line.kinds[at] in _NOUNS and _names_something(line, at) for at in found)
+    """Whether each word says little, and all together something, such as "unit test" and "primary key"."""
+    return len(found) > 1 and all(
+        line.kinds[at] in _COMPOUNDED and _names_something(line, at) for at in found
+    )
 
 
 def _names_something(line: _Line, at: int) -> bool:
     folded = _fold(line.tokens[at])
-    return line.joins(at) and not (folded in lists().weak or folded in line.stops or _is_date(folded))
+    says_nothing = folded in line.stops and folded not in lists().nouns
+    return line.joins(at) and not (says_nothing or folded in lists().weak or _is_date(folded))
 
 
 def _is_sure(words: Phrase, language: str, *, typical: bool) -> bool:
@@ -209,10 +224,17 @@ def _ends(line: _Line, at: int, *, alone: bool) -> bool:
     said = line.tokens[at].text
     if said[0].isdigit():
         return True
-    if not line.joins(at) or (not alone and (said in lists().verbs or (said.islower() and _is_date(said)))):
+    if not line.joins(at) or (not alone and _is_no_head(line, at)):
         return False
     is_noun = line.kinds[at] in {"noun", "plural", "unknown"}
     return is_noun and (alone or len(said) > 1 or said.isupper())
+
+
+def _is_no_head(line: _Line, at: int) -> bool:
+    """Whether a word ends no phrase: a time, or a verb behind a noun; "literary works" is none."""
+    said = line.tokens[at].text
+    is_verb = said in lists().verbs and line.kinds[at - 1] != "before"
+    return is_verb or (said.islower() and _is_date(said))
 
 
 def _is_weak_start(line: _Line, at: int, after: int | None) -> bool:

@@ -1,4 +1,4 @@
-"""Noun phrases of Spanish: a noun behind an article or a preposition, its adjectives, and "de" with another noun."""
+"""Noun phrases of Spanish: a noun behind an article or a preposition, adjectives, "de" with another noun."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def spanish_phrases(sentence: Sequence[Token]) -> Iterator[Candidate]:
         end = _phrase_end(sentence, at) if _is_noun(sentence, at) else at
         if end > at:
             words = tuple(sentence[at:end])
-            yield Candidate(words, is_sure=len(words) > 1 or is_rare(words[0].text, "es"), is_typical=True)
+            yield Candidate(
+                words, is_sure=len(words) > 1 or is_rare(sentence[at].text, "es"), is_typical=True
+            )
         at = max(end, at + 1)
 
 
@@ -97,4 +99,3 @@ def _is_small(token: Token) -> bool:
     if said.endswith("mente"):
         return False
     return token.is_word and said.islower() and len(said) >= _MIN_LETTERS and said not in stop_words("es")
-

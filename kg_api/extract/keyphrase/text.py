@@ -60,6 +60,7 @@ _NOT_PROSE = re.compile(
     re.VERBOSE,
 )
 _TITLED_LINK = re.compile(r"(?<![`\w])`([^`<>\n]{1,200})(?:<[^`<>\n]{1,300}>)?`__?")
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,2})[^`\n]{1,80}\1(?!`)")
 _ABBREVIATIONS = re.compile(r"(?:\w\.)+\w?\.?")
 
 
@@ -158,5 +159,6 @@ def _is_no_comment(line: str) -> bool:
 
 
 def _is_dense(said: str, share: float = _DENSE) -> bool:
-    """Whether so many of the characters are those of code."""
-    return len(_SYMBOLS.findall(_TITLED_LINK.sub("", said))) > len(said.strip()) * share
+    """Whether so many of the characters are those of code, apart from what is marked as code within text."""
+    plain = _TITLED_LINK.sub("", _CODE_SPAN.sub("", said))
+    return len(_SYMBOLS.findall(plain)) > len(said.strip()) * share

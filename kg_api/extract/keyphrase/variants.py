@@ -1,4 +1,4 @@
-"""Names that a document shortens, abbreviates or lengthens once: they are one concept with what it says elsewhere."""
+"""Names that a document shortens, abbreviates, or makes longer once: one concept with the usual one."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _key(words: Phrase) -> tuple[str, ...]:
 
 
 def _abbreviations(groups: Sequence[Group]) -> dict[int, int]:
-    """Which group says in capitals what another one spells out just before it: World Health Organization (WHO)."""
+    """Which group says in capitals what another one spells out just before: World Trade Union (WTU)."""
     ends: defaultdict[tuple[int, tuple[int, int]], list[tuple[int, int]]] = defaultdict(list)
     for at, group in enumerate(groups):
         for each in group if len(group[0].phrase.words) > 1 else ():
@@ -90,9 +90,7 @@ def _abbreviations(groups: Sequence[Group]) -> dict[int, int]:
 
 def _abbreviates(short: str, words: Phrase) -> bool:
     initials = [word.text[0].upper() for word in words]
-    without_links = [
-        word.text[0].upper() for word in words if word.text.casefold() not in lists().links
-    ]
+    without_links = [word.text[0].upper() for word in words if word.text.casefold() not in lists().links]
     return list(short) in (initials, without_links)
 
 
@@ -106,7 +104,9 @@ def _short_names(groups: Sequence[Group]) -> dict[int, int]:
     return {
         at: full[group[0].said][0]
         for at, group in enumerate(groups)
-        if len(group[0].phrase.words) == 1 and len(full.get(group[0].said, ())) == 1 and not group[0].said.isupper()
+        if len(group[0].phrase.words) == 1
+        and len(full.get(group[0].said, ())) == 1
+        and not group[0].said.isupper()
     }
 
 

@@ -151,7 +151,11 @@ def _is_third_person(said: TaggedSentence, at: int) -> bool:
     word = said.word(at)
     if not is_known(word) and is_verb(word.removesuffix("s")):
         return True
-    if said.tag(at - 1) == _NOUN and said.tag(at + 1) == "NNS" and is_known(f"{word[:-1].removesuffix('e')}ed"):
+    if (
+        said.tag(at - 1) == _NOUN
+        and said.tag(at + 1) == "NNS"
+        and is_known(f"{word[:-1].removesuffix('e')}ed")
+    ):
         return True  # "quantization stores weights"
     before = said.before_phrase(at - 1)
     is_within = said.tag(before) == "IN" and said.word(before) not in _CLAUSES
