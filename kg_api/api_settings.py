@@ -189,8 +189,8 @@ class ConversionSettings(Section):
     image_keep_place: bool = Field(
         default=False,
         description=(
-            "Whether the place where a photograph was taken is kept, in its metadata and in the stored "
-            "file; otherwise it is removed from both."
+            "Whether pictures are stored as they came, with the place where they were taken, which is "
+            "metadata, too; otherwise only what shows them rightly is stored, and words and dates."
         ),
     )
 

@@ -7,3 +7,4 @@ WITH s
 MATCH (s)-[r:STORED_AS|SHOWN_AS]->(b:Blob)
 SET b.touched_at = datetime.realtime(), b:LooseBlob
 DELETE r
+RETURN collect(DISTINCT s.source_id) AS forgotten

@@ -6,7 +6,7 @@ MATCH (t:RelationType {type_id: id})
 SET t.held_at = datetime.realtime()
 WITH t, id
 WHERE t.type_id = id
-OPTIONAL MATCH (t)-[:MERGED_INTO]->(k:RelationType)
+OPTIONAL MATCH (t)-[i:MERGED_INTO]->(k:RelationType)
 CALL (t) {
   MATCH (m:RelationType)-[:MERGED_INTO*0..20]->(t)
   MATCH ()-[r:RELATED_TO]->()
@@ -14,4 +14,5 @@ CALL (t) {
   WHERE r.type_id = m.type_id
   RETURN count(r) AS relations
 }
-RETURN t.type_id AS type_id, t.name AS name, k.name AS into, relations
+RETURN t.type_id AS type_id, t.name AS name, k.name AS into, k.type_id AS into_id, i.merge_id AS merge_id,
+       relations

@@ -1,7 +1,8 @@
-// Types become part of another, and it is recorded: what, how many relationships, who and when.
+// Types become part of another, and it is recorded: what, how many relationships, who and when; and that their
+// relationships are being renamed.
 MATCH (k:RelationType {type_id: $into})
 CREATE (m:TypeMerge {merge_id: $merge_id, ontology: $ontology, into: k.name, relations: $relations, by: $by,
-                     at: datetime.realtime()})
+                     at: datetime.realtime(), renaming: randomUUID()})
 WITH k, m
 UNWIND $merged AS id
 MATCH (t:RelationType {type_id: id})

@@ -4,7 +4,7 @@ WHERE m.ontology = $ontology
 SET m.held_at = datetime.realtime()
 WITH m
 WHERE m.undone_at IS NULL
-SET m.undone_at = datetime.realtime(), m.undone_by = $by
+SET m.undone_at = datetime.realtime(), m.undone_by = $by, m.renaming = randomUUID()
 WITH m
 MATCH (t:RelationType)-[r:MERGED_INTO {merge_id: m.merge_id}]->(:RelationType)
 WHERE t.ontology = m.ontology AND t.type_id > ''

@@ -1,9 +1,9 @@
 // The next portion of relationships, in the order of their ids, for their ontology, type and text to be written: with
-// the quotes of both concepts in the source that states them.
+// the quotes of both concepts in the source that states them; no text: it has gone.
 MATCH (a:Concept)-[r:RELATED_TO]->(b:Concept)
 WHERE r.relation_id > $after
 WITH a, r, b ORDER BY r.relation_id LIMIT 1000
-MATCH (s:Source {source_id: r.source_id})
+OPTIONAL MATCH (s:Source {source_id: r.source_id})
 RETURN r.relation_id AS relation_id, r.source_id AS source_id, a.concept_id AS subject, b.concept_id AS object,
        a.ontology AS ontology, r.type AS type, r.confidence AS confidence, r.extracted_with AS extracted_with,
        a.label AS subject_label, b.label AS object_label, s.full_text AS full_text,

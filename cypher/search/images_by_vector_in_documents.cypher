@@ -5,7 +5,6 @@ MATCH (n:Image)
 SEARCH n IN (VECTOR INDEX image_embedding FOR $vector WHERE n.ontology IN $ontologies AND n.document_id IN $document_ids LIMIT $limit) SCORE AS approximate
 WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS score
 WHERE score IS NOT NULL // one that loses its vector just now
-  AND n[$mark_property] ENDS WITH n.storage_key // another file came under its name, and is not embedded yet
 WITH n, score, coalesce($spaces[n.ontology], 'default') AS space
 WITH n, score, $vectors[space] AS asked, $properties[space] AS words
 WITH n, score, CASE WHEN asked IS NOT NULL AND n[words] IS NOT NULL

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import NoneType
 from typing import Any, Generic, TypeVar, cast, get_args
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
@@ -26,6 +26,8 @@ class Unset(Enum):
 
 
 UNSET = Unset.UNSET
+_QUOTED = "%/?#:@!$&'()*+,;=[]~"
+"""Stays in a reference to a picture, which may be quoted already: nothing is quoted twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,6 @@ def form_of(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def files_of(content: bytes, images: Mapping[str, bytes] | None) -> list[tuple[str, tuple[str, bytes]]]:
-    """A file and the pictures that it names, as parts of a form."""
-    named = (("images", (quote(unquote(name)), image)) for name, image in (images or {}).items())
+    """A file and the pictures that it names, by its references to them, as parts of a form."""
+    named = (("images", (quote(name, safe=_QUOTED), image)) for name, image in (images or {}).items())
     return [("file", ("file", content)), *named]

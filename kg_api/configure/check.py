@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kg_api.errors import KgError
-from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.indexes import index_states
+from kg_api.configure.findings import check_index, check_model, to_check
+from kg_api.graph.concepts.vectors import ConceptPlan
+from kg_api.graph.database import Graph
+from kg_api.graph.relations.vectors import EdgePlan
 from kg_api.graph.spaces.checks import count_vectors, find_lost_in_index
-from kg_api.graph.spaces.due import count_behind
+from kg_api.graph.spaces.due import count_all_behind, count_behind
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.embedding.switching import Finding, SpaceCheck
 from kg_api.spaces.activation import describe_refused
@@ -36,19 +37,11 @@ class SpaceChecker:
         found = (
             each for one in embedding_states for each in self._ontology(one, accept_refused=accept_refused)
         )
-        findings = [self._model(space), *found]
-        return SpaceCheck(slug=space.slug, ok=all(each.ok for each in findings), findings=findings)
-
-    def _model(self, space: Space) -> Finding:
-        try:
-            self._spaces.of(space).check()
-        except KgError as error:
-            return Finding(name="model", ok=False, detail=str(error))
-        return Finding(name="model", ok=True, detail="answers its probe text as it always did")
+        return to_check(space, [check_model(self._spaces.of(space), "probe text"), *found])
 
     def _ontology(self, embedding_state: EmbeddingState, *, accept_refused: bool) -> Iterator[Finding]:
         plan = embedding_state.target
-        index = self._index(plan.space)
+        index = check_index(self._graph, plan.space.index_name)
         yield index
         name = plan.ontology
         behind = self._graph.transaction(lambda tx: count_behind(tx, embedding_state.wanted(plan)))
@@ -56,10 +49,10 @@ class SpaceChecker:
             f"{behind.behind} sources are not built yet" if behind.behind else "all is built that answers now"
         )
         yield Finding(name="complete", ok=not behind.behind, detail=f"{name}: {told}")
-        if concepts := self._graph.transaction(lambda tx: _concepts_behind(tx, embedding_state)):
+        if concepts := self._behind(embedding_state.concept_plans):
             told = f"{concepts} concepts are not built yet"
             yield Finding(name="concepts", ok=False, detail=f"{name}: {told}")
-        if edges := self._graph.transaction(lambda tx: _edges_behind(tx, embedding_state)):
+        if edges := self._behind(embedding_state.edge_plans):
             told = f"{edges} relationships and types of them are not built yet"
             yield Finding(name="relationships", ok=False, detail=f"{name}: {told}")
         if behind.refused:
@@ -78,17 +71,5 @@ class SpaceChecker:
         told = f"of {sampled} vectors asked for by themselves the index gives back {sampled - lost}"
         yield Finding(name="found", ok=not lost, detail=f"{name}: {told}")
 
-    def _index(self, space: Space) -> Finding:
-        state = index_states(self._graph).get(space.index_name)
-        if state is None:
-            return Finding(name="index", ok=False, detail=f"the index {space.index_name} is not there")
-        told = f"the index {space.index_name} is {state.state.lower()}, {state.percent:.0f} % populated"
-        return Finding(name="index", ok=state.online, detail=told)
-
-
-def _concepts_behind(tx: Transaction, embedding_state: EmbeddingState) -> int:
-    return sum(count_behind(tx, plan.wanted()).behind for plan in embedding_state.concept_plans)
-
-
-def _edges_behind(tx: Transaction, embedding_state: EmbeddingState) -> int:
-    return sum(count_behind(tx, plan.wanted()).behind for plan in embedding_state.edge_plans)
+    def _behind(self, plans: Sequence[ConceptPlan | EdgePlan]) -> int:
+        return self._graph.transaction(lambda tx: count_all_behind(tx, [plan.wanted() for plan in plans]))

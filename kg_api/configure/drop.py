@@ -10,7 +10,7 @@ from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.spaces.configuration import (
     StoredConfiguration,
     hold_configurations,
-    space_of_new,
+    spaces_of_new,
     write_configuration,
 )
 from kg_api.graph.spaces.registry import Space, find_space
@@ -56,7 +56,7 @@ class DropService:
         if using:
             told = ", ".join(using[:MAX_SHOWN]) + (" and more" if len(using) > MAX_SHOWN else "")
             raise Conflict(f"{slug} is used by {told}: activate another space for them first, or roll back")
-        if slug in {space_of_new(self._graph), space_of_new(self._graph, "image")}:
+        if slug in spaces_of_new(self._graph).values():
             raise Conflict(
                 f"{slug} is the space of new ontologies: activate another one first, for all of them"
             )

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 
 from kg_api.errors import ConfigurationError, Conflict, InvalidInput, KgError
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces.configuration import StoredConfiguration, read_configurations, space_of_new
+from kg_api.graph.spaces.configuration import StoredConfiguration, read_configurations, spaces_of_new
 from kg_api.graph.spaces.registry import Space, all_spaces, find_space
 from kg_api.models.embedding.spaces import (
     EmbeddingHealth,
@@ -18,6 +18,7 @@ from kg_api.models.embedding.spaces import (
     SpaceInfo,
     SpaceState,
 )
+from kg_api.models.vocabulary import Modality
 from kg_api.spaces.images.open_space import OpenImageSpace
 from kg_api.spaces.images.registry import ImageSpaceRegistry
 from kg_api.spaces.open_space import OpenSpace
@@ -47,7 +48,8 @@ class ModelService:
     def infos(self) -> list[SpaceInfo]:
         """All spaces, the oldest first."""
         uses = _uses(read_configurations(self._graph))
-        return [self._info(space, uses) for space in all_spaces(self._graph).values()]
+        of_new = spaces_of_new(self._graph)
+        return [self._info(space, uses, of_new) for space in all_spaces(self._graph).values()]
 
     def add(self, new: NewSpace) -> SpaceInfo:
         """Make a further space, or find that it is there.
@@ -64,7 +66,8 @@ class ModelService:
         except ConfigurationError as error:
             raise InvalidInput(str(error)) from error
         uses = _uses(read_configurations(self._graph))
-        return self._info(find_space(self._graph, opened.space.slug), uses)
+        space = find_space(self._graph, opened.space.slug)
+        return self._info(space, uses, spaces_of_new(self._graph))
 
     def health(self) -> EmbeddingHealth:
         """Ask every model for its probe text."""
@@ -74,7 +77,7 @@ class ModelService:
         good = all(each.status == "ok" for each in found)
         return EmbeddingHealth(status="ok" if good else "error", spaces=found)
 
-    def _info(self, space: Space, uses: dict[str, Uses]) -> SpaceInfo:
+    def _info(self, space: Space, uses: dict[str, Uses], of_new: Mapping[Modality, str]) -> SpaceInfo:
         use = uses.get(space.slug, Uses())
         return SpaceInfo(
             slug=space.slug,
@@ -83,7 +86,7 @@ class ModelService:
             batch_size=self._batch_size_of(space),
             price_per_million_tokens=self._price_of(space),
             state=_state(space, use),
-            for_new=space.slug == space_of_new(self._graph, space.identity.modality),
+            for_new=space.slug == of_new[space.identity.modality],
             created_at=space.created_at.to_native(),
             ontologies=use.answering,
             building=use.building,

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from kg_api.configure.check import SpaceChecker
 from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.images.switch import ImageSwitch
 from kg_api.configure.service import ConfigurationService
+from kg_api.configure.switched import (
+    WayBack,
+    begin_again,
+    present_switched,
+    require_ok,
+    switch_back,
+    switch_to,
+)
 from kg_api.errors import Conflict
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.spaces.configuration import (
-    hold_configurations,
-    hold_spaces,
-    set_space_of_new,
-    space_of_new,
-    write_configuration,
-)
+from kg_api.graph.spaces.configuration import space_of_new
 from kg_api.graph.spaces.registry import find_space
 from kg_api.models.embedding.switching import (
     Build,
@@ -25,7 +26,6 @@ from kg_api.models.embedding.switching import (
     SpaceBuilding,
     SpaceCheck,
     SpaceSwitched,
-    SwitchedOntology,
 )
 from kg_api.spaces.activation import activate, turn_back
 from kg_api.spaces.plans import EmbeddingState, read_embedding_states, select_embedding_states
@@ -105,19 +105,14 @@ class SwitchService:
                 "where its vectors are still there"
             )
         found = self._checker.check(space, building, accept_refused=accept_refused)
-        if not found.ok:
-            wrong = "; ".join(each.detail for each in found.findings if not each.ok)
-            raise Conflict(f"{slug} cannot be activated yet: {wrong}")
+        require_ok(found)
 
-        def switch(tx: Transaction) -> None:
-            hold_spaces(tx, [slug])
+        def let_answer(tx: Transaction) -> None:
             activate(tx, building, accept_refused=accept_refused)
-            if new:
-                set_space_of_new(tx, slug)
 
-        seconds = self._time(switch)
-        switched = [_to_switched(each.ontology, each.answering.space.slug, slug) for each in building]
-        return self._present(slug, switched, seconds)
+        seconds = switch_to(self._graph, slug, let_answer, new=new)
+        switched = {each.ontology: (each.answering.space.slug, slug) for each in building}
+        return present_switched(self._graph, slug, switched, seconds)
 
     def rollback(self, slug: str, ontologies: Sequence[str] | None = None) -> SpaceSwitched:
         """Go back to what answered before, in one transaction; a build that is not complete is given up.
@@ -130,33 +125,16 @@ class SwitchService:
             return self._images.rollback(space, ontologies)
         chosen = self._aimed_at(slug, ontologies)
         back = {
-            each.ontology: turned
+            each.ontology: WayBack(each.configured, turned, turned.target.space)
             for each in chosen
             if (turned := turn_back(each.configured)) and (ontologies or turned.target.space != slug)
         }
         if not back:
             raise Conflict(f"no ontology that uses {slug} has a previous space to roll back to")
-        present = {each.ontology: each.configured for each in chosen}
-        before = next(iter(back.values())).target.space
-
-        def switch(tx: Transaction) -> None:
-            hold_spaces(tx, {configured.target.space for configured in back.values()})
-            held = hold_configurations(tx, [*back])
-            if any(held.get(name) not in (present[name], back[name]) for name in back):
-                raise Conflict("an ontology was reconfigured in the meantime: check, and try again")
-            for name, configured in back.items():
-                write_configuration(tx, name, configured)
-            if ontologies is None and space_of_new(self._graph) == slug:
-                set_space_of_new(tx, before)
-
-        seconds = self._time(switch)
-        now = read_embedding_states(self._graph)
-        notes = [
-            f"{name}: {note}" for name in back if name in now for note in self._requests.begun(now[name])
-        ]
-        switched = [_to_switched(name, slug, at.target.space) for name, at in back.items()]
-        told = self._present(slug, switched, seconds)
-        return told.model_copy(update={"notes": [*told.notes, *notes]})
+        seconds = switch_back(self._graph, slug, back, new=ontologies is None)
+        notes = begin_again(self._graph, self._requests, back)
+        switched = {name: (each.present.answering.space, each.space) for name, each in back.items()}
+        return present_switched(self._graph, slug, switched, seconds, notes=notes)
 
     def _build(self, slug: str, embedding_state: EmbeddingState, asked: SpaceBuild) -> Build:
         config = embedding_state.answering.config.model_copy(update={"space": slug})
@@ -178,20 +156,6 @@ class SwitchService:
 
     def _serves(self, slug: str) -> bool:
         return any(each.answering.space.slug == slug for each in read_embedding_states(self._graph).values())
-
-    def _time(self, switch: Callable[[Transaction], None]) -> float:
-        begun = time.perf_counter()
-        self._graph.transaction(switch)
-        return round(time.perf_counter() - begun, 3)
-
-    def _present(self, slug: str, switched: list[SwitchedOntology], seconds: float) -> SpaceSwitched:
-        notes = ["searches that began before go on as they were for up to a second"]
-        new = space_of_new(self._graph)
-        return SpaceSwitched(slug=slug, ontologies=switched, space_of_new=new, seconds=seconds, notes=notes)
-
-
-def _to_switched(ontology: str, before: str, now: str) -> SwitchedOntology:
-    return SwitchedOntology(ontology=ontology, before=before, now=now)
 
 
 def _refuse_other_builds(slug: str, wanted: Sequence[EmbeddingState]) -> None:

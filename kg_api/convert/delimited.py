@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 
-from kg_api.convert.files.decoding import decode
 from kg_api.convert.markdown_text import MarkdownWriter
 from kg_api.convert.spreadsheet import MAX_CELLS, trimmed, write_rows
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
+from kg_api.parse.declared import decode
 
 _SAMPLE = 64_000
 _DELIMITERS = ",;\t|"

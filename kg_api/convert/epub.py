@@ -12,14 +12,14 @@ from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.files.about import iso_date, metadata, one_or_list
 from kg_api.convert.files.archive import open_archive, read_entry
-from kg_api.convert.files.decoding import decode
 from kg_api.convert.files.office import read_xml
 from kg_api.convert.html.page import write_chapter
-from kg_api.convert.html.tree import declared_encoding, parse
+from kg_api.convert.html.tree import parse
 from kg_api.convert.image.within import ImagesWithin, from_data_uri
 from kg_api.convert.markdown_text import MarkdownWriter, one_line
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
+from kg_api.parse.declared import declared_encoding, decode
 
 _KIND = "an EPUB book"
 _CONTAINER = "META-INF/container.xml"

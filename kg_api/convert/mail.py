@@ -14,12 +14,12 @@ from typing import Literal, NamedTuple, cast
 from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.files.about import iso_date, metadata, one_or_list
-from kg_api.convert.files.decoding import decode
 from kg_api.convert.html.page import convert_text
 from kg_api.convert.image.in_mail import MailImage, MailImages
 from kg_api.convert.markdown_text import MarkdownWriter, heading, one_line, paragraph
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
+from kg_api.parse.declared import decode
 
 _KNOWN = frozenset({"from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path"})
 _MAX_DEPTH = 50

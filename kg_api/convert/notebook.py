@@ -14,11 +14,11 @@ import nbformat
 from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.files.about import metadata, one_or_list
-from kg_api.convert.files.decoding import decode
 from kg_api.convert.image.in_notebook import NotebookImages
 from kg_api.convert.markdown_text import MarkdownWriter, fence, one_line, storable
 from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
+from kg_api.parse.declared import decode
 
 _FIGURE = re.compile(r"<[\w.]*(?:Figure|Image) [^<>\n]*>|<[\w.]*Image object>")
 """What stands for a picture in words that say nothing."""

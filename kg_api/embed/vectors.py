@@ -31,6 +31,11 @@ def too_long(max_tokens: int) -> InvalidInput:
     return InvalidInput(f"the text is longer than the model's {max_tokens} tokens; cut it with `spans` first")
 
 
+def mean_of_pieces(rows: Vectors) -> Vectors:
+    """The vector of a question of several pieces; shape (dimensions,)."""
+    return rows[0] if len(rows) == 1 else unit(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
+
+
 def unit(vector: NDArray[np.floating[Any]], dimensions: int) -> Vectors:
     """Scale to length 1; computed in float64, so that rounding is the same everywhere.
 

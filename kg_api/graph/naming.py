@@ -90,20 +90,33 @@ def identify_source(graph: Graph, called: str) -> str | None:
     Args:
         graph: where it is.
         called: at least eight digits that only one id begins with, or `DOCUMENT#PARAGRAPH`, where the
-            document is called as in `identify_document`, and its paragraphs are counted from 0.
+            document is called as in `identify_document`, and its paragraphs are counted from 0; the name
+            alone of a document with one source, as a picture is.
 
     Returns:
         None where it is called otherwise, or no id begins so.
 
     Raises:
         NotFound: there is no such document, or it has no such paragraph.
-        Conflict: several are called so.
+        Conflict: several are called so, or a document that has several.
     """
     rows = graph.read("sources/begin_with", prefix=called, limit=MAX_OFFERED) if _may_begin(called) else []
-    place = _PLACE.fullmatch(called)
-    if place is None or _by_name(graph, called, None) is not None:  # a name may end so, too
-        return _only("source_id", called, rows)
-    return _at_paragraph(graph, place["document"], int(place["paragraph"]))
+    place, named = _PLACE.fullmatch(called), _by_name(graph, called, None)
+    if place is not None and named is None:  # a name may end so, too
+        return _at_paragraph(graph, place["document"], int(place["paragraph"]))
+    if not rows and named is not None:
+        return _only_source(graph, called, named["document_id"])
+    return _only("source_id", called, rows)
+
+
+def _only_source(graph: Graph, called: str, identity: str) -> str | None:
+    row = graph.read("sources/at_paragraph", document_id=identity, paragraph=0)[0]
+    if row["sources"] > 1:
+        raise Conflict(
+            f"{called!r} is a document of {row['sources']} sources: say which, "
+            f"{called}#0 to {called}#{row['sources'] - 1}"
+        )
+    return row["source_id"]
 
 
 def _at_paragraph(graph: Graph, document: str, paragraph: int) -> str:

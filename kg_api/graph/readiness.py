@@ -7,6 +7,7 @@ import time
 from kg_api.graph.database import Graph
 from kg_api.graph.indexes import IndexState, index_states
 from kg_api.graph.jobs import Progress, embedding_progress
+from kg_api.graph.jobs.records import SOURCE_EMBEDDING
 
 REMEMBERED_SECONDS = 5.0
 PROGRESS_REMEMBERED_SECONDS = 1.0
@@ -15,7 +16,7 @@ PROGRESS_REMEMBERED_SECONDS = 1.0
 class EmbeddingWatch:
     """Remembers for a second which ontologies are being embedded, or worked on in another way."""
 
-    def __init__(self, graph: Graph, kind: str = "source_embedding") -> None:
+    def __init__(self, graph: Graph, kind: str = SOURCE_EMBEDDING) -> None:
         self._graph = graph
         self._kind = kind
         self._read_at = float("-inf")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from kg_api.blobs.port import BlobStore
@@ -14,6 +15,7 @@ from kg_api.graph.images.originals import Original, SourceOnPage, find_original,
 from kg_api.graph.naming import identify_document
 from kg_api.images.marks import page_to_draw
 from kg_api.images.page_cache import PageCache
+from kg_api.images.single_flight import SingleFlight
 from kg_api.models.identity import digest
 from kg_api.models.images import DrawnPage, PageImage, PageToDraw
 from kg_api.wording.plural import pluralize
@@ -25,8 +27,8 @@ DRAWN_BY = "1"
 class PageDrawer(Protocol):
     """Draws pages of files that may be hostile."""
 
-    def draw_page(self, data: bytes, wanted: PageToDraw) -> DrawnPage:
-        """Draw one; without content, where there is no such page."""
+    def draw_page(self, read: Callable[[], bytes], wanted: PageToDraw) -> DrawnPage:
+        """Draw one; without content, where there is no such page. The file is read when its turn comes."""
         ...
 
     def close(self) -> None:
@@ -58,7 +60,7 @@ class PageRequest:
 
 
 class PageService:
-    """Draws pages, each once while it is in memory."""
+    """Draws pages, each once while it is in memory, whoever asks for it meanwhile."""
 
     def __init__(self, graph: Graph, store: BlobStore, drawer: PageDrawer) -> None:
         """Open it.
@@ -72,6 +74,7 @@ class PageService:
         self._store = store
         self._drawer = drawer
         self._cache = PageCache()
+        self._flights = SingleFlight[DrawnPage]()
 
     def close(self) -> None:
         """End the process that draws."""
@@ -124,12 +127,17 @@ class PageService:
         return next((each for each in sources if each.source_id == found.source_id), None)
 
     def _drawn(self, key: str, original: Original, wanted: PageToDraw) -> DrawnPage:
-        drawn = self._cache.get(key)
-        if drawn is None:
-            drawn = self._drawer.draw_page(self._store.read(original.key), wanted)
-            if not drawn.content:
-                pages = pluralize(drawn.pages, "page")
-                raise NotFound(f"{original.document!r} has {pages}: there is no page {wanted.page}")
+        drawn = self._cache.get(key) or self._flights.do(key, partial(self._draw, key, original, wanted))
+        if not drawn.content:
+            pages = pluralize(drawn.pages, "page")
+            raise NotFound(f"{original.document!r} has {pages}: there is no page {wanted.page}")
+        return drawn
+
+    def _draw(self, key: str, original: Original, wanted: PageToDraw) -> DrawnPage:
+        if drawn := self._cache.get(key):  # by who ended after it was looked for
+            return drawn
+        drawn = self._drawer.draw_page(partial(self._store.read, original.key), wanted)
+        if drawn.content:
             self._cache.put(key, drawn)
         return drawn
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from kg_api.models.images import FoundImage, PlacedImage, StoredImage
 from kg_api.models.library.conversion import Converted
+from kg_api.models.library.metadata import MetadataValue
 
 _BETWEEN = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)")
+SAYING: Final = ("description", "caption")
+"""Metadata that says what is to be seen."""
 _SUFFIX = re.compile(r"\.\w{1,5}$")
 
 
@@ -19,9 +23,16 @@ def place_images(found: Sequence[FoundImage], stored: Sequence[StoredImage]) -> 
     return tuple(PlacedImage(each.start, each.end, image) for each, image in both)
 
 
-def with_name(made: Converted, document: str) -> Converted:
-    """A picture that is a document of its own; the words of its name and folders stand before its own."""
-    text = "\n".join(filter(None, (words_of_name(document), made.text)))
+def with_words(
+    made: Converted, document: str, title: str | None, metadata: Mapping[str, MetadataValue]
+) -> Converted:
+    """A picture that is a document of its own: what is said of it stands before what it says itself.
+
+    The words of its name and folders, and the title, description and caption that it is given, a line each.
+    """
+    given = [title, *(metadata.get(key) for key in SAYING)]
+    lines = [" ".join(each.split()) for each in given if isinstance(each, str)]
+    text = "\n".join(dict.fromkeys(filter(None, (words_of_name(document), *lines, *made.text.splitlines()))))
     return replace(made, text=text, images=tuple(replace(each, end=len(text)) for each in made.images))
 
 

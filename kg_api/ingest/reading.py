@@ -10,11 +10,12 @@ from typing import Literal, Protocol, cast
 from kg_api.convert.program.languages import SUFFIXES
 from kg_api.errors import UnreadableDocument
 from kg_api.images.keeping import ImageKeeper, LookingKeeper
-from kg_api.ingest.images import place_images, with_name
+from kg_api.ingest.images import place_images, with_words
 from kg_api.ingest.records import Incoming
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import CONVERTED, IN_TEXT, ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
+from kg_api.parse.beside.naming import references_of
 from kg_api.parse.beside.references import references
 from kg_api.parse.decode import check_text, decode
 from kg_api.parse.documents import format_of
@@ -83,8 +84,7 @@ class DocumentReader:
         files = beside or {}
         if form in CONVERTED:
             read, notes = self._converted(content, replace(incoming, format=form), files)
-            named = content.decode("utf-8", "replace") if form == "html" else ""
-            return read, (*notes, *_missing(references(named, form), files))
+            return read, (*notes, *_missing(references_of(content, form), files))
         text, notes = decode(content)
         if form == "markdown":
             read, more = self._markdown(replace(incoming, text=text), files)
@@ -117,7 +117,7 @@ class DocumentReader:
         else:
             made = self.converters.convert(content, cast("ConvertedFormat", incoming.format))
         if incoming.format == "image":
-            made = with_name(made, incoming.document)
+            made = with_words(made, incoming.document, incoming.title, incoming.metadata)
         original = content if self.keep_pdfs and incoming.format == "pdf" else None
         kept = self.images.keep([each.image for each in made.images], original)
         given = {**made.metadata, **incoming.metadata}

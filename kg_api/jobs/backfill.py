@@ -14,14 +14,18 @@ from kg_api.graph.database import Graph
 from kg_api.graph.filters.counting import prune_writes
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import ensure_job, prune, rests
-from kg_api.graph.jobs.records import CONCEPT_EMBEDDING, EDGE_EMBEDDING, IMAGE_EMBEDDING
-from kg_api.graph.relations.vocabulary import delete_unused_types
+from kg_api.graph.jobs.records import (
+    CONCEPT_EMBEDDING,
+    EDGE_EMBEDDING,
+    IMAGE_EMBEDDING,
+    SOURCE_EMBEDDING,
+)
+from kg_api.graph.relations.vocabulary import delete_unused_types, finish_renaming
 from kg_api.graph.spaces.configuration import hold_configurations
 from kg_api.graph.spaces.due import count_due
 from kg_api.graph.spaces.flags import Flags
 from kg_api.graph.spaces.registry import ensure_index
 from kg_api.graph.spaces.removal import ask_for_cleanup, leftovers
-from kg_api.jobs.embedding.source_job import KIND as SOURCE_EMBEDDING
 from kg_api.jobs.run import JobRun
 from kg_api.spaces.activation import activate_complete, activate_complete_images
 from kg_api.spaces.plans import EmbeddingState, read_embedding_states
@@ -63,6 +67,7 @@ class Backfill:
         if leftovers(self._graph):
             self._graph.transaction(ask_for_cleanup)
         prune(self._graph, days=KEEP_FINISHED_DAYS)
+        finish_renaming(self._graph)
         delete_unused_types(self._graph)
         while prune_cache(self._graph, self._cache_entries) or prune_writes(self._graph):
             run.checkpoint()

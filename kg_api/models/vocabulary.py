@@ -118,6 +118,6 @@ MAX_FACETS = 10
 MAX_FACET_VALUES = 1000
 MAX_MERGED_TYPES = 50
 ALIKE = 0.75
-"""Cosine of names of relationship types that may say the same, by the default model (ADR 71)."""
+"""Cosine of names of relationship types that may say the same, by the default model (ADR 70)."""
 Stance = Literal["supports", "contradicts", "supported by", "contradicted by", "neutral"]
 """What a type of relationships says of the concept it goes to, or, with `by`, of the one it comes from."""

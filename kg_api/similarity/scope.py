@@ -62,11 +62,13 @@ def comparable(space: Space, wanted: Sequence[str] | None, known: OntologySnapsh
     return Comparable(space, list(slots.values()), elsewhere, known.describe_unknown(wanted))
 
 
-def under_way(progress: Mapping[str, Progress], ontologies: Collection[str]) -> list[Degradation]:
-    """How far each of some ontologies is embedded, where that is not at its end."""
+def under_way(
+    progress: Mapping[str, Progress], ontologies: Collection[str], others: str = "are not compared"
+) -> list[Degradation]:
+    """How far each of some ontologies is embedded, where that is not at its end, and what of the others."""
     waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
     effects = [
-        f"{name}: embedding is under way ({at.done} of {at.total} sources); the others are not compared"
+        f"{name}: embedding is under way ({at.done} of {at.total} sources); the others {others}"
         for name, at in waiting
     ]
     return [Degradation(part="vectors", effect=effect) for effect in effects]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import structlog
 
 from kg_api.errors import Conflict
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.spaces.configuration import (
+    ImageSpaces,
     Layout,
     StoredConfiguration,
     hold_configurations,
@@ -17,12 +19,14 @@ from kg_api.graph.spaces.configuration import (
     layout_of,
     write_configuration,
 )
-from kg_api.graph.spaces.due import count_behind
+from kg_api.graph.spaces.due import count_all_behind, count_behind
 from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_api.models.embedding.spaces import SECOND_SLOT
 from kg_api.spaces.plans import EmbeddingState
 
 log = structlog.get_logger()
+
+ConfiguredT = TypeVar("ConfiguredT", StoredConfiguration, ImageSpaces)
 
 
 def reconfigure(
@@ -86,12 +90,11 @@ def activate(
     for each in embedding_states:
         configured = each.configured
         anew = replace(configured, serving=None, previous=configured.serving, activates=True)
-        if held.get(each.ontology) not in (configured, anew):  # the second when the transaction is repeated
-            raise Conflict(f"{each.ontology} was reconfigured in the meantime: check, and try again")
+        _require_as_it_was(held, each, anew)
         behind = count_behind(tx, each.wanted(each.target))
-        if concepts := sum(count_behind(tx, plan.wanted()).behind for plan in each.concept_plans):
+        if concepts := count_all_behind(tx, (plan.wanted() for plan in each.concept_plans)):
             raise Conflict(f"{each.ontology} is not complete: {concepts} concepts are not built yet")
-        if edges := sum(count_behind(tx, plan.wanted()).behind for plan in each.edge_plans):
+        if edges := count_all_behind(tx, (plan.wanted() for plan in each.edge_plans)):
             raise Conflict(
                 f"{each.ontology} is not complete: {edges} relationships and types of them are not built yet"
             )
@@ -118,17 +121,24 @@ def activate_images(
     hold_spaces(tx, [each.configured.images.target for each in embedding_states])
     held = hold_configurations(tx, [each.ontology for each in embedding_states])
     for each in embedding_states:
-        configured = each.configured
-        images = replace(configured.images, serving=None, previous=configured.images.serving, activates=True)
-        anew = replace(configured, images=images)
-        if held.get(each.ontology) not in (configured, anew):
-            raise Conflict(f"{each.ontology} was reconfigured in the meantime: check, and try again")
+        images = each.configured.images
+        images = replace(images, serving=None, previous=images.serving, activates=True)
+        anew = replace(each.configured, images=images)
+        _require_as_it_was(held, each, anew)
         behind = count_behind(tx, each.image_plans[-1].wanted())
         if behind.behind:
             raise Conflict(f"{each.ontology} is not complete: {behind.behind} pictures are not built yet")
         if behind.refused and not accept_refused:
             raise Conflict(f"{each.ontology}: {describe_refused(behind.refused, 'pictures')}")
         write_configuration(tx, each.ontology, anew)
+
+
+def _require_as_it_was(
+    held: Mapping[str, StoredConfiguration], state: EmbeddingState, anew: StoredConfiguration
+) -> None:
+    """Refuse to change what somebody else has; it is `anew` when the transaction is repeated."""
+    if held.get(state.ontology) not in (state.configured, anew):
+        raise Conflict(f"{state.ontology} was reconfigured in the meantime: check, and try again")
 
 
 def describe_refused(refused: int, of: str = "sources") -> str:
@@ -169,8 +179,10 @@ def _activate_or_wait(
     log.info("activated", ontology=embedding_state.ontology, space=space)
 
 
-def turn_back(configured: StoredConfiguration) -> StoredConfiguration | None:
+def turn_back(configured: ConfiguredT) -> ConfiguredT | None:
     """What is to be stored to go back: from a build to what answers, else to what answered before. Pure.
+
+    Of an ontology's texts, or of its pictures.
 
     Returns:
         None: there is nothing to go back to.

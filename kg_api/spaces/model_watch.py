@@ -1,12 +1,21 @@
-"""What is known of a space's model: when it was last seen to be the same, and why it is left alone."""
+"""A space's model, and what is known of it: when it was last seen to be the same, why it is left alone."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, OtherModel
+import structlog
+
+from kg_api.embed.known import IN_PROCESS
+from kg_api.errors import ConfigurationError, EmbeddingFailed, EmbeddingUnavailable, KgError, OtherModel
+from kg_api.graph.spaces.registry import Space, display_name
+from kg_api.models.embedding.spaces import SpaceIdentity
+
+log = structlog.get_logger()
 
 LEFT_ALONE_SECONDS = 5.0
 """After a failure questions go to full text at once for so long, instead of waiting for it each time."""
@@ -97,3 +106,87 @@ class ModelWatch:
         """It has to be proven when it is asked next."""
         with self._lock:
             self._proven_at = None
+
+
+class IdentifiedModel(Protocol):
+    """What has an identity and can be closed."""
+
+    @property
+    def identity(self) -> SpaceIdentity:
+        """What makes its vectors comparable."""
+        ...
+
+    def close(self) -> None:
+        """It is not used any more."""
+        ...
+
+
+ModelT = TypeVar("ModelT", bound=IdentifiedModel)
+
+
+class WatchedModel(Generic[ModelT]):
+    """A space with its model, opened when it is first needed. Thread-safe."""
+
+    def __init__(self, space: Space, open_model: Callable[[], ModelT], *, checked: bool = False) -> None:
+        """`checked`: its model has just answered as it should."""
+        self.space = space
+        self._open_model = open_model
+        self._embedder: ModelT | None = None
+        self._opening = threading.Lock()
+        self._watch = ModelWatch(lasting=space.identity.provider in IN_PROCESS, proven=checked)
+
+    def embedder(self) -> ModelT:
+        """The model itself, opened when it is first needed, and tried again when that failed.
+
+        Raises:
+            ConfigurationError: it cannot be opened, or is not the one that the space was made with.
+            EmbeddingUnavailable: it cannot be had at the moment.
+        """
+        with self._opening:
+            if self._embedder is None:
+                self._embedder = self._open()
+            return self._embedder
+
+    def problem(self) -> str | None:
+        """Why the model cannot be used, as far as it is known without a question to it."""
+        if (told := self.trouble()) is not None:
+            return told
+        try:
+            self.embedder()
+        except FAULTS as error:
+            self._leave_alone(error)
+            return str(error)
+        return None
+
+    def trouble(self) -> str | None:
+        """Why the model was not used when it was asked last."""
+        failure = self._watch.failure
+        return None if failure is None else str(failure.error)
+
+    def close(self) -> None:
+        """Close the model."""
+        if self._embedder is not None:
+            self._embedder.close()
+
+    def _open(self) -> ModelT:
+        begun = time.perf_counter()
+        try:
+            embedder = self._open_model()
+        except FAULTS:
+            raise
+        except KgError as error:  # a package that cannot be fetched at the moment
+            raise EmbeddingUnavailable(str(error)) from error
+        if embedder.identity != self.space.identity:
+            embedder.close()
+            of = " --modality image" if self.space.is_of_images else ""
+            raise ConfigurationError(
+                f"the space {self.space.slug!r} was made with "
+                f"{display_name(self.space.identity)}, but here is "
+                f"{display_name(embedder.identity)}: make a further space for it (kg admin spaces create{of})"
+            )
+        log.info("model opened", space=self.space.slug, seconds=round(time.perf_counter() - begun, 2))
+        return embedder
+
+    def _leave_alone(self, error: Fault) -> None:
+        self._watch.failed(error)
+        log.warning("model left alone", space=self.space.slug, error=type(error).__name__, reason=str(error))

@@ -14,20 +14,18 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
-from kg_api.embed.known import IN_PROCESS
 from kg_api.embed.port import Embedder
 from kg_api.embed.probed import embed_probed
-from kg_api.errors import ConfigurationError, EmbeddingUnavailable, KgError, OtherModel
+from kg_api.errors import KgError, OtherModel
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.calibrations import remember_calibration, remember_labels, sample_of_concepts
 from kg_api.graph.spaces.registry import (
     Space,
-    display_name,
     find_space,
     remember_probe,
 )
 from kg_api.spaces.calibration import calibrate_labels, calibrate_similarity
-from kg_api.spaces.model_watch import FAULTS, Fault, ModelWatch
+from kg_api.spaces.model_watch import FAULTS, WatchedModel
 from kg_api.spaces.probe import PROBE_TEXT, check_probe
 
 log = structlog.get_logger()
@@ -57,7 +55,7 @@ class KeptQuestion:
     vector: NDArray[np.float32] | None = None
 
 
-class OpenSpace:
+class OpenSpace(WatchedModel[Embedder]):
     """A space and its model. Thread-safe.
 
     What a model elsewhere answers is used only as long as it was seen lately to be the one that made the
@@ -68,30 +66,14 @@ class OpenSpace:
         self, graph: Graph, space: Space, open_model: Callable[[], Embedder], *, checked: bool = False
     ) -> None:
         """`checked`: its model has just answered as it should."""
-        self.space = space
+        super().__init__(space, open_model, checked=checked)
         self._graph = graph
-        self._open_model = open_model
-        self._embedder: Embedder | None = None
-        self._watch = ModelWatch(lasting=space.identity.provider in IN_PROCESS, proven=checked)
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="probe")
         self._labels_looked_at = float("-inf")
         self._labels_wait = LABELS_LOOKED_SECONDS
         self._kept = lru_cache(QUESTIONS_KEPT)(_nothing_yet)
-        self._opening = threading.Lock()
         self._looking = threading.Lock()
         self._calibrated_at = float("-inf")
-
-    def embedder(self) -> Embedder:
-        """The model itself, opened when it is first needed, and tried again when that failed.
-
-        Raises:
-            ConfigurationError: it cannot be opened, or is not the one that the space was made with.
-            EmbeddingUnavailable: it cannot be had at the moment.
-        """
-        with self._opening:
-            if self._embedder is None:
-                self._embedder = self._open()
-            return self._embedder
 
     def check(self) -> None:
         """Ask the model for its probe text and compare; the first answer of all is kept.
@@ -185,17 +167,6 @@ class OpenSpace:
             self._watch.doubted()
             raise
 
-    def problem(self) -> str | None:
-        """Why the model cannot be used, as far as it is known without a question to it."""
-        if (told := self.trouble()) is not None:
-            return told
-        try:
-            self.embedder()
-        except FAULTS as error:
-            self._leave_alone(error)
-            return str(error)
-        return None
-
     def trouble(self) -> str | None:
         """Why the model was not used when it was asked last; it is soon asked again then, unless it rests."""
         failure = self._watch.failure
@@ -208,8 +179,7 @@ class OpenSpace:
     def close(self) -> None:
         """Close the model."""
         self._asking.shutdown(cancel_futures=True)
-        if self._embedder is not None:
-            self._embedder.close()
+        super().close()
 
     def _begin(self, work: Callable[[], None]) -> None:
         """Have something done beside all else, unless the space is closed, as one that was made anew is."""
@@ -252,28 +222,6 @@ class OpenSpace:
         if self.space.calibration is None and asked_at - self._calibrated_at > CALIBRATED_SECONDS:
             self.calibrate_soon()
         return rows[:-1]
-
-    def _open(self) -> Embedder:
-        begun = time.perf_counter()
-        try:
-            embedder = self._open_model()
-        except FAULTS:
-            raise
-        except KgError as error:  # a package that cannot be fetched at the moment
-            raise EmbeddingUnavailable(str(error)) from error
-        if embedder.identity != self.space.identity:
-            embedder.close()
-            raise ConfigurationError(
-                f"the space {self.space.slug!r} was made with "
-                f"{display_name(self.space.identity)}, but here is "
-                f"{display_name(embedder.identity)}: make a further space for it (kg admin spaces create)"
-            )
-        log.info("model opened", space=self.space.slug, seconds=round(time.perf_counter() - begun, 2))
-        return embedder
-
-    def _leave_alone(self, error: Fault) -> None:
-        self._watch.failed(error)
-        log.warning("model left alone", space=self.space.slug, error=type(error).__name__, reason=str(error))
 
 
 def _nothing_yet(text: str, changes: int) -> KeptQuestion:

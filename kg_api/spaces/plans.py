@@ -22,7 +22,7 @@ from kg_api.graph.relations.vectors import EdgeLabel, EdgePlan
 from kg_api.graph.search.passages import count_passages
 from kg_api.graph.spaces.configuration import Layout, StoredConfiguration, read_configurations
 from kg_api.graph.spaces.due import Wanted
-from kg_api.graph.spaces.marks import Mark, mark_of
+from kg_api.graph.spaces.marks import MARK_DIGITS, Mark, mark_of
 from kg_api.graph.spaces.registry import Space, all_spaces
 from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_api.models.embedding.spaces import FIRST_SLUG
@@ -32,7 +32,6 @@ from kg_api.models.vocabulary import Selection
 from kg_api.wording.nearest import no_ontology, not_searched
 
 REMEMBERED_SECONDS = 1.0
-MARK_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)

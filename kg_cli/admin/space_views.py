@@ -49,7 +49,7 @@ def print_builds(made: SpaceBuilding, *, dry_run: bool) -> None:
         ]
         for each in made.builds
     ]
-    print_table(["ontology", "answers meanwhile", "sources", "takes" if dry_run else "job"], rows)
+    print_table(["ontology", "answers meanwhile", "to embed", "takes" if dry_run else "job"], rows)
     note(*made.notes)
 
 

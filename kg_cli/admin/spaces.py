@@ -58,11 +58,11 @@ def create(
     """Create an embedding space; the model is probed once, and gets its own index.
 
     Its key and address come from the environment of service and worker (OPENAI_API_KEY, ...).
-    Models that see pictures: histogram (offline), onnx, nomic, openai, cohere (docs/images.md).
+    Models that see pictures: histogram and onnx (offline), nomic, openai, cohere (docs/images.md).
 
     Example: kg admin spaces create small --provider openai --model text-embedding-3-small --dimensions 512
 
-    Example: kg admin spaces create seen --modality image --provider nomic
+    Example: kg admin spaces create seen --modality image --provider histogram
     """
     from kg_cli.admin.space_views import print_created
 

@@ -56,6 +56,7 @@ def print_changed(changed: DocumentChanged) -> None:
     """Say what a document is called now, and what is said of it."""
     console.say(escape(f"{changed.document} of {changed.ontology}: {changed.title}"))
     console.print_table(["key", "value"], [[key, _value(each)] for key, each in changed.metadata.items()])
+    console.note(*changed.notes)
     if changed.job_id:
         console.say(f"its passages are embedded anew by job {changed.job_id}")
 

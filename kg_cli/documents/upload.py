@@ -105,10 +105,12 @@ def send_file(send: Callable[..., T], file: FileToIngest, into: Destination) -> 
         KgError: as the call raises.
     """
     from kg_api.parse.beside.files import files_beside
+    from kg_api.parse.beside.references import reference_to
 
     content = file.path.read_bytes()
     alone = partial(send, content, **into.about(file))
-    images = files_beside(file.path, file.root, content)
+    beside = files_beside(file.path, file.root, content)
+    images = {reference_to(key): image for key, image in beside.items()}
     if not images:
         return patiently(alone)
     try:

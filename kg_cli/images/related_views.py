@@ -56,9 +56,9 @@ def print_found(answer: ImageHits) -> None:
     rows = [_found(number, each) for number, each in enumerate(answer.images, start=1)]
     if rows:
         console.print_table(["#", "picture"], rows)
-    by = ", ".join(_WAYS[each] for each in answer.by)
-    took = f"{answer.timings_ms['total']:.0f} ms"
-    console.say(f"{pluralize(len(rows), 'picture')} by {by} in {took}. Save one: kg images save ID FILE")
+    by = f" by {', '.join(_WAYS[each] for each in answer.by)}" if answer.by else ""
+    save = " Save one: kg images save ID FILE" if rows else ""
+    console.say(f"{pluralize(len(rows), 'picture')}{by} in {answer.timings_ms['total']:.0f} ms.{save}")
 
 
 _WAYS: dict[ImageLane, str] = {

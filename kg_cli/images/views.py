@@ -19,9 +19,12 @@ _KILO = 1000
 
 def print_images(page: ImagePage, *, offset: int) -> None:
     """Print a page of pictures, and how to see the next."""
+    console.note(*page.notes)
     if page.images:
         console.print_table(["picture", "size"], [[_name(each), _size(each)] for each in page.images])
-    else:
+    elif page.total:
+        console.say(f"There are {page.total} here; none from {offset} on")
+    elif not page.notes:
         console.say("There are no pictures here; `kg ingest` takes PNG, JPEG, WebP, GIF, TIFF and BMP.")
     shown = len(page.images)
     if page.total > offset + shown:

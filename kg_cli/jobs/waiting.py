@@ -16,6 +16,7 @@ from kg_api.client import KgClient
 from kg_api.errors import KgError, TooBusy, Unavailable
 from kg_api.models.jobs import FINISHED, Job
 from kg_api.models.vocabulary import JobState
+from kg_api.wording.plural import pluralize
 from kg_cli.jobs.bars import JobBars
 from kg_cli.jobs.words import describe_set_aside
 from kg_cli.terminal import console
@@ -109,8 +110,28 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
                 f"{missing} sources lack their vector and no job is embedding them: `kg jobs list` says why"
             )
         time.sleep(POLL_SECONDS)
-    if pictures := unfinished_jobs(client, kind="image_embedding", ontology=ontology):
+    _wait_for_pictures(client, ontology, quiet_since)
+
+
+def _wait_for_pictures(client: KgClient, ontology: str, since: float) -> None:
+    """Wait until pictures have their vectors, or no job is left that makes them: it may have died before.
+
+    Raises:
+        JobFailed: saying why, or where to look.
+    """
+    while pictures := unfinished_jobs(client, kind="image_embedding", ontology=ontology):
         wait_for_jobs(client, pictures)
+    while left := _without_vector(client, ontology):
+        dead = client.jobs(kind="image_embedding", ontology=ontology, state="dead", limit=1).jobs
+        if dead or time.monotonic() - since > BACKFILL_SECONDS:
+            why = _why(dead[0]) if dead else "`kg jobs list` says why"
+            raise JobFailed(f"{pluralize(left, 'picture')} without a vector in the space of pictures: {why}")
+        time.sleep(POLL_SECONDS)
+
+
+def _without_vector(client: KgClient, ontology: str) -> int:
+    counted = patiently(lambda: client.embedding_status(ontology)).images
+    return counted.missing if counted else 0
 
 
 def _missing(client: KgClient, ontology: str) -> int:

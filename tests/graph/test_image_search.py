@@ -11,8 +11,7 @@ import pytest
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.image.document import read_image
-from kg_api.embed.image.port import Pixels, Rendering
-from kg_api.errors import InvalidInput, NotFound
+from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.images.reads import list_images
@@ -25,7 +24,8 @@ from kg_api.search.service import SearchService
 from kg_api.similarity.images.service import ImageSearchService
 from kg_api.similarity.related.service import RelatedService
 from tests.graph.test_image_spaces import Album
-from tests.support.colour_grid import plain, unpack
+from tests.support.colour_grid import plain
+from tests.support.concepts import labelled, write
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.records import record
@@ -35,9 +35,6 @@ COLOURS = ("red", "green", "blue")
 
 class Reader:
     """Reads pictures that the tests made, in this process."""
-
-    def render(self, data: bytes, rendering: Rendering) -> Pixels:
-        return unpack(data, rendering)
 
     def look_at(self, data: bytes) -> ReadImage:
         return read_image(data, ConversionSettings())
@@ -109,6 +106,26 @@ def test_a_stored_picture_finds_others_and_not_itself(album: Album) -> None:
     assert "p0.png" not in names(answer)
 
 
+def test_a_picture_leads_to_pictures_that_look_like_it(album: Album) -> None:
+    album.pictures.add(plain("red", 90, 90), "again.png")
+    album.work()
+    service = RelatedService(album.graph, album.image_spaces)
+    answer = service.related("notes/p0.png", RelatedSearch(kinds=["image"]))
+    ranks = {each.document: way.rank for each in answer.sources for way in each.through
+             if way.lane == "picture_space"}  # fmt: skip
+    assert ranks["again.png"] == 1
+    assert "p0.png" not in ranks
+
+
+def test_a_document_of_one_source_stands_for_it(album: Album) -> None:
+    assert like(album, source_id="notes/p0.png").source == like(album, source_id=ids(album)["p0.png"]).source
+    store_document(album.graph, record("two.md", ["one", "two"]))
+    with pytest.raises(
+        Conflict, match=r"'two.md' is a document of 2 sources: say which, two.md#0 to two.md#1"
+    ):
+        like(album, source_id="two.md")
+
+
 def test_near_duplicates_are_told(album: Album) -> None:
     album.pictures.add(encoded(drawn(600, 400)), "drawn.png")
     album.work()
@@ -128,6 +145,9 @@ def test_filters_and_limits(album: Album) -> None:
     assert names(like(album, red, documents=["p1.png"])) == ["p1.png"]
     assert names(like(album, red, where=["document=p2.png"])) == ["p2.png"]
     assert set(names(like(album, red, min_similarity=0.9))) == {"p0.png", "other.png"}
+    cut = like(album, plain("yellow"), min_similarity=0.999)
+    assert (cut.images, cut.note) == ([], cut.note)
+    assert "no picture is as similar as 0.999: the nearest has 0." in (cut.note or "")
     none = like(album, red, ontology="nowhere")
     assert none.images == []
     assert "nowhere" in effects(none)
@@ -144,6 +164,24 @@ def test_pictures_that_are_not_embedded_yet_are_compared_by_looks_and_words(albu
     assert stored.by == ["perceptual_hash", "words"]
     assert "min_similarity was not applied" in effects(stored)
     assert names(stored) == ["later.png"]
+
+
+def test_those_that_wait_beside_embedded_ones_are_compared_by_looks(album: Album) -> None:
+    album.pictures.add(encoded(drawn(60, 40)), "late.png")
+    answer = like(album, encoded(drawn(120, 80)))
+    assert answer.by == ["picture_space", "perceptual_hash"]
+    assert {"late.png", "p0.png"} <= set(names(answer))
+    late = next(each for each in answer.images if each.document == "late.png")
+    assert (late.near_duplicate, [way.lane for way in late.through]) == (True, ["perceptual_hash"])
+    assert "the others are compared by their looks" in effects(answer)
+    album.work()
+    assert "picture_space" in [way.lane for way in like(album, encoded(drawn(120, 80))).images[0].through]
+
+
+def test_a_build_beside_what_answers_takes_nothing_away(album: Album) -> None:
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    assert like(album, plain("red")).degraded == []
 
 
 def test_a_model_that_is_down_leaves_looks(album: Album) -> None:
@@ -179,6 +217,24 @@ def test_words_find_what_pictures_show_where_a_model_reads_text(album: Album) ->
     album.grid.down = True
     album.image_spaces.close()
     assert "was not searched (the grid is down)" in effects(like(album, query_text="something blue"))
+
+
+def test_concepts_lead_to_pictures_only_from_the_question(album: Album) -> None:
+    for name in ("sleeping cat.png", "flying cat.png"):
+        made = album.pictures.record(plain("blue", len(name), 20), name)
+        store_document(album.graph, made)
+        write(album.graph, labelled(made, 0, "cat"))
+    album.work()
+    ways = [way.lane for each in like(album, query_text="sleeping").images for way in each.through]
+    assert "concepts" not in ways, "the best picture's own concepts would put others before it"
+    named = like(album, query_text="cat").images
+    assert all("concepts" in [way.lane for way in each.through] for each in named if "cat" in each.document)
+
+
+def test_nothing_that_fits_a_filter_is_no_lack_of_vectors(album: Album) -> None:
+    store_document(album.graph, record("text.md", ["A passage."]))
+    answer = like(album, plain("red"), documents=["text.md"])
+    assert (answer.images, answer.degraded) == ([], [])
 
 
 @pytest.mark.parametrize("kinds", [None, ["passage", "image"], ["image"]])
@@ -260,6 +316,9 @@ def test_the_hash_of_a_picture_that_is_sent_is_that_of_the_stored_one(album: Alb
 def test_a_vector_of_another_file_finds_nothing(album: Album) -> None:
     """A picture that came again under its name is not what it looked like before."""
     album.pictures.add(plain("blue", 50, 50), "p0.png")
-    assert "p0.png" not in names(like(album, plain("red", 400, 300)))
+    red = {each.document: each.through for each in like(album, plain("red", 400, 300)).images}
+    assert all(way.lane != "picture_space" for way in red.get("p0.png", []))
+    alike = like(album, source_id=ids(album)["p0.png"])
+    assert alike.images[0].document == names(like(album, plain("blue", 50, 50)))[0], "nor does it ask by it"
     album.work()
     assert "p0.png" in names(like(album, plain("blue", 400, 300)))[:2]

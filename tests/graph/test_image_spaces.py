@@ -12,6 +12,7 @@ from kg_api.blobs.port import key_of
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import delete_document
+from kg_api.graph.documents.writes import store_document
 from kg_api.graph.images.reads import list_images
 from kg_api.graph.images.vectors import count_images
 from kg_api.graph.indexes import index_states
@@ -86,10 +87,25 @@ def test_another_picture_under_the_same_name_is_embedded_anew(album: Album, driv
     album.work()
     before = _vector(driver, "red.png")
     album.pictures.add(plain("blue"), "red.png")
-    assert (album.counts().embedded, album.counts().stale) == (2, 1)
+    assert (album.counts().embedded, album.counts().missing) == (2, 1), (
+        "its old vector has gone with its file"
+    )
     album.work()
     assert album.counts().embedded == 3
     assert _vector(driver, "red.png") == _vector(driver, "blue.png") != before
+
+
+def test_no_space_keeps_a_vector_of_another_file(album: Album, driver: neo4j.Driver) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.work()
+    album.pictures.add(plain("blue"), "red.png")
+    told = (
+        "MATCH (s:Image {document: 'red.png'}) RETURN [key IN keys(s) WHERE key CONTAINS 'embed' "
+        "AND (key ENDS WITH 'fine' OR key ENDS WITH 'default_images')] AS left"
+    )
+    assert rows(driver, told) == [{"left": []}]
 
 
 def test_a_space_of_pictures_is_built_checked_activated_rolled_back_and_dropped(
@@ -123,6 +139,80 @@ def test_a_space_of_pictures_is_built_checked_activated_rolled_back_and_dropped(
     left = rows(driver, "MATCH (s:Image) UNWIND keys(s) AS key RETURN DISTINCT key")
     assert not [row for row in left if FIRST in row["key"]]
     assert "image_embedding_default_images" not in index_states(album.graph)
+
+
+def test_a_space_that_answers_for_one_ontology_is_not_dropped(album: Album) -> None:
+    album.work()
+    with pytest.raises(Conflict, match="still uses"):
+        album.drop.drop(FIRST, "notes")
+    assert album.counts().embedded == 3
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    with pytest.raises(Conflict, match="still uses"):
+        album.drop.drop("fine", "notes")
+    album.work()
+    album.switch.activate("fine")
+    album.drop.drop(FIRST, "notes")
+    album.work()
+    with pytest.raises(Conflict, match="no ontology that uses"):
+        album.switch.rollback("fine")
+
+
+def test_what_is_complete_already_answers_at_once(album: Album) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.work()
+    told = album.switch.rollback("fine")
+    assert [(each.before, each.now) for each in told.ontologies] == [(FIRST, FIRST)]
+    assert "notes: the build in fine was given up, nothing else changed" in told.notes
+    made = album.switch.build("fine", SpaceBuild(activate=True))
+    assert [(each.answering, each.due) for each in made.builds] == [("fine", 0)]
+    assert "notes: answered by fine from now on" in made.notes[0]
+    assert album.answering == "fine"
+
+
+def test_a_model_that_cannot_be_used_does_not_hold_up_what_is_built_beside(album: Album) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.add_images("black")
+    album.grid.down = True
+    album.work()
+    plans = read_embedding_state(album.graph, "notes").image_plans
+    assert [count_images(album.graph, [plan]).missing for plan in plans] == [1, 0]
+
+
+def test_a_name_that_was_dropped_is_free_for_another_model(album: Album, driver: neo4j.Driver) -> None:
+    album.add_space("fine", cells=4)
+    album.drop.drop("fine")
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
+    album.work()
+    new = NewSpace(slug="fine", modality="image", provider="histogram", model="grid-8")
+    assert album.image_spaces.add(new).space.identity.model == "grid-8"
+
+
+def test_a_switch_of_pictures_leaves_the_note_of_flagged_texts(album: Album, driver: neo4j.Driver) -> None:
+    album.work()
+    enqueue_slot(album.graph, "backfill")
+    album.work()
+    told = "MATCH (o:Ontology {name: 'notes'}) RETURN o.flagged_for AS flagged_for"
+    (before,) = rows(driver, told)
+    assert before["flagged_for"] is not None
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.work()
+    album.switch.activate("fine")
+    assert rows(driver, told) == [before]
+    album.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=False)
+    assert rows(driver, told) == [{"flagged_for": None}]
+
+
+def test_another_picture_with_the_same_words_tells_its_job(album: Album) -> None:
+    album.work()
+    told = store_document(album.graph, album.pictures.record(plain("blue"), "red.png"))
+    assert told.job_id is not None
+    assert find_job(album.graph, told.job_id).kind == "image_embedding"
 
 
 def test_a_build_that_activates_by_itself_does_so_when_all_is_there(album: Album) -> None:

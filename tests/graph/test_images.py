@@ -12,7 +12,7 @@ import pytest
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.folders import request_scan
-from kg_api.graph.documents.library import delete_document, find_source, neighbours
+from kg_api.graph.documents.library import change_called, delete_document, find_source, neighbours
 from kg_api.graph.documents.writes import store_document, store_documents
 from kg_api.graph.images.blobs import collect_blobs, hold_blobs
 from kg_api.graph.images.reads import find_image, list_images
@@ -20,7 +20,9 @@ from kg_api.graph.review.waiting import reject_waiting
 from kg_api.images.keeping import StoringKeeper
 from kg_api.images.service import ImageService
 from kg_api.ingest.reading import DocumentReader
+from kg_api.ingest.records import Incoming, to_record
 from kg_api.ingest.review import ReviewService
+from kg_api.models.library.documents import DocumentChange
 from kg_api.models.library.review import Approval
 from kg_api.sync.handler import FolderSync
 from tests.support.images import drawn, encoded
@@ -53,6 +55,31 @@ def test_the_same_picture_twice_is_one_file_and_two_nodes(pictures: Pictures, gr
     assert (pictures.collect(), pictures.files) == (0, 2)
     delete_document(graph, other)
     assert (pictures.collect(), pictures.files) == (2, 0)
+
+
+def test_the_same_picture_is_a_duplicate_whatever_its_name_and_others_are_none(
+    pictures: Pictures, graph: Graph
+) -> None:
+    pictures.add(BOAT, "a/Red boat.jpg")
+    same = replace(pictures.record(BOAT, "b/boat.png"), skip_duplicate=True)
+    other = replace(pictures.record(PLAN, "a/red-boat.png"), skip_duplicate=True)
+    told = store_documents(graph, [same, other])
+    assert [(each.change.change, each.change.same_text) for each in told] == [
+        ("skipped", ("a/Red boat.jpg",)),
+        ("created", ()),
+    ]
+
+
+def test_a_picture_is_found_by_what_is_said_of_it(pictures: Pictures, graph: Graph) -> None:
+    reader = DocumentReader(InThisProcess(), StoringKeeper(graph, pictures.store))
+    said = {"description": "Pebbles at\nthe seaside", "caption": "Pebbles", "camera": "A7"}
+    given = Incoming("notes", "IMG_9.jpg", "", title="Pebbles", metadata={**said})
+    store_document(graph, to_record(reader.from_bytes(BOAT, given)[0])[0])
+    (stored,) = list_images(graph, ontology="notes", offset=0, limit=10).images
+    assert stored.full_text.splitlines() == ["IMG 9", "Pebbles", "Pebbles at the seaside"]
+    changed = change_called(graph, "IMG_9.jpg", DocumentChange(title="Shells"))
+    assert "ingest it again" in changed.notes[0]
+    assert change_called(graph, "IMG_9.jpg", DocumentChange(uri="file:///x")).notes == []
 
 
 def test_a_picture_is_told_as_one_wherever_its_source_is(pictures: Pictures, graph: Graph) -> None:

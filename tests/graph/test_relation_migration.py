@@ -12,6 +12,20 @@ from tests.support.kg import Kg
 NEW = ["ontology", "stated_type", "type_id", "type_key", "statement", "quote", "start", "end", "text_hash"]
 
 
+def test_those_whose_source_has_gone_do_not_end_it(kg: Kg, driver: neo4j.Driver) -> None:
+    relate(kg.graph, "is near")
+    rows(
+        driver,
+        "MATCH (a)-[r:RELATED_TO]->(b) SET r += {ontology: null, type_id: null} WITH a, b "
+        "UNWIND range(1, 1000) AS at "
+        "CREATE (a)-[:RELATED_TO {relation_id: '!' + at, source_id: 'gone', type: 'is near'}]->(b)",
+    )
+    rows(driver, "MATCH (m:Migration {name: 'schema/104_relation_texts'}) DELETE m")
+    migrate(kg.graph)
+    told = "MATCH ()-[r:RELATED_TO]->() WHERE r.source_id <> 'gone' RETURN r.ontology AS ontology"
+    assert rows(driver, told) == [{"ontology": "notes"}]
+
+
 def test_they_are_as_if_they_were_written_now(kg: Kg, driver: neo4j.Driver) -> None:
     relate(kg.graph, "is near", "is far from")
     relate(kg.graph, "is near", paragraph=1, proved=False)

@@ -229,6 +229,23 @@ def test_texts_that_the_new_model_refuses_do_not_vanish_unasked(kg: Kg, driver: 
     assert kg.search().space == "other"
 
 
+def test_new_ontologies_go_back_to_the_space_that_was_theirs(kg: Kg) -> None:
+    """Not to that of the first ontology that goes back: here `aaa`, which had a space of its own."""
+    store_document(kg.graph, record("a.md", ["one"], ontology="aaa"))
+    kg.work()
+    for slug in ("own", "other"):
+        kg.add(slug)
+    kg.switch.build("own", SpaceBuild(ontologies=["aaa"]))
+    kg.work()
+    kg.switch.activate("own", ["aaa"])
+    kg.switch.build("other", SpaceBuild())
+    kg.work()
+    assert kg.switch.activate("other").space_of_new == "other"
+    back = kg.switch.rollback("other")
+    assert {each.ontology: each.now for each in back.ontologies} == {"aaa": "own", "notes": "default"}
+    assert back.space_of_new == "default"
+
+
 def test_what_is_complete_already_answers_at_once(kg: Kg) -> None:
     kg.configure.set("notes", EmbeddingConfig(embed_on_ingest=False), dry_run=False)
     kg.add("other")

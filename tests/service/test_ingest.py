@@ -163,7 +163,7 @@ def test_a_file_that_cannot_be_read_is_told_and_nothing_is_stored(
         ({"file": (None, "text"), "ontology": (None, "notes")}, 422, "file"),
         ({"ontology": (None, "notes")}, 422, "file"),
         ({"file": ("a.md", b"x")}, 422, "ontology"),
-        ({"file": ("a.md", b"x"), "ontology": ("b.md", b"x")}, 400, "files"),
+        ({"file": ("a.md", b"x"), "ontology": ("b.md", b"x")}, 422, "ontology"),
         ({"file": ("a.md", b"x"), "ontology": (None, "n"), "color": (None, "red")}, 422, "color"),
         ({"file": ("a.md", b"x"), "ontology": (None, "n"), "metadata": (None, "{")}, 400, "JSON"),
         ({"file": ("a.md", b"x"), "ontology": (None, "n"), "metadata": (None, "[]")}, 422, "metadata"),

@@ -23,7 +23,9 @@ def test_an_empty_library_is_no_error(http: httpx.Client) -> None:
     }
     status = dict.fromkeys(("total", "embedded", "missing", "stale", "refused", "searchable"), 0)
     concepts = dict.fromkeys(("total", "embedded", "missing", "stale", "refused", "deferred"), 0)
+    edges = images = dict.fromkeys(("total", "embedded", "missing", "stale", "refused"), 0)
     told = {"ontology": None, **status, "building": False, "concepts": concepts}
+    told |= {"edges": edges, "images": images}
     assert http.get("/embedding-status").json() == told
     assert search(http, "anything")["sources"] == []
 

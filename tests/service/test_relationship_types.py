@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Generator
 from typing import Any
 
 import httpx
@@ -9,9 +11,11 @@ import neo4j
 import pytest
 
 from kg_api.client import KgClient
-from kg_api.errors import Conflict, NotFound
+from kg_api.errors import Conflict, NotFound, Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs import enqueue_slot
+from kg_api.graph.relations import vocabulary
+from kg_api.models.concepts.vocabulary import TypeMerging
 from tests.service.asking import Json, problem
 from tests.service.test_relationships import state
 from tests.support.cypher import rows
@@ -45,6 +49,18 @@ def types(kg: KgClient) -> dict[str, tuple[int, list[str]]]:
 def stored(driver: neo4j.Driver) -> list[tuple[Any, ...]]:
     told = "MATCH ()-[r:RELATED_TO]->() RETURN r.stated_type AS stated, r.type AS type ORDER BY stated, type"
     return [(row["stated"], row["type"]) for row in rows(driver, told)]
+
+
+@contextlib.contextmanager
+def dying_before_renaming(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """What was decided is stored, and then the process ends."""
+
+    def die(*_: object) -> None:
+        raise Unavailable("the process has ended")
+
+    with monkeypatch.context() as patch, contextlib.suppress(Unavailable):
+        patch.setattr(vocabulary, "finish_renaming", die)
+        yield
 
 
 def test_types_are_listed_the_most_frequent_first(told: KgClient) -> None:
@@ -112,6 +128,39 @@ def test_a_merge_is_recorded_and_undone(told: KgClient, driver: neo4j.Driver) ->
     told.undo_type_merge("notes", str(first.merge_id))
     assert stored(driver) == before
     assert told.relationship_type_merges("notes").total == 2, "the record stays"
+
+
+def test_a_merge_that_was_broken_off_goes_on_when_it_is_asked_for_again(
+    told: KgClient, graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with dying_before_renaming(monkeypatch):
+        vocabulary.merge_types(graph, "notes", TypeMerging(into="requires", merged=["needs"], by="Ada"))
+    assert ("needs", "needs") in stored(driver)
+    (first,) = told.relationship_type_merges("notes").merges
+    again = told.merge_relationship_types("notes", into="requires", merged=["needs"], by="Ben")
+    assert again == first
+    assert ("needs", "requires") in stored(driver)
+    assert told.relationship_type_merges("notes").total == 1
+    with pytest.raises(Conflict, match="already"):
+        told.merge_relationship_types("notes", into="requires", merged=["needs", "requires a"])
+
+
+def test_the_worker_finishes_merges_and_undoings_that_were_broken_off(
+    told: KgClient, graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = stored(driver)
+    with dying_before_renaming(monkeypatch):
+        vocabulary.merge_types(graph, "notes", TypeMerging(into="requires", merged=["needs"]))
+    enqueue_slot(graph, "backfill")
+    run_jobs(graph)
+    assert ("needs", "requires") in stored(driver)
+    (merge,) = told.relationship_type_merges("notes").merges
+    with dying_before_renaming(monkeypatch):
+        vocabulary.unmerge_types(graph, "notes", str(merge.merge_id), None)
+    assert ("needs", "requires") in stored(driver)
+    assert vocabulary.finish_renaming(graph) == 1
+    assert stored(driver) == before
+    assert vocabulary.finish_renaming(graph) == 0, "and then it is through"
 
 
 def test_undoing_the_first_of_two_leaves_the_second(told: KgClient, driver: neo4j.Driver) -> None:

@@ -65,7 +65,21 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         }
     ),
     "TypeMerge": frozenset(
-        {*("merge_id", "ontology", "into", "merged", "relations", "at", "by", "undone_at", "undone_by")}
+        {
+            *(
+                "merge_id",
+                "ontology",
+                "into",
+                "merged",
+                "relations",
+                "at",
+                "by",
+                "undone_at",
+                "undone_by",
+                "renaming",
+                "held_at",
+            )
+        }
     ),
     "ConceptName": frozenset({"name_id", "ontology", "name"}),
     "Instance": frozenset(
@@ -100,6 +114,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
                 "dropping",
                 "held_at",
                 "for_new",
+                "for_new_after",
                 "created_at",
                 "probe",
                 "related",

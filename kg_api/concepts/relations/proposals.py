@@ -2,7 +2,7 @@
 
 Names are compared, by their vectors. A name alone tells types apart better than in a sentence, where all are
 alike; and two things that vectors do not see are seen to by rules: a denial, and who does it to whom
-(adr/0071).
+(adr/0070).
 """
 
 from __future__ import annotations

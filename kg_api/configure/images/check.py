@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kg_api.errors import KgError
+from kg_api.configure.findings import check_index, check_model, to_check
 from kg_api.graph.database import Graph
 from kg_api.graph.images.vectors import ImagePlan, check_image_vectors
-from kg_api.graph.indexes import index_states
 from kg_api.graph.spaces.due import count_behind
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.embedding.switching import Finding, SpaceCheck
@@ -29,23 +28,8 @@ class ImageSpaceChecker:
         """Check a space's model and index, and each ontology that is or shall be answered by it."""
         plans = [each.image_plans[-1] for each in embedding_states if each.image_plans]
         found = (each for plan in plans for each in self._ontology(plan, accept_refused=accept_refused))
-        findings = [self._model(space), self._index(space), *found]
-        return SpaceCheck(slug=space.slug, ok=all(each.ok for each in findings), findings=findings)
-
-    def _model(self, space: Space) -> Finding:
-        try:
-            self._spaces.of(space).check()
-        except KgError as error:
-            return Finding(name="model", ok=False, detail=str(error))
-        return Finding(name="model", ok=True, detail="answers its drawn picture as it always did")
-
-    def _index(self, space: Space) -> Finding:
-        name = space.image_index_name
-        state = index_states(self._graph).get(name)
-        if state is None:
-            return Finding(name="index", ok=False, detail=f"the index {name} is not there")
-        told = f"the index {name} is {state.state.lower()}, {state.percent:.0f} % populated"
-        return Finding(name="index", ok=state.online, detail=told)
+        model = check_model(self._spaces.of(space), "drawn picture")
+        return to_check(space, [model, check_index(self._graph, space.image_index_name), *found])
 
     def _ontology(self, plan: ImagePlan, *, accept_refused: bool) -> Iterator[Finding]:
         name, behind = plan.ontology, self._graph.transaction(lambda tx: count_behind(tx, plan.wanted()))

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kg_api.configure.embedding import EmbeddingRequests
 from kg_api.configure.images.check import ImageSpaceChecker
+from kg_api.configure.switched import (
+    WayBack,
+    begin_again,
+    present_switched,
+    require_ok,
+    switch_back,
+    switch_to,
+)
 from kg_api.errors import Conflict
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.images.vectors import ImagePlan, count_images
@@ -15,7 +22,6 @@ from kg_api.graph.spaces.configuration import (
     ImageSpaces,
     hold_configurations,
     hold_spaces,
-    set_space_of_new,
     space_of_new,
     write_configuration,
 )
@@ -26,10 +32,9 @@ from kg_api.models.embedding.switching import (
     SpaceBuilding,
     SpaceCheck,
     SpaceSwitched,
-    SwitchedOntology,
 )
-from kg_api.spaces.activation import activate_images
-from kg_api.spaces.plans import EmbeddingState, read_embedding_states, select_embedding_states
+from kg_api.spaces.activation import activate_complete_images, activate_images, turn_back
+from kg_api.spaces.plans import EmbeddingState, read_embedding_state, select_embedding_states
 
 
 class ImageSwitch:
@@ -56,8 +61,8 @@ class ImageSwitch:
         notes = [f"{', '.join(there)}: answered by {space.slug} already"] if there else []
         if asked.dry_run:
             notes.append("nothing was changed: this is a dry run")
-        elif any(build.answering == space.slug for build in builds):
-            notes.append("ontologies without any vectors of pictures use the space at once")
+        elif at_once := [build.ontology for build in builds if build.answering == space.slug]:
+            notes.append(f"{', '.join(at_once)}: answered by {space.slug} from now on; nothing had to wait")
         return SpaceBuilding(slug=space.slug, builds=builds, notes=notes)
 
     def check(self, space: Space, ontologies: Sequence[str] | None) -> SpaceCheck:
@@ -78,19 +83,14 @@ class ImageSwitch:
         if not building and not (new and aimed_at and space_of_new(self._graph, "image") != slug):
             raise Conflict(f"nothing is being built in {slug}: begin with `kg admin spaces build {slug}`")
         found = self._checker.check(space, building, accept_refused=accept_refused)
-        if not found.ok:
-            wrong = "; ".join(each.detail for each in found.findings if not each.ok)
-            raise Conflict(f"{slug} cannot be activated yet: {wrong}")
+        require_ok(found)
 
-        def switch(tx: Transaction) -> None:
-            hold_spaces(tx, [slug])
+        def let_answer(tx: Transaction) -> None:
             activate_images(tx, building, accept_refused=accept_refused)
-            if new:
-                set_space_of_new(tx, slug)
 
-        seconds = self._time(switch)
-        switched = {each.ontology: each.configured.images.answering for each in building}
-        return self._present(slug, switched, dict.fromkeys(switched, slug), seconds)
+        seconds = switch_to(self._graph, slug, let_answer, new=new)
+        switched = {each.ontology: (each.configured.images.answering, slug) for each in building}
+        return present_switched(self._graph, slug, switched, seconds, modality="image")
 
     def rollback(self, space: Space, ontologies: Sequence[str] | None) -> SpaceSwitched:
         """Go back to what answered before, in one transaction; a build that is not complete is given up.
@@ -99,27 +99,17 @@ class ImageSwitch:
             Conflict: there is nothing to go back to.
         """
         slug, chosen = space.slug, self._aimed_at(space.slug, ontologies)
-        back = {each.ontology: turned for each in chosen if (turned := _turn_back(each.configured.images))}
+        back = {
+            each.ontology: WayBack(each.configured, replace(each.configured, images=turned), turned.target)
+            for each in chosen
+            if (turned := turn_back(each.configured.images))
+        }
         if not back:
             raise Conflict(f"no ontology that uses {slug} has a previous space of pictures to roll back to")
-        present = {each.ontology: each.configured for each in chosen}
-        before = next(iter(back.values())).target
-
-        def switch(tx: Transaction) -> None:
-            hold_spaces(tx, {images.target for images in back.values()})
-            held = hold_configurations(tx, [*back])
-            for name, images in back.items():
-                anew = replace(present[name], images=images)
-                if held.get(name) not in (present[name], anew):
-                    raise Conflict("an ontology was reconfigured in the meantime: check, and try again")
-                write_configuration(tx, name, anew)
-            if ontologies is None and space_of_new(self._graph, "image") == slug:
-                set_space_of_new(tx, before)
-
-        seconds = self._time(switch)
-        now = {name: images.target for name, images in back.items()}
-        told = self._present(slug, dict.fromkeys(back, slug), now, seconds)
-        return told.model_copy(update={"notes": [*told.notes, *self._begun(back)]})
+        seconds = switch_back(self._graph, slug, back, new=ontologies is None, modality="image")
+        notes = begin_again(self._graph, self._requests, back)
+        switched = {name: (each.present.images.answering, each.space) for name, each in back.items()}
+        return present_switched(self._graph, slug, switched, seconds, modality="image", notes=notes)
 
     def _build(self, space: Space, state: EmbeddingState, asked: SpaceBuild) -> Build:
         answering = state.configured.images.answering if self._answers(state) else space.slug
@@ -131,6 +121,8 @@ class ImageSwitch:
             ensure_index(self._graph, space)
             self._graph.transaction(lambda tx: _write_build(tx, state, space.slug, answering, asked))
             job_id = self._requests.embed_images(state.ontology)
+            activate_complete_images(self._graph, now := read_embedding_state(self._graph, state.ontology))
+            answering = read_embedding_state(self._graph, now.ontology).configured.images.answering
         cost = self._requests.cost_of_images(space, due) if asked.dry_run else None
         return Build(ontology=state.ontology, answering=answering, due=due, job_id=job_id, cost=cost)
 
@@ -139,43 +131,10 @@ class ImageSwitch:
         counted = count_images(self._graph, state.image_plans[:1])
         return counted.embedded + counted.stale > 0
 
-    def _begun(self, names: Mapping[str, ImageSpaces]) -> list[str]:
-        now = read_embedding_states(self._graph)
-        return [
-            f"{name}: {note}" for name in names if name in now for note in self._requests.begun(now[name])
-        ]
-
     def _aimed_at(self, slug: str, ontologies: Sequence[str] | None) -> list[EmbeddingState]:
         """What is or shall be answered by a space."""
         chosen = select_embedding_states(self._graph, ontologies)
         return [each for each in chosen if each.configured.images.target == slug]
-
-    def _time(self, switch: Callable[[Transaction], None]) -> float:
-        begun = time.perf_counter()
-        self._graph.transaction(switch)
-        return round(time.perf_counter() - begun, 3)
-
-    def _present(
-        self, slug: str, before: Mapping[str, str], now: Mapping[str, str], seconds: float
-    ) -> SpaceSwitched:
-        return SpaceSwitched(
-            slug=slug,
-            ontologies=[
-                SwitchedOntology(ontology=name, before=before[name], now=now[name]) for name in before
-            ],
-            space_of_new=space_of_new(self._graph, "image"),
-            seconds=seconds,
-            notes=["searches that began before go on as they were for up to a second"],
-        )
-
-
-def _turn_back(images: ImageSpaces) -> ImageSpaces | None:
-    """From a build to what answers, else to what answered before; None: there is nothing to go back to."""
-    if images.serving is not None:
-        return replace(images, target=images.serving, serving=None, activates=True)
-    if images.previous is not None:
-        return replace(images, target=images.previous, previous=images.target, activates=True)
-    return None
 
 
 def _write_build(

@@ -9,9 +9,8 @@ from dataclasses import replace
 from kg_api.api_settings import DEFAULT_CONVERSION as DEFAULTS
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.files.about import iso_date, keywords, metadata, one_or_list
-from kg_api.convert.files.decoding import decode
 from kg_api.convert.html.elements import Element
-from kg_api.convert.html.tree import content, declared_encoding, parse, words_by_reason
+from kg_api.convert.html.tree import content, parse, words_by_reason
 from kg_api.convert.html.walk import FindImage, PageWalk
 from kg_api.convert.image.within import ImagesWithin, from_data_uri
 from kg_api.convert.markdown_text import MarkdownWriter, one_line
@@ -19,6 +18,7 @@ from kg_api.errors import UnreadableDocument
 from kg_api.models.library.conversion import Converted
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.parse.beside.references import key_of
+from kg_api.parse.declared import declared_encoding, decode
 
 _AUTHORS = ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author")
 _DATES = (

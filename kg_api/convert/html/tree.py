@@ -15,18 +15,7 @@ _NEUTRAL = re.compile(
 """What may go without a change in the order of words, when a page is nested too deeply."""
 _SELF_CLOSED = re.compile(r"<(title|script|style|textarea|iframe)\b([^<>]*)/>", re.IGNORECASE)
 """XHTML's empty elements, which HTML takes for the beginning of one."""
-_DECLARED = re.compile(
-    rb"""<meta[^<>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]{1,40})|<\?xml[^<>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""",
-    re.IGNORECASE,
-)
-_HEAD_BYTES = 4_096
 _FULL_SHARE = 0.5
-
-
-def declared_encoding(data: bytes) -> str:
-    """What a page says of its encoding, in its head."""
-    said = _DECLARED.search(data[:_HEAD_BYTES])
-    return (said[1] or said[2]).decode("ascii", "replace") if said else ""
 
 
 def parse(text: str) -> Element:

@@ -52,11 +52,6 @@ def about(picture: Image.Image, *, keep_place: bool) -> AboutImage:
     return AboutImage(title, description, dated, {**told, **place})
 
 
-def has_place(picture: Image.Image) -> bool:
-    """Whether it says where it was taken."""
-    return bool(cast("Any", picture.getexif()).get_ifd(_GPS))
-
-
 def _words(said: object) -> str:
     if isinstance(said, bytes):  # of Windows: UTF-16; of others: anything
         said = said.decode("utf-16-le" if b"\0" in said else "utf-8", "replace")

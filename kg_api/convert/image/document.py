@@ -5,16 +5,12 @@ from __future__ import annotations
 from PIL import Image
 
 from kg_api.api_settings import ConversionSettings
-from kg_api.convert.image.about import AboutImage, about, has_place
+from kg_api.convert.image.about import AboutImage, about
 from kg_api.convert.image.opening import TYPES, frames_of, opened
-from kg_api.convert.image.place import without_place
-from kg_api.convert.image.preview import ORIENTATION, difference_hash, small, thumbnail
-from kg_api.errors import UnreadableDocument
+from kg_api.convert.image.preview import ON_THEIR_SIDE, difference_hash, small, thumbnail, turn_of
+from kg_api.convert.image.strip.kinds import stripped
 from kg_api.models.images import FoundImage, ReadImage
 from kg_api.models.library.conversion import Converted
-
-_ON_THEIR_SIDE = range(5, 9)
-"""Orientations in EXIF by which width and height change places."""
 
 
 def convert(data: bytes, settings: ConversionSettings) -> Converted:
@@ -40,30 +36,19 @@ def read_image(data: bytes, settings: ConversionSettings) -> ReadImage:
 
 
 def _read(data: bytes, settings: ConversionSettings) -> tuple[ReadImage, AboutImage, int]:
-    content = data if settings.image_keep_place else _without_place(data, settings)
-    with opened(content, settings.image_max_megapixels) as picture:
-        kind, frames = TYPES[picture.format or ""], frames_of(picture)
-        width, height = _shown_size(picture)
+    """What it says is read of the file that came; how it looks, of the one that is stored."""
+    with opened(data, settings.image_max_megapixels) as picture:
+        frames = frames_of(picture)
         said = about(picture, keep_place=settings.image_keep_place)
+        content = data if settings.image_keep_place else stripped(data, picture)
+    with opened(content, settings.image_max_megapixels) as picture:
+        kind = TYPES[picture.format or ""]
+        width, height = _shown_size(picture)
         preview = small(picture)
     image = ReadImage(kind, width, height, difference_hash(preview), thumbnail(preview), content)
     return image, said, frames
 
 
-def _without_place(data: bytes, settings: ConversionSettings) -> bytes:
-    with opened(data, settings.image_max_megapixels) as picture:
-        place = has_place(picture)
-    content = without_place(data)
-    if place:
-        with opened(content, settings.image_max_megapixels) as picture:
-            if has_place(picture):
-                raise UnreadableDocument(
-                    "it says where it was taken in a way that kg cannot remove: remove it yourself, or "
-                    "keep it (KG_CONVERSION__IMAGE_KEEP_PLACE)"
-                )
-    return content
-
-
 def _shown_size(picture: Image.Image) -> tuple[int, int]:
     width, height = picture.size
-    return (height, width) if picture.getexif().get(ORIENTATION, 1) in _ON_THEIR_SIDE else (width, height)
+    return (height, width) if turn_of(picture) in ON_THEIR_SIDE else (width, height)

@@ -22,6 +22,8 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
+ON_THEIR_SIDE = frozenset(_TURNS[each] for each in range(5, 9))
+"""Turns by which width and height change places."""
 _QUALITY = 80
 _WHITE = (255, 255, 255)
 _SIXTEEN_TO_EIGHT = 257
@@ -49,7 +51,9 @@ def shown(picture: Image.Image, max_pixels: float) -> Image.Image:
 
 
 def turn_of(picture: Image.Image) -> Image.Transpose | None:
-    """How a photograph is to be turned to stand upright."""
+    """How a photograph is to be turned to stand upright; a TIFF is turned by Pillow when it is unpacked."""
+    if picture.format == "TIFF":
+        return None
     return _TURNS.get(picture.getexif().get(ORIENTATION, 1))
 
 

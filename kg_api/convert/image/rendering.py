@@ -6,7 +6,7 @@ from PIL import Image
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.image.opening import opened
-from kg_api.convert.image.preview import flat, turn_of
+from kg_api.convert.image.preview import ON_THEIR_SIDE, flat, turn_of
 from kg_api.embed.image.port import Rendering
 from kg_api.models.images import RenderedImage
 
@@ -18,13 +18,6 @@ _RESAMPLING = {
     "bicubic": Image.Resampling.BICUBIC,
     "lanczos": Image.Resampling.LANCZOS,
 }
-_ON_THEIR_SIDE = {
-    Image.Transpose.TRANSPOSE,
-    Image.Transpose.ROTATE_270,
-    Image.Transpose.TRANSVERSE,
-    Image.Transpose.ROTATE_90,
-}
-"""Turns by which width and height change places."""
 Size = tuple[int, int]
 Extent = tuple[float, float]
 
@@ -48,7 +41,7 @@ def render_opened(picture: Image.Image, rendering: Rendering) -> Image.Image:
     """
     turn = turn_of(picture)
     wanted = (rendering.width, rendering.height)
-    if turn in _ON_THEIR_SIDE:
+    if turn in ON_THEIR_SIDE:
         wanted = (rendering.height, rendering.width)
     target, _ = _fitted(picture.size, wanted, rendering)
     picture.draft("RGB", (_SPARE * target[0], _SPARE * target[1]))

@@ -19,6 +19,8 @@ _LENGTH = struct.Struct("!I")
 Answer = Converted | RenderedImage | DrawnPage | list[CodeScope] | str
 """What a file became, the pixels of a picture, a page of it, where a program's functions and classes begin,
 or why none of it is told."""
+Content = bytes | tuple[bytes, ...]
+"""A file, or the parts of a message that has more than a file."""
 ANSWERS = TypeAdapter[Answer](Answer)
 PROGRAM = "program."
 """What stands before the suffix of a program, where else the kind of a file stands."""
@@ -33,10 +35,10 @@ PAGE = "page."
 _PAGES = TypeAdapter[PageToDraw](PageToDraw)
 
 
-def with_page(wanted: PageToDraw, content: bytes) -> bytes:
-    """A PDF, and what is to be drawn of it."""
+def with_page(wanted: PageToDraw, content: bytes) -> tuple[bytes, ...]:
+    """A PDF, and what is to be drawn of it; it may be large, and is not copied."""
     told = _PAGES.dump_json(wanted)
-    return b"".join((_LENGTH.pack(len(told)), told, content))
+    return _LENGTH.pack(len(told)), told, content
 
 
 def split_page(sent: bytes) -> tuple[PageToDraw, bytes]:
@@ -70,14 +72,14 @@ def unpack(packed: bytes) -> tuple[bytes, dict[str, bytes]]:
     return parts[0], dict(zip(names, parts[2::2], strict=True))
 
 
-def send(pipe: BinaryIO, content: bytes) -> None:
-    """Write one message.
+def send(pipe: BinaryIO, *parts: bytes) -> None:
+    """Write one message, which may be in parts.
 
     Raises:
         OSError: nobody reads.
     """
-    pipe.write(_LENGTH.pack(len(content)))
-    pipe.write(content)
+    pipe.write(_LENGTH.pack(sum(map(len, parts))))
+    pipe.writelines(parts)
     pipe.flush()
 
 

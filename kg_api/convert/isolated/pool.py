@@ -21,6 +21,7 @@ from kg_api.convert.isolated.messages import (
     RENDER,
     WORDS_ALONE,
     Answer,
+    Content,
     pack,
     with_page,
 )
@@ -40,6 +41,11 @@ log = structlog.get_logger()
 WAITING_EACH = 4
 """So many files may wait for each process: who waits holds a thread that a search may need."""
 BUSY = "too many files are being converted; try again in a few seconds"
+
+
+IMAGE = "image"
+"""The kind of a picture that is a document of its own: it becomes one picture, no less and no more."""
+_Made = Converted | RenderedImage | DrawnPage | list[CodeScope]
 
 
 class _Queue:
@@ -97,7 +103,7 @@ class ConverterPool:
                 what to do.
         """
         made = cast("Converted", self._answer(data, form))
-        if form == "image":
+        if form == IMAGE:
             return self._with_words(data, made)
         return self._with_pictures(data, made) if made.pictures else made
 
@@ -129,7 +135,7 @@ class ConverterPool:
         Raises:
             TooBusy, UnreadableDocument: as `convert` does.
         """
-        return cast("Converted", self._answer(data, "image")).images[0].image
+        return cast("Converted", self._answer(data, IMAGE)).images[0].image
 
     def pictures_read_by(self) -> str:
         """The fingerprint of the OCR that there is now, with its limits."""
@@ -166,22 +172,24 @@ class ConverterPool:
         answer = self._answer(data, f"{RENDER}{write_rendering(rendering)}")
         return checked_pixels(cast("RenderedImage", answer), rendering)
 
-    def draw_page(self, data: bytes, wanted: PageToDraw) -> DrawnPage:
+    def draw_page(self, read: Callable[[], bytes], wanted: PageToDraw) -> DrawnPage:
         """Draw a page of a PDF, with words marked; waits as `convert` does.
+
+        Args:
+            read: reads the file, once there is a place: who waits or is refused holds no file.
+            wanted: what is to be drawn.
 
         Raises:
             TooBusy, UnreadableDocument: as `convert` does.
         """
-        return cast("DrawnPage", self._answer(with_page(wanted, data), PAGE))
+        with self._queue.place():
+            answer = self._ask(with_page(wanted, read()), PAGE)
+        return cast("DrawnPage", _checked(answer, PAGE))
 
-    def _answer(self, data: bytes, form: str) -> Converted | RenderedImage | DrawnPage | list[CodeScope]:
+    def _answer(self, data: bytes, form: str) -> _Made:
         with self._queue.place():
             answer = self._ask(data, form)
-        if isinstance(answer, str):
-            raise UnreadableDocument(answer)
-        if not isinstance(answer, _kind_of_answer(form)):
-            raise UnreadableDocument("its parser gave another answer than was asked for; save it again")
-        return answer
+        return _checked(answer, form)
 
     def close(self) -> None:
         """End the processes; one at work ends after its file."""
@@ -191,7 +199,7 @@ class ConverterPool:
         for process in idle:
             process.end()
 
-    def _ask(self, data: bytes, form: str) -> Answer:
+    def _ask(self, data: Content, form: str) -> Answer:
         try:
             return self._twice(data, form)
         except ConverterDied as died:
@@ -199,7 +207,7 @@ class ConverterPool:
             again = form == "pdf" and self._settings.images_within
             return self._words_alone(data, form, str(died)) if again else str(died)
 
-    def _twice(self, data: bytes, form: str) -> Answer:
+    def _twice(self, data: Content, form: str) -> Answer:
         """A process that has read other files may die of those: then a new one is asked once more."""
         try:
             return self._once(data, form)
@@ -208,7 +216,7 @@ class ConverterPool:
                 raise
         return self._once(data, form, fresh=True)
 
-    def _words_alone(self, data: bytes, form: str, reason: str) -> Answer:
+    def _words_alone(self, data: Content, form: str, reason: str) -> Answer:
         """What may have been too much are its pictures: PDFium draws them, and stops at nothing."""
         try:
             made = self._once(data, f"{WORDS_ALONE}{form}", fresh=True)
@@ -218,7 +226,7 @@ class ConverterPool:
             return made
         return replace(made, notes=(*made.notes, f"left out: its pictures, for with them {reason}"))
 
-    def _once(self, data: bytes, form: str, *, fresh: bool = False) -> Answer:
+    def _once(self, data: Content, form: str, *, fresh: bool = False) -> Answer:
         with self._process(fresh=fresh) as process:
             return process.ask(data, form)
 
@@ -248,6 +256,18 @@ class ConverterPool:
                 self._idle.append(process)
                 return
         process.end()
+
+
+def _checked(answer: Answer, form: str) -> _Made:
+    if isinstance(answer, str):
+        raise UnreadableDocument(answer)
+    if not isinstance(answer, _kind_of_answer(form)) or (form == IMAGE and not _is_one_image(answer)):
+        raise UnreadableDocument("its parser gave another answer than was asked for; save it again")
+    return answer
+
+
+def _is_one_image(answer: _Made) -> bool:
+    return isinstance(answer, Converted) and len(answer.images) == 1
 
 
 def _kind_of_answer(form: str) -> type:

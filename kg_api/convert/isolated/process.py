@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.isolated.child import OUT_OF_MEMORY
-from kg_api.convert.isolated.messages import ANSWERS, OCR, OCR_IMAGE, PAGE, Answer, receive, send
+from kg_api.convert.isolated.messages import ANSWERS, OCR, OCR_IMAGE, PAGE, Answer, Content, receive, send
 
 IDLE_SECONDS = 60.0
 MAX_FILES = 200
@@ -78,7 +78,7 @@ class ConverterProcess:
         """Whether it can be given another file."""
         return self._process.poll() is None and self.files < MAX_FILES
 
-    def ask(self, data: bytes, form: str) -> Answer:
+    def ask(self, data: Content, form: str) -> Answer:
         """What a file became, or why it did not.
 
         Raises:
@@ -112,11 +112,12 @@ class ConverterProcess:
                 cast("BinaryIO", pipe).close()
         self._process.wait()
 
-    def _ask(self, data: bytes, form: str) -> Answer:
+    def _ask(self, data: Content, form: str) -> Answer:
         requests, answers = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
         send(requests, form.encode())
-        send(requests, data)
-        answer = receive(answers, max(MIN_OUTPUT, OUTPUT_PER_INPUT * len(data)))
+        parts = (data,) if isinstance(data, bytes) else data
+        send(requests, *parts)
+        answer = receive(answers, max(MIN_OUTPUT, OUTPUT_PER_INPUT * sum(map(len, parts))))
         if answer is None:
             raise OSError("it has ended")
         try:

@@ -16,7 +16,7 @@ from kg_api.embed.tally import spend
 from kg_api.embed.text.spans import Span, cut
 from kg_api.embed.text.tokenizers import tokenizer_of
 from kg_api.embed.text.tokens import Tokenizer, fits, measure, query_pieces, total
-from kg_api.embed.vectors import require_text, too_long, unit
+from kg_api.embed.vectors import mean_of_pieces, require_text, too_long
 from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
 from kg_api.models.embedding.spaces import SpaceIdentity
 from kg_api.provider.http import MIB, reply_of_at_most
@@ -119,7 +119,7 @@ class RemoteEmbedder:
 
     def embed_query(self, text: str) -> Vectors:
         """See `Embedder`. It takes no longer than the limit for questions, whatever the provider does."""
-        return _join(self._rows(self._pieces(text), query=True))
+        return mean_of_pieces(self._rows(self._pieces(text), query=True))
 
     def embed_probed(self, texts: Sequence[str], probe: str, *, query: bool) -> Vectors:
         """See `ProbedEmbedder`."""
@@ -128,7 +128,9 @@ class RemoteEmbedder:
         pieces = [self._pieces(text) for text in texts]
         rows = self._rows([*chain.from_iterable(pieces), probe], query=True, probes=1)
         ends = list(accumulate(map(len, pieces)))
-        questions = [_join(rows[end - len(own) : end]) for own, end in zip(pieces, ends, strict=True)]
+        questions = [
+            mean_of_pieces(rows[end - len(own) : end]) for own, end in zip(pieces, ends, strict=True)
+        ]
         return np.stack([*questions, rows[-1]])
 
     def spans(self, text: str, before: str = "") -> list[Span]:
@@ -225,11 +227,6 @@ def remote_embedder(
 def max_reply_bytes(texts: int, dimensions: int) -> int:
     """How long a reply with so many vectors can be: a number has up to 25 characters in JSON."""
     return min(texts * dimensions * BYTES_A_NUMBER + MIB, MAX_BYTES)
-
-
-def _join(rows: Vectors) -> Vectors:
-    """The vector of a question of several pieces."""
-    return rows[0] if len(rows) == 1 else unit(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
 
 
 def _share(billed: int | None, own: int, of: int) -> int:

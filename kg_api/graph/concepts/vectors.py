@@ -10,16 +10,14 @@ from neo4j.vector import Vector
 from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, Row, Transaction, portions
-from kg_api.graph.spaces.chunks import check_vector
-from kg_api.graph.spaces.due import Wanted
-from kg_api.graph.spaces.marks import Mark, mark_of, require_writable
+from kg_api.graph.spaces.chunks import require_fitting
+from kg_api.graph.spaces.due import DueText, Wanted, due_in_order
+from kg_api.graph.spaces.marks import Mark, mark_of_model
 from kg_api.graph.spaces.registry import Space
 from kg_api.graph.statements import FIRST_MARK
-from kg_api.models.identity import concept_text, digest
+from kg_api.models.identity import concept_text
 from kg_api.models.library.documents import ConceptCounts
 from kg_api.models.vocabulary import Selection
-
-MARK_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +34,7 @@ class ConceptPlan:
     @property
     def mark(self) -> Mark:
         """Of a concept that is embedded so."""
-        value = digest("concept mark", self.space.fingerprint)[:MARK_DIGITS]
-        return mark_of("Concept", self.space.at(""), value)
+        return mark_of_model("Concept", "concept", self.space.at(""))
 
     def wanted(self, selection: Selection = "due", forced_at: object = None) -> Wanted:
         """The concepts that are to be embedded by it."""
@@ -45,38 +42,12 @@ class ConceptPlan:
         return Wanted(self.ontology, self.mark, answering, selection, forced_at, wants_all=self.wants_all)
 
 
-@dataclass(frozen=True, slots=True)
-class ConceptText:
-    """A concept and the text of it that is embedded."""
-
-    concept_id: str
-    text: str
-    text_hash: str
-
-    @property
-    def identity(self) -> str:
-        """Its id."""
-        return self.concept_id
-
-    place = identity
-    """Concepts are looked at in the order of their ids."""
+def due_concepts(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[DueText]:
+    """The next concepts that are not embedded as they shall be; see `due_in_order`."""
+    return [_concept(row) for row in due_in_order(graph, wanted, after=after, limit=limit)]
 
 
-def due_concepts(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[ConceptText]:
-    """The next concepts that are not embedded as they shall be, in the order of their ids.
-
-    Args:
-        graph: where they are.
-        wanted: which.
-        after: the id of the last one that was looked at; "" at the beginning.
-        limit: most of them.
-    """
-    place = {"after": after, "after_paragraph": -1}
-    rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
-    return [_concept(row) for row in rows]
-
-
-def sample_of_concepts(graph: Graph, ontology: str, limit: int) -> list[ConceptText]:
+def sample_of_concepts(graph: Graph, ontology: str, limit: int) -> list[DueText]:
     """Some concepts of an ontology."""
     return [_concept(row) for row in graph.read("concepts/sample", ontology=ontology, limit=limit)]
 
@@ -115,7 +86,7 @@ def count_fresh(tx: Transaction, concept_ids: Iterable[str], *, wants_all: bool)
 
 
 def write_concept_vectors(
-    tx: Transaction, plan: ConceptPlan, vectors: Sequence[tuple[ConceptText, NDArray[np.float32]]]
+    tx: Transaction, plan: ConceptPlan, vectors: Sequence[tuple[DueText, NDArray[np.float32]]]
 ) -> list[str]:
     """Write within the caller's transaction the vectors of concepts whose text is still the same.
 
@@ -131,11 +102,9 @@ def write_concept_vectors(
         EmbeddingFailed: a vector is of the wrong size, not finite or zero.
         LeaseLost: the space is being removed, or is of another model now.
     """
-    require_writable(tx, plan.space)
-    for _, vector in vectors:
-        check_vector(vector, plan.space.dimensions)
+    require_fitting(tx, plan.space, (vector for _, vector in vectors))
     rows = [
-        {"concept_id": each.concept_id, "text_hash": each.text_hash, "vector": Vector.from_numpy(vector)}
+        {"concept_id": each.identity, "text_hash": each.text_hash, "vector": Vector.from_numpy(vector)}
         for each, vector in vectors
     ]
     where = {"ontology": plan.ontology, "property": plan.space.at("").vector_property}
@@ -143,6 +112,6 @@ def write_concept_vectors(
     return [row["concept_id"] for row in written]
 
 
-def _concept(row: Row) -> ConceptText:
+def _concept(row: Row) -> DueText:
     text = concept_text(row["label"], row["description"], row["search_terms"])
-    return ConceptText(row["concept_id"], text, row["text_hash"])
+    return DueText(row["concept_id"], text, row["text_hash"])

@@ -13,6 +13,7 @@ from kg_api.graph.documents.metadata import metadata_properties
 from kg_api.graph.fulltext.language import require_language
 from kg_api.graph.fulltext.scopes import scope_of_source
 from kg_api.graph.jobs import request_job
+from kg_api.graph.jobs.records import SOURCE_EMBEDDING
 from kg_api.graph.spaces.configuration import StoredConfiguration, read_configuration
 from kg_api.models.embedding.chunking import Chunking
 from kg_api.models.embedding.context_fields import used_in_context
@@ -103,4 +104,4 @@ def _embed_anew(tx: Transaction, document_id: str, ontology: str, stored: Stored
     due = sum(row["unmarked"] for row in rows)
     if not due or not stored.embed_on_ingest or stored.paused:
         return None
-    return request_job(tx, "source_embedding", ontology, added=due, paused=False)
+    return request_job(tx, SOURCE_EMBEDDING, ontology, added=due, paused=False)

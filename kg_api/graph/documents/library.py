@@ -29,6 +29,10 @@ from kg_api.models.queries.filters import Clause
 from kg_api.models.queries.places import Place
 
 DOCUMENTS_A_PORTION = 100
+_SAME_WORDS = (
+    "it is a picture, found by the words that it came with: to be found by others, ingest it again with that "
+    "title or description"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,9 @@ def change_called(
     rows = graph.read("documents/of_ids", document_ids=[identity])
     if not rows:
         raise NotFound(f"the document {called!r} was deleted at this moment")
-    return DocumentChanged.model_validate({**_to_fields(rows[0]), "job_id": job_id})
+    about = {**_to_fields(rows[0]), "job_id": job_id}
+    notes = [_SAME_WORDS] if about["format"] == "image" and (change.title or change.metadata) else []
+    return DocumentChanged.model_validate({**about, "notes": notes})
 
 
 def find_source(graph: Graph, source_id: str) -> Place:

@@ -23,7 +23,7 @@ from kg_api.graph.fulltext.language import require_language
 from kg_api.graph.images.blobs import release_holds
 from kg_api.graph.images.writes import write_images, write_originals
 from kg_api.graph.jobs import request_job
-from kg_api.graph.jobs.records import IMAGE_EMBEDDING
+from kg_api.graph.jobs.records import IMAGE_EMBEDDING, SOURCE_EMBEDDING
 from kg_api.graph.retrying import DeletedMeanwhile
 from kg_api.graph.review.waiting import put_waiting
 from kg_api.graph.spaces.configuration import read_configuration
@@ -180,16 +180,18 @@ class _Call:
         held = tx.run("documents/describe", ontology=ontology, space=space, documents=rows)
         require_language(held, differences[0].language)
         wanted = stored.embed_on_ingest and not stored.paused
-        job_id = _request_embedding(tx, ontology, due.total()) if wanted and due.total() else None
-        if wanted and images:
-            request_job(tx, IMAGE_EMBEDDING, ontology, added=images, paused=False)
+        jobs = [
+            (request_job(tx, kind, ontology, added=due_of.total(), paused=False), due_of)
+            for kind, due_of in ((SOURCE_EMBEDDING, due), (IMAGE_EMBEDDING, images))
+            if wanted and due_of.total()
+        ]
         if self._extract is not None and unread.total():
             self._extract(tx, ontology, unread.total())
         same = find_same_texts(tx, [(each.record, each.before) for each in differences])
         return {
             identity: StoreResult(
                 replace(each.change, same_text=same[identity]),
-                job_id if due[identity] else None,
+                next((job_id for job_id, due_of in jobs if due_of[identity]), None),
                 unread[identity],
             )
             for identity, each in ((each.record.document_id, each) for each in differences)
@@ -205,10 +207,6 @@ def _refuse_reviewed(records: Sequence[DocumentRecord]) -> None:
     for each in records:
         if each.approves is not None:
             raise Conflict(f"{each.document!r} was approved, rejected or replaced meanwhile: list what waits")
-
-
-def _request_embedding(tx: Transaction, ontology: str, due: int) -> str:
-    return request_job(tx, "source_embedding", ontology, added=due, paused=False)
 
 
 def _lock(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str, Row]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
-from kg_api.graph.naming import identify_source
+from kg_api.graph.naming import identify_source, note_on_ontology
 from kg_api.models.images import ImageType
 from kg_api.models.queries.places import ImagePage, Place
 
@@ -41,7 +41,8 @@ def list_images(graph: Graph, *, ontology: str | None, offset: int, limit: int) 
     rows = graph.read("images/page", ontology=ontology, offset=offset, limit=limit)
     total = graph.read("images/count", ontology=ontology)[0]["images"]
     images = [Place.model_validate(row) for row in rows]
-    return ImagePage(images=images, total=total, offset=offset, limit=limit)
+    notes = [] if total else note_on_ontology(graph, ontology)
+    return ImagePage(images=images, total=total, offset=offset, limit=limit, notes=notes)
 
 
 def having_images(graph: Graph, ontologies: Sequence[str]) -> list[str]:

@@ -10,15 +10,12 @@ from neo4j.vector import Vector
 from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.spaces.chunks import check_vector
-from kg_api.graph.spaces.due import Wanted
-from kg_api.graph.spaces.marks import Mark, mark_of, require_writable
+from kg_api.graph.spaces.chunks import require_fitting
+from kg_api.graph.spaces.due import Wanted, due_in_order
+from kg_api.graph.spaces.marks import Mark, mark_of_model
 from kg_api.graph.spaces.registry import Space
-from kg_api.models.identity import digest
 from kg_api.models.library.documents import ImageCounts
 from kg_api.models.vocabulary import Selection
-
-MARK_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class ImagePlan:
     @property
     def mark(self) -> Mark:
         """Of a picture that is embedded so."""
-        return mark_of("Image", self.space, digest("image mark", self.space.fingerprint)[:MARK_DIGITS])
+        return mark_of_model("Image", "image", self.space)
 
     def wanted(self, selection: Selection = "due", forced_at: object = None) -> Wanted:
         """The pictures that are to be embedded by it."""
@@ -57,16 +54,8 @@ class DueImage:
 
 
 def due_images(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[DueImage]:
-    """The next pictures that are not embedded as they shall be, in the order of their ids.
-
-    Args:
-        graph: where they are.
-        wanted: which.
-        after: the id of the last one that was looked at; "" at the beginning.
-        limit: most of them.
-    """
-    place = {"after": after, "after_paragraph": -1}
-    rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
+    """The next pictures that are not embedded as they shall be; see `due_in_order`."""
+    rows = due_in_order(graph, wanted, after=after, limit=limit)
     return [DueImage(row["source_id"], row["storage_key"]) for row in rows]
 
 
@@ -93,9 +82,7 @@ def write_image_vectors(
         EmbeddingFailed: a vector is of the wrong size, not finite or zero.
         LeaseLost: the space is being removed, or is of another model now.
     """
-    require_writable(tx, plan.space)
-    for _, vector in vectors:
-        check_vector(vector, plan.space.dimensions)
+    require_fitting(tx, plan.space, (vector for _, vector in vectors))
     rows = [
         {"source_id": each.source_id, "storage_key": each.storage_key, "vector": Vector.from_numpy(vector)}
         for each, vector in vectors

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from kg_api.errors import Conflict
 from kg_api.graph.database import Row, Transaction, portions
 from kg_api.graph.documents.difference import DocumentDifference
+from kg_api.graph.spaces.registry import spaces_within
+from kg_api.graph.spaces.removal import OF_A_NODE
+from kg_api.graph.statements import of_space
 from kg_api.models.images import StoredImage
 
 IMAGES_A_STATEMENT = 500
 
 
-def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> int:
+def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> Counter[str]:
     """Let sources be the pictures that they are, whether they are new or were there.
 
     Returns:
-        How many have another file than before, or are new.
+        By document, how many have another file than before, or are new.
 
     Raises:
         Conflict: a file has been collected, for its hold ended long ago.
@@ -25,17 +29,30 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
     sources = [source for each in differences for source in each.record.sources]
     rows = [_row(source.source_id, source.image) for source in sources if source.image]
     there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
+    others, changed = list[str](), Counter[str]()
     if there:
-        tx.run("images/forget", document_ids=there, source_ids=[row["source_id"] for row in rows])
-    changed = 0
+        given = {"document_ids": there, "source_ids": [row["source_id"] for row in rows]}
+        others += tx.run("images/forget", **given)[0]["forgotten"]
     for part in portions(rows, IMAGES_A_STATEMENT):
         row = tx.run("images/write", rows=part)[0]
-        changed += row["changed"]
+        changed.update(row["changed"])
+        others += row["replaced"]
         if row["written"] < len(part):
             raise Conflict(
                 "a picture of it was deleted meanwhile, for it took more than an hour; send it again"
             )
+    _forget_vectors(tx, others)
     return changed
+
+
+def _forget_vectors(tx: Transaction, source_ids: Sequence[str]) -> None:
+    """A picture is never compared by what another file looked like."""
+    if not source_ids:
+        return
+    keys = [slug for slug, space in spaces_within(tx).items() if space.is_of_images]
+    properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
+    for part in portions(source_ids, IMAGES_A_STATEMENT):
+        tx.run("images/forget_vectors", source_ids=list(part), properties=properties)
 
 
 def write_originals(tx: Transaction, differences: Sequence[DocumentDifference]) -> None:

@@ -16,7 +16,8 @@ EXTRACTION = "concept_extraction"
 CONCEPT_EMBEDDING = "concept_embedding"
 IMAGE_EMBEDDING = "image_embedding"
 EDGE_EMBEDDING = "edge_embedding"
-PAUSING_KINDS = ("source_embedding", CONCEPT_EMBEDDING, IMAGE_EMBEDDING, EDGE_EMBEDDING, EXTRACTION)
+SOURCE_EMBEDDING = "source_embedding"
+PAUSING_KINDS = (SOURCE_EMBEDDING, CONCEPT_EMBEDDING, IMAGE_EMBEDDING, EDGE_EMBEDDING, EXTRACTION)
 """Cancelling one of these pauses such work of its ontology, and asking for one ends the pause."""
 
 FIRST, STALE = 0, 1

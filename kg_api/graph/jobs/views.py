@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Reader, Row
-from kg_api.graph.jobs.records import PERIODIC_KINDS, RANKS
+from kg_api.graph.jobs.records import PERIODIC_KINDS, RANKS, SOURCE_EMBEDDING
 from kg_api.models.jobs import Job, JobAhead
 from kg_api.models.vocabulary import JobState
 from kg_api.wording.nearest import suggestion
@@ -108,7 +108,7 @@ class Progress:
     total: int
 
 
-def embedding_progress(graph: Graph, kind: str = "source_embedding") -> dict[str, Progress]:
+def embedding_progress(graph: Graph, kind: str = SOURCE_EMBEDDING) -> dict[str, Progress]:
     """By ontology, how far the embedding of its sources is, or another kind of work, where it goes on."""
     rows = graph.read("jobs/unfinished", kind=kind)
     return {row["ontology"]: Progress(row["done"], row["total"]) for row in rows}

@@ -21,7 +21,8 @@ class _Quoted:
 
 def _fill(tx: Transaction, after: str) -> str | None:
     found = tx.run("schema/104_relation_texts", after=after)
-    by_ontology = sorted(found, key=lambda row: row["ontology"])
+    stated = [row for row in found if row["full_text"] is not None]
+    by_ontology = sorted(stated, key=lambda row: row["ontology"])
     for ontology, rows in groupby(by_ontology, key=lambda row: row["ontology"]):
         write_portion(tx, ontology, [_to_row(row) for row in rows])
     return found[-1]["relation_id"] if found else None

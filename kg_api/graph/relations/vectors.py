@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 from neo4j.vector import Vector
@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.relations.rows import edge_text
-from kg_api.graph.spaces.chunks import check_vector
-from kg_api.graph.spaces.due import Wanted
-from kg_api.graph.spaces.marks import Mark, mark_of, require_writable
+from kg_api.graph.spaces.chunks import require_fitting
+from kg_api.graph.spaces.due import DueText, Wanted, due_in_order
+from kg_api.graph.spaces.marks import Mark, mark_of_model
 from kg_api.graph.spaces.registry import Space
-from kg_api.models.identity import digest
 from kg_api.models.library.documents import EdgeCounts
 from kg_api.models.vocabulary import Selection
 
-MARK_DIGITS: Final = 16
 EdgeLabel = Literal["RELATED_TO", "RelationType"]
 """A relationship is embedded by what it says, a type by its name."""
 
@@ -38,8 +36,7 @@ class EdgePlan:
     @property
     def mark(self) -> Mark:
         """Of one that is embedded so."""
-        value = digest("edge mark", self.space.fingerprint)[:MARK_DIGITS]
-        return mark_of(self.label, self.space.at(""), value)
+        return mark_of_model(self.label, "edge", self.space.at(""))
 
     def wanted(self, selection: Selection = "due", forced_at: object = None) -> Wanted:
         """Those that are to be embedded by it."""
@@ -47,38 +44,12 @@ class EdgePlan:
         return Wanted(self.ontology, self.mark, answering, selection, forced_at)
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeText:
-    """A relationship or a type, and the text of it that is embedded."""
-
-    edge_id: str
-    text: str
-    text_hash: str
-
-    @property
-    def identity(self) -> str:
-        """Its id."""
-        return self.edge_id
-
-    place = identity
-    """They are looked at in the order of their ids."""
+def due_edges(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[DueText]:
+    """The next that are not embedded as they shall be; see `due_in_order`."""
+    return [_edge(row) for row in due_in_order(graph, wanted, after=after, limit=limit)]
 
 
-def due_edges(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[EdgeText]:
-    """The next that are not embedded as they shall be, in the order of their ids.
-
-    Args:
-        graph: where they are.
-        wanted: which.
-        after: the id of the last one that was looked at; "" at the beginning.
-        limit: most of them.
-    """
-    place = {"after": after, "after_paragraph": -1}
-    rows = graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
-    return [_edge(row) for row in rows]
-
-
-def sample_of_edges(graph: Graph, ontology: str, limit: int) -> list[EdgeText]:
+def sample_of_edges(graph: Graph, ontology: str, limit: int) -> list[DueText]:
     """Some relationships of an ontology."""
     return [_edge(row) for row in graph.read("relations/sample", ontology=ontology, limit=limit)]
 
@@ -91,7 +62,7 @@ def count_edges(graph: Graph, plans: Sequence[EdgePlan]) -> EdgeCounts:
 
 
 def write_edge_vectors(
-    tx: Transaction, plan: EdgePlan, vectors: Sequence[tuple[EdgeText, NDArray[np.float32]]]
+    tx: Transaction, plan: EdgePlan, vectors: Sequence[tuple[DueText, NDArray[np.float32]]]
 ) -> int:
     """Write within the caller's transaction the vectors of those whose text is still the same.
 
@@ -107,11 +78,9 @@ def write_edge_vectors(
         EmbeddingFailed: a vector is of the wrong size, not finite or zero.
         LeaseLost: the space is being removed, or is of another model now.
     """
-    require_writable(tx, plan.space)
-    for _, vector in vectors:
-        check_vector(vector, plan.space.dimensions)
+    require_fitting(tx, plan.space, (vector for _, vector in vectors))
     rows = [
-        {"id": each.edge_id, "text_hash": each.text_hash, "vector": Vector.from_numpy(vector)}
+        {"id": each.identity, "text_hash": each.text_hash, "vector": Vector.from_numpy(vector)}
         for each, vector in vectors
     ]
     given = {**plan.mark.parameters(), "property": plan.space.at("").vector_property}
@@ -121,7 +90,7 @@ def write_edge_vectors(
     return tx.run("relations/write_type_vectors", rows=rows, **given)[0]["written"]
 
 
-def _edge(row: Row) -> EdgeText:
+def _edge(row: Row) -> DueText:
     if row["relation_id"] is not None:
-        return EdgeText(row["relation_id"], edge_text(row["statement"], row["quote"]), row["text_hash"])
-    return EdgeText(row["type_id"], row["name"], row["text_hash"])
+        return DueText(row["relation_id"], edge_text(row["statement"], row["quote"]), row["text_hash"])
+    return DueText(row["type_id"], row["name"], row["text_hash"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -94,13 +95,15 @@ def read_examples(graph: Graph, types: Sequence[StoredType]) -> dict[str, TypeEx
 def merge_types(graph: Graph, ontology: str, asked: TypeMerging) -> TypeMerge:
     """Make types part of another. What is stated stays as it is stated; reads call it by the other.
 
+    The same again goes on where it was broken off, and gives the record of the first time.
+
     Raises:
         NotFound: one of the types is not there.
-        Conflict: one is merged already, or would become part of itself.
+        Conflict: one is merged already otherwise, or would become part of itself.
     """
     merge = graph.transaction(lambda tx: _merge(tx, ontology, asked))
-    if not asked.dry_run:
-        rename(graph, [relation_type_id(ontology, each) for each in asked.merged])
+    if merge.merge_id is not None:
+        finish_renaming(graph, merge.merge_id)
     return merge
 
 
@@ -115,19 +118,27 @@ def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) ->
         raise NotFound(f"{ontology} has no merge of relationship types {merge_id!r}")
     given = {"merge_id": merge_id, "ontology": ontology, "by": by}
     graph.transaction(lambda tx: tx.run("relations/unmerge_types", **given))
-    rename(graph, [relation_type_id(ontology, each) for each in merges[0].merged])
+    finish_renaming(graph, merge_id)
     return read_merges(graph, ontology, 0, 1, merge_id=merge_id)[0][0]
 
 
-def rename(graph: Graph, type_ids: Sequence[str]) -> None:
-    """Give the relationships of some types the name that the vocabulary has for them; safe to repeat."""
-    ids = list(type_ids)
+def finish_renaming(graph: Graph, merge_id: str | None = None) -> int:
+    """Give relationships the name that the vocabulary has for them, after one merge or undoing, or after all.
 
-    def portion(tx: Transaction) -> int:
-        return tx.run("relations/rename", type_ids=ids, limit=PORTION)[0]["renamed"]
+    Returns:
+        How many merges or undoings were not through yet.
+    """
+    begun = graph.read("relations/being_renamed", merge_id=merge_id)
+    for row in begun:
+        type_ids = [relation_type_id(row["ontology"], each) for each in row["merged"]]
+        while graph.transaction(partial(_rename_portion, type_ids=type_ids)):
+            pass
+        graph.write("relations/renamed", merge_id=row["merge_id"], renaming=row["renaming"])
+    return len(begun)
 
-    while graph.transaction(portion):
-        pass
+
+def _rename_portion(tx: Transaction, *, type_ids: list[str]) -> int:
+    return tx.run("relations/rename", type_ids=type_ids, limit=PORTION)[0]["renamed"]
 
 
 def read_merges(
@@ -162,6 +173,8 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
     into = relation_type_id(ontology, asked.into)
     merged = sorted({relation_type_id(ontology, each) for each in asked.merged})
     held = {row["type_id"]: row for row in tx.run("relations/hold_types", ids=sorted(ids))}
+    if not asked.dry_run and (done := _done_before(tx, ontology, held, into, merged)):
+        return done
     _require_mergeable(ontology, ids, held, into, merged)
     relations = sum(held[each]["relations"] for each in merged)
     if asked.dry_run:
@@ -170,6 +183,23 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
         return TypeMerge.model_validate({**told, "relations": relations, "by": asked.by, "at": None})
     given = {"into": into, "merged": merged, "ontology": ontology, "relations": relations, "by": asked.by}
     return _to_merge(tx.run("relations/merge_types", merge_id=uuid.uuid4().hex, **given)[0]["merge"])
+
+
+def _done_before(
+    tx: Transaction, ontology: str, held: Mapping[str, Row], into: str, merged: Sequence[str]
+) -> TypeMerge | None:
+    """The merge of just these types, if it is there: its answer was lost, or it was broken off."""
+    found = {(row["merge_id"], row["into_id"]) for row in (held[each] for each in merged if each in held)}
+    if len(found) != 1 or not {into, *merged} <= held.keys():
+        return None
+    ((merge_id, into_id),) = found
+    if merge_id is None or into_id != into:
+        return None
+    record = tx.run("relations/merges", ontology=ontology, merge_id=merge_id, offset=0, limit=1)[0]["merges"][
+        0
+    ]
+    same = {relation_type_id(ontology, each) for each in record["merged"]} == set(merged)
+    return _to_merge(record) if same else None
 
 
 def _require_mergeable(

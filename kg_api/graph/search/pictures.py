@@ -35,7 +35,6 @@ class NearestPictures:
         given: Row = {
             "vector": Vector.from_numpy(self.vector),
             "property": self.space.vector_property,
-            "mark_property": self.space.mark_property,
             "ontologies": list(self.ontologies),
             "limit": self.limit,
             **self.words.parameters(),
@@ -52,13 +51,19 @@ class NearestPictures:
 
 
 def hashes_of(
-    graph: Graph, ontologies: Sequence[str], document_ids: Sequence[str] | None, limit: int
+    graph: Graph,
+    ontologies: Sequence[str],
+    document_ids: Sequence[str] | None,
+    limit: int,
+    *,
+    without: Space | None = None,
 ) -> dict[str, int]:
-    """The perceptual hashes of pictures, by id."""
+    """The perceptual hashes of pictures, by id; of all, or of those without a vector in a space."""
     rows = graph.read(
         "images/hashes",
         ontologies=list(ontologies),
         document_ids=None if document_ids is None else list(document_ids),
         limit=limit,
+        property=None if without is None else without.vector_property,
     )
     return {row["source_id"]: int(row["perceptual_hash"], 16) for row in rows}

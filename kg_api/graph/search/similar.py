@@ -149,6 +149,11 @@ def vectors_of(
     return found
 
 
+def vectors_in(graph: Graph, source_id: str, space: Space) -> list[VectorPart]:
+    """The vectors that one source has in a space, be it of texts or of pictures."""
+    return vectors_of(graph, [source_id], {}, space).get(source_id, [])
+
+
 def places_of(graph: Graph, source_ids: Iterable[str]) -> list[DescribedPlace]:
     """Sources by their ids, as a reader would come to them; what is not there is missing."""
     rows = graph.read("similar/by_ids", source_ids=list(dict.fromkeys(source_ids)))

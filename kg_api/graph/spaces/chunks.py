@@ -86,9 +86,7 @@ def write_batch(tx: Transaction, batch: EmbeddedBatch, space: Space, mark: Mark)
             error and leave it out of the index.
         LeaseLost: the space is being removed, or is of another model now.
     """
-    require_writable(tx, space)
-    for vector in [*batch.vectors.values(), *(chunk.vector for chunk in batch.chunks)]:
-        check_vector(vector, space.dimensions)
+    require_fitting(tx, space, [*batch.vectors.values(), *(chunk.vector for chunk in batch.chunks)])
     changed = _find_changed(tx, batch.versions)
     held = _hold(tx, [source for source in batch.sources if source.document_id not in changed])
     places = [each.place for each in (*batch.chunks, *batch.parents)]
@@ -115,6 +113,18 @@ def reject_source(tx: Transaction, source: SourceText, space: Space, mark: Mark,
     identity, text_hash = source.source_id, source.content_hash
     if reject(tx, space, mark, identity=identity, text_hash=text_hash, reason=reason):
         _delete_others(tx, [source.source_id], (), space, mark)
+
+
+def require_fitting(tx: Transaction, space: Space, vectors: Iterable[NDArray[np.float32]]) -> None:
+    """Refuse vectors that cannot be written to a space.
+
+    Raises:
+        EmbeddingFailed: one is of the wrong size, not finite or zero.
+        LeaseLost: the space is being removed, or is of another model now.
+    """
+    require_writable(tx, space)
+    for vector in vectors:
+        check_vector(vector, space.dimensions)
 
 
 def check_vector(vector: NDArray[np.float32], dimensions: int) -> None:

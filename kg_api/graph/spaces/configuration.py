@@ -137,7 +137,8 @@ def write_configuration(tx: Transaction, name: str, configured: StoredConfigurat
         previous=_json(configured.previous),
         activates=configured.activates,
         embed_on_ingest=configured.embed_on_ingest,
-        images={f"image_{part}": value for part, value in _stored_images(configured.images).items()},
+        images=_stored_images(configured.images),
+        usual=asdict(_usual()),
     )
 
 
@@ -153,14 +154,26 @@ def hold_spaces(tx: Transaction, slugs: Iterable[str]) -> None:
         raise Conflict(f"the embedding space {gone[0]!r} is being removed, or is gone: try again")
 
 
+def spaces_of_new(graph: Graph) -> dict[Modality, str]:
+    """The spaces of ontologies that are not configured yet, for their texts and for their pictures."""
+    row = graph.read("spaces/of_new")[0]
+    return {"text": row["text"], "image": row["image"]}
+
+
 def space_of_new(graph: Graph, modality: Modality = "text") -> str:
-    """The space of ontologies that are not configured yet, for their texts or for their pictures."""
-    return graph.read("spaces/of_new")[0][modality]
+    """That of one of both."""
+    return spaces_of_new(graph)[modality]
 
 
 def set_space_of_new(tx: Transaction, slug: str) -> None:
     """Let new ontologies use a space, for what it is of."""
-    tx.run("spaces/use_for_new", slug=slug)
+    tx.run("spaces/use_for_new", slug=slug, first=FIRST_SLUG, first_of_images=FIRST_IMAGE_SLUG)
+
+
+def space_of_new_before(graph: Graph, slug: str) -> str | None:
+    """The space that new ontologies used before this one; None: it has gone, or was never noted."""
+    rows = graph.read("spaces/of_new_before", slug=slug)
+    return rows[0]["slug"] if rows else None
 
 
 def _by_name(rows: list[Row]) -> dict[str, StoredConfiguration]:
@@ -168,10 +181,10 @@ def _by_name(rows: list[Row]) -> dict[str, StoredConfiguration]:
 
 
 def _to_configuration(row: Row) -> StoredConfiguration:
-    usual = layout_of(FIRST_SLUG, "", Chunking()).chunking
-    space, slot = row.get("space") or FIRST_SLUG, row.get("slot") or ""
+    usual = _usual()
+    stored = (row.get(name) or getattr(usual, name) for name in ("space", "slot", "chunking"))
     return StoredConfiguration(
-        target=Layout(space, slot, row.get("chunking") or usual),
+        target=Layout(*stored),
         serving=_layout(row.get("serving")),
         previous=_layout(row.get("previous")),
         activates=row.get("activates") is not False,
@@ -181,6 +194,11 @@ def _to_configuration(row: Row) -> StoredConfiguration:
         wants_concepts=bool(row.get("wants_concepts")),
         leftovers=tuple(row.get("leftovers") or ()),
     )
+
+
+def _usual() -> Layout:
+    """That of ontologies that nobody has configured."""
+    return layout_of(FIRST_SLUG, "", Chunking())
 
 
 def _image_spaces(row: Row) -> ImageSpaces:
@@ -194,12 +212,11 @@ def _image_spaces(row: Row) -> ImageSpaces:
 
 def _stored_images(images: ImageSpaces) -> dict[str, str | bool | None]:
     """Nothing where nobody has chosen: those ontologies have the first space of pictures."""
-    usual = images == ImageSpaces()
     return {
-        "space": None if usual else images.target,
-        "serving": images.serving,
-        "previous": images.previous,
-        "activates": None if images.activates else False,
+        "image_space": None if images == ImageSpaces() else images.target,
+        "image_serving": images.serving,
+        "image_previous": images.previous,
+        "image_activates": None if images.activates else False,
     }
 
 

@@ -109,6 +109,33 @@ def due_sources(graph: Graph, wanted: Wanted, *, after: tuple[str, int], limit: 
     return [source_text(row) for row in rows]
 
 
+@dataclass(frozen=True, slots=True)
+class DueText:
+    """A concept, a relationship or a type of relationships, and the text of it that is embedded."""
+
+    identity: str
+    text: str
+    text_hash: str
+
+    @property
+    def place(self) -> str:
+        """They are looked at in the order of their ids."""
+        return self.identity
+
+
+def due_in_order(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[Row]:
+    """The next that are not embedded as they shall be, of what is walked in the order of its ids.
+
+    Args:
+        graph: where they are.
+        wanted: which.
+        after: the id of the last one that was looked at; "" at the beginning.
+        limit: most of them.
+    """
+    place = {"after": after, "after_paragraph": -1}
+    return graph.read("embedding/due", **wanted.parameters(), **place, limit=limit)
+
+
 def count_due(graph: Graph, wanted: Wanted) -> int:
     """How many nodes are not embedded as they shall be."""
     return graph.read("embedding/count_due", **wanted.parameters())[0]["due"]
@@ -127,6 +154,11 @@ class Behind:
 def count_behind(tx: Transaction, wanted: Wanted) -> Behind:
     """Count the nodes that answer searches now, and would not with the mark that is wanted."""
     return Behind(**tx.run("embedding/count_behind", **wanted.parameters())[0])
+
+
+def count_all_behind(tx: Transaction, wanted: Iterable[Wanted]) -> int:
+    """How many of several kinds answer searches now, and are not built yet."""
+    return sum(count_behind(tx, each).behind for each in wanted)
 
 
 def read_refused_sources(graph: Graph, ontology: str, mark: Mark, *, limit: int) -> list[RefusedSource]:

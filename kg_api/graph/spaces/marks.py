@@ -9,11 +9,13 @@ from typing import Final, Literal
 from kg_api.errors import LeaseLost
 from kg_api.graph.database import Transaction
 from kg_api.graph.spaces.registry import Space
+from kg_api.models.identity import digest
 
 EXTRACTION_MARK: Final = "extracted_with"
 """The property that says which extractor has read a source."""
 RENEWED: Final = "renewed"
 """The mark of a source that somebody wants to be embedded anew."""
+MARK_DIGITS: Final = 16
 EmbeddedLabel = Literal["Source", "Concept", "Image", "RELATED_TO", "RelationType"]
 """Of nodes and relationships that are embedded; each has its branch in the statements of
 `cypher/embedding/`."""
@@ -52,6 +54,11 @@ class Mark:
 def mark_of(label: EmbeddedLabel, space: Space, value: str) -> Mark:
     """The mark of nodes that are embedded in a space in a certain way."""
     return Mark(label, space.mark_property, value, space.time_property, space.refusal_property)
+
+
+def mark_of_model(label: EmbeddedLabel, kind: str, space: Space) -> Mark:
+    """The mark of nodes whose vectors depend on a space's model alone, however texts are chunked."""
+    return mark_of(label, space, digest(f"{kind} mark", space.fingerprint)[:MARK_DIGITS])
 
 
 def reject(tx: Transaction, space: Space, mark: Mark, *, identity: str, text_hash: str, reason: str) -> bool:

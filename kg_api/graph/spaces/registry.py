@@ -10,7 +10,7 @@ from neo4j.vector import Vector
 from numpy.typing import NDArray
 
 from kg_api.errors import ConfigurationError, Conflict, NotFound
-from kg_api.graph.database import Graph, Row
+from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.indexes import index_states
 from kg_api.graph.retrying import while_schema_changes
 from kg_api.graph.statements import (
@@ -133,8 +133,8 @@ class Space:
 
     @property
     def slots(self) -> list[Space]:
-        """Both slots."""
-        return [self.at(""), self.at(SECOND_SLOT)]
+        """Both slots; a space of pictures has one, for pictures are not chunked."""
+        return [self.at("")] if self.is_of_images else [self.at(""), self.at(SECOND_SLOT)]
 
 
 @while_schema_changes
@@ -199,6 +199,11 @@ def all_spaces(graph: Graph) -> dict[str, Space]:
     """All registered spaces by name, the oldest first."""
     spaces = [_space(row["space"]) for row in graph.read("spaces/all")]
     return {space.slug: space for space in spaces}
+
+
+def spaces_within(tx: Transaction) -> dict[str, Space]:
+    """As `all_spaces`, within a transaction: those too that were made since it began."""
+    return {row["space"]["slug"]: _space(row["space"]) for row in tx.run("spaces/all")}
 
 
 def text_spaces(graph: Graph) -> dict[str, Space]:

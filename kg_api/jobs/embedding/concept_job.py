@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kg_api.graph.concepts.vectors import ConceptPlan, ConceptText
+from kg_api.graph.concepts.vectors import ConceptPlan
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs.records import CONCEPT_EMBEDDING
+from kg_api.graph.spaces.due import DueText
 from kg_api.graph.spaces.registry import Space
-from kg_api.jobs.embedding.concept_target import ConceptTarget, EmbeddedConcepts
+from kg_api.jobs.embedding.concept_target import ConceptTarget
 from kg_api.jobs.embedding.job import TextEmbeddingJob
+from kg_api.jobs.embedding.text_target import EmbeddedTexts
 from kg_api.jobs.run import JobRun
 from kg_api.spaces.cached import CachedPassages
 from kg_api.spaces.plans import EmbeddingState
@@ -19,7 +21,7 @@ MergeNear = Callable[[Graph, Space, str, Iterable[str]], int]
 """Merges concepts of an ontology with those that are the same, by vectors of a space; how many went."""
 
 
-class ConceptEmbedding(TextEmbeddingJob[ConceptText, EmbeddedConcepts]):
+class ConceptEmbedding(TextEmbeddingJob[DueText, EmbeddedTexts]):
     """Handles jobs of kind `concept_embedding`."""
 
     kind = CONCEPT_EMBEDDING

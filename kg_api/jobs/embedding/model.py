@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cached_property
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +22,69 @@ from kg_api.spaces.open_space import OpenSpace
 from kg_api.spaces.registry import SpaceRegistry
 
 
-class SpaceModel:
-    """Embeds for one space; opened, and seen to be the same as ever, when it is first needed."""
+class Assured(Protocol):
+    """A space whose model can be seen to be as it was."""
+
+    def assure(self) -> None:
+        """See it, unless it was just seen."""
+        ...
+
+    def check(self) -> None:
+        """See it now."""
+        ...
+
+
+OpenT = TypeVar("OpenT", bound=Assured)
+
+
+class OpenedModel(ABC, Generic[OpenT]):
+    """The model of a space, opened, and seen to be the same as ever, when it is first needed."""
+
+    def __init__(self, space: Space, requests_at_once: int) -> None:
+        self.at_once = 1 if space.identity.provider in IN_PROCESS else requests_at_once
+        self._alone = threading.Lock() if self.at_once == 1 else nullcontext()
+        self._space = space
+
+    @abstractmethod
+    def _find(self) -> OpenT:
+        """The space in its registry."""
+
+    @cached_property
+    def opened(self) -> OpenT:
+        """The space.
+
+        Raises:
+            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: its model does not answer as ever.
+        """
+        opened = self._find()
+        opened.assure()
+        return opened
+
+    def open(self) -> None:
+        """Open it now, before several threads need it.
+
+        Raises:
+            As `opened`.
+        """
+        _ = self.opened
+
+    def check(self) -> None:
+        """See that the model answers as it always did, so that an item is at fault that it does not take.
+
+        Raises:
+            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: it does not.
+        """
+        self.opened.check()
+
+    def _checked(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Raise EmbeddingFailed where one cannot be written."""
+        for vector in vectors:
+            check_vector(vector, self._space.dimensions)
+        return vectors
+
+
+class SpaceModel(OpenedModel[OpenSpace]):
+    """Embeds texts for one space."""
 
     def __init__(
         self,
@@ -41,33 +104,12 @@ class SpaceModel:
             fresh: what is there already is made anew, and the cache is not asked.
             requests_at_once: so many batches are embedded beside each other, where that is done elsewhere.
         """
+        super().__init__(space, requests_at_once)
         self.fresh = fresh
-        self.at_once = 1 if space.identity.provider in IN_PROCESS else requests_at_once
         self.remembers = passages.keeps and not fresh
         """Whether what was embedded and not written is not embedded again."""
-        self._alone = threading.Lock() if self.at_once == 1 else nullcontext()
         self._spaces = spaces
-        self._space = space
         self._passages = passages
-
-    @cached_property
-    def opened(self) -> OpenSpace:
-        """The space.
-
-        Raises:
-            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: its model does not answer as ever.
-        """
-        opened = self._spaces.of(self._space)
-        opened.assure()
-        return opened
-
-    def open(self) -> None:
-        """Open it now, before several threads need it.
-
-        Raises:
-            As `opened`.
-        """
-        _ = self.opened
 
     def embed(self, passages: Sequence[Passage], *, fresh: bool = False) -> NDArray[np.float32]:
         """Embed passages, not from the cache where they shall be `fresh`; shape (len(passages), dimensions).
@@ -79,17 +121,9 @@ class SpaceModel:
         opened = self.opened
         try:
             with self._alone:
-                vectors = self._passages.embed(opened, passages, fresh=fresh or self.fresh)
-            for vector in vectors:
-                check_vector(vector, self._space.dimensions)
+                return self._checked(self._passages.embed(opened, passages, fresh=fresh or self.fresh))
         except (EmbeddingFailed, InvalidInput) as error:
             raise RejectedText(str(error)) from error
-        return vectors
 
-    def check(self) -> None:
-        """See that the model answers as it always did, so that a text is at fault that it does not take.
-
-        Raises:
-            EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: it does not.
-        """
-        self.opened.check()
+    def _find(self) -> OpenSpace:
+        return self._spaces.of(self._space)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kg_api.graph.database import Graph
-from kg_api.graph.jobs.records import FIRST, STALE
+from kg_api.graph.jobs.records import FIRST, SOURCE_EMBEDDING, STALE
 from kg_api.graph.spaces.chunks import EmbeddedBatch
 from kg_api.graph.spaces.due import SourceText
 from kg_api.jobs.embedding.job import TextEmbeddingJob
@@ -17,7 +17,7 @@ from kg_api.spaces.cached import CachedPassages
 from kg_api.spaces.plans import EmbeddingState, Plan
 from kg_api.spaces.registry import SpaceRegistry
 
-KIND = "source_embedding"
+KIND = SOURCE_EMBEDDING
 DIVIDED_FROM = 1000
 """A job of so many sources is divided among the workers there are: half a minute of a local model's work."""
 PARTS: Final = (":2", "2:4", "4:6", "6:8", "8:a", "a:c", "c:e", "e:")

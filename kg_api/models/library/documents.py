@@ -74,8 +74,10 @@ class DocumentRecord:
 
     @property
     def text_hash(self) -> str:
-        """The hash of what it says, and of what is to be seen in it."""
+        """The hash of what it says and of what is to be seen in it; of a picture alone, by any name."""
         images = (source.image.storage_key for source in self.sources if source.image)
+        if self.format == "image":
+            return text_hash("", images)
         return text_hash(self.preface, chain((source.content_hash for source in self.sources), images))
 
 
@@ -172,6 +174,8 @@ class DocumentChanged(DocumentSummary):
 
     job_id: str | None = None
     """The job that embeds it anew, where the contexts of its chunks use what changed; else none."""
+    notes: list[str] = Field(default_factory=list[str])
+    """That a picture is still found by its former words."""
 
 
 class DocumentPage(Page):

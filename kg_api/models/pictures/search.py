@@ -89,6 +89,6 @@ class ImageHits(Answer):
     images: list[ImageHit] = Field(default_factory=list[ImageHit])
     """The best first."""
     note: str | None = None
-    """That nothing is near the words, where that is so."""
+    """That nothing is near the words, or as similar as was asked, where that is so."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from kg_api.models.library.formats import CONVERTED, Format
-from kg_api.parse.beside.references import references
+from kg_api.parse.beside.naming import references_of
 from kg_api.parse.images import is_image
 
 MAX_BYTES = 50_000_000
@@ -95,7 +95,7 @@ def references_in(content: bytes, name: str) -> tuple[str, ...]:
     kind = PurePath(name).suffix.lower()
     for form, suffixes in _NAMING.items():
         if kind in suffixes:
-            return references(content.decode("utf-8", "replace"), form)
+            return references_of(content, form)
     return ()
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from kg_api.models.library.formats import Format
 
@@ -47,6 +47,11 @@ def key_of(reference: str) -> str | None:
         return None
     path = posixpath.normpath(plain)
     return path if len(path) <= MAX_LENGTH and path not in {".", ".."} else None
+
+
+def reference_to(key: str) -> str:
+    """A reference that `key_of` gives this key of."""
+    return quote(key)
 
 
 def references(text: str, form: Format) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.search import Degradation, SourceSearch
 from kg_api.search.plan.scope import Scope
 from kg_api.spaces.images.registry import ImageSpaceRegistry
+from kg_api.spaces.images.sharing import group_by_space
 from kg_api.spaces.model_watch import FAULTS
 from kg_api.spaces.plans import OntologySnapshot
 
@@ -63,10 +64,7 @@ class PictureQuestions:
         """The spaces of some ontologies' pictures whose models read text, with the ontologies."""
         answering = known.image_spaces
         reading = [name for name in names if name in answering and reads_text(answering[name])]
-        groups: dict[str, tuple[Space, list[str]]] = {}
-        for name in having_images(self._graph, reading) if reading else ():
-            groups.setdefault(answering[name].slug, (answering[name], []))[1].append(name)
-        return list(groups.values())
+        return group_by_space(having_images(self._graph, reading) if reading else (), answering)
 
     def embed(self, text: str, spaces: Sequence[tuple[Space, list[str]]]) -> list[PictureVector]:
         """The vector of a question in each of some spaces."""

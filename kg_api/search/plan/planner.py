@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 
 from kg_api.errors import InvalidInput
@@ -20,7 +21,7 @@ from kg_api.search.plan.chosen import Chosen, choose
 from kg_api.search.plan.degradations import describe_degradations
 from kg_api.search.plan.hyde import Hyde
 from kg_api.search.plan.page import read_page
-from kg_api.search.plan.picture_vectors import PictureQuestions
+from kg_api.search.plan.picture_vectors import PictureQuestions, PictureVector
 from kg_api.search.plan.query_vector import QueryVector, query_vector, require_space
 from kg_api.search.plan.scope import Scope, scope_of
 from kg_api.search.plan.search_plan import LANE_DEPTH, SearchPlan
@@ -91,7 +92,7 @@ class SearchPlanner:
             hypothetical, hyde_fault = self._hyde.generate(request)
         pictures = [] if concepts_alone else self._pictures.spaces(request, known, scope)
         with watch.stage("embed"):
-            seeing = self._pool.submit(self._pictures.embed, request.query_text or "", pictures)
+            seeing = self._see(request.query_text or "", pictures)
             vectors = self._vectors(request, scope, populating, hypothetical)
         synonyms = synonyms_in(request.query_text or "", known.synonyms_of(filters.ontologies))
         languages = known.languages_of(filters.ontologies)
@@ -109,7 +110,7 @@ class SearchPlanner:
             words=len(words),
             depth=max(LANE_DEPTH, 3 * request.limit),
             vectors=vectors,
-            pictures=seeing.result(),
+            pictures=seeing.result() if seeing else (),
             hyde_fault=hyde_fault,
             populating=populating,
             similar=similar or _similar(request, scope),
@@ -119,6 +120,12 @@ class SearchPlanner:
         )
         plan.notes.record("plan", describe_degradations(plan))
         return plan
+
+    def _see(
+        self, text: str, spaces: Sequence[tuple[Space, list[str]]]
+    ) -> Future[list[PictureVector]] | None:
+        """Embed a question for pictures, beside all else; a search without any waits for no thread."""
+        return self._pool.submit(self._pictures.embed, text, spaces) if spaces else None
 
     def _known(self, request: SourceSearch) -> OntologySnapshot:
         named = request.documents is not None or bool(request.where)

@@ -121,8 +121,10 @@ def _nearest(
 def _describe(plan: SearchPlan, measured: Iterable[_Nearest]) -> str:
     best = max(measured, key=lambda each: each.similarity - each.floor)
     asked = f" {plan.text[:MAX_TOLD]!r}" if plan.text else " the vector"
+    seen = " in its words; what pictures show is not judged" if plan.pictured else ""
     digits = 2 if f"{best.similarity:.2f}" != f"{best.floor:.2f}" else 4
     return (
-        f"nothing is near{asked}: the nearest passage has a similarity of {best.similarity:.{digits}f}, and "
-        f"near begins at {best.floor:.{digits}f}; what was found is only the nearest there is"
+        f"nothing is near{asked}{seen}: the nearest passage has a similarity of "
+        f"{best.similarity:.{digits}f}, and near begins at {best.floor:.{digits}f}; "
+        "what was found is only the nearest there is"
     )

@@ -67,6 +67,7 @@ class ConceptLane:
         passages = [
             SeedPassage(found.source.source_id, PASSAGE / math.sqrt(rank))
             for rank, found in enumerate(best[:BEST_PASSAGES], start=1)
+            if not plan.image  # nobody looks for the picture of what another picture's words mention
         ]
         within = Filters(plan.scope.names, plan.filters.document_ids, plan.image)
         found = by_concepts(self._graph, seeds, passages, within, plan.space_vectors, limit=plan.depth)

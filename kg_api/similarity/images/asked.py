@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.embed.image.port import Pixels, Rendering
 from kg_api.graph.database import Graph
-from kg_api.graph.search.similar import vectors_of
+from kg_api.graph.search.similar import vectors_in
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.images import ReadImage
-from kg_api.models.queries.places import Place
+from kg_api.models.queries.places import ImageFacts, Place
 from kg_api.spaces.images.registry import ImageSpaceRegistry
 
 
-class ImageUnpacker(Protocol):
-    """Unpacks pictures in processes apart."""
-
-    def render(self, data: bytes, rendering: Rendering, /) -> Pixels:
-        """As a model wants it."""
-        ...
+class ImageLooker(Protocol):
+    """Looks at pictures in processes apart."""
 
     def look_at(self, data: bytes, /) -> ReadImage:
         """See what a picture is."""
@@ -34,9 +28,7 @@ class ImageUnpacker(Protocol):
 class AskedPicture:
     """A picture, looked at as each space wants it; unpacked only in processes apart."""
 
-    def __init__(
-        self, images: ImageSpaceRegistry, reader: ImageUnpacker, content: Callable[[], bytes]
-    ) -> None:
+    def __init__(self, images: ImageSpaceRegistry, reader: ImageLooker, content: Callable[[], bytes]) -> None:
         self._images = images
         self._reader = reader
         self._content = content
@@ -64,16 +56,7 @@ class AskedPicture:
             InvalidInput: the model refuses it, or its file cannot be read.
         """
         opened = self._images.of(space)
-        return opened.embed_pixels([self._reader.render(self._content(), opened.rendering)])[0]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredFile:
-    """What is known of a stored picture."""
-
-    place: Place
-    perceptual_hash: str
-    storage_key: str
+        return opened.embed_pixels([self._images.render(opened, self._content())])[0]
 
 
 class StoredPicture(AskedPicture):
@@ -82,28 +65,29 @@ class StoredPicture(AskedPicture):
     def __init__(
         self,
         images: ImageSpaceRegistry,
-        reader: ImageUnpacker,
-        stored: StoredFile,
+        reader: ImageLooker,
+        place: Place,
+        image: ImageFacts,
         *,
         graph: Graph,
         read_blob: Callable[[str], bytes],
     ) -> None:
-        super().__init__(images, reader, lambda: read_blob(stored.storage_key))
-        self._stored = stored
+        super().__init__(images, reader, lambda: read_blob(image.storage_key))
+        self._place = place
+        self._image = image
         self._graph = graph
 
     @property
     def own(self) -> Place:
         """Where it is stored."""
-        return self._stored.place
+        return self._place
 
     @cached_property
     def looks(self) -> int:
         """Its perceptual hash."""
-        return int(self._stored.perceptual_hash, 16)
+        return int(self._image.perceptual_hash, 16)
 
     def vector_in(self, space: Space) -> NDArray[np.float32]:
         """Its vector in a space of pictures; see `AskedPicture`."""
-        own = self._stored.place
-        parts = vectors_of(self._graph, [own.source_id], {own.ontology: space}, space).get(own.source_id)
+        parts = vectors_in(self._graph, self._place.source_id, space)
         return parts[0].vector if parts else super().vector_in(space)

@@ -21,6 +21,7 @@ from kg_api.similarity.images.looks import look_alike
 from kg_api.similarity.parts import evenly
 from kg_api.similarity.related.lanes import RelatedQuery, near_vectors
 from kg_api.similarity.scope import comparable, under_way
+from kg_api.spaces.images.sharing import group_by_space
 from kg_api.spaces.model_watch import FAULTS
 from kg_api.spaces.plans import OntologySnapshot
 
@@ -55,6 +56,8 @@ class LanesFound:
     degraded: list[Degradation] = field(default_factory=list[Degradation])
     without: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Ontologies whose pictures were not compared by vectors, by the reason."""
+    hashes: dict[str, int] = field(default_factory=dict[str, int])
+    """How pictures look that have no vector, by source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +89,11 @@ class ImageLanes:
         scope, lanes = _Scope(known, documents, depth), LanesFound()
         there = having_images(self._graph, names) if names else []
         spaces = known.image_spaces
-        groups: dict[str, tuple[Space, list[str]]] = {}
-        for name in there:
-            if name in spaces:
-                groups.setdefault(spaces[name].slug, (spaces[name], []))[1].append(name)
         if blind := [name for name in there if name not in spaces]:
             lanes.without["they have no space of pictures"] = blind
-        for space, own in groups.values():
+        for space, own in group_by_space(there, spaces):
             self._by_vector(picture, scope, space, own, lanes)
-        lanes.degraded += under_way(self._progress.read(), there)
-        if lanes.without:
-            self._otherwise(picture, scope, lanes)
+        self._otherwise(picture, scope, lanes)
         return lanes
 
     def _by_vector(
@@ -118,26 +115,35 @@ class ImageLanes:
         found = _ranked("picture_space", _without(picture, measured), space.slug)
         if measured:
             lanes.found.append(ImageLaneFound("picture_space", found, space.slug))
-        else:
+            self._note_under_way(scope, space, names, lanes)
+        elif hashes_of(self._graph, names, scope.documents, limit=1):
             reason = f"no picture there has a vector in the space {space.slug!r} yet"
             lanes.without.setdefault(reason, []).extend(names)
 
+    def _note_under_way(self, scope: _Scope, space: Space, names: Sequence[str], lanes: LanesFound) -> None:
+        """Some have a vector already; the others are compared by their looks."""
+        progress = self._progress.read()
+        waiting = [name for name in names if name in progress]
+        if waiting and (left := hashes_of(self._graph, waiting, scope.documents, MAX_HASHED, without=space)):
+            lanes.hashes |= left
+            lanes.degraded += under_way(progress, waiting, "are compared by their looks")
+
     def _otherwise(self, picture: AskedPicture, scope: _Scope, lanes: LanesFound) -> None:
         """By looks, and a stored picture by its words."""
-        names = [name for each in lanes.without.values() for name in each]
-        hashes = hashes_of(self._graph, names, scope.documents, MAX_HASHED)
-        alike = _without(picture, [(each, None) for each in look_alike(picture.looks, hashes)])
-        lanes.found.append(
-            ImageLaneFound("perceptual_hash", _ranked("perceptual_hash", alike[: scope.depth]))
-        )
+        if names := [name for each in lanes.without.values() for name in each]:
+            lanes.hashes |= hashes_of(self._graph, names, scope.documents, MAX_HASHED)
+        alike = _without(picture, [(each, None) for each in look_alike(picture.looks, lanes.hashes)])
+        if names or alike:
+            found = _ranked("perceptual_hash", alike[: scope.depth])
+            lanes.found.append(ImageLaneFound("perceptual_hash", found))
         how = "those that look nearly the same were looked for"
-        if picture.own is not None:
+        if names and picture.own is not None:
             lanes.found.append(self._by_words(picture, scope, names))
             how += ", and those whose words are near"
         for reason, own in lanes.without.items():
             told = ", ".join(own[:MAX_TOLD]) + (" and more" if len(own) > MAX_TOLD else "")
             lanes.degraded.append(Degradation(part="vectors", effect=f"{told}: {reason}; {how}"))
-        if len(hashes) >= MAX_HASHED:
+        if len(lanes.hashes) >= MAX_HASHED:
             effect = f"the looks of {MAX_HASHED:,} pictures were compared, there are more"
             lanes.degraded.append(Degradation(part="query", effect=effect))
 

@@ -17,7 +17,7 @@ from kg_api.models.vocabulary import ImageLane
 from kg_api.search.plan.chosen import choose
 from kg_api.search.service import SearchService
 from kg_api.search.timing import Stopwatch
-from kg_api.similarity.images.asked import AskedPicture, ImageUnpacker, StoredFile, StoredPicture
+from kg_api.similarity.images.asked import AskedPicture, ImageLooker, StoredPicture
 from kg_api.similarity.images.lanes import ImageLaneFound, ImageLanes
 from kg_api.similarity.images.looks import MAX_BITS, differing_bits
 from kg_api.similarity.images.words import images_by_words
@@ -36,7 +36,7 @@ class ImageSearchService:
         graph: Graph,
         search: SearchService,
         images: ImageSpaceRegistry,
-        reader: ImageUnpacker,
+        reader: ImageLooker,
         read_blob: Callable[[str], bytes],
     ) -> None:
         """Open nothing.
@@ -45,7 +45,7 @@ class ImageSearchService:
             graph: where they are.
             search: finds them by words.
             images: the spaces of pictures.
-            reader: unpacks pictures in processes apart.
+            reader: looks at pictures in processes apart.
             read_blob: reads the file of a storage key.
         """
         self._graph = graph
@@ -72,9 +72,8 @@ class ImageSearchService:
                 f"{request.source_id[:200]!r} is a passage of text, not a picture: pictures that go with it "
                 "are at POST /queries/sources/ID/related (kg images for ID)"
             )
-        stored = StoredFile(own, own.image.perceptual_hash, own.image.storage_key)
         picture = StoredPicture(
-            self._images, self._reader, stored, graph=self._graph, read_blob=self._read_blob
+            self._images, self._reader, own, own.image, graph=self._graph, read_blob=self._read_blob
         )
         return self._like(picture, request)
 
@@ -107,6 +106,7 @@ class ImageSearchService:
             by=by,
             spaces=[lane.space for lane in lanes.found if lane.space and lane.name == "picture_space"],
             images=self._join(picture, lanes.found, request),
+            note=_note_less_similar(lanes.found, request.min_similarity),
             degraded=[*told, *lanes.degraded, *_not_measured(by, request)],
             timings_ms=watch.milliseconds(),
         )
@@ -135,6 +135,16 @@ class ImageSearchService:
                 )
             )
         return images[: request.limit]
+
+
+def _note_less_similar(lanes: Sequence[ImageLaneFound], least: float | None) -> str | None:
+    """That a least similarity left all out that was measured."""
+    measured = [
+        way.similarity or 0.0 for lane in lanes if lane.name == "picture_space" for way in lane.found.values()
+    ]
+    if least is None or not measured or max(measured) >= least:
+        return None
+    return f"no picture is as similar as {least:g}: the nearest has {max(measured):.2f}"
 
 
 def _not_measured(by: Sequence[ImageLane], request: ImageScope) -> list[Degradation]:

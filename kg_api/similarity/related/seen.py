@@ -8,13 +8,13 @@ from kg_api.graph.database import Graph
 from kg_api.graph.readiness import IndexWatch
 from kg_api.graph.search.passages import LaneHit
 from kg_api.graph.search.pictures import NearestPictures
-from kg_api.graph.search.similar import vectors_of
+from kg_api.graph.search.similar import vectors_in
 from kg_api.models.queries.search import Degradation
 from kg_api.search.plan.picture_vectors import PictureQuestions, PictureVector
 from kg_api.similarity.related.lanes import Found, RelatedQuery, by_similarity, near_vectors
 from kg_api.similarity.scope import comparable
 from kg_api.spaces.images.registry import ImageSpaceRegistry
-from kg_api.spaces.images.sharing import is_one_space
+from kg_api.spaces.images.sharing import group_by_space, is_one_space
 from kg_api.spaces.plans import OntologySnapshot
 
 
@@ -26,18 +26,46 @@ class SeenLane:
         self._indexes = IndexWatch(graph)
         self._questions = PictureQuestions(graph, images, self._indexes)
 
-    def find(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> Found:
-        """Passages near to a picture, or pictures near to a passage; nothing where no model reads both."""
+    def find(self, asked: RelatedQuery, known: OntologySnapshot, told: list[Degradation]) -> list[Found]:
+        """Pictures like a picture; and where a model reads both, passages near to it, or pictures to one."""
+        wanted = asked.within.image
         if asked.own.kind == "image":
-            return self._passages(asked, known) if not asked.within.image else {}
-        return {} if asked.within.image is False else self._pictures(asked, known, told)
+            alike = [self._alike(asked, known)] if wanted is not False else []
+            return alike if wanted else [*alike, self._passages(asked, known)]
+        return [] if wanted is False else [self._pictures(asked, known, told)]
+
+    def _alike(self, asked: RelatedQuery, known: OntologySnapshot) -> Found:
+        """Pictures that a picture looks like, where theirs have vectors of the same space."""
+        own, within = asked.own, asked.within
+        space, there = known.image_spaces.get(own.ontology), known.there(within.ontologies)
+        if space is None or self._indexes.populating(space.image_index_name):
+            return {}
+        names = [
+            name
+            for each, names in group_by_space(there, known.image_spaces)
+            for name in names
+            if each.slug == space.slug
+        ]
+        nearest = [
+            NearestPictures(part.vector, space, names, within.document_ids, asked.depth + 1)
+            for part in vectors_in(self._graph, own.source_id, space)
+        ]
+        found = self._graph.look_up([each.lookup for each in nearest]) if nearest else []
+        hits = [
+            hit
+            for each, rows in zip(nearest, found, strict=True)
+            for hit in each.hits(self._graph, rows).found
+        ]
+        return by_similarity(
+            asked, [(space.slug, hit._replace(similarity=hit.score)) for hit in hits], "picture_space"
+        )
 
     def _passages(self, asked: RelatedQuery, known: OntologySnapshot) -> Found:
         """By the picture's own vector, where passages have vectors of the same space."""
         own, space = asked.own, known.image_spaces.get(asked.own.ontology)
         if space is None:
             return {}
-        parts = vectors_of(self._graph, [own.source_id], {own.ontology: space}, space).get(own.source_id, [])
+        parts = vectors_in(self._graph, own.source_id, space)
         texts = {each.slug: each for each in known.answering.values()}
         one = [each for each in texts.values() if is_one_space(space.identity, each.identity)]
         slots = [slot for each in one for slot in comparable(each, asked.within.ontologies, known).slots]

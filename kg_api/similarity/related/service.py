@@ -73,7 +73,7 @@ class RelatedService:
         with watch.stage("words"):
             lanes.append(self._near_words(asked, known, told))
         with watch.stage("pictures"):
-            lanes.append(self._seeing.find(asked, known, told))
+            lanes.extend(self._seeing.find(asked, known, told))
         return RelatedSources(
             source=own,
             kinds=kinds,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import cast
 
 from kg_api.embed.image.port import ImageEmbedder, Pixels, Rendering
 from kg_api.graph.database import Graph
-from kg_api.graph.spaces.registry import Space, all_spaces, ensure_space, find_space, remember_probe
+from kg_api.graph.spaces.registry import Space, all_spaces, ensure_space
 from kg_api.models.embedding.spaces import FIRST_IMAGE_SLUG, ImageModelChoice, NewSpace
 from kg_api.models.vocabulary import ImageProvider
 from kg_api.spaces.images.open_space import OpenImageSpace, probe
-from kg_api.spaces.probe import check_probe
-from kg_api.spaces.registry import require_room
+from kg_api.spaces.open_spaces import OpenSpaces, register_probed, require_room
 
 OpenImageModel = Callable[[ImageModelChoice | None], ImageEmbedder]
 """Opens a model; None: the one that the settings name."""
@@ -21,15 +19,13 @@ Render = Callable[[bytes, Rendering], Pixels]
 """Unpacks a picture for a model, in a process apart."""
 
 
-class ImageSpaceRegistry:
+class ImageSpaceRegistry(OpenSpaces[OpenImageSpace]):
     """Gives the spaces of pictures, opening each when it is asked for. Thread-safe; one a process."""
 
     def __init__(self, graph: Graph, open_model: OpenImageModel, render: Render) -> None:
-        self._graph = graph
+        super().__init__(graph)
         self._open_model = open_model
         self._render = render
-        self._spaces: dict[str, OpenImageSpace] = {}
-        self._lock = threading.Lock()
 
     def ensure_first(self) -> OpenImageSpace:
         """Register the first space for the model of the settings, unless one is registered.
@@ -50,14 +46,6 @@ class ImageSpaceRegistry:
             raise
         return self._keep(OpenImageSpace(self._graph, space, lambda: embedder))
 
-    def of(self, space: Space) -> OpenImageSpace:
-        """An open space for one that was read."""
-        kept = self._spaces.get(space.slug)
-        if kept is not None and kept.space.fingerprint != space.fingerprint:
-            self._forget(space.slug)  # it was dropped, and another made by its name
-            kept = None
-        return kept or self._keep(self._find(space))
-
     def all(self) -> list[OpenImageSpace]:
         """Every one, the oldest first."""
         return [self.of(space) for space in all_spaces(self._graph).values() if space.is_of_images]
@@ -75,18 +63,12 @@ class ImageSpaceRegistry:
         embedder = self._open_model(choice)
         try:
             answered = probe(embedder)  # before anything is registered: it would stay
-            space = ensure_space(self._graph, embedder.identity, new.slug)
-            remember_probe(self._graph, space, answered)
-            space = find_space(self._graph, new.slug)
-            check_probe(space, answered)
+            space = register_probed(self._graph, embedder.identity, new.slug, answered)
             opened = OpenImageSpace(self._graph, space, lambda: embedder, checked=True)
         except BaseException:
             embedder.close()
             raise
-        kept = self._keep(opened)
-        if kept is not opened:
-            opened.close()
-        return kept
+        return self._add(opened)
 
     def render(self, opened: OpenImageSpace, content: bytes) -> Pixels:
         """Unpack a picture as the model of a space wants it.
@@ -97,23 +79,8 @@ class ImageSpaceRegistry:
         """
         return self._render(content, opened.rendering)
 
-    def close(self) -> None:
-        """Close all models."""
-        for space in self._spaces.values():
-            space.close()
-
-    def _forget(self, slug: str) -> None:
-        with self._lock:
-            gone = self._spaces.pop(slug, None)
-        if gone is not None:
-            gone.close()
-
     def _find(self, space: Space) -> OpenImageSpace:
         return OpenImageSpace(self._graph, space, lambda: self._open_model(image_choice_of(space)))
-
-    def _keep(self, opened: OpenImageSpace) -> OpenImageSpace:
-        with self._lock:
-            return self._spaces.setdefault(opened.space.slug, opened)
 
 
 def image_choice_of(space: Space) -> ImageModelChoice | None:

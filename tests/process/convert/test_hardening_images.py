@@ -143,7 +143,7 @@ def converted(pool: ConverterPool, data: bytes, form: ConvertedFormat) -> Conver
 @pytest.mark.parametrize(
     ("form", "wrap"),
     [*WRAPS.items(), ("pdf", pdf)],
-    ids=str,
+    ids=[*WRAPS, "pdf"],
 )
 def test_a_hostile_picture_is_left_out_and_the_words_are_read(
     pool: ConverterPool, form: ConvertedFormat, wrap: Wrap, item: str, asked: tuple[str, list[str]]

@@ -30,8 +30,7 @@ def test_a_picture_comes_back_with_its_thumbnail(pool: ConverterPool) -> None:
     assert (made.text, found.start, found.end) == ("A red boat", 0, 10)
     assert (found.image.content_type, found.image.width, found.image.height) == ("image/jpeg", 640, 480)
     assert found.image.thumbnail[8:12] == b"WEBP"
-    assert len(found.image.content) == len(content)
-    assert found.image.content != content
+    assert len(found.image.content) < len(content)  # without its place
 
 
 @pytest.mark.parametrize(

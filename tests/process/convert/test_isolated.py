@@ -246,15 +246,47 @@ def test_answers_of_another_kind_are_refused(pool: ConverterPool) -> None:
         pool.find_scopes(b"fine", "py")
 
 
+def test_an_answer_without_the_picture_that_was_asked_for_is_refused(pool: ConverterPool) -> None:
+    with pytest.raises(UnreadableDocument, match="another answer"):
+        pool.look_at(b"fine")
+    with pytest.raises(UnreadableDocument, match="another answer"):
+        pool.convert(b"fine", "image")
+
+
 def test_a_page_is_drawn_apart_within_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
     made = ConverterPool(SETTINGS)
-    drawn = made.draw_page(pdf_of_pages(2), PageToDraw(2, 200, "Some words of a page"))
+    drawn = made.draw_page(lambda: pdf_of_pages(2), PageToDraw(2, 200, "Some words of a page"))
     assert (drawn.pages, drawn.boxed, drawn.content[:4]) == (2, 5, b"\x89PNG")
     with pytest.raises(UnreadableDocument, match="no PDF"):
-        made.draw_page(b"nothing", PageToDraw(1, 200))
+        made.draw_page(lambda: b"nothing", PageToDraw(1, 200))
     made.close()
     monkeypatch.setattr(process, "PAGE_SECONDS", 0.01)  # its process takes longer to start
     slow = ConverterPool(SETTINGS)
     with pytest.raises(UnreadableDocument, match="drawing the page took more than"):
-        slow.draw_page(pdf_of_pages(2), PageToDraw(1, 200))
+        slow.draw_page(lambda: pdf_of_pages(2), PageToDraw(1, 200))
     slow.close()
+
+
+def test_who_waits_for_a_page_or_is_refused_has_read_no_file() -> None:
+    """One at work and four in line: the file is read by each when its turn comes, and by no other."""
+    pool, reading, go = ConverterPool(SETTINGS.of_one_process()), threading.Semaphore(0), threading.Event()
+    reads = list[int]()
+
+    def read() -> bytes:
+        reads.append(1)
+        reading.release()
+        assert go.wait(60)
+        return pdf_of_pages(1)
+
+    with ThreadPoolExecutor(5) as crew:
+        asked = [crew.submit(pool.draw_page, read, PageToDraw(1, 100)) for _ in range(5)]
+        assert reading.acquire(timeout=60)
+        while vars(vars(vars(pool)["_queue"])["_line"])["_value"]:
+            time.sleep(0.01)
+        with pytest.raises(TooBusy):
+            pool.draw_page(read, PageToDraw(1, 100))
+        assert len(reads) == 1
+        go.set()
+        assert all(each.result().content for each in asked)
+    pool.close()
+    assert len(reads) == 5

@@ -16,6 +16,8 @@ from kg_api.client import AsyncKgClient
 from kg_api.client.call import UNSET, Unset
 from kg_api.models.concepts.extraction_config import ExtractionConfig
 from kg_api.models.concepts.imports import ConceptImport
+from kg_api.models.concepts.relations import RelationshipSearch
+from kg_api.models.concepts.vocabulary import TypeMergeUndoing, TypeMerging
 from kg_api.models.embedding.configuration import EmbeddingConfigChange
 from kg_api.models.embedding.regeneration import Regeneration
 from kg_api.models.embedding.spaces import NewSpace
@@ -67,6 +69,9 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "rollback_space": ChosenOntologies,
     "add_folder": NewFolder,
     "scan_folder": ScanRequest,
+    "search_relationships": RelationshipSearch,
+    "merge_relationship_types": TypeMerging,
+    "undo_type_merge": TypeMergeUndoing,
 }
 ELSEWHERE: dict[str, set[str]] = {
     "ingest_bytes": {"content", "images"},
@@ -85,6 +90,8 @@ ELSEWHERE: dict[str, set[str]] = {
     "rollback_space": {"slug"},
     "add_folder": {"grant"},
     "scan_folder": {"folder_id"},
+    "merge_relationship_types": {"ontology"},
+    "undo_type_merge": {"ontology", "merge_id"},
 }
 """What goes into the path, the query or a header."""
 FIXED = {"answer": {"stream"}, "stream_answer": {"stream"}}

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+from kg_api.client.call import files_of
+from kg_api.convert.html.page import convert as convert_page
 from kg_api.convert.image.in_markdown import convert
 from kg_api.images.keeping import LookingKeeper
 from kg_api.ingest.images import place_images
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.parse.beside.files import files_beside, find_beside, read_beside, read_regular, references_in
-from kg_api.parse.beside.references import MAX_REFERENCES, key_of, references
+from kg_api.parse.beside.references import MAX_REFERENCES, key_of, reference_to, references
 from tests.support.images import drawn, encoded
 
+NAMES = ["a%25b.png", "a%20b.png", "100%.png", "a b.png", "ü.png", "a#b?.png", "b+c.png", "a&b;.png"]
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(40, 90))
 
 
@@ -112,6 +116,65 @@ def folder(tmp_path: Path) -> Path:
 def test_a_file_is_never_taken_from_elsewhere(tmp_path: Path, key: str, found: str | None) -> None:
     root = folder(tmp_path)
     assert find_beside(root / "docs" / "a.md", root, key) == (found and root / found)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "encoding"),
+    [
+        ("a.html", "", "utf-8-sig"),
+        ("a.html", "", "utf-16"),
+        ("a.html", "\ufeff", "utf-16-be"),
+        ("a.htm", "<meta charset=iso-8859-1>", "latin-1"),
+        ("a.md", "", "utf-16"),
+        ("a.md", "", "latin-1"),
+    ],
+)
+def test_references_are_found_in_the_encoding_of_the_file(
+    tmp_path: Path, name: str, start: str, encoding: str
+) -> None:
+    (tmp_path / "Grün.png").write_bytes(PLAN)
+    text = f'{start}<p>Schöne grüne Bäume am Ufer.</p>\n\n<img src="Grün.png" alt="Bäume">\n'
+    content = text.encode(encoding)
+    assert files_beside(tmp_path / name, tmp_path, content) == {"Grün.png": PLAN}
+    if name != "a.md":
+        assert len(convert_page(content, beside={"Grün.png": PLAN}).images) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_names_are_unquoted_once(tmp_path: Path, name: str, form: str) -> None:
+    """From the file beside the document, through the form, to the document's own reference."""
+    (tmp_path / name).write_bytes(PLAN)
+    reference = quote(name)
+    said = f"![]({reference})" if form == "md" else f"<main>Words.<img src='{reference}'></main>"
+    document, content = tmp_path / f"a.{form}", said.encode()
+    beside = files_beside(document, tmp_path, content)
+    assert beside == {name: PLAN}
+    _, *parts = files_of(content, {reference_to(key): image for key, image in beside.items()})
+    given = {key_of(called): image for _, (called, image) in parts}
+    assert given == {name: PLAN}
+    read = convert if form == "md" else convert_page
+    assert len(read(content, beside=beside).images) == 1
+
+
+@pytest.mark.parametrize(
+    ("reference", "name"),
+    [
+        ("a%25b.png", "a%b.png"),
+        ("a%2520b.png", "a%20b.png"),
+        ("100%.png", "100%.png"),
+        ("a b.png", "a b.png"),
+        ("a%20b.png", "a b.png"),
+        ("ü.png", "ü.png"),
+        ("img/b(1).png?v=2#top", "img/b(1).png"),
+        ('a"b.png', 'a"b.png'),
+    ],
+)
+def test_a_client_sends_references_as_the_document_has_them(reference: str, name: str) -> None:
+    _, (_, (called, _)) = files_of(b"", {reference: PLAN})
+    assert called.isascii()
+    assert " " not in called
+    assert key_of(called) == name == key_of(reference)
 
 
 def test_what_is_no_picture_is_missing(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from kg_api.graph.search.passages import Filters
 from kg_api.models.embedding.spaces import SimilarityCalibration
 from kg_api.search.plan.page import HitPage
+from kg_api.search.plan.picture_vectors import PictureVector
 from kg_api.search.plan.query_vector import QueryVector
 from kg_api.search.plan.scope import SpaceScope
 from kg_api.search.plan.search_plan import SearchPlan
@@ -35,6 +36,13 @@ def test_a_passage_is_near_from_the_floor_of_its_model_on(similarity: float, nea
     if told.note:
         assert "nothing is near 'what do foxes do all day'" in told.note
         assert "0.49, and near begins at 0.50" in told.note
+
+
+def test_pictures_are_not_judged_by_what_they_show() -> None:
+    far = lanes({"default": [found("a", 1, 0.2)]})
+    seen = PictureVector(SPACE, ["notes"], np.ones(3, dtype=np.float32))
+    told = nearness(replace(asked("red"), pictures=[seen]), far, [])
+    assert "nothing is near 'red' in its words; what pictures show is not judged" in (told.note or "")
 
 
 def test_a_passage_that_has_all_words_of_the_question_is_near() -> None:

@@ -9,9 +9,8 @@ from kg_api.embed.image.remote.embedder import (
     HINT,
     PICTURES,
     WORDS,
-    ImageLimits,
     RemoteImageEmbedder,
-    image_identity,
+    remote_image_embedder,
 )
 from kg_api.embed.image.remote.encoding import data_url
 from kg_api.embed.image.remote.known import COHERE, RemoteImageModel, remote_image_model
@@ -20,7 +19,6 @@ from kg_api.embed.remote.replies import unit_rows
 from kg_api.errors import ConfigurationError
 from kg_api.models.embedding.spaces import ImageModelChoice
 from kg_api.provider.cohere_sdk import CohereSdk, cohere_edge, request_options
-from kg_api.provider.pace import Pace
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Provider, Variables
 from kg_api.sections import CohereSettings
@@ -51,10 +49,8 @@ def open_cohere_images(
             "COHERE_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`"
         )
     policy = policy or RetryPolicy()
-    limits = ImageLimits(model.facts.batch, seconds, settings.embedding.query_seconds)
-    pace = Pace(settings.embedding.requests_at_once, policy.first_wait)
     endpoint = CohereImageEndpoint(own, model)
-    return RemoteImageEmbedder(endpoint, image_identity("cohere", model), limits, policy, pace=pace)
+    return remote_image_embedder("cohere", endpoint, model, settings, seconds=seconds, policy=policy)
 
 
 class CohereImageEndpoint:

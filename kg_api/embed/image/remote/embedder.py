@@ -18,13 +18,14 @@ from kg_api.embed.port import Vectors
 from kg_api.embed.remote.embedder import EMBEDDING, max_reply_bytes
 from kg_api.embed.text.spans import cut
 from kg_api.embed.text.tokens import Bytes, measure, query_pieces
-from kg_api.embed.vectors import require_text, unit
+from kg_api.embed.vectors import mean_of_pieces, require_text
 from kg_api.errors import EmbeddingFailed, EmbeddingUnavailable
 from kg_api.models.embedding.spaces import SpaceIdentity
 from kg_api.provider.http import reply_of_at_most
 from kg_api.provider.pace import Pace
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import RejectedText, Service
+from kg_api.settings import Settings
 
 PICTURES = Service(
     name="an embedding service of pictures",
@@ -124,8 +125,7 @@ class RemoteImageEmbedder:
         def once(seconds: float) -> Vectors:
             return self._endpoint.ask_words(pieces, seconds)
 
-        rows = self._call(once, len(pieces), WORDS, until)
-        return rows[0] if len(rows) == 1 else unit(rows.mean(axis=0, dtype=np.float64), rows.shape[1])
+        return mean_of_pieces(self._call(once, len(pieces), WORDS, until))
 
     def close(self) -> None:
         """See `ImageEmbedder`."""
@@ -151,9 +151,18 @@ class RemoteImageEmbedder:
         return self._policy.call(once, service.give_up, until)
 
 
-def image_identity(provider: str, model: RemoteImageModel) -> SpaceIdentity:
-    """What makes the vectors of a provider's model comparable."""
-    return SpaceIdentity(
+def remote_image_embedder(
+    provider: str,
+    endpoint: ImageEndpoint,
+    model: RemoteImageModel,
+    settings: Settings,
+    *,
+    seconds: float,
+    policy: RetryPolicy,
+    pictures: int | None = None,
+) -> RemoteImageEmbedder:
+    """The embedder of a provider's model; `pictures` of one request, unset: as many as the model takes."""
+    identity = SpaceIdentity(
         provider=provider,
         model=model.name,
         revision=model.name,
@@ -162,3 +171,6 @@ def image_identity(provider: str, model: RemoteImageModel) -> SpaceIdentity:
         query_prefix=model.facts.query_prefix,
         modality="image",
     )
+    limits = ImageLimits(pictures or model.facts.batch, seconds, settings.embedding.query_seconds)
+    pace = Pace(settings.embedding.requests_at_once, policy.first_wait)
+    return RemoteImageEmbedder(endpoint, identity, limits, policy, pace=pace)

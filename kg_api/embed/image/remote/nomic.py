@@ -12,9 +12,8 @@ from kg_api.embed.image.remote.embedder import (
     HINT,
     PICTURES,
     WORDS,
-    ImageLimits,
     RemoteImageEmbedder,
-    image_identity,
+    remote_image_embedder,
 )
 from kg_api.embed.image.remote.known import NOMIC, RemoteImageModel, remote_image_model
 from kg_api.embed.port import Vectors
@@ -23,7 +22,6 @@ from kg_api.errors import ConfigurationError
 from kg_api.models.embedding.spaces import ImageModelChoice
 from kg_api.provider.classify import fields_of
 from kg_api.provider.json_client import JsonClient
-from kg_api.provider.pace import Pace
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Provider, Variables
 from kg_api.sections import NomicSettings
@@ -45,10 +43,8 @@ def open_nomic_images(
     if own.api_key is None:
         raise ConfigurationError("NOMIC_API_KEY is not set where kg runs; set it, then `kg down` and `kg up`")
     policy = policy or RetryPolicy(tries=own.max_retries + 1)
-    limits = ImageLimits(model.facts.batch, own.timeout, settings.embedding.query_seconds)
-    pace = Pace(settings.embedding.requests_at_once, policy.first_wait)
     endpoint = NomicImageEndpoint(own, model)
-    return RemoteImageEmbedder(endpoint, image_identity("nomic", model), limits, policy, pace=pace)
+    return remote_image_embedder("nomic", endpoint, model, settings, seconds=own.timeout, policy=policy)
 
 
 class NomicImageEndpoint:

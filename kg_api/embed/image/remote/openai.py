@@ -9,9 +9,8 @@ from kg_api.embed.image.remote.embedder import (
     HINT,
     PICTURES,
     WORDS,
-    ImageLimits,
     RemoteImageEmbedder,
-    image_identity,
+    remote_image_embedder,
 )
 from kg_api.embed.image.remote.encoding import data_url
 from kg_api.embed.image.remote.known import OPENAI, RemoteImageModel, remote_image_model
@@ -22,7 +21,6 @@ from kg_api.models.embedding.spaces import ImageModelChoice
 from kg_api.models.vocabulary import ImageDialect
 from kg_api.provider.classify import fields_of
 from kg_api.provider.json_client import JsonClient
-from kg_api.provider.pace import Pace
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.provider.service import Provider, Variables
 from kg_api.sections import OpenAISettings
@@ -51,10 +49,10 @@ def open_openai_images(
         )
     policy = policy or RetryPolicy(tries=own.max_retries + 1)
     pictures = 1 if dialect == "vllm" else min(own.batch_size, model.facts.batch)
-    limits = ImageLimits(pictures, own.timeout, settings.embedding.query_seconds)
-    pace = Pace(settings.embedding.requests_at_once, policy.first_wait)
-    endpoint = OpenAIImageEndpoint(own, model, dialect)
-    return RemoteImageEmbedder(endpoint, image_identity("openai", model), limits, policy, pace=pace)
+    endpoint, seconds = OpenAIImageEndpoint(own, model, dialect), own.timeout
+    return remote_image_embedder(
+        "openai", endpoint, model, settings, seconds=seconds, policy=policy, pictures=pictures
+    )
 
 
 class OpenAIImageEndpoint:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from kg_api.graph.jobs.records import EDGE_EMBEDDING
-from kg_api.graph.relations.vectors import EdgePlan, EdgeText
-from kg_api.jobs.embedding.edges.target import EdgeTarget, EmbeddedEdges
+from kg_api.graph.relations.vectors import EdgePlan
+from kg_api.graph.spaces.due import DueText
+from kg_api.jobs.embedding.edges.target import EdgeTarget
 from kg_api.jobs.embedding.job import TextEmbeddingJob
+from kg_api.jobs.embedding.text_target import EmbeddedTexts
 from kg_api.jobs.run import JobRun
 from kg_api.spaces.plans import EmbeddingState
 
 
-class EdgeEmbedding(TextEmbeddingJob[EdgeText, EmbeddedEdges]):
+class EdgeEmbedding(TextEmbeddingJob[DueText, EmbeddedTexts]):
     """Handles jobs of kind `edge_embedding`."""
 
     kind = EDGE_EMBEDDING

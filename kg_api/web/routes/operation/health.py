@@ -12,9 +12,11 @@ from kg_api.errors import KgError
 from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
 from kg_api.graph.search.passages import TEXT_INDEX
-from kg_api.graph.spaces.registry import all_spaces
+from kg_api.graph.spaces.registry import Space, all_spaces
 from kg_api.models.health import Check, Health, Readiness
-from kg_api.spaces.plans import read_embedding_states, space_of_new
+from kg_api.spaces.images.open_space import OpenImageSpace
+from kg_api.spaces.open_space import OpenSpace
+from kg_api.spaces.plans import EmbeddingState, read_embedding_states, space_of_new
 from kg_api.web.health.queue import QueueWatch
 from kg_api.web.opening import Opening
 
@@ -55,7 +57,10 @@ def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = 
         return Readiness(ready=False, waiting_for=reason, checks=[*around])
     try:
         container = opening.container()
-        checks = [*_index_checks(container.graph), *_model_checks(container), queue.check(), *around]
+        graph = container.graph
+        states, new = [*read_embedding_states(graph).values()], space_of_new(all_spaces(graph))
+        checks = [*_index_checks(graph, states, new), *_model_checks(container, states, new)]
+        checks += [queue.check(), *around]
     except KgError as error:
         return Readiness(ready=False, waiting_for=str(error), checks=[*around])
     blocking = [check for check in checks if not check.ok and check.name not in DEGRADING]
@@ -63,13 +68,14 @@ def readiness_of(opening: Opening, queue: QueueWatch, around: Sequence[Check] = 
     return Readiness(ready=not blocking, waiting_for=waiting_for, checks=checks)
 
 
-def _index_checks(graph: Graph) -> list[Check]:
+def _index_checks(graph: Graph, states: Sequence[EmbeddingState], new: Space) -> list[Check]:
     """The indexes that searches use now; one that is being built beside is nobody's concern yet."""
-    wanted = {TEXT_INDEX, *_vector_indexes(graph)}
-    states = index_states(graph)
+    wanted = {TEXT_INDEX, new.index_name, *(each.answering.space.index_name for each in states)}
+    wanted |= {plan.space.image_index_name for each in states for plan in each.image_plans[:1]}
+    there = index_states(graph)
     checks: list[Check] = []
     for name in sorted(wanted):
-        if state := states.get(name):
+        if state := there.get(name):
             told = f"index {name} is {state.state.lower()}, {state.percent:.0f} % populated"
             checks.append(Check(name=name, ok=state.online, detail=told))
         else:
@@ -77,49 +83,26 @@ def _index_checks(graph: Graph) -> list[Check]:
     return checks
 
 
-def _vector_indexes(graph: Graph) -> set[str]:
-    used = {
-        embedding_state.answering.space.index_name
-        for embedding_state in read_embedding_states(graph).values()
-    }
-    images = {
-        plan.space.image_index_name
-        for each in read_embedding_states(graph).values()
-        for plan in each.image_plans[:1]
-    }
-    return used | images | {space_of_new(all_spaces(graph)).index_name}
-
-
-def _model_checks(container: Container) -> list[Check]:
+def _model_checks(container: Container, states: Sequence[EmbeddingState], new: Space) -> list[Check]:
     """The model of new ontologies, and what is known of others that searches use: none is loaded for it."""
-    spaces = container.spaces
-    first = spaces.of(space_of_new(all_spaces(container.graph)))
-    used = {
-        embedding_state.answering.space.slug: embedding_state
-        for embedding_state in read_embedding_states(container.graph).values()
-    }
-    others = [spaces.of(used[slug].answering.space) for slug in sorted(used) if slug != first.space.slug]
-    troubles = [(each.space.slug, each.trouble()) for each in others]
+    first = container.spaces.of(new)
+    used = {each.answering.space.slug: each.answering.space for each in states}
+    others = [container.spaces.of(used[slug]) for slug in sorted(used) if slug != first.space.slug]
+    seeing = {plan.space.slug: plan.space for each in states for plan in each.image_plans}
+    images = [container.image_spaces.of(seeing[slug]) for slug in sorted(seeing)]
     return [
-        *_image_model_checks(container),
+        *_troubles(images, "pictures by their words only"),
         _model_check(first.problem(), "full text only", first.space.identity.model),
-        *(
-            _model_check(trouble, f"full text only in the space {slug!r}", "")
-            for slug, trouble in troubles
-            if trouble is not None
-        ),
+        *_troubles(others, "full text only"),
     ]
 
 
-def _image_model_checks(container: Container) -> list[Check]:
-    """What is known of models that see pictures: none is loaded for it."""
-    states = read_embedding_states(container.graph).values()
-    used = {plan.space.slug: plan.space for each in states for plan in each.image_plans}
-    opened = [container.image_spaces.of(used[slug]) for slug in sorted(used)]
+def _troubles(opened: Sequence[OpenSpace | OpenImageSpace], effect: str) -> list[Check]:
+    told = ((each.space.slug, each.trouble()) for each in opened)
     return [
-        _model_check(trouble, f"pictures by their words only in the space {each.space.slug!r}", "")
-        for each in opened
-        if (trouble := each.trouble()) is not None
+        _model_check(trouble, f"{effect} in the space {slug!r}", "")
+        for slug, trouble in told
+        if trouble is not None
     ]
 
 

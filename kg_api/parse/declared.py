@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 from kg_api.errors import UnreadableDocument
 from kg_api.parse.decode import MARKS, guess_encoding
 
 _AS_BROWSERS_READ = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "gb2312": "gb18030"}
 _SAMPLE = 200_000
+_DECLARED = re.compile(
+    rb"""<meta[^<>]{0,500}?charset\s*=\s*["']?\s*([\w.:-]{1,40})|<\?xml[^<>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""",
+    re.IGNORECASE,
+)
+_HEAD_BYTES = 4_096
 
 
 def decode(data: bytes, declared: str = "") -> tuple[str, tuple[str, ...]]:
@@ -46,3 +52,9 @@ def _guess(data: bytes) -> tuple[str, tuple[str, ...]]:
         raise UnreadableDocument("it is not UTF-8, and no other encoding fits; save it again, as UTF-8")
     note = f"read as {encoding}: the file is not UTF-8 and does not say what it is"
     return data.decode(encoding, "replace"), (note,)
+
+
+def declared_encoding(data: bytes) -> str:
+    """What a page says of its encoding, in its head."""
+    said = _DECLARED.search(data[:_HEAD_BYTES])
+    return (said[1] or said[2]).decode("ascii", "replace") if said else ""

@@ -1,0 +1,188 @@
+"""Pictures whose files tell where they were taken, wherever such files can."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from typing import Any
+
+from PIL import Image, ImageCms, PngImagePlugin, TiffImagePlugin
+
+from tests.support.images import drawn, encoded, exif
+
+PLACE = b"Klabautersiel"
+"""A place that is in none of these files otherwise."""
+TITLE, TAKEN, ORIENTATION = "A red boat", "2019:07:01 12:30:00", 6
+PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+IPTC = b"\x1c\x02\x5a" + struct.pack(">H", len(PLACE)) + PLACE
+PHOTOSHOP = b"8BIM\x04\x04\0\0" + struct.pack(">I", len(IPTC)) + IPTC
+XMP = (
+    b"<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:Description photoshop:City='" + PLACE + b"'>"
+    b"<Iptc4xmpExt:LocationCreated><rdf:Bag><rdf:li Iptc4xmpExt:Sublocation='" + PLACE + b"'/></rdf:Bag>"
+    b"</Iptc4xmpExt:LocationCreated></rdf:Description></x:xmpmeta>"
+)
+
+
+def camera() -> bytes:
+    """EXIF with words, a place, what a maker writes, and a thumbnail."""
+    said = Image.Exif()
+    said.load(exif({0x0112: ORIENTATION, 0x010E: TITLE, 0x013B: "Ada", 0xC000: PLACE}, gps=True, taken=TAKEN))
+    said.get_ifd(0x8769)[0x927C] = PLACE
+    said.get_ifd(0x8769)[0x9011] = "+02:00"
+    return said.tobytes()
+
+
+def jpeg(picture: Image.Image | None = None, **options: Any) -> bytes:
+    """With IPTC, XMP in two parts, EXIF, a comment, a second picture, and what is behind the end."""
+    said = {"exif": camera(), "xmp": XMP, "comment": PLACE, "icc_profile": PROFILE, "quality": 95}
+    made = encoded(picture or drawn(640, 480), "JPEG", **said | options)
+    extended = b"http://ns.adobe.com/xmp/extension/\0" + b"0" * 40 + XMP
+    more = [
+        (0xED, b"Photoshop 3.0\0" + PHOTOSHOP),
+        (0xE1, extended),
+        (0xE2, b"FPXR\0" + PLACE),
+        (0xEC, PLACE),
+    ]
+    segments = b"".join(struct.pack(">BBH", 0xFF, kind, len(said) + 2) + said for kind, said in more)
+    return made[:2] + segments + made[2:] + encoded(drawn(), "JPEG", comment=PLACE) + PLACE
+
+
+def several_jpegs() -> bytes:
+    """As some cameras write them: the second one is found by a segment of the first one (MPF)."""
+    first, second = drawn(640, 480), drawn(64, 48)
+    second.info["comment"] = PLACE
+    return encoded(first, "MPO", save_all=True, append_images=[second], exif=camera(), icc_profile=PROFILE)
+
+
+def png() -> bytes:
+    """With text of all kinds, EXIF as its own chunk and as text, a chunk that nobody knows, and a tail."""
+    texts = PngImagePlugin.PngInfo()
+    texts.add_text("Title", TITLE)
+    texts.add_text("Comment", PLACE.decode())
+    texts.add_itxt("XML:com.adobe.xmp", XMP.decode())
+    texts.add_itxt("XML:com.adobe.xmp", XMP.decode(), zip=True)
+    for profile in ("iptc", "exif", "APP1", "xmp"):
+        texts.add_text(f"Raw profile type {profile}", f"\n{profile}\n13\n{PLACE.hex()}", zip=profile != "xmp")
+    texts.add(b"loCa", PLACE)
+    texts.add(b"tIME", struct.pack(">HBBBBB", 2019, 7, 1, 12, 30, 0))
+    picture = drawn(640, 480)
+    return encoded(picture, "PNG", pnginfo=texts, exif=camera(), icc_profile=PROFILE) + PLACE
+
+
+def animated_png() -> bytes:
+    """Of three frames."""
+    frames = [drawn(64, 48).rotate(each) for each in (0, 90, 180)]
+    texts = PngImagePlugin.PngInfo()
+    texts.add_text("Comment", PLACE.decode())
+    return encoded(frames[0], "PNG", save_all=True, append_images=frames[1:], pnginfo=texts, duration=90)
+
+
+def webp(*, lossless: bool = False) -> bytes:
+    """With EXIF, XMP, a chunk that nobody knows, and a tail."""
+    made = encoded(drawn(640, 480), "WEBP", exif=camera(), xmp=XMP, icc_profile=PROFILE, lossless=lossless)
+    return _riff(made[12:] + _riff_chunk(b"LOCA", PLACE)) + PLACE
+
+
+def animated_webp() -> bytes:
+    """Of three frames, each with a chunk that nobody knows."""
+    frames = [drawn(64, 48, "RGBA").rotate(each) for each in (0, 90, 180)]
+    made = encoded(frames[0], "WEBP", save_all=True, append_images=frames[1:], xmp=XMP, exif=camera())
+    chunks, at = list[bytes](), 12
+    while at < len(made):
+        kind, size = struct.unpack_from("<4sI", made, at)
+        content = made[at + 8 : at + 8 + size]
+        more = _riff_chunk(b"LOCA", PLACE) if kind == b"ANMF" else b""
+        chunks.append(_riff_chunk(kind, content + more))
+        at += 8 + size + size % 2
+    return _riff(b"".join(chunks))
+
+
+def tiff(compression: str = "raw", mode: str = "RGB", **options: Any) -> bytes:
+    """Of two pages, with IPTC, Photoshop's part, XMP, EXIF, places of maps, and a tail."""
+    pages = [drawn(640, 480, mode), drawn(64, 48, mode)]
+    said = TiffImagePlugin.ImageFileDirectory_v2()
+    said[33723], said[34377], said[700] = IPTC, PHOTOSHOP, XMP
+    said.tagtype |= {33723: 7, 34377: 7, 700: 1}
+    said[34737], said[33922] = PLACE.decode(), (0.0, 0.0, 0.0, 13.41, 52.52, 0.0)
+    said.tagtype |= {34737: 2, 33922: 12}
+    camera_said = Image.Exif()
+    camera_said.load(exif({0x0112: ORIENTATION, 0x010E: TITLE}, gps=True, taken=TAKEN))
+    for tag in (0x0112, 0x010E):
+        said[tag] = camera_said[tag]
+    if compression == "raw":  # libtiff writes no directories within
+        said[0x8769], said[0x8825] = dict(camera_said.get_ifd(0x8769)), dict(camera_said.get_ifd(0x8825))
+    options = {"icc_profile": PROFILE, **options}
+    return (
+        encoded(
+            pages[0],
+            "TIFF",
+            save_all=True,
+            append_images=pages[1:],
+            tiffinfo=said,
+            compression=compression,
+            **options,
+        )
+        + PLACE
+    )
+
+
+def gif() -> bytes:
+    """Of three frames, with a comment, XMP, and a tail."""
+    frames = [drawn(64, 48).rotate(each).quantize(64) for each in (0, 90, 180)]
+    made = encoded(
+        frames[0], "GIF", save_all=True, append_images=frames[1:], comment=PLACE, duration=90, loop=3
+    )
+    magic = b"\x01" + bytes(range(255, -1, -1)) + b"\0"
+    return made[:-1] + b"\x21\xff\x0bXMP DataXMP" + XMP + magic + b"\x3b" + PLACE
+
+
+def bmp() -> bytes:
+    """With a tail."""
+    return encoded(drawn(640, 480), "BMP") + PLACE
+
+
+def tells(content: bytes) -> bool:
+    """Whether the place is still in a file, in any form that these files have."""
+    forms = (PLACE, PLACE.hex().encode(), b"GPS", b"+02:00")
+    said = [content, *_unpacked(content)]
+    return any(form in each for form in forms for each in said)
+
+
+def _unpacked(content: bytes) -> list[bytes]:
+    """Compressed text of a PNG."""
+    made, at = list[bytes](), 8
+    while content.startswith(b"\x89PNG") and at + 12 <= len(content):
+        size, kind = struct.unpack_from(">I4s", content, at)
+        if kind in {b"zTXt", b"iTXt"}:
+            made += _inflated(content[at + 8 : at + 8 + size])
+        at += 12 + size
+    return made
+
+
+def _inflated(chunk: bytes) -> list[bytes]:
+    for start in range(len(chunk)):
+        try:
+            return [zlib.decompress(chunk[start:])]
+        except zlib.error:
+            continue
+    return []
+
+
+def _riff(chunks: bytes) -> bytes:
+    return b"RIFF" + struct.pack("<I", len(chunks) + 4) + b"WEBP" + chunks
+
+
+def _riff_chunk(kind: bytes, content: bytes) -> bytes:
+    return kind + struct.pack("<I", len(content)) + content + bytes(len(content) % 2)
+
+
+def frames(content: bytes) -> list[tuple[str, tuple[int, int], bytes]]:
+    """The pixels of a file, frame by frame, as they are shown."""
+    with Image.open(io.BytesIO(content)) as picture:
+        made: list[tuple[str, tuple[int, int], bytes]] = []
+        for each in range(getattr(picture, "n_frames", 1)):
+            picture.seek(each)
+            picture.load()
+            made.append((picture.mode, picture.size, picture.convert("RGBA").tobytes()))
+    return made
