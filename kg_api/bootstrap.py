@@ -38,6 +38,7 @@ from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
+from kg_api.images.files import StoredFiles
 from kg_api.images.keeping import StoringKeeper
 from kg_api.images.pages import PageService
 from kg_api.images.service import ImageService
@@ -215,8 +216,8 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         graph.close()
         raise
     contexts = Contexts(graph, settings)
-    blobs = open_blobs(settings.blobs, Home(settings.home).blobs)
-    reader = DocumentReader(converters, StoringKeeper(graph, blobs), settings.blobs.keep_pdfs)
+    files = StoredFiles(graph, open_blobs(settings.blobs, Home(settings.home).blobs))
+    reader = DocumentReader(converters, StoringKeeper(files), settings.blobs.keep_pdfs)
     estimator = Estimator(graph, spaces, contexts, lambda plan: price_of_space(settings, plan.space))
     embeddings = EmbeddingRequests(graph, estimator)
     extractors = Extractors(graph, settings)
@@ -225,7 +226,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     llm = LanguageModel(settings)
     imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search does not wait for a second try
     reranking = Reranking(reranker, settings.rerank.seconds)
-    images = ImageService(graph, blobs)
+    images = ImageService(graph, files)
     search = SearchService(graph, spaces, reranking, Hyde(imagining.ask), image_spaces)
     return Container(
         settings=settings,
@@ -235,7 +236,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         contexts=contexts,
         converters=converters,
         reader=reader,
-        pages=PageService(graph, blobs, ConverterPool(settings.conversion.of_one_process())),
+        pages=PageService(graph, files, ConverterPool(settings.conversion.of_one_process())),
         images=images,
         ingest=IngestService(graph, reader, extraction.ask),
         review=ReviewService(graph, extraction.ask),

@@ -5,6 +5,7 @@
     │   ├── UnreadableDocument     422   exit 2    a file that cannot be read as text
     │   └── TooLarge               413   exit 2
     ├── NotFound                   404   exit 4
+    │   └── FileLost               404   exit 4    the graph knows a file that its store has not, or not whole
     ├── Conflict                   409   exit 5
     ├── ConfigurationError         500   exit 78   settings, schema or model do not fit: a person must act
     │   ├── SchemaTooNew           500   exit 78
@@ -74,6 +75,10 @@ class NotFound(KgError):
 
     status = 404
     exit_code = 4
+
+
+class FileLost(NotFound):
+    """A stored file is missing or damaged; ingest its document again."""
 
 
 class Conflict(KgError):

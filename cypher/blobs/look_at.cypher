@@ -1,8 +1,14 @@
-// Whether a blob is used, and whether it may be soon; locked before it is looked at, so that no transaction that uses or
-// frees it is half seen.
-MATCH (b:Blob {key: $key})
+// Whether blobs are used, and whether they may be soon; all are locked before any is looked at, so that no transaction
+// that uses or frees one is half seen.
+UNWIND $keys AS key
+MATCH (b:Blob {key: key})
 SET b.touched_at = datetime.realtime()
-WITH b
-RETURN EXISTS { (b)<-[:STORED_AS|SHOWN_AS|ORIGINAL]-() } AS used,
-       EXISTS { MATCH (b)<-[:HOLDS]-(h:BlobHold) WHERE h.until >= datetime.realtime() } AS held,
-       EXISTS { MATCH (w:WaitingDocument) WHERE $key IN w.blobs } AS waits
+WITH collect(b) AS blobs
+CALL () {
+  MATCH (w:WaitingDocument)
+  UNWIND w.blobs AS key
+  RETURN collect(DISTINCT key) AS waiting
+}
+UNWIND blobs AS b
+RETURN b.key AS key, EXISTS { (b)<-[:STORED_AS|SHOWN_AS|ORIGINAL]-() } AS used,
+       b.key IN waiting OR EXISTS { MATCH (b)<-[:HOLDS]-(h:BlobHold) WHERE h.until >= datetime.realtime() } AS wanted

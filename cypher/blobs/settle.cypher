@@ -1,3 +1,4 @@
-// A blob that is used.
-MATCH (b:Blob {key: $key})
+// Blobs that are used.
+UNWIND $keys AS key
+MATCH (b:Blob {key: key})
 REMOVE b:LooseBlob

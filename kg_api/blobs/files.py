@@ -1,4 +1,4 @@
-"""Blobs as files of one folder: `ab/abcdef...`, each written beside its place and renamed into it."""
+"""Blobs as files of one folder, `ab/abcdef...`: each is written beside its place and renamed into it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from kg_api.blobs.port import gone, key_of, require_key
-from kg_api.errors import NotFound, StorageFull, Unavailable
+from kg_api.blobs.port import MARKER, gone, identity_in, marker_of, require_name, require_whole
+from kg_api.errors import StorageFull, Unavailable
 from kg_api.files.whole import FOLDER_MODE, write_whole
 
 ABANDONED_SECONDS = 24 * 3600
@@ -21,50 +21,69 @@ _NO_ROOM = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 class FileBlobStore:
     """Keeps blobs below a folder, which is made when the first one comes."""
 
+    place = "the folder of stored files (KG_BLOBS__FOLDER)"
+
     def __init__(self, folder: Path) -> None:
         """Args: the folder; nobody else writes below it."""
         self._folder = folder.expanduser().absolute()
 
-    def put(self, content: bytes) -> str:
-        """Keep bytes; see `BlobStore`."""
-        key = key_of(content)
-        path = self._path(key)
-        with _translated("kept"):
-            if not _holds(path, len(content)):
-                _write(path, content)
-        return key
+    def identity(self) -> str | None:
+        """Which store it is; see `BlobStore`."""
+        with _translated("read"), contextlib.suppress(FileNotFoundError):
+            return identity_in((self._folder / MARKER).read_bytes())
+        return None
 
-    def read(self, key: str) -> bytes:
-        """Give the bytes of a key; see `BlobStore`."""
+    def mark(self, identity: str) -> None:
+        """Let it be that store; see `BlobStore`."""
+        with _translated("kept"):
+            _write(self._folder / MARKER, marker_of(identity).encode())
+
+    def put(self, name: str, content: bytes) -> bool:
+        """Keep bytes; see `BlobStore`."""
+        path = self._path(name)
+        with _translated("kept"):
+            if _holds(path, content):
+                return False
+            _write(path, content)
+            return True
+
+    def read(self, name: str) -> bytes:
+        """Give the bytes of a name; see `BlobStore`."""
         with _translated("read"):
             try:
-                return self._path(key).read_bytes()
+                content = self._path(name).read_bytes()
             except FileNotFoundError:
-                raise NotFound(gone(key)) from None
+                raise gone(name) from None
+        return require_whole(name, content)
 
-    def delete(self, key: str) -> None:
-        """Forget a key; see `BlobStore`."""
+    def has(self, name: str) -> bool:
+        """Whether there is such a file; see `BlobStore`."""
+        with _translated("read"):
+            return self._path(name).is_file()
+
+    def delete(self, name: str) -> None:
+        """Forget a name; see `BlobStore`."""
         with _translated("deleted"):
-            self._path(key).unlink(missing_ok=True)
+            self._path(name).unlink(missing_ok=True)
 
     def sweep(self, older_than: float = ABANDONED_SECONDS) -> int:
         """Remove what nobody writes any more; see `BlobStore`."""
         removed = 0
         with _translated("deleted"):
-            for path in self._folder.glob(f"*/{_BEING_WRITTEN}*"):
+            for path in self._folder.rglob(f"{_BEING_WRITTEN}*"):
                 if time.time() - path.stat().st_mtime > older_than:
                     path.unlink(missing_ok=True)
                     removed += 1
         return removed
 
-    def _path(self, key: str) -> Path:
-        return self._folder / require_key(key)[:2] / key
+    def _path(self, name: str) -> Path:
+        return self._folder / require_name(name)[:2] / name
 
 
-def _holds(path: Path, size: int) -> bool:
-    """Whether a file is there whole: a disk that lost its power may have kept the name of an empty one."""
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether a file is there whole: a disk may have kept its name and its size, and other bytes."""
     try:
-        return path.stat().st_size == size
+        return path.stat().st_size == len(content) and path.read_bytes() == content
     except FileNotFoundError:
         return False
 

@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kg_api.api_settings import S3Settings
-from kg_api.blobs.port import gone, key_of, require_key
-from kg_api.errors import ConfigurationError, NotFound, StorageFull, Unavailable
+from kg_api.blobs.port import MARKER, gone, identity_in, marker_of, require_name, require_whole
+from kg_api.errors import ConfigurationError, StorageFull, Unavailable
 from kg_api.provider.extras import missing
 
 try:
@@ -43,34 +43,50 @@ class S3BlobStore:
         self._bucket = bucket
         self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
         self._name = name
+        self.place = f"{name} (KG_BLOBS__S3__*)"
 
-    def put(self, content: bytes) -> str:
-        """Keep bytes; see `BlobStore`."""
-        key = key_of(content)
+    def identity(self) -> str | None:
+        """Which store it is; see `BlobStore`."""
+        with self._translated("read"), contextlib.suppress(FileNotFoundError):
+            return identity_in(obstore.get(self._bucket, self._prefix + MARKER).bytes().to_bytes())
+        return None
+
+    def mark(self, identity: str) -> None:
+        """Let it be that store; see `BlobStore`."""
+        content = marker_of(identity).encode()
         with self._translated("kept"):
-            if not self._holds(key, len(content)):
-                obstore.put(self._bucket, self._path(key), content, use_multipart=False)
-        return key
+            obstore.put(self._bucket, self._prefix + MARKER, content, use_multipart=False)
 
-    def read(self, key: str) -> bytes:
-        """Give the bytes of a key; see `BlobStore`.
+    def put(self, name: str, content: bytes) -> bool:
+        """Keep bytes; see `BlobStore`."""
+        path = self._path(name)
+        with self._translated("kept"):
+            if self._holds(path, content):
+                return False
+            obstore.put(self._bucket, path, content, use_multipart=False)
+            return True
 
-        Raises:
-            Unavailable: they are others than were put.
-        """
-        path = self._path(key)
+    def read(self, name: str) -> bytes:
+        """Give the bytes of a name; see `BlobStore`."""
+        path = self._path(name)
         with self._translated("read"):
             try:
                 content = obstore.get(self._bucket, path).bytes().to_bytes()
             except FileNotFoundError:
-                raise NotFound(gone(key)) from None
-        if key_of(content) != key:
-            raise Unavailable(f"the stored file {key} is damaged in {self._name}: ingest it again")
-        return content
+                raise gone(name) from None
+        return require_whole(name, content)
 
-    def delete(self, key: str) -> None:
-        """Forget a key; see `BlobStore`."""
-        path = self._path(key)
+    def has(self, name: str) -> bool:
+        """Whether there is such an object; see `BlobStore`."""
+        path = self._path(name)
+        with self._translated("read"), contextlib.suppress(FileNotFoundError):
+            obstore.head(self._bucket, path)
+            return True
+        return False
+
+    def delete(self, name: str) -> None:
+        """Forget a name; see `BlobStore`."""
+        path = self._path(name)
         with self._translated("deleted"), contextlib.suppress(FileNotFoundError):
             obstore.delete(self._bucket, path)
 
@@ -78,15 +94,16 @@ class S3BlobStore:
         """Nothing is left of a put that was broken off."""
         return 0
 
-    def _path(self, key: str) -> str:
-        return f"{self._prefix}{require_key(key)}"
+    def _path(self, name: str) -> str:
+        return f"{self._prefix}{require_name(name)}"
 
-    def _holds(self, key: str, size: int) -> bool:
-        """Whether it is there whole: asking is cheaper than sending."""
+    def _holds(self, path: str, content: bytes) -> bool:
+        """Whether it is there whole. An ETag does not tell: it is the hash of the bytes in some stores."""
         try:
-            return obstore.head(self._bucket, self._path(key))["size"] == size
+            found = obstore.get(self._bucket, path)
         except FileNotFoundError:
             return False
+        return found.meta["size"] == len(content) and found.bytes().to_bytes() == content
 
     @contextlib.contextmanager
     def _translated(self, done: str) -> Generator[None]:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from kg_api.blobs.port import BlobStore, key_of
-from kg_api.graph.database import Graph
-from kg_api.graph.images.blobs import hold_blobs
+from kg_api.blobs.port import key_of
+from kg_api.images.files import StoredFiles
 from kg_api.models.images import ReadImage, StoredImage
 
 
@@ -35,11 +34,10 @@ class ImageKeeper(Protocol):
 class StoringKeeper:
     """Writes the files into the store, where they stay as long as somebody uses them."""
 
-    graph: Graph
-    store: BlobStore
+    files: StoredFiles
 
     def keep(self, images: Sequence[ReadImage], original: bytes | None = None) -> KeptImages:
-        """The hold is committed before the first file is written: who collects sees it, or goes before.
+        """See `StoredFiles.keep`.
 
         Raises:
             Unavailable: the database or the store does not answer; nothing is stored.
@@ -48,10 +46,7 @@ class StoringKeeper:
         contents += [] if original is None else [original]
         if not contents:
             return KeptImages([], None, None)
-        hold = hold_blobs(self.graph, [key_of(content) for content in contents])
-        for content in contents:
-            self.store.put(content)
-        return _kept(images, original, hold)
+        return _kept(images, original, self.files.keep(contents))
 
 
 class LookingKeeper:

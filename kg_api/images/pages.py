@@ -7,12 +7,12 @@ from dataclasses import astuple, dataclass
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from kg_api.blobs.port import BlobStore
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_source
 from kg_api.graph.images.originals import Original, SourceOnPage, find_original, sources_of_page
 from kg_api.graph.naming import identify_document
+from kg_api.images.files import StoredFiles
 from kg_api.images.marks import page_to_draw
 from kg_api.images.page_cache import PageCache
 from kg_api.images.single_flight import SingleFlight
@@ -62,16 +62,16 @@ class PageRequest:
 class PageService:
     """Draws pages, each once while it is in memory, whoever asks for it meanwhile."""
 
-    def __init__(self, graph: Graph, store: BlobStore, drawer: PageDrawer) -> None:
+    def __init__(self, graph: Graph, files: StoredFiles, drawer: PageDrawer) -> None:
         """Open it.
 
         Args:
             graph: says what stands on them.
-            store: keeps the PDFs.
+            files: keeps the PDFs.
             drawer: its own, closed with it: who looks at a page does not wait for files that are taken in.
         """
         self._graph = graph
-        self._store = store
+        self._files = files
         self._drawer = drawer
         self._cache = PageCache()
         self._flights = SingleFlight[DrawnPage]()
@@ -136,7 +136,7 @@ class PageService:
     def _draw(self, key: str, original: Original, wanted: PageToDraw) -> DrawnPage:
         if drawn := self._cache.get(key):  # by who ended after it was looked for
             return drawn
-        drawn = self._drawer.draw_page(partial(self._store.read, original.key), wanted)
+        drawn = self._drawer.draw_page(partial(self._files.read, original.key), wanted)
         if drawn.content:
             self._cache.put(key, drawn)
         return drawn

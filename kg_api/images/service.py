@@ -6,16 +6,17 @@ from typing import NamedTuple
 
 import structlog
 
-from kg_api.blobs.port import BlobStore
 from kg_api.errors import KgError
 from kg_api.graph.database import Graph
-from kg_api.graph.images.blobs import collect_blobs
 from kg_api.graph.images.reads import find_image, list_images
+from kg_api.images.files import StoredFiles
 from kg_api.models.images import ImageType
 from kg_api.models.queries.places import ImagePage
 
 log = structlog.get_logger()
 
+LOOKED_AT_A_REQUEST = 100
+"""Files, after documents were deleted: a bucket deletes one after the other."""
 THUMBNAIL_TYPE = "image/webp"
 
 
@@ -33,9 +34,9 @@ class ImageFile(NamedTuple):
 class ImageService:
     """Gives out what is kept."""
 
-    def __init__(self, graph: Graph, store: BlobStore) -> None:
+    def __init__(self, graph: Graph, files: StoredFiles) -> None:
         self._graph = graph
-        self._store = store
+        self._files = files
 
     def page(self, *, ontology: str | None, offset: int, limit: int) -> ImagePage:
         """Some pictures in the order of their documents."""
@@ -49,7 +50,7 @@ class ImageService:
             Conflict: several begin like that.
         """
         found = find_image(self._graph, source_id)
-        content = self._store.read(found.storage_key)
+        content = self._files.read(found.storage_key)
         return ImageFile(content, found.content_type, found.document, found.storage_key)
 
     def thumbnail(self, source_id: str) -> ImageFile:
@@ -59,7 +60,7 @@ class ImageService:
             NotFound, Conflict: as `file` does.
         """
         found = find_image(self._graph, source_id)
-        content = self._store.read(found.thumbnail_key)
+        content = self._files.read(found.thumbnail_key)
         return ImageFile(content, THUMBNAIL_TYPE, found.document, found.thumbnail_key)
 
     def read_blob(self, key: str) -> bytes:
@@ -69,23 +70,22 @@ class ImageService:
             NotFound: it is not there.
             Unavailable: it cannot be read.
         """
-        return self._store.read(key)
+        return self._files.read(key)
 
-    def collect(self) -> int:
-        """Delete files that nothing uses; says how many.
+    def tidy(self) -> int:
+        """Delete files that nothing uses, and what processes that died were writing; says how many.
 
         Raises:
             KgError: the database or the store does not answer; what is left is deleted the next time.
         """
-        return collect_blobs(self._graph, self._store.delete)
-
-    def tidy(self) -> int:
-        """As `collect`, with what processes that died were writing; says how many files in all."""
-        return self._store.sweep() + self.collect()
+        return self._files.sweep() + self._files.collect()
 
     def collect_after_delete(self) -> None:
-        """As `collect`; what was deleted is deleted all the same, so that a failure is only logged."""
+        """Delete some files that nothing uses any more, for a client waits; `tidy` deletes the others.
+
+        What was deleted is deleted all the same, so that a failure is only logged.
+        """
         try:
-            self.collect()
+            self._files.collect_some(LOOKED_AT_A_REQUEST)
         except KgError as error:
             log.warning("unused pictures stay until the next clean-up", reason=str(error))

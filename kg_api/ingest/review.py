@@ -81,9 +81,9 @@ class ReviewService:
 
 
 def _prepare(waiting: GivenDocument) -> Prepared | Problem:
-    """Parsed anew, by the version of kg that stores it."""
+    """Parsed anew, by the version of kg that stores it; its files are kept because it waits."""
     try:
-        record, notes = to_record(replace(_GIVEN.validate_json(waiting.given), review=False))
+        record, notes = to_record(replace(_GIVEN.validate_json(waiting.given), review=False, hold=None))
     except KgError as error:
         return problem_of(error)
     except Exception:  # the border of a document: one that kg fails on must not stop all others

@@ -10,6 +10,7 @@ import pytest
 
 from kg_api.blobs.files import FileBlobStore
 from kg_api.graph.database import Graph
+from kg_api.images.files import StoredFiles
 from kg_api.images.keeping import StoringKeeper
 from kg_api.images.service import ImageService
 from kg_api.ingest.reading import DocumentReader
@@ -40,9 +41,9 @@ class Followed:
 
     def __init__(self, graph: Graph, folder: Path, blobs: Path) -> None:
         self.graph, self.folder, self.blobs = graph, folder, blobs
-        self.store = FileBlobStore(blobs)
-        self.images = ImageService(graph, self.store)
-        reader = DocumentReader(READER.converters, StoringKeeper(graph, self.store))
+        files = StoredFiles(graph, FileBlobStore(blobs))
+        self.images = ImageService(graph, files)
+        reader = DocumentReader(READER.converters, StoringKeeper(files))
         self.handler = FolderSync(graph, EVERYWHERE, LARGEST, reader)
         self.id = follow(graph, folder)
 
@@ -80,7 +81,7 @@ def test_a_picture_comes_changes_and_goes_with_its_documents(followed: Followed,
     assert followed.scan() == {"changed": 1, "removed": 2, "unchanged": 1}
     assert followed.shown() == {}
     followed.images.tidy()
-    assert not [path for path in followed.blobs.rglob("*") if path.is_file()]
+    assert not [path for path in followed.blobs.rglob("*/*") if path.is_file()]
 
 
 def test_a_picture_that_was_broken_is_taken_when_it_is_mended(followed: Followed, folder: Path) -> None:

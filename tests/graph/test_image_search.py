@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import neo4j
 import pytest
 
-from kg_api.api_settings import ConversionSettings
-from kg_api.convert.image.document import read_image
 from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
-from kg_api.graph.images.reads import list_images
 from kg_api.models.embedding.switching import SpaceBuild
-from kg_api.models.images import ReadImage
 from kg_api.models.pictures.related import RelatedSearch
-from kg_api.models.pictures.search import ImageHits, ImageScope, ImageSearch
-from kg_api.models.queries.search import SourceHits, SourceSearch
-from kg_api.search.service import SearchService
-from kg_api.similarity.images.service import ImageSearchService
 from kg_api.similarity.related.service import RelatedService
-from tests.graph.test_image_spaces import Album
+from tests.support.album import Album
 from tests.support.colour_grid import plain
-from tests.support.concepts import labelled, write
 from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
+from tests.support.picture_search import COLOURS, effects, ids, like, names
 from tests.support.records import record
-
-COLOURS = ("red", "green", "blue")
-
-
-class Reader:
-    """Reads pictures that the tests made, in this process."""
-
-    def look_at(self, data: bytes) -> ReadImage:
-        return read_image(data, ConversionSettings())
 
 
 @pytest.fixture
@@ -50,39 +32,6 @@ def album(graph: Graph, tmp_path: Path) -> Generator[Album]:
     yield made
     made.spaces.close()
     made.image_spaces.close()
-
-
-def ids(album: Album) -> dict[str, str]:
-    page = list_images(album.graph, ontology=None, offset=0, limit=100)
-    return {each.document: each.source_id for each in page.images}
-
-
-def like(album: Album, content: bytes | None = None, **asked: Any) -> ImageHits:
-    search = SearchService(album.graph, album.spaces, images=album.image_spaces)
-    read = album.pictures.store.read
-    service = ImageSearchService(album.graph, search, album.image_spaces, Reader(), read)
-    try:
-        if content is None:
-            return service.search(ImageSearch.model_validate(asked))
-        return service.search_like(content, ImageScope.model_validate(asked))
-    finally:
-        search.close()
-
-
-def search(album: Album, text: str, **asked: Any) -> SourceHits:
-    service = SearchService(album.graph, album.spaces, images=album.image_spaces)
-    try:
-        return service.search(SourceSearch.model_validate({"query_text": text, **asked}))
-    finally:
-        service.close()
-
-
-def names(answer: ImageHits) -> list[str]:
-    return [each.document for each in answer.images]
-
-
-def effects(answer: ImageHits | SourceHits) -> str:
-    return "; ".join(each.effect for each in answer.degraded)
 
 
 def test_a_picture_that_is_sent_finds_the_one_that_looks_like_it(album: Album) -> None:
@@ -209,83 +158,10 @@ def test_ontologies_of_different_spaces_are_joined_by_ranks(album: Album) -> Non
     assert (stored.spaces, names(stored)[0]) == (["fine"], "q1.png")
 
 
-def test_words_find_what_pictures_show_where_a_model_reads_text(album: Album) -> None:
-    answer = like(album, query_text="something blue")
-    assert names(answer)[0] == "p2.png"
-    assert answer.by == ["picture_space", "words", "concepts"]
-    assert {way.lane for way in answer.images[0].through} >= {"picture_space"}
-    album.grid.down = True
-    album.image_spaces.close()
-    assert "was not searched (the grid is down)" in effects(like(album, query_text="something blue"))
-
-
-def test_concepts_lead_to_pictures_only_from_the_question(album: Album) -> None:
-    for name in ("sleeping cat.png", "flying cat.png"):
-        made = album.pictures.record(plain("blue", len(name), 20), name)
-        store_document(album.graph, made)
-        write(album.graph, labelled(made, 0, "cat"))
-    album.work()
-    ways = [way.lane for each in like(album, query_text="sleeping").images for way in each.through]
-    assert "concepts" not in ways, "the best picture's own concepts would put others before it"
-    named = like(album, query_text="cat").images
-    assert all("concepts" in [way.lane for way in each.through] for each in named if "cat" in each.document)
-
-
 def test_nothing_that_fits_a_filter_is_no_lack_of_vectors(album: Album) -> None:
     store_document(album.graph, record("text.md", ["A passage."]))
     answer = like(album, plain("red"), documents=["text.md"])
     assert (answer.images, answer.degraded) == ([], [])
-
-
-@pytest.mark.parametrize("kinds", [None, ["passage", "image"], ["image"]])
-def test_searches_have_a_lane_of_what_pictures_show(album: Album, kinds: Sequence[str] | None) -> None:
-    store_document(album.graph, record("text.md", ["A passage about something else."]))
-    album.work()
-    hits = search(album, "something blue", kinds=kinds, explain=True)
-    assert hits.picture_spaces == ["default_images"]
-    blue = next(each for each in hits.sources if each.document == "p2.png")
-    assert blue.ranks.pictures == 1
-    assert blue.explanation is not None
-    part = blue.explanation.lanes[-1]
-    assert (part.lane, part.index) == ("pictures:default_images", "image_embedding_default_images")
-    assert blue.explanation.fusion.endswith("rrf with pictures")
-    assert blue.similarity is not None, "its words are measured all the same"
-
-
-@pytest.mark.parametrize(
-    "asked", [{"kinds": ["passage"]}, {"mode": "text"}, {"ontology": "texts"}], ids=["kinds", "mode", "none"]
-)
-def test_nothing_is_asked_where_no_picture_is_wanted(album: Album, asked: dict[str, Any]) -> None:
-    store_document(album.graph, record("text.md", ["A passage about something blue."], "texts"))
-    album.work()
-    album.grid.down = True
-    hits = search(album, "something blue", **asked)
-    assert (hits.picture_spaces, hits.degraded) == ([], [])
-
-
-def test_nothing_is_asked_of_a_model_that_reads_no_text(graph: Graph, tmp_path: Path) -> None:
-    made = Album(graph, tmp_path / "blobs", words=False)
-    made.add_images(*COLOURS)
-    made.work()
-    try:
-        hits = search(made, "blue", kinds=["image"])
-        assert (hits.picture_spaces, hits.degraded) == ([], [])
-        assert hits.sources[0].document == "blue.png", "by its name"
-        assert like(made, query_text="blue").by == ["words", "concepts"]
-    finally:
-        made.spaces.close()
-        made.image_spaces.close()
-
-
-def test_a_passage_finds_pictures_by_what_they_show(album: Album) -> None:
-    store_document(album.graph, made := record("text.md", ["All was blue that day."], "texts"))
-    album.work()
-    service = RelatedService(album.graph, album.image_spaces)
-    answer = service.related(made.sources[0].source_id, RelatedSearch())
-    seen = {each.document: [way for way in each.through if way.lane == "picture_space"]
-            for each in answer.sources}  # fmt: skip
-    assert seen["p2.png"][0].rank == 1
-    assert seen["p2.png"][0].space == "default_images"
 
 
 def test_what_is_no_picture_is_refused(album: Album) -> None:

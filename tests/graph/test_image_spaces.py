@@ -8,57 +8,20 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.blobs.port import key_of
-from kg_api.errors import Conflict, InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import delete_document
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.images.reads import list_images
-from kg_api.graph.images.vectors import count_images
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import enqueue_slot, find_job
-from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_api.models.embedding.regeneration import Regeneration
-from kg_api.models.embedding.spaces import NewSpace
 from kg_api.models.embedding.switching import SpaceBuild
 from kg_api.models.identity import document_id
 from kg_api.models.library.documents import ImageCounts
 from kg_api.models.vocabulary import JobState
-from kg_api.spaces.plans import read_embedding_state
-from tests.support.colour_grid import ColourGrid, open_image_spaces, plain
+from tests.support.album import Album
+from tests.support.colour_grid import open_image_spaces, plain
 from tests.support.cypher import rows
-from tests.support.kg import Kg
-from tests.support.picture_store import Pictures
-
-FIRST = "default_images"
-
-
-class Album(Kg):
-    """A kg with some pictures of plain colours."""
-
-    def __init__(self, graph: Graph, folder: Path, *, words: bool = True) -> None:
-        self.pictures, self.grid = Pictures(graph, folder), ColourGrid(words=words)
-        images = open_image_spaces(graph, self.grid)
-        super().__init__(graph, image_spaces=images, read_blob=self.pictures.store.read)
-
-    def add_images(self, *colours: str) -> None:
-        """One document each."""
-        for colour in colours:
-            self.pictures.add(plain(colour), f"{colour}.png")
-
-    def counts(self) -> ImageCounts:
-        """How pictures are embedded as they shall be."""
-        return count_images(self.graph, read_embedding_state(self.graph, "notes").image_plans[-1:])
-
-    @property
-    def answering(self) -> str:
-        """The space whose vectors answer."""
-        return read_embedding_state(self.graph, "notes").image_plans[0].space.slug
-
-    def add_space(self, slug: str, cells: int = 4) -> None:
-        """A further one of pictures."""
-        new = NewSpace(slug=slug, modality="image", provider="histogram", model=f"grid-{cells}")
-        self.image_spaces.add(new)
 
 
 @pytest.fixture
@@ -108,151 +71,11 @@ def test_no_space_keeps_a_vector_of_another_file(album: Album, driver: neo4j.Dri
     assert rows(driver, told) == [{"left": []}]
 
 
-def test_a_space_of_pictures_is_built_checked_activated_rolled_back_and_dropped(
-    album: Album, driver: neo4j.Driver
-) -> None:
-    album.work()
-    album.add_space("fine")
-    made = album.switch.build("fine", SpaceBuild())
-    assert [(each.answering, each.due) for each in made.builds] == [(FIRST, 3)]
-    assert album.states()["fine"] == "building"
-    with pytest.raises(Conflict, match="not built yet"):
-        album.switch.activate("fine")
-    album.add_images("black")  # during the build
-    album.work()
-    assert album.answering == FIRST, "it waits to be activated"
-    assert album.counts().embedded == 4
-    assert album.switch.check("fine").ok
-    told = album.switch.activate("fine")
-    assert [(each.before, each.now) for each in told.ontologies] == [(FIRST, "fine")]
-    assert told.space_of_new == "fine"
-    assert (album.answering, album.states()[FIRST], album.states()["fine"]) == ("fine", "retiring", "active")
-    album.switch.rollback("fine")
-    assert album.answering == FIRST
-    album.switch.rollback(FIRST)
-    assert album.answering == "fine"
-    assert album.states()["default"] == "active", "the space of texts is not concerned"
-    job_id = album.drop.drop(FIRST).job_id
-    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
-    album.work()
-    assert find_job(album.graph, job_id).state is JobState.COMPLETED
-    left = rows(driver, "MATCH (s:Image) UNWIND keys(s) AS key RETURN DISTINCT key")
-    assert not [row for row in left if FIRST in row["key"]]
-    assert "image_embedding_default_images" not in index_states(album.graph)
-
-
-def test_a_space_that_answers_for_one_ontology_is_not_dropped(album: Album) -> None:
-    album.work()
-    with pytest.raises(Conflict, match="still uses"):
-        album.drop.drop(FIRST, "notes")
-    assert album.counts().embedded == 3
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    with pytest.raises(Conflict, match="still uses"):
-        album.drop.drop("fine", "notes")
-    album.work()
-    album.switch.activate("fine")
-    album.drop.drop(FIRST, "notes")
-    album.work()
-    with pytest.raises(Conflict, match="no ontology that uses"):
-        album.switch.rollback("fine")
-
-
-def test_what_is_complete_already_answers_at_once(album: Album) -> None:
-    album.work()
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    album.work()
-    told = album.switch.rollback("fine")
-    assert [(each.before, each.now) for each in told.ontologies] == [(FIRST, FIRST)]
-    assert "notes: the build in fine was given up, nothing else changed" in told.notes
-    made = album.switch.build("fine", SpaceBuild(activate=True))
-    assert [(each.answering, each.due) for each in made.builds] == [("fine", 0)]
-    assert "notes: answered by fine from now on" in made.notes[0]
-    assert album.answering == "fine"
-
-
-def test_a_model_that_cannot_be_used_does_not_hold_up_what_is_built_beside(album: Album) -> None:
-    album.work()
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    album.add_images("black")
-    album.grid.down = True
-    album.work()
-    plans = read_embedding_state(album.graph, "notes").image_plans
-    assert [count_images(album.graph, [plan]).missing for plan in plans] == [1, 0]
-
-
-def test_a_name_that_was_dropped_is_free_for_another_model(album: Album, driver: neo4j.Driver) -> None:
-    album.add_space("fine", cells=4)
-    album.drop.drop("fine")
-    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
-    album.work()
-    new = NewSpace(slug="fine", modality="image", provider="histogram", model="grid-8")
-    assert album.image_spaces.add(new).space.identity.model == "grid-8"
-
-
-def test_a_switch_of_pictures_leaves_the_note_of_flagged_texts(album: Album, driver: neo4j.Driver) -> None:
-    album.work()
-    enqueue_slot(album.graph, "backfill")
-    album.work()
-    told = "MATCH (o:Ontology {name: 'notes'}) RETURN o.flagged_for AS flagged_for"
-    (before,) = rows(driver, told)
-    assert before["flagged_for"] is not None
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    album.work()
-    album.switch.activate("fine")
-    assert rows(driver, told) == [before]
-    album.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=False)
-    assert rows(driver, told) == [{"flagged_for": None}]
-
-
 def test_another_picture_with_the_same_words_tells_its_job(album: Album) -> None:
     album.work()
     told = store_document(album.graph, album.pictures.record(plain("blue"), "red.png"))
     assert told.job_id is not None
     assert find_job(album.graph, told.job_id).kind == "image_embedding"
-
-
-def test_a_build_that_activates_by_itself_does_so_when_all_is_there(album: Album) -> None:
-    album.work()
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild(activate=True))
-    assert album.answering == FIRST
-    album.work()
-    assert album.answering == "fine"
-
-
-def test_an_ontology_without_vectors_of_pictures_uses_a_space_at_once(album: Album) -> None:
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    assert album.answering == "fine"
-    album.work()
-    assert album.counts().embedded == 3
-
-
-def test_new_ontologies_use_the_space_that_was_activated_for_all(album: Album) -> None:
-    album.work()
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild())
-    album.work()
-    album.switch.activate("fine")
-    album.pictures.add(plain("red"), "red.png", ontology="photos")
-    state = read_embedding_state(album.graph, "photos")
-    assert (state.image_plans[0].space.slug, state.target.space.slug) == ("fine", "default")
-    album.configure.set("plans", EmbeddingConfig(), dry_run=False)
-    assert read_embedding_state(album.graph, "plans").image_plans[0].space.slug == "fine"
-
-
-def test_chunking_and_the_space_of_texts_leave_pictures_as_they_are(album: Album) -> None:
-    album.work()
-    album.add_space("fine")
-    album.switch.build("fine", SpaceBuild(activate=True))
-    album.work()
-    album.configure.set("notes", EmbeddingConfig(chunk_size=10, strategy="sentence"), dry_run=False)
-    album.work()
-    assert (album.answering, album.counts().embedded) == ("fine", 3)
 
 
 def test_a_picture_that_the_model_does_not_take_is_set_aside_and_tried_again(album: Album) -> None:
@@ -267,10 +90,46 @@ def test_a_picture_that_the_model_does_not_take_is_set_aside_and_tried_again(alb
     assert album.counts().embedded == 4
 
 
-def test_a_picture_whose_file_has_gone_is_set_aside(album: Album) -> None:
-    album.pictures.store.delete(key_of(plain("green")))
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_picture_whose_file_is_lost_is_set_aside_until_it_comes_again(album: Album, damaged: bool) -> None:
+    if damaged:
+        album.pictures.damage(plain("green"))
+    else:
+        album.pictures.lose(plain("green"))
     album.work()
     assert (album.counts().embedded, album.counts().refused) == (2, 1)
+    album.add_images("green")  # it says the same as before
+    assert (album.counts().refused, album.counts().missing) == (0, 1)
+    enqueue_slot(album.graph, "backfill", "1")
+    album.work()
+    assert album.counts().embedded == 3
+
+
+def test_a_picture_whose_file_is_lost_keeps_the_vector_that_it_should_have(
+    album: Album, driver: neo4j.Driver
+) -> None:
+    album.work()
+    before = _vector(driver, "green.png")
+    album.pictures.lose(plain("green"))
+    started = album.requests.regenerate(Regeneration(ontology="notes", type="image", force=True))
+    album.work()
+    job = find_job(album.graph, started.ontologies[0].job_id or "")
+    assert (job.state, job.set_aside) == (JobState.COMPLETED_WITH_ERRORS, 1)
+    assert album.counts() == ImageCounts(total=3, embedded=3, missing=0, stale=0, refused=0)
+    assert _vector(driver, "green.png") == before
+
+
+def test_a_store_that_is_not_there_leaves_pictures_due(album: Album, driver: neo4j.Driver) -> None:
+    folder = album.pictures.folder
+    away = folder.rename(folder.with_name("not mounted"))
+    folder.mkdir()
+    album.work()
+    assert (album.counts().missing, album.counts().refused) == (3, 0)
+    folder.rmdir()
+    away.rename(folder)
+    rows(driver, "MATCH (j:Job {state: 'queued'}) SET j.run_after = j.created_at, j.queued_at = j.created_at")
+    album.work()
+    assert album.counts().embedded == 3
 
 
 def test_a_model_that_is_down_leaves_pictures_due(album: Album) -> None:
@@ -310,26 +169,6 @@ def test_backfill_finds_pictures_that_nobody_asked_for(album: Album, driver: neo
     enqueue_slot(album.graph, "backfill", "1")
     album.work()
     assert album.counts().embedded == 3
-
-
-def test_a_space_of_pictures_is_none_for_texts_and_the_other_way_round(album: Album) -> None:
-    album.add_space("fine")
-    with pytest.raises(InvalidInput, match="is of pictures"):
-        album.configure.set("notes", EmbeddingConfig(space="fine"), dry_run=False)
-    with pytest.raises(ValueError, match="no models for pictures"):
-        NewSpace(slug="x", modality="image", provider="local")
-    with pytest.raises(ValueError, match="no models for texts"):
-        NewSpace(slug="x", provider="onnx")
-    with pytest.raises(Conflict, match="exists already"):
-        album.add_space("fine", cells=8)
-    with pytest.raises(NotFound):
-        album.switch.build("none", SpaceBuild())
-
-
-def test_a_space_that_answers_is_not_dropped(album: Album) -> None:
-    album.work()
-    with pytest.raises(Conflict, match="is used by notes"):
-        album.drop.drop(FIRST)
 
 
 def test_a_document_that_goes_takes_its_vector_along(album: Album) -> None:

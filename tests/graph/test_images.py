@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kg_api.errors import Conflict, NotFound
+from kg_api.blobs.port import key_of
+from kg_api.errors import Conflict, FileLost, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.folders import request_scan
 from kg_api.graph.documents.library import change_called, delete_document, find_source, neighbours
 from kg_api.graph.documents.writes import store_document, store_documents
-from kg_api.graph.images.blobs import collect_blobs, hold_blobs
+from kg_api.graph.images.blobs import hold_blobs
 from kg_api.graph.images.reads import find_image, list_images
 from kg_api.graph.review.waiting import reject_waiting
 from kg_api.images.keeping import StoringKeeper
@@ -28,7 +27,7 @@ from kg_api.sync.handler import FolderSync
 from tests.support.images import drawn, encoded
 from tests.support.picture_store import InThisProcess, Pictures
 from tests.support.records import record
-from tests.support.sync import EVERYWHERE, LARGEST, follow, work
+from tests.support.sync import EVERYWHERE, LARGEST, counts, follow, scan, settle, work
 
 BOAT, PLAN = encoded(drawn(64, 48), "JPEG"), encoded(drawn(30, 90))
 
@@ -71,7 +70,7 @@ def test_the_same_picture_is_a_duplicate_whatever_its_name_and_others_are_none(
 
 
 def test_a_picture_is_found_by_what_is_said_of_it(pictures: Pictures, graph: Graph) -> None:
-    reader = DocumentReader(InThisProcess(), StoringKeeper(graph, pictures.store))
+    reader = DocumentReader(InThisProcess(), StoringKeeper(pictures.stored))
     said = {"description": "Pebbles at\nthe seaside", "caption": "Pebbles", "camera": "A7"}
     given = Incoming("notes", "IMG_9.jpg", "", title="Pebbles", metadata={**said})
     store_document(graph, to_record(reader.from_bytes(BOAT, given)[0])[0])
@@ -93,8 +92,8 @@ def test_a_picture_is_told_as_one_wherever_its_source_is(pictures: Pictures, gra
     assert find_source(graph, place.source_id) == place
     assert neighbours(graph, [place], 1)[place.source_id] == [place]
     keys = find_image(graph, place.source_id[:8])
-    assert pictures.store.read(keys.storage_key) == BOAT
-    assert pictures.store.read(keys.thumbnail_key)[8:12] == b"WEBP"
+    assert pictures.read(keys.storage_key) == BOAT
+    assert pictures.read(keys.thumbnail_key)[8:12] == b"WEBP"
     with pytest.raises(NotFound, match="not a picture"):
         find_image(graph, find_source(graph, "notes/text#0").source_id)
 
@@ -168,91 +167,52 @@ def test_what_is_rejected_loses_its_files(pictures: Pictures, graph: Graph) -> N
     assert (pictures.collect(), pictures.files) == (2, 0)
 
 
-def test_a_picture_that_comes_while_it_is_being_collected_is_there(pictures: Pictures, graph: Graph) -> None:
-    """The collector has seen that nothing uses it, and is about to delete the file, when it comes again."""
-    delete_document(graph, pictures.add(BOAT, "x.jpg"))
-    deleting, go_on = threading.Event(), threading.Event()
-
-    def delete(key: str) -> None:
-        deleting.set()
-        go_on.wait(10)
-        pictures.store.delete(key)
-
-    with ThreadPoolExecutor(2) as threads:
-        collected = threads.submit(collect_blobs, graph, delete)
-        assert deleting.wait(10)
-        added = threads.submit(pictures.add, BOAT, "x.jpg")
-        with pytest.raises(TimeoutError):
-            added.result(0.5)  # it waits for the collector
-        go_on.set()
-        collected.result(30)
-        added.result(30)
-    pictures.collect()
-    (place,) = list_images(graph, ontology=None, offset=0, limit=10).images
-    keys = find_image(graph, place.source_id)
-    assert pictures.store.read(keys.storage_key) == BOAT
-    assert pictures.store.read(keys.thumbnail_key)
-
-
-def test_a_storm_of_adding_deleting_and_collecting_loses_no_file(pictures: Pictures, graph: Graph) -> None:
-    ended = threading.Event()
-    rounds, writers = 12, 4
-
-    def come_and_go(number: int) -> None:
-        for _ in range(rounds):
-            identity = pictures.add(BOAT, f"{number}.jpg")
-            place = find_source(graph, f"notes/{number}.jpg#0")
-            assert pictures.store.read(find_image(graph, place.source_id).storage_key) == BOAT
-            delete_document(graph, identity)
-
-    def collect() -> int:
-        collected = 0
-        while not ended.is_set():
-            collected += pictures.collect()
-        return collected
-
-    with ThreadPoolExecutor(writers + 1) as threads:
-        collecting = threads.submit(collect)
-        coming = [threads.submit(come_and_go, number) for number in range(writers)]
-        try:
-            for each in coming:
-                each.result(120)
-        finally:
-            ended.set()
-        collecting.result(60)
-    pictures.collect()
-    assert pictures.files == 0
-    assert graph.read("blobs/loose", after="", limit=10) == []
-
-
 def test_pictures_of_a_followed_folder_come_and_go(pictures: Pictures, graph: Graph, tmp_path: Path) -> None:
     folder = tmp_path / "photos"
     folder.mkdir()
     (folder / "boat.jpg").write_bytes(BOAT)
     (folder / "broken.jpg").write_bytes(BOAT[:300])
     followed = follow(graph, folder, "photos")
-    reader = DocumentReader(InThisProcess(), StoringKeeper(graph, pictures.store))
+    reader = DocumentReader(InThisProcess(), StoringKeeper(pictures.stored))
 
-    def scan(*, allow_empty: bool = False) -> None:
+    def look(*, allow_empty: bool = False) -> None:
         request_scan(graph, followed, allow_empty=allow_empty)
         work(graph, handler=FolderSync(graph, EVERYWHERE, LARGEST, reader, None))
 
-    scan()
+    look()
     assert [each.document for each in list_images(graph, ontology="photos", offset=0, limit=9).images] == [
         "boat.jpg"
     ]
     assert pictures.files == 2
     (folder / "boat.jpg").write_bytes(PLAN)
     (folder / "broken.jpg").unlink()
-    scan()
+    look()
     (place,) = list_images(graph, ontology="photos", offset=0, limit=9).images
     assert (place.image.content_type if place.image else "") == "image/png"
     (pictures.folder / "ab").mkdir(exist_ok=True)
-    assert ImageService(graph, pictures.store).tidy() == 2
+    assert ImageService(graph, pictures.stored).tidy() == 2
     (folder / "boat.jpg").unlink()
-    scan(allow_empty=True)
-    assert ImageService(graph, pictures.store).tidy() == 2
+    look(allow_empty=True)
+    assert ImageService(graph, pictures.stored).tidy() == 2
     assert (labels(graph), pictures.files) == (0, 0)
+
+
+def test_a_followed_folder_brings_a_lost_file_again(pictures: Pictures, graph: Graph, tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "boat.jpg").write_bytes(BOAT)
+    settle(folder)
+    followed = follow(graph, folder, "photos")
+    handler = FolderSync(
+        graph, EVERYWHERE, LARGEST, DocumentReader(InThisProcess(), StoringKeeper(pictures.stored)), None
+    )
+    assert counts(scan(graph, followed, handler=handler)) == {"added": 1}
+    pictures.damage(BOAT)
+    assert counts(scan(graph, followed, handler=handler)) == {"unchanged": 1}
+    with pytest.raises(FileLost, match="damaged"):
+        pictures.read(key_of(BOAT))
+    assert counts(scan(graph, followed, handler=handler)) == {"unchanged": 1}
+    assert pictures.read(key_of(BOAT)) == BOAT
 
 
 def test_documents_of_one_batch_share_a_picture(pictures: Pictures, graph: Graph) -> None:

@@ -17,8 +17,9 @@ from kg_api.graph.database import Graph
 from kg_api.graph.documents.folders import request_scan
 from kg_api.graph.documents.library import delete_document
 from kg_api.graph.documents.writes import store_document, store_documents
-from kg_api.graph.images.blobs import collect_blobs, hold_blobs
+from kg_api.graph.images.blobs import hold_blobs
 from kg_api.graph.review.waiting import reject_waiting
+from kg_api.images.files import StoredFiles
 from kg_api.images.keeping import StoringKeeper
 from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
@@ -62,9 +63,12 @@ class Library:
     driver: neo4j.Driver
     folder: Path
 
+    @property
+    def stored(self) -> StoredFiles:
+        return StoredFiles(self.graph, FileBlobStore(self.folder))
+
     def reader(self, *, keep: bool = True) -> DocumentReader:
-        keeper = StoringKeeper(self.graph, FileBlobStore(self.folder))
-        return DocumentReader(InThisProcess(), keeper, keep_pdfs=keep)
+        return DocumentReader(InThisProcess(), StoringKeeper(self.stored), keep_pdfs=keep)
 
     def record(self, content: bytes, name: str, *, keep: bool = True, review: bool = False) -> DocumentRecord:
         given = Incoming("notes", name, "", review=review)
@@ -74,14 +78,15 @@ class Library:
         return store_document(self.graph, self.record(content, name, keep=keep)).change.change
 
     def collect(self) -> int:
-        return collect_blobs(self.graph, FileBlobStore(self.folder).delete)
+        return self.stored.collect()
 
     def delete(self, name: str) -> None:
         delete_document(self.graph, document_id("notes", name))
 
     @property
     def files(self) -> set[str]:
-        return {path.name for path in self.folder.rglob("*") if path.is_file()}
+        """Keys of those there are."""
+        return {path.name.partition("-")[0] for path in self.folder.rglob("*-*")}
 
     @property
     def used(self) -> dict[str, str]:
@@ -99,7 +104,7 @@ def test_the_same_pdf_twice_is_one_file(library: Library) -> None:
     assert [library.add(PDF, "a.pdf"), library.add(PDF, "b.pdf")] == ["created", "created"]
     key = key_of(PDF)
     assert (library.used, library.files) == ({"a.pdf": key, "b.pdf": key}, {key})
-    assert (library.folder / key[:2] / key).read_bytes() == PDF
+    assert library.stored.read(key) == PDF
     assert library.collect() == 0
     library.delete("a.pdf")
     assert (library.collect(), library.files) == (0, {key})

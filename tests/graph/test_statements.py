@@ -239,7 +239,7 @@ def test_no_statement_reads_all_there_is_of_a_large_kind(name: str, explained: n
     assert read == READS_ALL.get(name, set()), read
 
 
-@pytest.mark.parametrize("name", ["embedding/due"])
+@pytest.mark.parametrize("name", ["embedding/due", "blobs/loose"])
 def test_a_walk_goes_along_the_index(name: str, explained: neo4j.Driver) -> None:
     assert not operators(explained, name) & {"Sort", "Top", "PartialTop"}
 

@@ -29,7 +29,7 @@ BOAT = encoded(
 
 def blobs(service: Service) -> list[Path]:
     folder = service.log.parent / "home" / "blobs"
-    return [path for path in folder.rglob("*") if path.is_file()]
+    return [path for path in folder.rglob("*/*") if path.is_file()]
 
 
 @pytest.fixture

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from kg_api.api_settings import ConversionSettings
 from kg_api.blobs.files import FileBlobStore
+from kg_api.blobs.port import key_of
 from kg_api.convert.image.document import convert
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
-from kg_api.graph.images.blobs import collect_blobs
+from kg_api.images.files import StoredFiles
 from kg_api.images.keeping import StoringKeeper
 from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
@@ -46,13 +47,30 @@ class Pictures:
     folder: Path
 
     @property
-    def store(self) -> FileBlobStore:
-        return FileBlobStore(self.folder)
+    def stored(self) -> StoredFiles:
+        return StoredFiles(self.graph, FileBlobStore(self.folder))
+
+    def read(self, key: str) -> bytes:
+        return self.stored.read(key)
+
+    def lose(self, content: bytes) -> None:
+        """Let a file go behind kg's back."""
+        for path in self.paths(content):
+            path.unlink()
+
+    def damage(self, content: bytes) -> None:
+        """Let a file have other bytes, as many as before."""
+        for path in self.paths(content):
+            path.write_bytes(bytes(each ^ 1 for each in content))
+
+    def paths(self, content: bytes) -> list[Path]:
+        """The file of some bytes; several, where some wait for being deleted."""
+        return list(self.folder.rglob(f"{key_of(content)}*"))
 
     def record(
         self, content: bytes, name: str, *, review: bool = False, ontology: str = "notes"
     ) -> DocumentRecord:
-        reader = DocumentReader(InThisProcess(), StoringKeeper(self.graph, self.store))
+        reader = DocumentReader(InThisProcess(), StoringKeeper(self.stored))
         incoming, _ = reader.from_bytes(content, Incoming(ontology, name, "", review=review))
         return to_record(incoming)[0]
 
@@ -62,8 +80,8 @@ class Pictures:
         return made.document_id
 
     def collect(self) -> int:
-        return collect_blobs(self.graph, self.store.delete)
+        return self.stored.collect()
 
     @property
     def files(self) -> int:
-        return sum(path.is_file() for path in self.folder.rglob("*"))
+        return sum(path.is_file() for path in self.folder.rglob("*/*"))

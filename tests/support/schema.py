@@ -48,8 +48,10 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("held_at", "embedding", "embedded_with", "embedded_at", "refused_because"),
         }
     ),
-    "Blob": frozenset({"key", "touched_at"}),
+    "Blob": frozenset({"key", "generation", "lost", "touched_at"}),
+    "DeadBlob": frozenset({"key", "generation"}),
     "LooseBlob": frozenset({"key"}),  # a second label of blobs
+    "BlobStore": frozenset({"store_id"}),
     "BlobHold": frozenset({"hold_id", "until"}),
     "Concept": frozenset(
         {

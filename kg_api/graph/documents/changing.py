@@ -35,6 +35,14 @@ def change_document(graph: Graph, document_id: str, change: DocumentChange) -> s
     return graph.transaction(lambda tx: _change(tx, document_id, change))
 
 
+def note_same_words(form: object, change: DocumentChange) -> list[str]:
+    """The note that a picture's words stay: they were made of what was said when it came."""
+    if form != "image" or not (change.title or change.metadata):
+        return []
+    effect = "it is a picture, found by the words that it came with"
+    return [f"{effect}: to be found by others, ingest it again with that title or description"]
+
+
 def _change(tx: Transaction, document_id: str, change: DocumentChange) -> str | None:
     rows = tx.run("documents/hold_about", document_id=document_id)
     if not rows:

@@ -10,7 +10,7 @@ from typing import Any
 from kg_api.errors import NotFound
 from kg_api.graph.concepts.removal import forget_apart_of_documents, forget_evidence
 from kg_api.graph.database import Graph, Row, Transaction
-from kg_api.graph.documents.changing import change_document
+from kg_api.graph.documents.changing import change_document, note_same_words
 from kg_api.graph.filters.matching import asks_for_absence, describe_unknown_fields, matching_documents
 from kg_api.graph.naming import identify_document, identify_source, is_whole_id, note_on_ontology
 from kg_api.graph.review.waiting import forget_waiting_of
@@ -29,10 +29,6 @@ from kg_api.models.queries.filters import Clause
 from kg_api.models.queries.places import Place
 
 DOCUMENTS_A_PORTION = 100
-_SAME_WORDS = (
-    "it is a picture, found by the words that it came with: to be found by others, ingest it again with that "
-    "title or description"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +174,7 @@ def change_called(
     if not rows:
         raise NotFound(f"the document {called!r} was deleted at this moment")
     about = {**_to_fields(rows[0]), "job_id": job_id}
-    notes = [_SAME_WORDS] if about["format"] == "image" and (change.title or change.metadata) else []
-    return DocumentChanged.model_validate({**about, "notes": notes})
+    return DocumentChanged.model_validate({**about, "notes": note_same_words(about["format"], change)})
 
 
 def find_source(graph: Graph, source_id: str) -> Place:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.spaces.chunks import require_fitting
 from kg_api.graph.spaces.due import Wanted, due_in_order
-from kg_api.graph.spaces.marks import Mark, mark_of_model
+from kg_api.graph.spaces.marks import Mark, mark_of_model, require_writable
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.library.documents import ImageCounts
 from kg_api.models.vocabulary import Selection
@@ -89,6 +89,18 @@ def write_image_vectors(
     ]
     parameters = {**plan.mark.parameters(), "property": plan.space.vector_property}
     return tx.run("images/write_vectors", rows=rows, **parameters)[0]["written"]
+
+
+def set_lost_aside(tx: Transaction, plan: ImagePlan, image: DueImage, reason: str) -> bool:
+    """Set a picture aside whose file is lost, until that comes again; whether that was done.
+
+    Raises:
+        LeaseLost: the space is being removed, or is of another model now.
+    """
+    require_writable(tx, plan.space)
+    parameters = {**plan.mark.parameters(), "property": plan.space.vector_property, "reason": reason}
+    rows = tx.run("images/lose", id=image.source_id, storage_key=image.storage_key, **parameters)
+    return bool(rows)
 
 
 def check_image_vectors(graph: Graph, plan: ImagePlan) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from kg_api.graph.documents.difference import DocumentDifference
 from kg_api.graph.spaces.registry import spaces_within
 from kg_api.graph.spaces.removal import OF_A_NODE
 from kg_api.graph.statements import of_space
-from kg_api.models.images import StoredImage
+from kg_api.models.library.documents import SourceRecord
 
 IMAGES_A_STATEMENT = 500
 
@@ -26,8 +26,7 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
     Raises:
         Conflict: a file has been collected, for its hold ended long ago.
     """
-    sources = [source for each in differences for source in each.record.sources]
-    rows = [_row(source.source_id, source.image) for source in sources if source.image]
+    rows = [_row(each, source) for each in differences for source in each.record.sources if source.image]
     there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
     others, changed = list[str](), Counter[str]()
     if there:
@@ -70,12 +69,14 @@ def write_originals(tx: Transaction, differences: Sequence[DocumentDifference]) 
 
 
 def _original(difference: DocumentDifference) -> Row:
-    return {"document_id": difference.record.document_id, "key": difference.record.original}
+    record = difference.record
+    return {"document_id": record.document_id, "key": record.original, "hold": record.hold}
 
 
 def _key(row: Row) -> str:
     return row["key"]
 
 
-def _row(source_id: str, image: StoredImage) -> Row:
-    return {"source_id": source_id, "image": asdict(image)}
+def _row(difference: DocumentDifference, source: SourceRecord) -> Row:
+    image = asdict(source.image) if source.image else None
+    return {"source_id": source.source_id, "image": image, "hold": difference.record.hold}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.errors import EmbeddingFailed, InvalidInput, NotFound
+from kg_api.errors import EmbeddingFailed, FileLost, InvalidInput
 from kg_api.graph.spaces.registry import Space
 from kg_api.jobs.embedding.model import OpenedModel
 from kg_api.provider.service import RejectedText
@@ -15,7 +15,7 @@ from kg_api.spaces.images.open_space import OpenImageSpace
 from kg_api.spaces.images.registry import ImageSpaceRegistry
 
 ReadBlob = Callable[[str], bytes]
-"""Gives the file of a key, or raises NotFound."""
+"""Gives the file of a key, or raises FileLost."""
 
 
 class ImageModel(OpenedModel[OpenImageSpace]):
@@ -31,6 +31,8 @@ class ImageModel(OpenedModel[OpenImageSpace]):
         super().__init__(space, requests_at_once)
         self._spaces = spaces
         self._read = read
+        self.lost = set[str]()
+        """Keys of files that are missing or damaged, for sure."""
 
     def embed(self, storage_keys: Sequence[str]) -> NDArray[np.float32]:
         """Embed the pictures in some files; shape (len(storage_keys), dimensions).
@@ -41,11 +43,18 @@ class ImageModel(OpenedModel[OpenImageSpace]):
             Unavailable: the files cannot be had at the moment.
         """
         try:
-            pixels = [self._spaces.render(self.opened, self._read(key)) for key in storage_keys]
+            pixels = [self._spaces.render(self.opened, self._file(key)) for key in storage_keys]
             with self._alone:
                 return self._checked(self.opened.embed_pixels(pixels))
-        except (EmbeddingFailed, InvalidInput, NotFound) as error:
+        except (EmbeddingFailed, FileLost, InvalidInput) as error:
             raise RejectedText(str(error)) from error
+
+    def _file(self, key: str) -> bytes:
+        try:
+            return self._read(key)
+        except FileLost:
+            self.lost.add(key)
+            raise
 
     def _find(self) -> OpenImageSpace:
         return self._spaces.of(self._space)

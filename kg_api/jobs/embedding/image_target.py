@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.images.vectors import DueImage, ImagePlan, due_images, write_image_vectors
+from kg_api.graph.images.vectors import DueImage, ImagePlan, due_images, set_lost_aside, write_image_vectors
 from kg_api.graph.spaces.due import Wanted, count_due
 from kg_api.graph.spaces.marks import reject
 from kg_api.jobs.embedding.image_model import ImageModel
@@ -67,4 +67,7 @@ class ImageTarget(EmbeddingTarget[DueImage, EmbeddedImages]):
     def reject(self, tx: Transaction, item: DueImage, reason: str) -> None:
         """Mark a picture that cannot be embedded."""
         plan, made_for = self._plan, item.storage_key
+        if made_for in self._model.lost:
+            set_lost_aside(tx, plan, item, reason)
+            return
         reject(tx, plan.space, plan.mark, identity=item.source_id, text_hash=made_for, reason=reason)

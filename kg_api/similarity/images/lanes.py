@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from kg_api.errors import InvalidInput, NotFound
+from kg_api.errors import DatabaseUnavailable, InvalidInput, NotFound, Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.images.reads import having_images
 from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
@@ -105,7 +105,14 @@ class ImageLanes:
             return
         try:
             vector = picture.vector_in(space)
-        except (*FAULTS, InvalidInput, NotFound) as error:  # its file may have gone
+        except DatabaseUnavailable:
+            raise
+        except (
+            *FAULTS,
+            InvalidInput,
+            NotFound,
+            Unavailable,
+        ) as error:  # its file may be lost, or not be had now
             reason = f"the picture could not be embedded in the space {space.slug!r} ({error})"
             lanes.without.setdefault(reason, []).extend(names)
             return

@@ -11,9 +11,17 @@ import pytest
 
 from kg_api.api_settings import BlobSettings, S3Settings
 from kg_api.blobs.open import open_blobs
-from kg_api.blobs.port import BlobStore, key_of
+from kg_api.blobs.port import BlobStore, key_of, name_of
 from kg_api.errors import NotFound, Unavailable
 from tests.support.s3_server import BUCKET, KEY_ID, REGION, SECRET, s3_server
+
+GENERATION = "0123456789abcdef" * 2
+
+
+def put(store: BlobStore, content: bytes, generation: str | None = GENERATION) -> str:
+    name = name_of(key_of(content), generation)
+    store.put(name, content)
+    return name
 
 
 @pytest.fixture(params=["folder", "bucket"])
@@ -32,47 +40,73 @@ def store(
 
 
 @pytest.mark.parametrize("content", [b"picture", b"", b"\x00\xff" * 100_000], ids=["small", "empty", "large"])
-def test_what_is_put_is_read_by_the_hash_of_its_content(store: BlobStore, content: bytes) -> None:
-    key = store.put(content)
-    assert key == key_of(content)
-    assert store.read(key) == content
-    assert store.put(content) == key
-    assert store.read(key) == content
+@pytest.mark.parametrize("generation", [None, GENERATION])
+def test_what_is_put_is_read_by_its_name(store: BlobStore, content: bytes, generation: str | None) -> None:
+    name = name_of(key_of(content), generation)
+    for new in (True, False):
+        assert store.put(name, content) is new
+        assert store.read(name) == content
+
+
+def test_each_generation_is_deleted_alone(store: BlobStore) -> None:
+    names = [put(store, b"picture", each) for each in (None, GENERATION, "f" * 32)]
+    for at, name in enumerate(names):
+        store.delete(name)
+        for left in names[at + 1 :]:
+            assert store.read(left) == b"picture"
 
 
 def test_what_is_deleted_has_gone_and_may_be_deleted_again(store: BlobStore) -> None:
-    key, other = store.put(b"picture"), store.put(b"another")
-    store.delete(key)
-    store.delete(key)
+    name, other = put(store, b"picture"), put(store, b"another")
+    store.delete(name)
+    store.delete(name)
     with pytest.raises(NotFound, match="not there any more"):
-        store.read(key)
+        store.read(name)
     assert store.read(other) == b"another"
-    assert store.put(b"picture") == key
-    assert store.read(key) == b"picture"
 
 
 @pytest.mark.parametrize(
-    "key",
-    ["", "../secret", "a" * 63, "A" * 64, "/etc/passwd", f"{'a' * 64}\n", "../" + "a" * 64, "a" * 64 + "?x"],
+    "name",
+    [
+        *("", "../secret", "a" * 63, "A" * 64, "/etc/passwd", f"{'a' * 64}\n", "../" + "a" * 64),
+        *("a" * 64 + tail for tail in ("?x", "-", "-" + "A" * 32, "-" + "a" * 31, "/" + "a" * 32)),
+    ],
 )
-def test_what_is_no_key_is_nothing(store: BlobStore, key: str) -> None:
-    for ask in (store.read, store.delete):
+def test_what_is_no_name_is_nothing(store: BlobStore, name: str) -> None:
+    for ask in (store.read, store.delete, lambda name: store.put(name, b"")):
         with pytest.raises(NotFound):
-            ask(key)
+            ask(name)
+
+
+def test_a_store_is_marked_once_and_for_all_who_use_it(store: BlobStore) -> None:
+    assert store.identity() is None
+    name = put(store, b"picture")
+    assert store.identity() is None
+    store.mark("one")
+    assert store.identity() == "one"
+    assert store.sweep() == 0
+    assert (store.identity(), store.read(name)) == ("one", b"picture")
+
+
+def test_what_there_is_is_known_without_reading_it(store: BlobStore) -> None:
+    name = put(store, b"picture")
+    assert store.has(name)
+    store.delete(name)
+    assert not store.has(name)
 
 
 def test_many_writers_of_one_content_make_one(store: BlobStore) -> None:
     content = os.urandom(200_000)
     with ThreadPoolExecutor(8) as threads:
-        keys = set(threads.map(store.put, [content] * 32))
-    assert store.read(keys.pop()) == content
-    assert not keys
+        names = set(threads.map(lambda _: put(store, content), range(32)))
+    assert store.read(names.pop()) == content
+    assert not names
 
 
 def test_sweeping_leaves_what_is_kept(store: BlobStore) -> None:
-    key = store.put(b"picture")
+    name = put(store, b"picture")
     assert store.sweep() == 0
-    assert store.read(key) == b"picture"
+    assert store.read(name) == b"picture"
 
 
 def test_a_store_that_cannot_be_used_is_told(tmp_path: Path) -> None:
@@ -80,4 +114,4 @@ def test_a_store_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     closed = S3Settings(bucket=BUCKET, endpoint="http://127.0.0.1:9", seconds=1)
     for settings in (BlobSettings(folder=tmp_path / "blobs"), BlobSettings(s3=closed)):
         with pytest.raises(Unavailable, match="cannot be kept"):
-            open_blobs(settings, tmp_path).put(b"picture")
+            put(open_blobs(settings, tmp_path), b"picture")

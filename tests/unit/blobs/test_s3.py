@@ -12,12 +12,12 @@ from pydantic import ValidationError
 
 from kg_api.api_settings import BlobSettings, S3Settings
 from kg_api.blobs.open import open_blobs
-from kg_api.blobs.port import key_of
+from kg_api.blobs.port import key_of, name_of
 from kg_api.blobs.s3 import S3BlobStore, open_bucket
-from kg_api.errors import ConfigurationError, NotFound, StorageFull, Unavailable
+from kg_api.errors import ConfigurationError, FileLost, NotFound, StorageFull, Unavailable
 from tests.support.s3_server import BUCKET, KEY_ID, REGION, SECRET, Bucket, s3_server
 
-KEY = key_of(b"picture")
+NAME = name_of(key_of(b"picture"), "0123456789abcdef" * 2)
 Open = Callable[..., S3BlobStore]
 
 
@@ -43,23 +43,22 @@ def test_an_object_is_put_once_below_the_prefix(
     bucket: Bucket, opened: Open, prefix: str, where: str
 ) -> None:
     store = opened(prefix=prefix)
-    assert store.put(b"picture") == KEY
-    store.put(b"picture")
-    assert bucket.objects == {f"{where}{KEY}": b"picture"}
-    path = f"/{BUCKET}/{where}{KEY}"
-    assert bucket.asked == [f"HEAD {path}", f"PUT {path}", f"HEAD {path}"]
+    store.put(NAME, b"picture")
+    store.put(NAME, b"picture")
+    assert bucket.objects == {f"{where}{NAME}": b"picture"}
+    path = f"/{BUCKET}/{where}{NAME}"
+    assert bucket.asked == [f"GET {path}", f"PUT {path}", f"GET {path}"]
 
 
-def test_an_object_of_another_size_is_put_again(bucket: Bucket, opened: Open) -> None:
-    bucket.objects[KEY] = b"pict"
-    opened().put(b"picture")
-    assert bucket.objects == {KEY: b"picture"}
-
-
-def test_an_object_that_somebody_changed_is_not_given_out(bucket: Bucket, opened: Open) -> None:
-    bucket.objects[KEY] = b"PICTURE"
-    with pytest.raises(Unavailable, match="damaged"):
-        opened().read(KEY)
+@pytest.mark.parametrize("damaged", [b"pict", b"", b"PICTURE"])
+def test_an_object_that_is_damaged_is_not_given_out_and_put_again(
+    bucket: Bucket, opened: Open, damaged: bytes
+) -> None:
+    bucket.objects[NAME] = damaged
+    with pytest.raises(FileLost, match="damaged"):
+        opened().read(NAME)
+    assert opened().put(NAME, b"picture")
+    assert bucket.objects == {NAME: b"picture"}
 
 
 def everything_told(error: BaseException) -> str:
@@ -82,7 +81,7 @@ def test_what_the_store_says_is_told_without_its_words(
 ) -> None:
     store = opened(seconds=1)
     bucket.failing = answer
-    for ask in (lambda: store.put(b"picture"), lambda: store.read(KEY), lambda: store.delete(KEY)):
+    for ask in (lambda: store.put(NAME, b"picture"), lambda: store.read(NAME), lambda: store.delete(NAME)):
         with pytest.raises(raised, match=told) as caught:
             ask()
         assert SECRET not in everything_told(caught.value)
@@ -94,16 +93,16 @@ def test_a_wrong_secret_is_refused_and_not_told(
 ) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another-secret")
     with pytest.raises(Unavailable, match="AWS_SECRET_ACCESS_KEY") as caught:
-        opened().put(b"picture")
+        opened().put(NAME, b"picture")
     assert "another-secret" not in everything_told(caught.value) + repr(opened()) + str(vars(opened()))
     assert bucket.objects == {}
 
 
 def test_a_bucket_that_is_not_there_is_told(opened: Open) -> None:
     with pytest.raises(Unavailable, match="no such bucket"):
-        opened(bucket="other-bucket").put(b"picture")
+        opened(bucket="other-bucket").put(NAME, b"picture")
     with pytest.raises(NotFound):
-        opened(bucket="other-bucket").read(KEY)
+        opened(bucket="other-bucket").read(NAME)
 
 
 def test_without_its_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

@@ -1,0 +1,192 @@
+"""Spaces of pictures are built beside, checked, activated, rolled back and dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.errors import Conflict, InvalidInput, NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.images.vectors import count_images
+from kg_api.graph.indexes import index_states
+from kg_api.graph.jobs import enqueue_slot, find_job
+from kg_api.models.embedding.configuration import EmbeddingConfig
+from kg_api.models.embedding.spaces import NewSpace
+from kg_api.models.embedding.switching import SpaceBuild
+from kg_api.models.vocabulary import JobState
+from kg_api.spaces.plans import read_embedding_state
+from tests.support.album import FIRST, Album
+from tests.support.colour_grid import plain
+from tests.support.cypher import rows
+
+
+@pytest.fixture
+def album(graph: Graph, tmp_path: Path) -> Generator[Album]:
+    made = Album(graph, tmp_path / "blobs")
+    made.add_images("red", "green", "blue")
+    yield made
+    made.spaces.close()
+    made.image_spaces.close()
+
+
+def test_a_space_of_pictures_is_built_checked_activated_rolled_back_and_dropped(
+    album: Album, driver: neo4j.Driver
+) -> None:
+    album.work()
+    album.add_space("fine")
+    made = album.switch.build("fine", SpaceBuild())
+    assert [(each.answering, each.due) for each in made.builds] == [(FIRST, 3)]
+    assert album.states()["fine"] == "building"
+    with pytest.raises(Conflict, match="not built yet"):
+        album.switch.activate("fine")
+    album.add_images("black")  # during the build
+    album.work()
+    assert album.answering == FIRST, "it waits to be activated"
+    assert album.counts().embedded == 4
+    assert album.switch.check("fine").ok
+    told = album.switch.activate("fine")
+    assert [(each.before, each.now) for each in told.ontologies] == [(FIRST, "fine")]
+    assert told.space_of_new == "fine"
+    assert (album.answering, album.states()[FIRST], album.states()["fine"]) == ("fine", "retiring", "active")
+    album.switch.rollback("fine")
+    assert album.answering == FIRST
+    album.switch.rollback(FIRST)
+    assert album.answering == "fine"
+    assert album.states()["default"] == "active", "the space of texts is not concerned"
+    job_id = album.drop.drop(FIRST).job_id
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
+    album.work()
+    assert find_job(album.graph, job_id).state is JobState.COMPLETED
+    left = rows(driver, "MATCH (s:Image) UNWIND keys(s) AS key RETURN DISTINCT key")
+    assert not [row for row in left if FIRST in row["key"]]
+    assert "image_embedding_default_images" not in index_states(album.graph)
+
+
+def test_a_space_that_answers_for_one_ontology_is_not_dropped(album: Album) -> None:
+    album.work()
+    with pytest.raises(Conflict, match="still uses"):
+        album.drop.drop(FIRST, "notes")
+    assert album.counts().embedded == 3
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    with pytest.raises(Conflict, match="still uses"):
+        album.drop.drop("fine", "notes")
+    album.work()
+    album.switch.activate("fine")
+    album.drop.drop(FIRST, "notes")
+    album.work()
+    with pytest.raises(Conflict, match="no ontology that uses"):
+        album.switch.rollback("fine")
+
+
+def test_what_is_complete_already_answers_at_once(album: Album) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.work()
+    told = album.switch.rollback("fine")
+    assert [(each.before, each.now) for each in told.ontologies] == [(FIRST, FIRST)]
+    assert "notes: the build in fine was given up, nothing else changed" in told.notes
+    made = album.switch.build("fine", SpaceBuild(activate=True))
+    assert [(each.answering, each.due) for each in made.builds] == [("fine", 0)]
+    assert "notes: answered by fine from now on" in made.notes[0]
+    assert album.answering == "fine"
+
+
+def test_a_model_that_cannot_be_used_does_not_hold_up_what_is_built_beside(album: Album) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.add_images("black")
+    album.grid.down = True
+    album.work()
+    plans = read_embedding_state(album.graph, "notes").image_plans
+    assert [count_images(album.graph, [plan]).missing for plan in plans] == [1, 0]
+
+
+def test_a_name_that_was_dropped_is_free_for_another_model(album: Album, driver: neo4j.Driver) -> None:
+    album.add_space("fine", cells=4)
+    album.drop.drop("fine")
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
+    album.work()
+    new = NewSpace(slug="fine", modality="image", provider="histogram", model="grid-8")
+    assert album.image_spaces.add(new).space.identity.model == "grid-8"
+
+
+def test_a_switch_of_pictures_leaves_the_note_of_flagged_texts(album: Album, driver: neo4j.Driver) -> None:
+    album.work()
+    enqueue_slot(album.graph, "backfill")
+    album.work()
+    told = "MATCH (o:Ontology {name: 'notes'}) RETURN o.flagged_for AS flagged_for"
+    (before,) = rows(driver, told)
+    assert before["flagged_for"] is not None
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.work()
+    album.switch.activate("fine")
+    assert rows(driver, told) == [before]
+    album.configure.set("notes", EmbeddingConfig(strategy="sentence"), dry_run=False)
+    assert rows(driver, told) == [{"flagged_for": None}]
+
+
+def test_a_build_that_activates_by_itself_does_so_when_all_is_there(album: Album) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild(activate=True))
+    assert album.answering == FIRST
+    album.work()
+    assert album.answering == "fine"
+
+
+def test_an_ontology_without_vectors_of_pictures_uses_a_space_at_once(album: Album) -> None:
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    assert album.answering == "fine"
+    album.work()
+    assert album.counts().embedded == 3
+
+
+def test_new_ontologies_use_the_space_that_was_activated_for_all(album: Album) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.work()
+    album.switch.activate("fine")
+    album.pictures.add(plain("red"), "red.png", ontology="photos")
+    state = read_embedding_state(album.graph, "photos")
+    assert (state.image_plans[0].space.slug, state.target.space.slug) == ("fine", "default")
+    album.configure.set("plans", EmbeddingConfig(), dry_run=False)
+    assert read_embedding_state(album.graph, "plans").image_plans[0].space.slug == "fine"
+
+
+def test_chunking_and_the_space_of_texts_leave_pictures_as_they_are(album: Album) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild(activate=True))
+    album.work()
+    album.configure.set("notes", EmbeddingConfig(chunk_size=10, strategy="sentence"), dry_run=False)
+    album.work()
+    assert (album.answering, album.counts().embedded) == ("fine", 3)
+
+
+def test_a_space_of_pictures_is_none_for_texts_and_the_other_way_round(album: Album) -> None:
+    album.add_space("fine")
+    with pytest.raises(InvalidInput, match="is of pictures"):
+        album.configure.set("notes", EmbeddingConfig(space="fine"), dry_run=False)
+    with pytest.raises(ValueError, match="no models for pictures"):
+        NewSpace(slug="x", modality="image", provider="local")
+    with pytest.raises(ValueError, match="no models for texts"):
+        NewSpace(slug="x", provider="onnx")
+    with pytest.raises(Conflict, match="exists already"):
+        album.add_space("fine", cells=8)
+    with pytest.raises(NotFound):
+        album.switch.build("none", SpaceBuild())
+
+
+def test_a_space_that_answers_is_not_dropped(album: Album) -> None:
+    album.work()
+    with pytest.raises(Conflict, match="is used by notes"):
+        album.drop.drop(FIRST)

@@ -1,0 +1,44 @@
+"""A kg with pictures of plain colours, and searches of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kg_api.graph.database import Graph
+from kg_api.graph.images.vectors import count_images
+from kg_api.models.embedding.spaces import NewSpace
+from kg_api.models.library.documents import ImageCounts
+from kg_api.spaces.plans import read_embedding_state
+from tests.support.colour_grid import ColourGrid, open_image_spaces, plain
+from tests.support.kg import Kg
+from tests.support.picture_store import Pictures
+
+FIRST = "default_images"
+
+
+class Album(Kg):
+    """A kg with some pictures of plain colours."""
+
+    def __init__(self, graph: Graph, folder: Path, *, words: bool = True) -> None:
+        self.pictures, self.grid = Pictures(graph, folder), ColourGrid(words=words)
+        images = open_image_spaces(graph, self.grid)
+        super().__init__(graph, image_spaces=images, read_blob=self.pictures.read)
+
+    def add_images(self, *colours: str) -> None:
+        """One document each."""
+        for colour in colours:
+            self.pictures.add(plain(colour), f"{colour}.png")
+
+    def counts(self) -> ImageCounts:
+        """How pictures are embedded as they shall be."""
+        return count_images(self.graph, read_embedding_state(self.graph, "notes").image_plans[-1:])
+
+    @property
+    def answering(self) -> str:
+        """The space whose vectors answer."""
+        return read_embedding_state(self.graph, "notes").image_plans[0].space.slug
+
+    def add_space(self, slug: str, cells: int = 4) -> None:
+        """A further one of pictures."""
+        new = NewSpace(slug=slug, modality="image", provider="histogram", model=f"grid-{cells}")
+        self.image_spaces.add(new)
