@@ -60,8 +60,21 @@ def _operations(document: dict[str, Any]) -> Iterator[str]:
             yield f"## `{method.upper()} {path}`\n\n{summary}. {description}\n"
             for each in operation.get("parameters", []):
                 yield f"- `{each['name']}` ({each['in']}): {each.get('description', '')}"
+            yield from _form(operation)
             yield ""
             yield from _examples(operation)
+
+
+def _form(operation: dict[str, Any]) -> Iterator[str]:
+    """The parts of a form, where a file may be sent."""
+    content = operation.get("requestBody", {}).get("content", {})
+    schema = content.get("multipart/form-data", {}).get("schema", {})
+    if parts := schema.get("properties", {}):
+        yield "As `multipart/form-data`, a file with what is said of it:\n"
+        for name, part in parts.items():
+            needed = "form, required" if name in schema.get("required", []) else "form"
+            said = " ".join(part.get("description", "").split())
+            yield f"- `{name}` ({needed}): {said or _FORM_PARTS.get(name, '')}".rstrip(": ")
 
 
 def _examples(operation: dict[str, Any]) -> Iterator[str]:
@@ -72,6 +85,13 @@ def _examples(operation: dict[str, Any]) -> Iterator[str]:
             text = json.dumps(example, indent=2, ensure_ascii=False)
             yield f"`{media_type}`:\n\n```json\n{text}\n```\n"
 
+
+_FORM_PARTS = {
+    "ontology": "Where it goes.",
+    "metadata": "A JSON object: what is known of the document, typed; lists too.",
+    "limit": "Maximum number of results.",
+}
+"""What the schema does not say of its parts."""
 
 PAGES = {"cli.md": cli, "settings.md": settings, "rest.md": rest}
 

@@ -208,6 +208,11 @@ def variables(
             yield variable_of((*path, name)), field
 
 
+def given_variables() -> set[str]:
+    """The names of all variables of the environment, in capitals."""
+    return {name.upper() for name in EnvSettingsSource(Settings).env_vars}
+
+
 def variable_of(path: tuple[int | str, ...]) -> str:
     """The variable behind a setting: ("openai", "timeout") is OPENAI_TIMEOUT."""
     parts = [str(part).upper() for part in path]

@@ -32,6 +32,11 @@ CALL (o, plan, stored) {
            count(CASE WHEN NOT answering STARTS WITH 'refused:' THEN 1 END) AS searchable
   }
 }
-RETURN o.name AS ontology, plan.space AS space, documents, sources, embedded, stale, refused, searchable,
+CALL (o) {
+  MATCH (s:Image)
+  WHERE s.ontology = o.name
+  RETURN count(s) AS images
+}
+RETURN o.name AS ontology, plan.space AS space, documents, sources, images, embedded, stale, refused, searchable,
        plan.building AS building
 ORDER BY ontology

@@ -16,8 +16,8 @@ from kg_api.spaces.plans import OntologySnapshot
 from kg_api.spaces.registry import SpaceRegistry
 
 MAX_SHOWN = 10
-EXTRACTION = "sources are read for concepts; what is not read has none"
-EMBEDDING = "concepts are embedded; what is not embedded is found by words only"
+EXTRACTION = "sources are still to be read for concepts{}; until then they lead to none"
+EMBEDDING = "concepts are still to be embedded{}; until then they are found by their words only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,18 @@ def question(
 
 
 def under_way(progress: Mapping[str, Progress], ontologies: Collection[str], what: str) -> list[Degradation]:
-    """How far some work is in each of some ontologies, where it goes on; no numbers until it is counted."""
+    """How far some work is in each of some ontologies, where it goes on; no numbers until it is counted.
+
+    Args:
+        progress: by ontology.
+        ontologies: those that are told of.
+        what: waits, and what that means; the numbers go where it has braces.
+    """
     waiting = [(name, at) for name, at in progress.items() if name in ontologies][:MAX_SHOWN]
+    counts = [f" ({at.done} of {at.total} are done)" if at.total else "" for _, at in waiting]
     return [
-        Degradation(
-            part="concepts", effect=f"{name}: {f'{at.done} of {at.total} due ' if at.total else ''}{what}"
-        )
-        for name, at in waiting
+        Degradation(part="concepts", effect=f"{name}: {what.format(count)}")
+        for (name, _), count in zip(waiting, counts, strict=True)
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Reader, Row
@@ -98,25 +99,40 @@ def identify_source(graph: Graph, called: str) -> str | None:
 
     Raises:
         NotFound: there is no such document, or it has no such paragraph.
-        Conflict: several are called so, or a document that has several.
+        Conflict: several are called so.
     """
     rows = graph.read("sources/begin_with", prefix=called, limit=MAX_OFFERED) if _may_begin(called) else []
+    if rows:
+        return _only("source_id", called, rows)
     place, named = _PLACE.fullmatch(called), _by_name(graph, called, None)
     if place is not None and named is None:  # a name may end so, too
         return _at_paragraph(graph, place["document"], int(place["paragraph"]))
-    if not rows and named is not None:
-        return _only_source(graph, called, named["document_id"])
-    return _only("source_id", called, rows)
+    sources = _sources_of(graph, named)
+    return sources.first if sources.total == 1 else None
 
 
-def _only_source(graph: Graph, called: str, identity: str) -> str | None:
-    row = graph.read("sources/at_paragraph", document_id=identity, paragraph=0)[0]
-    if row["sources"] > 1:
-        raise Conflict(
-            f"{called!r} is a document of {row['sources']} sources: say which, "
-            f"{called}#0 to {called}#{row['sources'] - 1}"
-        )
-    return row["source_id"]
+class _Sources(NamedTuple):
+    total: int = 0
+    first: str | None = None
+
+
+def _sources_of(graph: Graph, document: Row | None) -> _Sources:
+    if document is None:
+        return _Sources()
+    row = graph.read("sources/at_paragraph", document_id=document["document_id"], paragraph=0)[0]
+    return _Sources(row["sources"], row["source_id"])
+
+
+def unknown_source(graph: Graph, called: str) -> NotFound:
+    """The error that no source is called so; or that a document is, which has several."""
+    if (count := _sources_of(graph, _by_name(graph, called, None)).total) > 1:
+        many = f"{called!r} is a document of {count} sources"
+        return NotFound(f"{many}: say which, {called}#0 to {called}#{count - 1}")
+    why = (
+        "its document may have changed since you saw it; sources go by their id, as a search gives it, "
+        "or by ONTOLOGY/DOCUMENT#PARAGRAPH"
+    )
+    return NotFound(f"there is no source {called!r}: {why}")
 
 
 def _at_paragraph(graph: Graph, document: str, paragraph: int) -> str:

@@ -32,7 +32,9 @@ def with_words(
     """
     given = [title, *(metadata.get(key) for key in SAYING)]
     lines = [" ".join(each.split()) for each in given if isinstance(each, str)]
-    text = "\n".join(dict.fromkeys(filter(None, (words_of_name(document), *lines, *made.text.splitlines()))))
+    own = {*made.text.splitlines()}
+    said = dict.fromkeys([words_of_name(document), *(line for line in lines if line not in own)])
+    text = "\n".join(filter(None, (*said, made.text)))
     return replace(made, text=text, images=tuple(replace(each, end=len(text)) for each in made.images))
 
 

@@ -16,7 +16,7 @@ from kg_api.models.library.conversion import Converted
 from kg_api.models.library.formats import CONVERTED, IN_TEXT, ConvertedFormat
 from kg_api.models.library.parsing import CodeScope
 from kg_api.parse.beside.naming import references_of
-from kg_api.parse.beside.references import references
+from kg_api.parse.beside.references import count_elsewhere, references
 from kg_api.parse.decode import check_text, decode
 from kg_api.parse.documents import format_of
 
@@ -88,7 +88,7 @@ class DocumentReader:
         text, notes = decode(content)
         if form == "markdown":
             read, more = self._markdown(replace(incoming, text=text), files)
-            return read, (*notes, *more, *_missing(references(text, form), files))
+            return read, (*notes, *more, *_missing(references(text, form), files), *_elsewhere(text))
         read, more = self._program(replace(incoming, text=text))
         return read, (*notes, *more)
 
@@ -99,6 +99,8 @@ class DocumentReader:
             UnreadableDocument: a file of its kind is no text.
         """
         form = format_of(incoming.document, incoming.format)
+        if form == "markdown":
+            return incoming, _elsewhere(incoming.text)
         if form not in CONVERTED:
             return self._program(incoming)
         if form not in IN_TEXT:
@@ -155,6 +157,12 @@ class DocumentReader:
         except UnreadableDocument as error:
             return incoming, (f"its functions and classes were not told apart: {error}",)
         return replace(incoming, scopes=tuple(scopes)), ()
+
+
+def _elsewhere(text: str) -> Notes:
+    """What is told of pictures that a Markdown text shows from a network."""
+    count = count_elsewhere(text)
+    return (f"pictures at addresses are not fetched ({count:,})",) if count else ()
 
 
 def _missing(named: Sequence[str], beside: Collection[str]) -> Notes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 import structlog
 
@@ -22,7 +23,7 @@ from kg_api.graph.jobs.records import (
 )
 from kg_api.graph.relations.vocabulary import delete_unused_types, finish_renaming
 from kg_api.graph.spaces.configuration import hold_configurations
-from kg_api.graph.spaces.due import count_due
+from kg_api.graph.spaces.due import Wanted, count_due
 from kg_api.graph.spaces.flags import Flags
 from kg_api.graph.spaces.registry import ensure_index
 from kg_api.graph.spaces.removal import ask_for_cleanup, leftovers
@@ -34,6 +35,15 @@ log = structlog.get_logger()
 
 KIND = "backfill"
 KEEP_FINISHED_DAYS = 7
+
+
+class _Due(NamedTuple):
+    """How much of a kind."""
+
+    most: int
+    """Where most is: in what answers, or in what is built beside it."""
+    of_target: int
+    """In what shall answer."""
 
 
 class Backfill:
@@ -67,7 +77,7 @@ class Backfill:
         if leftovers(self._graph):
             self._graph.transaction(ask_for_cleanup)
         prune(self._graph, days=KEEP_FINISHED_DAYS)
-        finish_renaming(self._graph)
+        finish_renaming(self._graph, checkpoint=run.checkpoint)
         delete_unused_types(self._graph)
         while prune_cache(self._graph, self._cache_entries) or prune_writes(self._graph):
             run.checkpoint()
@@ -83,26 +93,29 @@ class Backfill:
                 ensure_index(self._graph, plan.space)
         self._flag(embedding_state)
         configured, due = embedding_state.configured, self._due(embedding_state)
-        if not due[SOURCE_EMBEDDING] + due[CONCEPT_EMBEDDING] + due[EDGE_EMBEDDING]:
+        if not any(due[kind].of_target for kind in (SOURCE_EMBEDDING, CONCEPT_EMBEDDING, EDGE_EMBEDDING)):
             activate_complete(self._graph, embedding_state)
-        if not due[IMAGE_EMBEDDING]:
+        if not due[IMAGE_EMBEDDING].of_target:
             activate_complete_images(self._graph, embedding_state)
         if configured.embed_on_ingest and not configured.paused:
-            for kind in (kind for kind, count in due.items() if count):
-                self._enqueue(kind, embedding_state.ontology, due[kind])
+            for kind, each in due.items():
+                self._enqueue(kind, embedding_state.ontology, each.most)
 
-    def _due(self, state: EmbeddingState) -> dict[str, int]:
-        """How much of each kind is due where most is."""
+    def _due(self, state: EmbeddingState) -> dict[str, _Due]:
+        """How much of each kind is due."""
+        target = state.target.space.slug
         wanted = {
-            SOURCE_EMBEDDING: [state.wanted(plan) for plan in state.plans],
-            CONCEPT_EMBEDDING: [plan.wanted() for plan in state.concept_plans],
-            EDGE_EMBEDDING: [plan.wanted() for plan in state.edge_plans],
-            IMAGE_EMBEDDING: [plan.wanted() for plan in state.image_plans],
+            SOURCE_EMBEDDING: [(state.wanted(plan), plan == state.target) for plan in state.plans],
+            CONCEPT_EMBEDDING: [(plan.wanted(), plan.space.slug == target) for plan in state.concept_plans],
+            EDGE_EMBEDDING: [(plan.wanted(), plan.space.slug == target) for plan in state.edge_plans],
+            IMAGE_EMBEDDING: [(plan.wanted(), plan == state.image_plans[-1]) for plan in state.image_plans],
         }
-        return {
-            kind: max((count_due(self._graph, each) for each in all_of_it), default=0)
-            for kind, all_of_it in wanted.items()
-        }
+        return {kind: self._count(all_of_it) for kind, all_of_it in wanted.items()}
+
+    def _count(self, wanted: Sequence[tuple[Wanted, bool]]) -> _Due:
+        counts = [(count_due(self._graph, each), of_target) for each, of_target in wanted]
+        most = max((count for count, _ in counts), default=0)
+        return _Due(most, sum(count for count, of_target in counts if of_target))
 
     def _flag(self, embedding_state: EmbeddingState) -> None:
         """See that what is due is flagged; not while two layouts want two marks of a source."""
@@ -123,7 +136,7 @@ class Backfill:
             self._extraction.look(stored)
 
     def _enqueue(self, kind: str, name: str, due: int) -> None:
-        if rests(self._graph, kind, name, at_most=time.monotonic() - self._begun):
+        if not due or rests(self._graph, kind, name, at_most=time.monotonic() - self._begun):
             return
         job_id, created = ensure_job(self._graph, kind, name, total=due)
         if created:

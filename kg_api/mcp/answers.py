@@ -10,7 +10,9 @@ from pydantic import Field
 from kg_api.mcp.citation import CitationPlace, read_citation
 from kg_api.mcp.invisible import invisible_in
 from kg_api.models.base import Answer
+from kg_api.models.queries.places import SourcePlace
 from kg_api.models.queries.search import Degradation
+from kg_api.models.vocabulary import SourceKind
 
 
 class More(Answer):
@@ -74,3 +76,8 @@ class Passage(Answer):
 def cite(source_id: str, start: int, end: int) -> str:
     """The citation id of a place."""
     return str(CitationPlace(source_id, start, end))
+
+
+def kind_of(place: SourcePlace) -> SourceKind | None:
+    """What a source is, where that is to be told: no passage."""
+    return None if place.kind == "passage" else place.kind

@@ -8,6 +8,7 @@ import re
 from charset_normalizer import CharsetMatch, from_bytes
 
 from kg_api.errors import InvalidInput, UnreadableDocument
+from kg_api.parse.signatures import EXPORT, binary_kind, unread_picture
 
 MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -15,26 +16,6 @@ MARKS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-
-_BINARY = (
-    (b"%PDF-", "a PDF file"),
-    (b"PK\x03\x04", "a ZIP archive (DOCX, EPUB, XLSX and ODT are such archives)"),
-    (b"PK\x05\x06", "an empty ZIP archive"),
-    (b"\xd0\xcf\x11\xe0", "an old Microsoft Office file"),
-    (b"\x89PNG", "a PNG picture"),
-    (b"\xff\xd8\xff", "a JPEG picture"),
-    (b"GIF87a", "a GIF picture"),
-    (b"GIF89a", "a GIF picture"),
-    (b"RIFF", "a RIFF file (WebP, WAV or AVI)"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ", "an XZ archive"),
-    (b"7z\xbc\xaf", "a 7-Zip archive"),
-    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
-    (b"\x7fELF", "a program"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-    (b"{\\rtf", "an RTF file"),
 )
 
 _CHARSETS = (  # of equally good guesses the first is taken: the most used one
@@ -87,9 +68,10 @@ def check_text(text: str) -> str:
 
 
 def _refuse_known_binary(data: bytes) -> None:
-    for magic, what in _BINARY:
-        if data.startswith(magic):
-            raise UnreadableDocument(f"this is {what}. {READS}")
+    if picture := unread_picture(data):
+        raise UnreadableDocument(f"this is {picture}, a kind that is not read: {EXPORT}")
+    if what := binary_kind(data):
+        raise UnreadableDocument(f"this is {what}. {READS}")
 
 
 def _decode_marked(data: bytes) -> tuple[str, tuple[str, ...]] | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from kg_api.errors import UnreadableDocument
-from kg_api.models.library.formats import CONVERTED, NOT_READ, PROGRAMS, Format
+from kg_api.models.library.formats import CONVERTED, NOT_READ, PROGRAMS, UNREAD_PICTURES, Format
 from kg_api.models.library.parsing import Block, CodeScope, ParsedDocument
 from kg_api.parse.decode import READS, check_text
 from kg_api.parse.formats import markdown, org, program, rst
@@ -17,6 +17,7 @@ from kg_api.parse.formats.front_matter import FrontMatter, read_front_matter
 from kg_api.parse.formats.titles import plain_title
 from kg_api.parse.images import is_image
 from kg_api.parse.lines import is_blank
+from kg_api.parse.signatures import EXPORT
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,8 @@ def _reader(name: str, format: Format | None) -> _Reader:  # noqa: A002 - its ow
     for reader in _READERS:
         if suffix in reader.suffixes and format in {None, reader.format}:
             return reader
+    if format is None and suffix in UNREAD_PICTURES:
+        raise UnreadableDocument(f"{suffix} pictures are not read: {EXPORT}")
     if format is None and suffix in NOT_READ:
         raise UnreadableDocument(f"{suffix} files are not read in this version. {READS}")
     return next(reader for reader in _READERS if reader.format == (format or "text"))

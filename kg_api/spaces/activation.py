@@ -92,9 +92,10 @@ def activate(
         anew = replace(configured, serving=None, previous=configured.serving, activates=True)
         _require_as_it_was(held, each, anew)
         behind = count_behind(tx, each.wanted(each.target))
-        if concepts := count_all_behind(tx, (plan.wanted() for plan in each.concept_plans)):
+        concept_plans = (plan for plan in each.concept_plans if plan.space.slug == each.target.space.slug)
+        if concepts := count_all_behind(tx, (plan.wanted() for plan in concept_plans)):
             raise Conflict(f"{each.ontology} is not complete: {concepts} concepts are not built yet")
-        if edges := count_all_behind(tx, (plan.wanted() for plan in each.edge_plans)):
+        if edges := count_all_behind(tx, (plan.wanted() for plan in each.target_edge_plans)):
             raise Conflict(
                 f"{each.ontology} is not complete: {edges} relationships and types of them are not built yet"
             )

@@ -152,7 +152,8 @@ def save_page(
         image = client.page_image(
             document, page, source_id=source, query=query, width=width, ontology=ontology
         )
-    print_page(image, to, asked=source is not None or query is not None, force=force)
+        hit = None if source is None or image.boxed else client.source(source)
+    print_page(image, to, asked=source is not None or query is not None, force=force, source=hit)
 
 
 @delete.command("document")

@@ -18,6 +18,7 @@ from kg_api.models.library.documents import (
 )
 from kg_api.models.library.metadata import MetadataValue
 from kg_api.models.queries.facets import Facets
+from kg_api.models.queries.places import SourcePlace
 from kg_api.wording.plural import pluralize
 from kg_cli.documents.review.views import say_waiting
 from kg_cli.images.views import write_file
@@ -26,18 +27,21 @@ from kg_cli.terminal import console
 
 def print_ontologies(found: OntologyList) -> None:
     """Print ontologies with how much of each is embedded."""
+    pictures = any(each.images for each in found.ontologies)
     rows = [
         [
             each.ontology,
             str(each.documents),
             str(each.sources),
+            *([str(each.images) if each.images else ""] if pictures else []),
             _share(each.searchable if each.building else each.embedded, each.sources)
             + ("\nbeing built anew" if each.building else ""),
             each.space,
         ]
         for each in found.ontologies
     ]
-    console.print_table(["ontology", "documents", "sources", "embedded", "space"], rows)
+    columns = ["ontology", "documents", "sources", *(["pictures"] if pictures else []), "embedded", "space"]
+    console.print_table(columns, rows)
     say_waiting(found.waiting)
 
 
@@ -129,11 +133,31 @@ def _row(document: DocumentSummary) -> tuple[Text, str]:
     return Text.assemble(name, title, (f"\n{document.document_id}\n", "dim")), str(document.sources)
 
 
-def print_page(image: PageImage, to: Path, *, asked: bool, force: bool) -> None:
-    """Write a page where it is wanted, and say how many words were boxed where some were to be."""
+def print_page(
+    image: PageImage, to: Path, *, asked: bool, force: bool, source: SourcePlace | None = None
+) -> None:
+    """Write a page where it is wanted, and say how many words were boxed where some were to be.
+
+    Args:
+        image: the page.
+        to: where.
+        asked: whether words were to be boxed.
+        force: whether a file that is there is overwritten.
+        source: the hit whose words were to be, where none was found.
+    """
     write_file(image.content, to, force=force)
-    boxed = pluralize(image.boxed, "word") if image.boxed else "none of these words is on it, nothing"
+    nothing = f"none of these words is on it{_stands(source)}, nothing"
+    boxed = pluralize(image.boxed, "word") if image.boxed else nothing
     console.say(f"page {image.page} of {image.pages}" + (f"; {boxed} boxed" if asked else ""))
+
+
+def _stands(source: SourcePlace | None) -> str:
+    """On which page a hit is."""
+    if source is None or source.page is None:
+        return ""
+    if source.last_page in {None, source.page}:
+        return f" (the hit is on page {source.page})"
+    return f" (the hit is on pages {source.page} to {source.last_page})"
 
 
 def _share(part: int, whole: int) -> str:

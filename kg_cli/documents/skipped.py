@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kg_api.models.library.formats import NOT_READ
+from kg_api.models.library.formats import NOT_READ, UNREAD_PICTURES
 from kg_api.parse.documents import SUFFIXES
 from kg_api.parse.files import FileSelection
 
@@ -20,6 +20,8 @@ def describe_left_out(selection: FileSelection) -> list[str]:
     for tool, suffixes in _CONVERTERS:
         if found := sorted(suffixes & kinds.keys()):
             lines.append(f"{tool} converts {', '.join(found)}: ingest the text that it makes")
+    if pictures := sorted(UNREAD_PICTURES & kinds.keys()):
+        lines.append(f"{', '.join(pictures)}: export these pictures as JPEG or PNG, and ingest those")
     if any(is_ending(kind) and kind not in NOT_READ for kind in kinds):
         lines.append("a file of another ending that is text is read when it is named itself: kg ingest FILE")
     return lines

@@ -70,7 +70,7 @@ _WAYS: dict[ImageLane, str] = {
 
 
 def _found(number: int, each: ImageHit) -> list[str | Text]:
-    told = "".join(f"\n{_WAYS[way.lane]}{_place(way)}" for way in each.through)
+    told = "".join(f"\n{_way(way)}{_place(way)}" for way in each.through)
     same = "\nlooks nearly the same" if each.near_duplicate else ""
     return [
         str(number),
@@ -79,6 +79,13 @@ def _found(number: int, each: ImageHit) -> list[str | Text]:
         + Text(told + same, style="yellow")
         + Text(f"\n{each.source_id}\n", style="dim"),
     ]
+
+
+def _way(way: ImageThrough) -> str:
+    """How it was found; vectors and full text both go by words."""
+    if way.lane == "words":
+        return "their words, by meaning" if way.space else "their words, by full text"
+    return _WAYS[way.lane]
 
 
 def _place(way: ImageThrough) -> str:

@@ -23,6 +23,7 @@ from kg_cli.terminal import console
 
 T = TypeVar("T")
 
+PICTURES = "image_embedding"
 POLL_SECONDS = 0.5
 BACKFILL_SECONDS = 90.0
 """Longer than a tick of the schedule, which asks for what is missing without a job."""
@@ -110,21 +111,26 @@ def wait_until_embedded(client: KgClient, ontology: str, job_ids: Sequence[str])
                 f"{missing} sources lack their vector and no job is embedding them: `kg jobs list` says why"
             )
         time.sleep(POLL_SECONDS)
-    _wait_for_pictures(client, ontology, quiet_since)
+    _wait_for_pictures(client, ontology)
 
 
-def _wait_for_pictures(client: KgClient, ontology: str, since: float) -> None:
-    """Wait until pictures have their vectors, or no job is left that makes them: it may have died before.
+def _wait_for_pictures(client: KgClient, ontology: str) -> None:
+    """Wait until no picture lacks its vector, whichever jobs it takes.
 
     Raises:
-        JobFailed: saying why, or where to look.
+        JobFailed: the last job died, or pictures lack their vector and no job is there to make it.
     """
-    while pictures := unfinished_jobs(client, kind="image_embedding", ontology=ontology):
-        wait_for_jobs(client, pictures)
-    while left := _without_vector(client, ontology):
-        dead = client.jobs(kind="image_embedding", ontology=ontology, state="dead", limit=1).jobs
-        if dead or time.monotonic() - since > BACKFILL_SECONDS:
-            why = _why(dead[0]) if dead else "`kg jobs list` says why"
+    quiet_since = time.monotonic()
+    while True:
+        if more := unfinished_jobs(client, kind=PICTURES, ontology=ontology):
+            wait_for_jobs(client, more)
+            quiet_since = time.monotonic()
+        if not (left := _without_vector(client, ontology)):
+            return
+        last = client.jobs(kind=PICTURES, ontology=ontology, limit=1).jobs
+        died = bool(last) and last[0].state is JobState.DEAD
+        if died or time.monotonic() - quiet_since > BACKFILL_SECONDS:
+            why = _why(last[0]) if died else "no job is embedding them: `kg jobs list` says why"
             raise JobFailed(f"{pluralize(left, 'picture')} without a vector in the space of pictures: {why}")
         time.sleep(POLL_SECONDS)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 
 from kg_api.managed.home import Home
-from kg_api.settings import Settings
-from kg_cli.stack import processes, report, status, watch
+from kg_api.settings import Settings, given_variables
+from kg_cli.stack import processes, report, started_with, status, watch
 from kg_cli.stack.fetching import fetch_parts
 from kg_cli.terminal import console
 
@@ -29,6 +29,7 @@ def in_background(settings: Settings) -> None:
         found = status.look(settings)
     report.print_up(found)
     report.warn_of_other_version(found)
+    report.warn_of_settings(started_with.differing(home, settings, given_variables()))
 
 
 def in_foreground(settings: Settings) -> None:

@@ -14,6 +14,7 @@ from kg_api.managed.home import Home
 from kg_api.managed.neo4j.role import choose_bolt_port
 from kg_api.managed.roles import Role
 from kg_api.settings import Settings
+from kg_cli.stack import started_with
 from kg_cli.stack.roles import api_role, stack_roles, supervisor_role
 
 DEFAULT_API_PORT = 8420
@@ -66,6 +67,7 @@ def _begin_anew(home: Home, settings: Settings) -> None:
     state.forget(home)
     if not any(map(roles.running, stack_roles(home, settings))):
         home.forget_metrics()
+        started_with.remember(home, settings)
 
 
 def leave(home: Home, settings: Settings, on_stop: Callable[[str], None]) -> None:

@@ -47,6 +47,16 @@ def warn_of_other_version(status: StackStatus) -> None:
         )
 
 
+def warn_of_settings(names: Sequence[str]) -> None:
+    """Say that kg runs with other settings than these variables give now."""
+    if names:
+        verb = "has another value" if len(names) == 1 else "have other values"
+        console.say(
+            f"{', '.join(names)} {verb} than kg was started with; settings are taken when it starts: "
+            "`kg down` and `kg up`"
+        )
+
+
 def print_status(status: StackStatus) -> None:
     """Print where things are and which processes run."""
     console.line(Text.assemble(f"kg {status.version}: ", _readiness(status)))

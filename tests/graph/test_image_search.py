@@ -8,7 +8,7 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from kg_api.errors import Conflict, InvalidInput, NotFound
+from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.embedding.switching import SpaceBuild
@@ -70,7 +70,7 @@ def test_a_document_of_one_source_stands_for_it(album: Album) -> None:
     assert like(album, source_id="notes/p0.png").source == like(album, source_id=ids(album)["p0.png"]).source
     store_document(album.graph, record("two.md", ["one", "two"]))
     with pytest.raises(
-        Conflict, match=r"'two.md' is a document of 2 sources: say which, two.md#0 to two.md#1"
+        NotFound, match=r"'two.md' is a document of 2 sources: say which, two.md#0 to two.md#1"
     ):
         like(album, source_id="two.md")
 

@@ -14,11 +14,13 @@ from kg_api.graph.documents.writes import store_document
 from kg_api.graph.images.reads import list_images
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import enqueue_slot, find_job
+from kg_api.graph.migrations import migrate
 from kg_api.models.embedding.regeneration import Regeneration
 from kg_api.models.embedding.switching import SpaceBuild
 from kg_api.models.identity import document_id
 from kg_api.models.library.documents import ImageCounts
 from kg_api.models.vocabulary import JobState
+from kg_api.web.routes.operation.health import seeing_checks
 from tests.support.album import Album
 from tests.support.colour_grid import open_image_spaces, plain
 from tests.support.cypher import rows
@@ -56,6 +58,14 @@ def test_another_picture_under_the_same_name_is_embedded_anew(album: Album, driv
     album.work()
     assert album.counts().embedded == 3
     assert _vector(driver, "red.png") == _vector(driver, "blue.png") != before
+
+
+def test_an_upgrade_takes_vectors_of_replaced_files_away(album: Album, driver: neo4j.Driver) -> None:
+    album.work()
+    rows(driver, "MATCH (s:Image {document: 'red.png'}) SET s.storage_key = 'another'")
+    rows(driver, "MATCH (m:Migration {name: 'schema/106_replaced_image_vectors'}) DELETE m")
+    assert migrate(album.graph) == ["schema/106_replaced_image_vectors"]
+    assert (album.counts().embedded, album.counts().missing) == (2, 1)
 
 
 def test_no_space_keeps_a_vector_of_another_file(album: Album, driver: neo4j.Driver) -> None:
@@ -133,9 +143,15 @@ def test_a_store_that_is_not_there_leaves_pictures_due(album: Album, driver: neo
 
 
 def test_a_model_that_is_down_leaves_pictures_due(album: Album) -> None:
+    well = seeing_checks(album.image_spaces.all())
+    assert [
+        (each.ok, each.detail.endswith("of pictures in the space 'default_images'")) for each in well
+    ] == [(True, True)]
     album.grid.down = True
     album.work()
     assert album.counts().missing == 3
+    (ill,) = seeing_checks(album.image_spaces.all())
+    assert (ill.ok, "pictures by their words only" in ill.detail) == (False, True)
     album.grid.down = False
     assert album.image_spaces.all()[0].problem(), "it is told"
 

@@ -107,6 +107,29 @@ def test_a_model_that_cannot_be_used_does_not_hold_up_what_is_built_beside(album
     assert [count_images(album.graph, [plan]).missing for plan in plans] == [1, 0]
 
 
+def test_a_complete_space_answers_though_the_model_before_it_cannot_be_used(album: Album) -> None:
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild(activate=True))
+    album.add_images("black")
+    album.grid.down = True
+    album.work()
+    assert (album.answering, album.counts().embedded) == ("fine", 4)
+
+
+def test_what_one_model_does_not_take_is_not_set_aside_of_another(album: Album) -> None:
+    """The old model rejects one and is then away: nothing is said of the space that is built beside."""
+    album.work()
+    album.add_space("fine")
+    album.switch.build("fine", SpaceBuild())
+    album.add_images("black", "yellow")
+    album.grid.rejects_dark, album.grid.down_after = True, len(album.grid.asked) + 2
+    album.work()
+    plans = read_embedding_state(album.graph, "notes").image_plans
+    assert [count_images(album.graph, [plan]).refused for plan in plans] == [0, 0]
+    assert count_images(album.graph, plans[1:]).embedded == 5
+
+
 def test_a_name_that_was_dropped_is_free_for_another_model(album: Album, driver: neo4j.Driver) -> None:
     album.add_space("fine", cells=4)
     album.drop.drop("fine")

@@ -26,6 +26,16 @@ def test_those_whose_source_has_gone_do_not_end_it(kg: Kg, driver: neo4j.Driver)
     assert rows(driver, told) == [{"ontology": "notes"}]
 
 
+def test_what_an_earlier_run_left_is_done(kg: Kg, driver: neo4j.Driver) -> None:
+    relate(kg.graph, "is near")
+    rows(driver, "MATCH ()-[r:RELATED_TO]->() SET r.ontology = null, r.type_id = null")
+    rows(driver, "MATCH (m:Migration {name: 'schema/107_relation_texts_left'}) DELETE m")
+    migrate(kg.graph)
+    assert rows(driver, "MATCH ()-[r:RELATED_TO]->() RETURN r.ontology AS ontology") == [
+        {"ontology": "notes"}
+    ]
+
+
 def test_they_are_as_if_they_were_written_now(kg: Kg, driver: neo4j.Driver) -> None:
     relate(kg.graph, "is near", "is far from")
     relate(kg.graph, "is near", paragraph=1, proved=False)

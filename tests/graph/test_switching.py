@@ -11,6 +11,7 @@ from kg_api.graph.documents.library import delete_document
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.indexes import index_states
 from kg_api.graph.jobs import enqueue_slot, find_job
+from kg_api.graph.spaces.configuration import space_of_new_before
 from kg_api.graph.spaces.removal import is_still_wanted, leftovers
 from kg_api.models.embedding.configuration import EmbeddingConfig
 from kg_api.models.embedding.switching import SpaceBuild
@@ -227,6 +228,19 @@ def test_texts_that_the_new_model_refuses_do_not_vanish_unasked(kg: Kg, driver: 
         kg.switch.activate("other")
     kg.switch.activate("other", accept_refused=True)
     assert kg.search().space == "other"
+
+
+def test_a_space_of_a_name_that_was_used_before_is_not_gone_back_to(kg: Kg, driver: neo4j.Driver) -> None:
+    for slug in ("x", "y"):
+        kg.add(slug)
+        kg.switch.build(slug, SpaceBuild())
+        kg.work()
+        kg.switch.activate(slug)
+    kg.drop.drop("x")
+    rows(driver, "MATCH (e:EmbeddingSpace) SET e.dropping = e.dropping - duration({seconds: 60})")
+    kg.work()
+    kg.add("x")
+    assert space_of_new_before(kg.graph, "y") is None
 
 
 def test_new_ontologies_go_back_to_the_space_that_was_theirs(kg: Kg) -> None:

@@ -6,11 +6,13 @@ import contextlib
 import inspect
 import io
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import neo4j
 import pytest
+from reportlab.pdfgen.canvas import Canvas
 
 from kg_api.client import AsyncKgClient, KgClient
 from tests.conftest import wipe
@@ -24,6 +26,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRINTS = re.compile(r"  # prints (.+)$", re.MULTILINE)
 ADDRESS = "http://127.0.0.1:8420"
 FOLDER = "/srv/handbook"
+LEAFLET = "/srv/leaflet.pdf"
 INGESTING = 2
 """The example that takes documents in."""
 
@@ -40,6 +43,10 @@ def places(
     wipe(driver)
     folder = tmp_path_factory.mktemp("documented")
     (folder / "files").mkdir()
+    leaflet = folder / "leaflet.pdf"
+    canvas = Canvas(str(leaflet))
+    canvas.drawString(72, 700, "Blueberries need acid soil.")
+    canvas.save()
     with EmbeddingServer() as provider:
         provider.chat = quoting
         more = {
@@ -48,7 +55,7 @@ def places(
         }
         service, log = serve(server, folder, **more), folder / "worker.log"
         with started(["worker"], environment(server, **more, KG_WORKER__POLL_SECONDS="0.1"), log) as worker:
-            yield {ADDRESS: service.url, FOLDER: str(folder / "files")}
+            yield {ADDRESS: service.url, FOLDER: str(folder / "files"), LEAFLET: str(leaflet)}
             assert worker.stop() == 0, worker.output()
         assert service.stop() == 0, service.output()
 
@@ -83,6 +90,11 @@ def run(number: int, block: str, names: dict[str, object]) -> None:
     lines = iter(said.getvalue().splitlines())
     for expected in PRINTS.findall(block):
         assert expected in lines, f"example {number} does not print {expected!r}:\n{said.getvalue()}"
+
+
+def test_the_examples_import_only_what_comes_with_kg() -> None:
+    imports = set(re.findall(r"^\s*(?:from|import) (\w+)", "\n".join(blocks()), re.MULTILINE))
+    assert imports - sys.stdlib_module_names <= {"kg_api", "PIL"}
 
 
 @pytest.mark.parametrize("client", [KgClient, AsyncKgClient])

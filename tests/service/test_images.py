@@ -51,6 +51,8 @@ def test_a_picture_is_found_by_its_words_and_given_out(http: httpx.Client, graph
     assert (stored["title"], stored["sources"]["added"]) == ("A red boat before the storm", 1)
     run_jobs(graph)
     hit = one(search(http, "red boat"))
+    (counted,) = http.get("/ontologies").json()["ontologies"]
+    assert (counted["sources"], counted["images"]) == (1, 1)
     assert hit["ranks"]["vector"] == hit["ranks"]["text"] == 1
     assert hit["full_text"] == "holidays IMG 0042\nA red boat before the storm\nTaken 2019-07-01"
     assert hit["metadata"] == {"date": "2019-07-01T12:30:00"}
@@ -70,6 +72,11 @@ def test_a_picture_is_found_by_its_words_and_given_out(http: httpx.Client, graph
     assert tag == f'"{image["storage_key"]}"'
     again = http.get(f"/images/{hit['source_id']}", headers={"If-None-Match": tag})
     assert (again.status_code, again.content) == (304, b"")
+
+    for path in (f"/images/{hit['source_id']}", f"/images/{hit['source_id'][:8]}/thumbnail"):
+        head = http.head(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["etag"] == http.get(path).headers["etag"]
 
     thumbnail = http.get(f"/images/{hit['source_id'][:8]}/thumbnail")
     assert thumbnail.headers["content-type"] == "image/webp"
@@ -116,9 +123,13 @@ def test_a_picture_is_typed_by_its_content(http: httpx.Client) -> None:
         (png_of(50_000, 50_000), "bomb.png", "50,000 x 50,000"),
         (gif_of(100_000), "many.gif", "frames"),
         (BOAT[:-500], "half.jpg", "damaged"),
-        (b"", "empty.png", "not a picture"),
+        (b"", "empty.png", "it is empty"),
         (b"<html><script>alert(1)</script></html>", "page.jpg", "not a picture"),
-        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "drawing.svg", ".svg files are not read"),
+        (
+            b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+            "drawing.svg",
+            ".svg pictures are not read: export it as JPEG or PNG",
+        ),
     ],
     ids=["bomb", "frames", "truncated", "empty", "html", "svg"],
 )

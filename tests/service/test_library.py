@@ -34,7 +34,7 @@ def test_ontologies_are_listed_with_their_counts(http: httpx.Client, graph: Grap
     embedded(graph, http, "one", document="a", ontology="beta")
     embedded(graph, http, "two", document="b", ontology="beta")
     ingest(http, "three", document="a", ontology="alpha")
-    same = {"stale": 0, "refused": 0, "space": "default", "building": False}
+    same = {"stale": 0, "refused": 0, "space": "default", "building": False, "images": 0}
     assert http.get("/ontologies").json()["ontologies"] == [
         {"ontology": "alpha", "documents": 1, "sources": 1, "embedded": 0, "searchable": 0, **same},
         {"ontology": "beta", "documents": 2, "sources": 2, "embedded": 2, "searchable": 2, **same},

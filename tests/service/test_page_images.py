@@ -48,6 +48,8 @@ def test_a_page_is_given_out_and_asked_for_again(http: httpx.Client) -> None:
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["content-disposition"] == "inline; filename*=UTF-8''fruit-2.png"
     assert (answer.headers["kg-pages"], boxed(answer), colours(answer)) == ("3", 0, False)
+    head = http.head(f"/documents/{stored['document_id']}/pages/2.png")
+    assert (head.status_code, head.content, head.headers["etag"]) == (200, b"", answer.headers["etag"])
     picture = Image.open(io.BytesIO(answer.content))
     assert (picture.format, picture.width) == ("PNG", 1200)
     tag = {"If-None-Match": answer.headers["etag"]}
@@ -67,6 +69,7 @@ def test_the_words_of_a_hit_and_of_a_question_are_boxed(http: httpx.Client) -> N
     answer = http.get(page, params={"source_id": hit["source_id"]})
     assert (boxed(answer), colours(answer)) == (4, True)
     assert boxed(http.get(page, params={"query": "blueberry"})) == 1  # as full text finds it
+    assert boxed(http.get(page, params={"query": "acid soil"})) == 2
     assert boxed(http.get(page, params={"query": "apricots"})) == 0  # they are on another page
     assert boxed(http.get(page, params={"query": "soil acid", "source_id": hit["source_id"][:8]})) == 6
 

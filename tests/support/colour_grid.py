@@ -29,6 +29,8 @@ class ColourGrid:
     revision: str = "1"
     words: bool = True
     down: bool = False
+    down_after: int | None = None
+    """So many batches."""
     rejects_dark: bool = False
     asked: list[int] = field(default_factory=list[int])
     batch_size: int = 4
@@ -78,7 +80,7 @@ class ColourGrid:
         return (centred / np.linalg.norm(centred)).astype(np.float32)
 
     def _require_up(self) -> None:
-        if self.down:
+        if self.down or (self.down_after is not None and len(self.asked) >= self.down_after):
             raise EmbeddingUnavailable("the grid is down")
 
 

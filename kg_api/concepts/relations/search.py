@@ -24,7 +24,7 @@ STATEMENTS_A_HIT = 4
 """Several sources may state the same: so many times more statements are asked for than hits."""
 MAX_STATEMENTS_READ = 2000
 """At most so many statements are read for one search, and a little more."""
-EMBEDDING = "relationships are embedded; what is not embedded is not found"
+EMBEDDING = "relationships are still to be embedded{}; until then they are not found"
 NONE = (
     "no relationships are stated where it was searched: key phrases give none, a language model's extraction "
     "or an import does"

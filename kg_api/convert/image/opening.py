@@ -13,6 +13,8 @@ from PIL import Image, UnidentifiedImageError
 
 from kg_api.errors import UnreadableDocument
 from kg_api.models.images import ImageType
+from kg_api.parse.images import is_image
+from kg_api.parse.signatures import EXPORT, binary_kind, unread_picture
 
 TYPES: dict[str, ImageType] = {
     "PNG": "image/png",
@@ -46,10 +48,7 @@ def opened(data: bytes, max_megapixels: float) -> Generator[Image.Image]:
     except UnreadableDocument:
         raise
     except UnidentifiedImageError:
-        raise UnreadableDocument(
-            "it is not a picture of a kind that is read (PNG, JPEG, WebP, GIF, TIFF, BMP), whatever its name "
-            "says, or it is damaged from the beginning"
-        ) from None
+        raise UnreadableDocument(_no_picture(data)) from None
     except _DAMAGE as error:
         raise UnreadableDocument(
             f"it is a damaged picture ({error!s:.200}); open it in the program that made it and save it again"
@@ -59,6 +58,31 @@ def opened(data: bytes, max_megapixels: float) -> Generator[Image.Image]:
 def frames_of(picture: Image.Image) -> int:
     """How many frames or pages it has."""
     return int(cast("Any", picture).n_frames) if hasattr(picture, "n_frames") else 1
+
+
+def _no_picture(data: bytes) -> str:
+    """What it is instead, and what to do."""
+    if not data:
+        return "it is empty (0 bytes), as a copy that broke off leaves it: copy it again"
+    if what := unread_picture(data):
+        return f"it is {what}, a kind that is not read, whatever its name says: {EXPORT}"
+    instead = binary_kind(data) or ("text" if _is_text(data) else "")
+    if instead and not is_image(data):
+        return (
+            f"it is not a picture but {instead}, whatever its name says: give it the ending that belongs to "
+            "it, or take the picture that was meant"
+        )
+    return (
+        "it is not a picture of a kind that is read (PNG, JPEG, WebP, GIF, TIFF, BMP), whatever its name "
+        f"says, or it is damaged from the beginning; {EXPORT}"
+    )
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return "\0" not in data.decode()
+    except UnicodeDecodeError:
+        return False
 
 
 def _check(picture: Image.Image, max_megapixels: float) -> None:

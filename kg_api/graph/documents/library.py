@@ -12,7 +12,13 @@ from kg_api.graph.concepts.removal import forget_apart_of_documents, forget_evid
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.changing import change_document, note_same_words
 from kg_api.graph.filters.matching import asks_for_absence, describe_unknown_fields, matching_documents
-from kg_api.graph.naming import identify_document, identify_source, is_whole_id, note_on_ontology
+from kg_api.graph.naming import (
+    identify_document,
+    identify_source,
+    is_whole_id,
+    note_on_ontology,
+    unknown_source,
+)
 from kg_api.graph.review.waiting import forget_waiting_of
 from kg_api.graph.spaces.marks import Mark
 from kg_api.models.library.documents import (
@@ -188,11 +194,7 @@ def find_source(graph: Graph, source_id: str) -> Place:
     if not rows and (whole := identify_source(graph, source_id)):
         rows = graph.read("sources/find", source_id=whole)
     if not rows:
-        why = (
-            "its document may have changed since you saw it; sources go by their id, as a search gives it, "
-            "or by ONTOLOGY/DOCUMENT#PARAGRAPH"
-        )
-        raise NotFound(f"there is no source {source_id!r}: {why}")
+        raise unknown_source(graph, source_id)
     return Place.model_validate(rows[0])
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from types import MappingProxyType
-from typing import Final
+from typing import Final, LiteralString
 
 from kg_api.graph.database import Row, Transaction
 from kg_api.graph.relations.rows import RelationRow, between, state
@@ -19,8 +20,8 @@ class _Quoted:
     end: int
 
 
-def _fill(tx: Transaction, after: str) -> str | None:
-    found = tx.run("schema/104_relation_texts", after=after)
+def _fill(name: LiteralString, tx: Transaction, after: str) -> str | None:
+    found = tx.run(name, after=after)
     stated = [row for row in found if row["full_text"] is not None]
     by_ontology = sorted(stated, key=lambda row: row["ontology"])
     for ontology, rows in groupby(by_ontology, key=lambda row: row["ontology"]):
@@ -39,6 +40,9 @@ def _to_row(row: Row) -> RelationRow:
 
 
 RELATIONS: Final[Mapping[str, Callable[[Transaction, str], str | None]]] = MappingProxyType(
-    {"schema/104_relation_texts": _fill}
+    {
+        "schema/104_relation_texts": partial(_fill, "schema/104_relation_texts"),
+        "schema/107_relation_texts_left": partial(_fill, "schema/107_relation_texts_left"),
+    }
 )
-"""The migration that this module computes: it takes the next portion and gives the id that it came to."""
+"""The migrations that this module computes: each takes the next portion and gives the id that it came to."""

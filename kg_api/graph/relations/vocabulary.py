@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -122,8 +122,15 @@ def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) ->
     return read_merges(graph, ontology, 0, 1, merge_id=merge_id)[0][0]
 
 
-def finish_renaming(graph: Graph, merge_id: str | None = None) -> int:
+def finish_renaming(
+    graph: Graph, merge_id: str | None = None, checkpoint: Callable[[], None] = lambda: None
+) -> int:
     """Give relationships the name that the vocabulary has for them, after one merge or undoing, or after all.
+
+    Args:
+        graph: where they are.
+        merge_id: of the one; None: all.
+        checkpoint: is called between portions, and may raise.
 
     Returns:
         How many merges or undoings were not through yet.
@@ -132,7 +139,7 @@ def finish_renaming(graph: Graph, merge_id: str | None = None) -> int:
     for row in begun:
         type_ids = [relation_type_id(row["ontology"], each) for each in row["merged"]]
         while graph.transaction(partial(_rename_portion, type_ids=type_ids)):
-            pass
+            checkpoint()
         graph.write("relations/renamed", merge_id=row["merge_id"], renaming=row["renaming"])
     return len(begun)
 

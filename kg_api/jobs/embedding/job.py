@@ -16,7 +16,7 @@ from kg_api.jobs.flight import BatchT
 from kg_api.jobs.run import JobRun
 from kg_api.spaces.activation import activate_complete
 from kg_api.spaces.cached import CachedPassages
-from kg_api.spaces.model_watch import FAULTS, Fault
+from kg_api.spaces.model_watch import FAULTS
 from kg_api.spaces.plans import EmbeddingState, read_embedding_states
 from kg_api.spaces.registry import SpaceRegistry
 
@@ -47,7 +47,13 @@ class EmbeddingJob(ABC, Generic[ItemT, BatchT]):
     def _round(self, run: JobRun) -> bool:
         """Go over all that is due; whether to go round again."""
         embedding_state = read_embedding_states(self._graph, run.job.ontology).get(run.job.ontology or "")
-        return embedding_state is not None and self._go_over(run, embedding_state)
+        if embedding_state is None:
+            return False
+        try:
+            return self._go_over(run, embedding_state)
+        except FAULTS:
+            self.complete(embedding_state)  # what is built may be, though the model that answers is broken
+            raise
 
     def _go_over(self, run: JobRun, embedding_state: EmbeddingState) -> bool:
         """As `_round`, as the ontology stands."""
@@ -55,7 +61,7 @@ class EmbeddingJob(ABC, Generic[ItemT, BatchT]):
         targets = self.targets(run, embedding_state)
         run.expect(sum(target.count() for target in targets))
         over = self._pass(run, embedding_state)
-        _through_all(over, targets)
+        over.through_all(targets)
         if not over.is_current():
             return True
         if left(targets):
@@ -75,24 +81,6 @@ class EmbeddingJob(ABC, Generic[ItemT, BatchT]):
             return now is not None and now.identity == embedding_state.identity
 
         return EmbeddingPass(run, self._batch_size, Steady(holds))
-
-
-def _through_all(
-    over: EmbeddingPass[ItemT, BatchT], targets: Sequence[EmbeddingTarget[ItemT, BatchT]]
-) -> None:
-    """A model that cannot be used holds up no other: what is built beside it is the way away from it.
-
-    Raises:
-        As `EmbeddingPass.through`: what came first, when all have had their turn.
-    """
-    faults = list[Fault]()
-    for target in targets:
-        try:
-            over.through(target)
-        except FAULTS as fault:
-            faults.append(fault)
-    if faults:
-        raise faults[0]
 
 
 class TextEmbeddingJob(EmbeddingJob[ItemT, BatchT]):

@@ -12,6 +12,7 @@ from kg_api.jobs.embedding.target import EmbeddingTarget
 from kg_api.jobs.flight import BatchT, Flight
 from kg_api.jobs.run import JobRun
 from kg_api.provider.service import RejectedText
+from kg_api.spaces.model_watch import FAULTS, Fault
 
 log = structlog.get_logger()
 
@@ -44,6 +45,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
             EmbeddingUnavailable, EmbeddingFailed, ConfigurationError: the model does not answer as it should.
             As `JobRun.checkpoint`.
         """
+        self._accepted, self._rejected = False, []  # what one model does not take says nothing of another
         place = place_of(self._run.cursor, target.name)
         if place:
             target.resume(place, self._batch_size)
@@ -56,6 +58,23 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         if self._rejected:
             target.model.check()
         self._reject(target)
+
+    def through_all(self, targets: Iterable[EmbeddingTarget[ItemT, BatchT]]) -> None:
+        """Embed what is due of several targets.
+
+        A model that cannot be used holds up no other: what is built beside it is the way away from it.
+
+        Raises:
+            As `through`: what came first, when all have had their turn.
+        """
+        faults = list[Fault]()
+        for target in targets:
+            try:
+                self.through(target)
+            except FAULTS as fault:
+                faults.append(fault)
+        if faults:
+            raise faults[0]
 
     def _flight(self, target: EmbeddingTarget[ItemT, BatchT]) -> Flight[ItemT, BatchT]:
         """As many batches as are embedded at once may wait to be written, so that no thread stands still.

@@ -99,14 +99,12 @@ class SourceEmbedding(TextEmbeddingJob[SourceText, EmbeddedBatch]):
     ) -> bool:
         """Go over what is new, then over the rest; False when more came in between, which goes first."""
         if run.job.rank == FIRST and run.job.selection == "due":
-            for target in self.targets(run, embedding_state, divided=divided, new_only=True):
-                over.through(target)
+            over.through_all(self.targets(run, embedding_state, divided=divided, new_only=True))
             if not (over.is_current() and left(self.targets(run, embedding_state, divided=divided))):
                 return True
             if not run.lower(STALE):
                 return False
-        for target in self.targets(run, embedding_state, divided=divided):
-            over.through(target)
+        over.through_all(self.targets(run, embedding_state, divided=divided))
         return True
 
     def _divide(self, run: JobRun, embedding_state: EmbeddingState) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from kg_api.errors import Conflict, UnreadableDocument
-from kg_api.mcp.answers import InlineImage, Passage, ToolAnswer, cite
+from kg_api.mcp.answers import InlineImage, Passage, ToolAnswer, cite, kind_of
 from kg_api.mcp.citation import CitationPlace, called
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
@@ -15,6 +15,7 @@ from kg_api.mcp.tool import Tool
 from kg_api.models.base import Answer
 from kg_api.models.queries.fields import Window
 from kg_api.models.queries.places import Place
+from kg_api.models.vocabulary import SourceKind
 
 NAME = "get_source_context"
 DESCRIPTION = """\
@@ -45,6 +46,9 @@ class ContextArguments(Paged):
 class CitedPassage(Passage):
     """The text that a citation stands for."""
 
+    kind: SourceKind | None = None
+    """`image`: its text stands for a picture, which search_images shows; unset: a passage."""
+
 
 class ContextParagraph(Passage):
     """A paragraph in its place."""
@@ -53,6 +57,8 @@ class ContextParagraph(Passage):
     """Its number in reading order, from 0."""
     heading: list[str] = Field(default_factory=list[str])
     """The headings above it, from the top."""
+    kind: SourceKind | None = None
+    """`image`: its text stands for a picture, which search_images shows; unset: a passage."""
 
 
 class ShownPage(Answer):
@@ -88,7 +94,11 @@ def read(library: Library, arguments: ContextArguments) -> ContextAnswer:
     around = context.sources
     source = next(each for each in around if each.source_id == context.source_id)
     now = citation and present(citation, source)
-    quote = [] if now is None else [CitedPassage(citation=str(now), text=text_of(library, now, around))]
+    quote = (
+        []
+        if now is None
+        else [CitedPassage(citation=str(now), text=text_of(library, now, around), kind=kind_of(source))]
+    )
     beside = [each for each in map(_paragraph, around) if now is None or each.citation != str(now)]
     frame = ContextAnswer(
         ontology=source.ontology,
@@ -158,6 +168,7 @@ def _paragraph(place: Place) -> ContextParagraph:
         text=place.full_text,
         paragraph=place.paragraph,
         heading=place.heading,
+        kind=kind_of(place),
     )
 
 

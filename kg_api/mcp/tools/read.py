@@ -7,14 +7,14 @@ from typing import Annotated
 from pydantic import Field
 
 from kg_api.errors import Conflict, InvalidInput
-from kg_api.mcp.answers import Passage, ToolAnswer, cite
+from kg_api.mcp.answers import Passage, ToolAnswer, cite, kind_of
 from kg_api.mcp.citation import called
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.reading import DocumentReading
-from kg_api.models.vocabulary import MAX_PARAGRAPH, MAX_TOKEN_BUDGET
+from kg_api.models.vocabulary import MAX_PARAGRAPH, MAX_TOKEN_BUDGET, SourceKind
 
 NAME = "read_document"
 DESCRIPTION = """\
@@ -45,6 +45,8 @@ class ReadParagraph(Passage):
     page: int | None = None
     ocr_confidence: float | None = None
     """Where OCR read it from a picture: how sure it is of the words, 0 to 1."""
+    kind: SourceKind | None = None
+    """`image`: its text stands for a picture, which search_images shows; unset: a passage."""
 
 
 class ReadAnswer(ToolAnswer):
@@ -119,6 +121,7 @@ def _paragraphs(sources: list[Place]) -> list[ReadParagraph]:
             heading=None if each.heading == last else each.heading,
             page=each.page,
             ocr_confidence=each.ocr_confidence,
+            kind=kind_of(each),
         )
         for each, last in zip(sources, before, strict=False)
     ]

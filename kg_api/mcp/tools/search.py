@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kg_api.mcp.answers import Passage, ToolAnswer, cite
+from kg_api.mcp.answers import Passage, ToolAnswer, cite, kind_of
 from kg_api.mcp.library import Library
 from kg_api.mcp.paging import Listing, Paged, Pager
 from kg_api.mcp.tool import Tool
@@ -119,7 +119,7 @@ def hit_of(found: SourceHit) -> PassageHit:
         date=str(found.metadata["date"]) if found.metadata.get("date") else None,
         page=found.page,
         last_page=None if found.last_page == found.page else found.last_page,
-        kind=None if found.kind == "passage" else found.kind,
+        kind=kind_of(found),
         ocr_confidence=found.ocr_confidence,
         similarity=None if found.similarity is None else round(found.similarity, 4),
         matched=_cite_part(found, found.chunk),

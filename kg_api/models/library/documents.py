@@ -198,6 +198,8 @@ class OntologySummary(Answer):
     """The embedding space it uses."""
     documents: int
     sources: int
+    images: int = 0
+    """Those of its sources that are pictures."""
     embedded: int
     """Sources that have the vectors they should have."""
     stale: int

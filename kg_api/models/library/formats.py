@@ -42,5 +42,7 @@ PROGRAMS = _suffixes(
 IN_TEXT: frozenset[ConvertedFormat] = frozenset({"html", "csv", "email", "notebook"})
 """Those that are text themselves, and so may be sent as text."""
 CONVERTED_SUFFIXES = frozenset(suffix for some in CONVERTED.values() for suffix in some)
-NOT_READ = _suffixes("doc odt rtf ppt odp mobi zip gz tar svg mp3 mp4")
+UNREAD_PICTURES = _suffixes("heic heif avif jxl jp2 psd svg")
+"""Suffixes of pictures that are not read."""
+NOT_READ = UNREAD_PICTURES | _suffixes("doc odt rtf ppt odp mobi zip gz tar mp3 mp4")
 """Suffixes of files that are no text, or none that is meant to be read as it stands."""

@@ -44,7 +44,7 @@ def examine(home: Path | None) -> list[DoctorFinding]:
         return [_versions(), DoctorFinding("settings", "fail", str(error), fix)]
     place = Home(settings.home)
     database = (_java, _jars, _bolt) if settings.neo4j.uri is None else (_own_database,)
-    checks = (_home, _memory, _ocr, *database, _processes)
+    checks = (_home, _memory, _ocr, examine_files, *database, _processes)
     found = [finding for check in checks for finding in check(place, settings)]
     return [_versions(), DoctorFinding("settings", "ok", "all KG_* variables are valid"), *found]
 
@@ -85,6 +85,21 @@ def _ocr(_: Home, settings: Settings) -> Iterator[DoctorFinding]:
     else:
         fix = f"{INSTALL}; or set KG_CONVERSION__OCR=auto"
         yield DoctorFinding("ocr", "warn", f"{settings.conversion.ocr} is not installed", fix)
+
+
+def examine_files(home: Home, settings: Settings) -> Iterator[DoctorFinding]:
+    """Where pictures and PDFs are kept; the first one makes a folder that is not there."""
+    bucket = settings.blobs.s3.bucket
+    if bucket:
+        yield DoctorFinding("files", "ok", f"pictures and PDFs are kept in the bucket {bucket}")
+        return
+    folder = settings.blobs.folder or home.blobs
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        yield DoctorFinding("files", "ok", f"pictures and PDFs are kept in {folder}")
+    else:
+        fix = "make it writable, or set KG_BLOBS__FOLDER to another folder"
+        yield DoctorFinding("files", "fail", f"{there} cannot be written, where pictures go", fix)
 
 
 def _memory(home: Home, settings: Settings) -> Iterator[DoctorFinding]:

@@ -48,11 +48,12 @@ def test_what_git_ignores_and_what_patterns_leave_out_is_listed(kg: Kg, folder: 
 
 
 def test_a_folder_of_unreadable_kinds_takes_nothing_and_says_what_would_help(kg: Kg, folder: Path) -> None:
-    for name in ("a.odt", "b.odt", "c.doc", "LICENSE"):
+    for name in ("a.odt", "b.odt", "c.doc", "d.heic", "LICENSE"):
         (folder / name).write_bytes(b"\x00")
     ran = kg("ingest", str(folder), "--ontology", "notes")
     assert ran.returncode == 3
-    for said in ("left out: .odt (2)", "left out: .doc (1)", "LibreOffice", "pandoc", "named itself"):
+    told = ("LibreOffice", "pandoc", "named itself", ".heic: export")
+    for said in ("left out: .odt (2)", "left out: .doc (1)", *told):
         assert said in ran.stdout
     assert "nothing was taken in. kg reads" in ran.stderr
     told = kg("ingest", str(folder), "--ontology", "notes", "--json", "--preview")

@@ -138,6 +138,13 @@ def test_up_again_changes_nothing_and_says_what_to_do_next(machine: Machine) -> 
     assert err == ""
 
 
+def test_up_again_with_other_settings_names_those_that_wait_for_the_next_start(machine: Machine) -> None:
+    before = machine.pids()
+    err = machine.with_variables(KG_CONVERSION__IMAGES_WITHIN="false").kg("up")[1]
+    assert "KG_CONVERSION__IMAGES_WITHIN has another value than kg was started with" in err
+    assert machine.pids() == before
+
+
 def test_the_doctor_is_content(machine: Machine) -> None:
     findings = json.loads(machine.kg("doctor", "--json")[0])
     assert {finding["state"] for finding in findings} <= {"ok", "warn"}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from kg_api.models.library.documents import DocumentChanged
-from kg_cli.documents.library_views import print_changed
+from kg_api.models.images import PageImage
+from kg_api.models.library.documents import DocumentChanged, OntologyList
+from kg_cli.documents.library_views import print_changed, print_ontologies, print_page
+from tests.unit.search.found import place
 
 CHANGED = {
     "document_id": "0" * 32,
@@ -27,3 +31,29 @@ def test_values_are_shown_as_they_are_typed(capsys: pytest.CaptureFixture[str]) 
     lines = [" ".join(line.replace("│", " ").split()) for line in (shown.out + shown.err).splitlines()]
     for expected in ("checked true", "draft false", "flags true, false", "name True", "number 3"):
         assert expected in lines
+
+
+@pytest.mark.parametrize(
+    ("page", "last_page", "told"),
+    [
+        (1, 1, "(the hit is on page 1), nothing boxed"),
+        (3, 5, "pages 3 to 5"),
+        (None, None, "is on it, nothing"),
+    ],
+)
+def test_of_a_hit_that_is_elsewhere_the_page_is_told(
+    page: int | None, last_page: int | None, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hit = place("a").model_copy(update={"page": page, "last_page": last_page})
+    print_page(PageImage(b"png", 2, 6, 0), tmp_path / "2.png", asked=True, force=False, source=hit)
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(("images", "shown"), [([0, 0], False), ([0, 3], True)])
+def test_pictures_are_counted_where_there_are_any(
+    images: list[int], shown: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counts = {"space": "default", "documents": 1, "sources": 4, "embedded": 4, "stale": 0}
+    ontologies = [{**counts, "ontology": f"o{count}", "images": count} for count in images]
+    print_ontologies(OntologyList.model_validate({"ontologies": ontologies}))
+    assert ("pictures" in capsys.readouterr().out) is shown

@@ -139,12 +139,20 @@ def test_of_an_animation_the_first_frame_is_seen() -> None:
     assert (made.images[0].image.width, made.images[0].image.height) == (1, 1)
 
 
+HEIC = b"\0\0\0\x18ftypmif1\0\0\0\0heic\0\0\0\0meta"
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [
         (png_of(50_000, 50_000), "50,000 x 50,000 pixels.*KG_CONVERSION__IMAGE_MAX_MEGAPIXELS"),
         (gif_of(MAX_FRAMES + 1), "1,001 frames"),
-        (b"", "not a picture"),
+        (b"", "it is empty.*copy it again"),
+        (b"a shopping list", "not a picture but text.*ending that belongs to it"),
+        (b"%PDF-1.7", "not a picture but a PDF file"),
+        (HEIC, "a HEIC picture.*export it as JPEG or PNG"),
+        (HEIC.replace(b"heic", b"avif"), "an AVIF picture.*export it as JPEG or PNG"),
+        (b"\xfe\1\2\3", "damaged from the beginning; export it as JPEG or PNG"),
         (b"<html><script>alert(1)</script></html>", "not a picture"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>", "not a picture"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not a picture"),
@@ -153,7 +161,10 @@ def test_of_an_animation_the_first_frame_is_seen() -> None:
         (encoded(drawn())[:20], "not a picture|damaged"),
         (png_of(100, 100), "damaged"),
     ],
-    ids=["bomb", "frames", "empty", "html", "svg", "eps", "jpeg", "png", "head", "short"],
+    ids=[
+        *("bomb", "frames", "empty", "text", "pdf", "heic", "avif", "bytes"),
+        *("html", "svg", "eps", "jpeg", "png", "head", "short"),
+    ],
 )
 def test_what_is_no_picture_or_meant_to_harm_is_refused(content: bytes, told: str) -> None:
     with pytest.raises(UnreadableDocument, match=told):

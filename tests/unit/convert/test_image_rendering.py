@@ -120,7 +120,7 @@ def test_any_kind_of_pixels_is_unpacked(mode: str, size: tuple[int, int]) -> Non
     [
         (png_of(50_000, 50_000), "KG_CONVERSION__IMAGE_MAX_MEGAPIXELS"),
         (encoded(drawn(), "JPEG")[:-200], "damaged"),
-        (b"", "not a picture"),
+        (b"", "it is empty"),
         (b"<svg/>", "not a picture"),
     ],
     ids=["bomb", "truncated", "empty", "svg"],

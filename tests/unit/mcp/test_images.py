@@ -11,7 +11,7 @@ from mcp.server.lowlevel import Server
 from mcp_types import CallToolResult, ImageContent, TextContent
 
 from tests.support.library import MemoryLibrary
-from tests.support.mcp import call, failure
+from tests.support.mcp import answer, call, failure
 
 SMALL, LARGE = b"RIFF" + bytes(90), b"RIFF" + bytes(3000)
 
@@ -107,3 +107,16 @@ def test_more_pictures_than_have_room_go_on_by_a_cursor(server: Server[Any], lib
             break
         asked["cursor"] = answer["more"]["cursor"]
     assert seen == [f"{number}.png" for number in range(12)]
+
+
+def test_words_of_a_picture_are_told_from_passages(server: Server[Any], library: MemoryLibrary) -> None:
+    picture = library.add_picture("boat.png", "a boat at sea", b"")
+    by_id = answer(call(server, "get_source_context", citation=picture.source_id))
+    assert [each["kind"] for each in by_id["paragraphs"]] == ["image"]
+    cited = f"{picture.source_id}#{picture.start}-{picture.end}"
+    assert answer(call(server, "get_source_context", citation=cited))["quote"]["kind"] == "image"
+    read = answer(call(server, "read_document", document="boat.png"))
+    assert [each["kind"] for each in read["paragraphs"]] == ["image"]
+    passage = next(iter(library.places.values()))[3]
+    around = answer(call(server, "get_source_context", citation=passage.source_id))
+    assert not any("kind" in each for each in around["paragraphs"])

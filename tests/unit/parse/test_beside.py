@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any, cast
 from urllib.parse import quote
 
 import pytest
@@ -13,6 +14,7 @@ from kg_api.convert.html.page import convert as convert_page
 from kg_api.convert.image.in_markdown import convert
 from kg_api.images.keeping import LookingKeeper
 from kg_api.ingest.images import place_images
+from kg_api.ingest.reading import DocumentReader
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.parse.beside.files import files_beside, find_beside, read_beside, read_regular, references_in
 from kg_api.parse.beside.references import MAX_REFERENCES, key_of, reference_to, references
@@ -71,6 +73,21 @@ def test_all_that_a_markdown_text_names_is_found() -> None:
     assert references(text, "markdown") == ("img/a.png", "img/b c.png", "d.png", "img/far.png", "f.png")
     assert references(text, "html") == ("f.png",)
     assert references(text, "text") == ()
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_pictures_of_a_network_are_counted_in_a_note(as_text: bool) -> None:
+    text = """![a](https://a.example/a.png) ![b](//b.example/b.png) <img src="HTTP://c.example/c.png">
+    ![again](https://a.example/a.png) `![d](https://d.example/d.png)` [no picture](https://e.example)
+
+![f](data:image/png;base64,AA) ![g](img/g.png)
+"""
+    reader = DocumentReader(cast("Any", None))  # which converts nothing here
+    incoming = Incoming("notes", "a.md", text)
+    notes = reader.from_text(incoming)[1] if as_text else reader.from_bytes(text.encode(), incoming)[1]
+    assert "pictures at addresses are not fetched (3)" in notes
+    for plain in ("No picture: https://a.example", "![a](img/a.png)"):
+        assert "not fetched" not in "".join(reader.from_text(Incoming("notes", "a.md", plain))[1])
 
 
 def test_a_page_names_its_pictures() -> None:

@@ -80,6 +80,25 @@ def test_what_is_no_text_is_refused_with_what_was_seen(data: bytes, said: str) -
     assert "Markdown" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\0\0\0\x1cftypavif\0\0\0\0mif1avifmiaf", "an AVIF picture"),
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "a HEIC picture"),
+        (b"\0\0\0\x0cJXL \r\n\x87\n", "a JPEG XL picture"),
+        (b"8BPS\0\1", "a Photoshop picture"),
+    ],
+)
+def test_a_picture_that_is_not_read_is_to_be_exported(data: bytes, said: str) -> None:
+    with pytest.raises(UnreadableDocument, match=f"{said}.*export it as JPEG or PNG"):
+        decode(data)
+
+
+def test_a_film_is_no_picture() -> None:
+    with pytest.raises(UnreadableDocument, match="NUL byte"):
+        decode(b"\0\0\0\x18ftypisom\0\0\0\0isommp41")
+
+
 @given(data=st.binary(max_size=300))
 def test_any_bytes_give_storable_text_or_a_refusal(data: bytes) -> None:
     try:

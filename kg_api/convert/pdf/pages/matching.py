@@ -7,7 +7,7 @@ the same, and goes on as far as they are. Runs may come in any order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from kg_api.convert.pdf.pages.streams import LetterStream
@@ -44,15 +44,27 @@ def find_passage(passage: LetterStream, page: LetterStream) -> list[Sequence[int
 
 
 def find_words(words: Sequence[str], page: LetterStream) -> list[Sequence[int]]:
-    """Where some words stand on a page, whole ones: of each, the places of its letters."""
-    wanted = {stream.text for each in words if (stream := LetterStream.of(each)).text}
+    """Where some words stand on a page, whole ones: of each, the places of its letters.
+
+    Words that stand beside each other may be given as one; each of them is given back.
+    """
+    wanted = {stream.text: len(each.split()) for each in words if (stream := LetterStream.of(each)).text}
     found: list[Sequence[int]] = []
     most = max(map(len, wanted), default=0)
     for number, begin in enumerate(page.begins):
-        end = _end_of_words(page, number, wanted, most)
+        end = _end_of_words(page, number, wanted.keys(), most)
         if end and (not found or begin > found[-1][-1]):
-            found.append(range(begin, end))
+            several = wanted[page.text[begin:end]] > 1
+            found += _apart(page, begin, end) if several else [range(begin, end)]
     return found + [place for each in sorted(wanted) for place in _within(each, page.text)]
+
+
+def _apart(page: LetterStream, begin: int, end: int) -> Iterator[Sequence[int]]:
+    """The words of the page from one place to another."""
+    while begin < end:
+        behind = page.end(page.words[begin])
+        yield range(begin, behind)
+        begin = behind
 
 
 def _within(word: str, text: str) -> Iterator[Sequence[int]]:
@@ -63,7 +75,7 @@ def _within(word: str, text: str) -> Iterator[Sequence[int]]:
         at = text.find(word, at + len(word))
 
 
-def _end_of_words(page: LetterStream, number: int, wanted: set[str], most: int) -> int | None:
+def _end_of_words(page: LetterStream, number: int, wanted: Collection[str], most: int) -> int | None:
     """Where the longest of the wanted ends that begins with a word; several words may be one, torn apart."""
     begin, found = page.begins[number], None
     while number < len(page.begins) and page.end(number) - begin <= most:

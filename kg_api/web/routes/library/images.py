@@ -54,6 +54,7 @@ def list_images(
     return container.images.page(ontology=ontology, offset=offset, limit=limit)
 
 
+@router.head("/images/{source_id:path}/thumbnail", include_in_schema=False)
 @router.get(
     "/images/{source_id:path}/thumbnail",
     summary="Get the thumbnail of a picture",
@@ -65,6 +66,7 @@ def get_thumbnail(container: Open, source_id: SourceId, known: IfNoneMatch = Non
     return _answer(container.images.thumbnail(source_id), known)
 
 
+@router.head("/images/{source_id:path}", include_in_schema=False)
 @router.get(
     "/images/{source_id:path}",
     summary="Get a picture",

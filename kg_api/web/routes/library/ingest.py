@@ -52,7 +52,11 @@ BODY: dict[str, Any] = {
                     "type": "object",
                     "required": ["file", "ontology"],
                     "properties": {
-                        "file": {"type": "string", "format": "binary"},
+                        "file": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "The document's file; its name says what it is called.",
+                        },
                         "images": {
                             "type": "array",
                             "maxItems": MAX_REFERENCES,

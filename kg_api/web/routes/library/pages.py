@@ -47,6 +47,7 @@ _PICTURE: dict[int | str, dict[str, Any]] = {
 }
 
 
+@router.head("/documents/{document_id:path}/pages/{page}.png", include_in_schema=False)
 @router.get(
     "/documents/{document_id:path}/pages/{page}.png",
     summary="Get a page of a PDF as a picture",

@@ -91,7 +91,7 @@ def _model_checks(container: Container, states: Sequence[EmbeddingState], new: S
     seeing = {plan.space.slug: plan.space for each in states for plan in each.image_plans}
     images = [container.image_spaces.of(seeing[slug]) for slug in sorted(seeing)]
     return [
-        *_troubles(images, "pictures by their words only"),
+        *seeing_checks(images),
         _model_check(first.problem(), "full text only", first.space.identity.model),
         *_troubles(others, "full text only"),
     ]
@@ -103,6 +103,16 @@ def _troubles(opened: Sequence[OpenSpace | OpenImageSpace], effect: str) -> list
         _model_check(trouble, f"{effect} in the space {slug!r}", "")
         for slug, trouble in told
         if trouble is not None
+    ]
+
+
+def seeing_checks(images: Sequence[OpenImageSpace]) -> list[Check]:
+    """The models that see, in the spaces of pictures that are used: which they are, or what is wrong."""
+    well = (each.space for each in images if each.trouble() is None)
+    told = [f"{space.identity.model}, of pictures in the space {space.slug!r}" for space in well]
+    return [
+        *_troubles(images, "pictures by their words only"),
+        *(Check(name="model", ok=True, detail=each) for each in told),
     ]
 
 

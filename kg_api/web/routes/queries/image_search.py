@@ -42,7 +42,11 @@ BODY: dict[str, Any] = {
                     "type": "object",
                     "required": ["file"],
                     "properties": {
-                        "file": {"type": "string", "format": "binary"},
+                        "file": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "The picture whose like is looked for.",
+                        },
                         **_schema(ImageScope)["properties"],
                     },
                 }

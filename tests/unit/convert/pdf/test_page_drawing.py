@@ -83,6 +83,13 @@ def test_words_are_boxed_where_they_stand() -> None:
     assert extent(one)[2] < 0.46
 
 
+@pytest.mark.parametrize(("words", "count"), [(("Apricots ripen",), 2), (("ripen", "Apricots ripen"), 2)])
+def test_words_that_stand_beside_each_other_are_counted_one_by_one(
+    words: tuple[str, ...], count: int
+) -> None:
+    assert draw_page(PageToDraw(1, 800, words=words), a_pdf()).boxed == count
+
+
 @pytest.mark.parametrize(("rotate", "where"), [(90, "right"), (180, "bottom"), (270, "left")], ids=str)
 def test_a_page_that_is_turned_is_boxed_where_its_words_are(rotate: int, where: str) -> None:
     drawn = draw_page(PageToDraw(1, 600, "Apricots ripen early"), a_pdf(rotate=rotate))

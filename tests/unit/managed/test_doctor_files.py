@@ -1,0 +1,39 @@
+"""`kg doctor` says where pictures and PDFs are kept, and whether they can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kg_api.managed.home import Home
+from kg_api.settings import load_settings
+from kg_cli.stack.doctor.checks import examine_files
+from kg_cli.stack.doctor.findings import DoctorFinding
+
+
+def found(home: Path) -> DoctorFinding:
+    (finding,) = examine_files(Home(home), load_settings(home=home))
+    return finding
+
+
+def test_the_folder_below_the_home_is_named(tmp_path: Path) -> None:
+    finding = found(tmp_path / "home")
+    assert (finding.name, finding.state) == ("files", "ok")
+    assert finding.detail == f"pictures and PDFs are kept in {tmp_path / 'home' / 'blobs'}"
+
+
+def test_a_folder_or_a_bucket_that_is_set_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KG_BLOBS__FOLDER", str(tmp_path / "files"))
+    assert found(tmp_path).detail.endswith(f"in {tmp_path / 'files'}")
+    monkeypatch.setenv("KG_BLOBS__S3__BUCKET", "pictures")
+    assert found(tmp_path).detail.endswith("in the bucket pictures")
+
+
+def test_a_file_in_the_place_of_the_folder_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "files").write_text("no folder")
+    monkeypatch.setenv("KG_BLOBS__FOLDER", str(tmp_path / "files"))
+    finding = found(tmp_path)
+    assert (finding.state, "KG_BLOBS__FOLDER" in finding.fix) == ("fail", True)

@@ -1,0 +1,23 @@
+"""docs/rest.md names the parts of forms, which only /openapi.json had."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[3] / "docs" / "rest.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("operation", "parts"),
+    [
+        ("POST /documents", ("file", "images", "ontology", "document", "metadata", "review")),
+        ("POST /documents/preview", ("file", "images")),
+        ("POST /queries/images/search", ("file", "ontology", "where", "limit", "min_similarity")),
+    ],
+)
+def test_what_takes_a_file_names_the_parts_of_its_form(operation: str, parts: tuple[str, ...]) -> None:
+    section = PAGE.split(f"## `{operation}`\n")[1].split("\n## ")[0]
+    for part in parts:
+        assert f"- `{part}` (form" in section
