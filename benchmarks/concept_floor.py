@@ -23,6 +23,7 @@ from kg_api.extract.keyphrase.extractor import KeyphraseExtractor
 from kg_api.graph.spaces.due import DocumentAbout, SourceText
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.models.embedding.spaces import ModelChoice
+from kg_api.models.identity import concept_text
 from kg_api.settings import load_settings
 from kg_api.spaces.calibration import calibrate_labels, calibrate_similarity
 from kg_api.spaces.open_space import LABELS_ASKED, LABELS_SAMPLED
@@ -63,7 +64,8 @@ def labels_of(file: Path) -> list[str]:
 def measured(name: str, labels: list[str]) -> dict[str, dict[str, object]]:
     """What each rule takes and leaves with a model."""
     embedder = open_embedder(load_settings(), ModelChoice(provider="local", model=name))
-    vectors, calibration = embedder.embed_passages(labels), calibrate_similarity(embedder)
+    vectors = embedder.embed_passages([concept_text(label, "", ()) for label in labels])
+    calibration = calibrate_similarity(embedder)
     sample = np.random.default_rng(0).choice(len(labels), min(LABELS_SAMPLED, len(labels)), replace=False)
     questions = np.stack([embedder.embed_query(labels[at]) for at in sample[:LABELS_ASKED]])
     near = calibrate_labels(questions, vectors[sample])

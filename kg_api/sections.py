@@ -18,7 +18,6 @@ from pydantic import (
     model_validator,
 )
 
-from kg_api.models.concepts.extraction import PER_SOURCE
 from kg_api.models.vocabulary import MAX_PER_SOURCE, ExtractorName
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
@@ -229,8 +228,11 @@ class ConceptsSettings(Section):
             "relationships, `keyphrase` needs no model, `none` extracts nothing."
         ),
     )
-    per_source: int = Field(
-        default=PER_SOURCE, ge=1, le=MAX_PER_SOURCE, description="Maximum number of concepts per source."
+    per_source: int | None = Field(
+        default=None,
+        ge=1,
+        le=MAX_PER_SOURCE,
+        description="Maximum number of concepts per source; unset: 12 by keyphrases, 6 by a language model.",
     )
     budget: Price | None = Field(
         default=None,

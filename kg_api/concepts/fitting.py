@@ -13,7 +13,7 @@ from kg_api.models.embedding.spaces import USUAL
 
 NAME_FIELDS = {name: CONCEPT_FIELDS[name] for name in ("label", "search_terms")}
 """What a concept is called; a word of its description says little of it."""
-SHARE = 0.45
+SHARE = 0.5
 """A concept is near from so far on the way from unrelated concepts to the very one (adr/0029)."""
 UNMEASURED_SHARE = 0.5
 """The same from unrelated texts to equal ones, where there are too few concepts to be measured."""

@@ -9,6 +9,7 @@ from kg_api.extract.llm import LlmExtractor, mark_of
 from kg_api.extract.port import Extractor
 from kg_api.graph.database import Graph
 from kg_api.llm.lazy import LanguageModel
+from kg_api.models.concepts.extraction import PER_SOURCE
 from kg_api.models.concepts.extraction_config import ExtractionConfig, UsedExtraction
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.settings import Settings
@@ -30,9 +31,11 @@ class Extractors:
     def used(self, config: ExtractionConfig) -> UsedExtraction:
         """Fill in what an ontology's configuration leaves to the settings."""
         usual = self.settings.concepts
+        extractor = config.extractor or usual.extractor
+        per_source = usual.per_source if config.per_source is None else config.per_source
         return UsedExtraction(
-            extractor=config.extractor or usual.extractor,
-            per_source=usual.per_source if config.per_source is None else config.per_source,
+            extractor=extractor,
+            per_source=PER_SOURCE[extractor] if per_source is None else per_source,
             budget=usual.budget if config.budget is None else config.budget,
         )
 

@@ -79,7 +79,7 @@ def test_meaning_fits_from_half_way_to_equal_where_concepts_are_not_measured(
     assert _fits(kg, near, similarity) is None
 
 
-@pytest.mark.parametrize(("similarity", "fits"), [(0.45, "meaning"), (0.44, None)])
+@pytest.mark.parametrize(("similarity", "fits"), [(0.5, "meaning"), (0.49, None)])
 def test_where_concepts_are_measured_they_say_what_is_near(
     kg: Kg, similarity: float, fits: str | None
 ) -> None:

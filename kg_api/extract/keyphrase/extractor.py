@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kg_api.extract.keyphrase.kinds import kinds_of
-from kg_api.extract.keyphrase.phrases import candidates
-from kg_api.extract.keyphrase.ranking import Mention, RankedPhrase, rank
+from kg_api.extract.keyphrase.code_names import names_in_code, names_in_text
+from kg_api.extract.keyphrase.phrases import Candidate, candidates
+from kg_api.extract.keyphrase.ranking import RankedPhrase, rank
 from kg_api.extract.keyphrase.spaceless import spaceless
-from kg_api.extract.keyphrase.text import sentences
+from kg_api.extract.keyphrase.spanish import spanish_phrases
+from kg_api.extract.keyphrase.tagging.kinds import Kind, kinds_of
+from kg_api.extract.keyphrase.text import code_lines, sentences
+from kg_api.extract.keyphrase.variants import Mention
 from kg_api.extract.keyphrase.words import Token, language_of, tokens, weigh
 from kg_api.graph.spaces.due import DocumentAbout, SourceText
 from kg_api.models.concepts.extraction import ExtractedConcept, Extraction, Quote
@@ -18,12 +22,14 @@ from kg_api.models.identity import digest
 from kg_api.models.library.parsing import BlockKind, SourceBlock
 from kg_api.models.vocabulary import ExtractorName
 
-VERSION = "3"
+VERSION = "4"
 """Another one finds other concepts in the same text."""
 MAX_LABEL_LENGTH = 200
 MAX_QUOTE_LENGTH = 1000
 QUOTES = 3
 """Sentences of a source that are kept for a concept."""
+_OPENING = re.compile(r"(?:[*_~]{1,3}|[>|#]+\s+)(?=\w)")
+_CLOSING = re.compile(r"(?<=[\w.!?)])[*_~]{1,3}$")
 _PART = 100_000
 """Characters of a document that are ranked together; a longer one is ranked in parts of whole sources."""
 
@@ -95,10 +101,13 @@ def find(sources: Sequence[SourceText], per_source: int) -> dict[str, tuple[Extr
     mentions = [
         Mention(source, span, phrase)
         for (source, span, words), kinds in zip(read, kinds_of(lines, language), strict=True)
-        for phrase in candidates(words, kinds, language)
+        for phrase in _phrases(words, kinds, language)
         if phrase.end - phrase.start <= MAX_LABEL_LENGTH
     ]
     mentions += [Mention(*read[at][:2], phrase) for at, phrase in spaceless(lines)]
+    mentions += _code_mentions(sources, [(at, span) for at, span, _ in read])
+    mentions += _block_mentions(sources, frozenset(each.phrase.keys for each in mentions))
+    mentions.sort(key=lambda each: (each.source, each.phrase.start))
     count = sum(token.is_word for words in lines for token in words)
     by_source = _by_source(rank(mentions, weigh(lines, language), language, count))
     return {
@@ -126,6 +135,40 @@ def _read_sentences(
     for at, source in enumerate(sources):
         for sentence in sentences(source.full_text, source.blocks):
             yield at, (sentence.start, sentence.end), tokens(sentence)
+
+
+def _phrases(words: Sequence[Token], kinds: Sequence[Kind], language: str) -> Iterator[Candidate]:
+    found = candidates(words, kinds, language)
+    if language != "es":
+        yield from found
+        return
+    yield from (each for each in found if each.words[0].is_capital)
+    yield from spanish_phrases(words)
+
+
+def _code_mentions(
+    sources: Sequence[SourceText], spans: Sequence[tuple[int, tuple[int, int]]]
+) -> Iterator[Mention]:
+    """Names that sentences mark as code."""
+    for at, (start, end) in spans:
+        for begin, stop, sure in names_in_text(sources[at].full_text[start:end]):
+            yield Mention(
+                at, (start, end), _code_name(sources[at].full_text, start + begin, start + stop, sure)
+            )
+
+
+def _block_mentions(sources: Sequence[SourceText], known: frozenset[tuple[str, ...]]) -> Iterator[Mention]:
+    """Names within blocks of code, of what the text speaks about."""
+    for at, source in enumerate(sources):
+        for start, end in code_lines(source.full_text, source.blocks):
+            for begin, stop in names_in_code(source.full_text[start:end]):
+                found = _code_name(source.full_text, start + begin, start + stop, sure=False)
+                if found.keys in known:
+                    yield Mention(at, (start, end), found)
+
+
+def _code_name(text: str, start: int, end: int, sure: bool) -> Candidate:
+    return Candidate((Token(text[start:end], start, end, is_word=True),), is_sure=sure, is_typical=False)
 
 
 def _by_source(ranked: Sequence[RankedPhrase]) -> dict[int, list[tuple[RankedPhrase, list[Mention]]]]:
@@ -159,8 +202,19 @@ def _choose(
 
 
 def _quotes(mentions: Sequence[Mention], text: str) -> tuple[Quote, ...]:
-    spans = dict.fromkeys(_span(each, text) for each in mentions)
+    spans = dict.fromkeys(_without_marks(*_span(each, text), text) for each in mentions)
     return tuple(Quote(text[start:end], start, end) for start, end in list(spans)[:QUOTES])
+
+
+def _without_marks(start: int, end: int, text: str) -> tuple[int, int]:
+    """A span without Markdown's marks at its edges that close or open nothing within it."""
+    marks = _OPENING.match(text, start, end)
+    if marks and (marks[0][-1] not in "*_~" or text.count(marks[0].strip(), start, end) % 2):
+        start = marks.end()
+    marks = _CLOSING.search(text[start:end])
+    if marks and text.count(marks[0].strip(), start, end) % 2:
+        end = start + marks.start()
+    return start, end
 
 
 def _span(mention: Mention, text: str) -> tuple[int, int]:

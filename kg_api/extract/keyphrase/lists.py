@@ -28,6 +28,12 @@ class Lists:
     """English ones that look like nouns at the end of a phrase."""
     data_fields: frozenset[str]
     """Of a document's head, whose values are no text."""
+    es_heads: frozenset[str]
+    """Spanish nouns that head no term."""
+    es_openers: frozenset[str]
+    """Spanish words behind which a noun stands."""
+    es_objects: frozenset[str]
+    """Spanish words behind a verb."""
     han_edges: frozenset[str]
     """Chinese characters with which no phrase begins or ends."""
 

@@ -11,7 +11,7 @@ from typing import cast
 
 import Stemmer
 
-from kg_api.extract.keyphrase.phrases import Candidate
+from kg_api.extract.keyphrase.variants import Mention, join_variants
 from kg_api.extract.keyphrase.words import stop_words, typical
 
 _STEMMERS = {
@@ -31,22 +31,6 @@ _PHRASE_SAID = 2
 _SAID_ONCE = 3.0
 """How much less a phrase of common words says that a document says once."""
 _MAX_TERMS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A phrase in a source."""
-
-    source: int
-    """Its place among those read."""
-    sentence: tuple[int, int]
-    """In code points of the source's text."""
-    phrase: Candidate
-
-    @property
-    def said(self) -> str:
-        """As the text has it, in one line."""
-        return "".join(_spaced(self.phrase))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +60,11 @@ def rank(
         words: how many the document has.
     """
     unknown = typical(dict(weights))
-    groups = [each for each in _groups(mentions, language) if len(each) >= _min_mentions(each, words)]
+    groups = [
+        each
+        for each in join_variants(list(_groups(mentions, language)))
+        if len(each) >= _min_mentions(each, words)
+    ]
     found = [_rank(each, weights, unknown, language) for each in groups]
     return sorted(found, key=lambda each: (each.weight, each.label))
 
@@ -94,7 +82,7 @@ def _rank(
     group: Sequence[Mention], weights: Mapping[str, float], unknown: float, language: str
 ) -> RankedPhrase:
     label, *others = _forms(group)
-    words = [word.text.casefold() for word in group[0].phrase.words]
+    words = max(group, key=lambda each: len(each.phrase.words)).phrase.keys
     stops = stop_words(language)
     weighed = [weights.get(word, unknown) for word in words if word not in stops and word[0].isalpha()]
     weight = prod(weighed) / (len(group) * (1 + sum(weighed)))  # YAKE's for several words
@@ -107,7 +95,9 @@ def _forms(group: Sequence[Mention]) -> list[str]:
     """The ways a phrase is written, the label first: as it stands within a sentence, most often, first."""
     counts = Counter(each.said for each in group)
     own = Counter(each.said for each in group if each.phrase.is_typical)
-    ordered = sorted(counts, key=lambda said: (-own[said], -counts[said]))
+    full = max(len(each.phrase.words) for each in group)
+    short = {each.said for each in group if len(each.phrase.words) < full}
+    ordered = sorted(counts, key=lambda said: (said in short, -own[said], -counts[said]))
     folded: dict[str, str] = {}
     for said in ordered:
         folded.setdefault(said.casefold(), said)
@@ -118,7 +108,7 @@ def _groups(mentions: Sequence[Mention], language: str) -> Iterator[list[Mention
     stem = _stemmer(language)
     alike: defaultdict[tuple[str, ...], list[Mention]] = defaultdict(list)
     for each in mentions:
-        *before, last = (word.text.casefold() for word in each.phrase.words)
+        *before, last = each.phrase.keys
         alike[*before, stem(last)].append(each)
     for group in alike.values():
         yield from _apart(group)
@@ -133,7 +123,7 @@ def _apart(group: Iterable[Mention]) -> Iterator[list[Mention]]:
     """Part what a stemmer puts together: forms of one word differ in their last letters only."""
     parts: list[tuple[str, list[Mention]]] = []
     for each in group:
-        last = each.phrase.words[-1].text.casefold()
+        last = each.phrase.keys[-1]
         fitting = [part for form, part in parts if _is_form(form, last)]
         if not fitting:
             fitting = [list[Mention]()]
@@ -145,10 +135,3 @@ def _apart(group: Iterable[Mention]) -> Iterator[list[Mention]]:
 def _is_form(one: str, other: str) -> bool:
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     return abs(len(one) - len(other)) <= _ENDING and shared >= min(len(one), len(other)) - 1
-
-
-def _spaced(phrase: Candidate) -> Iterator[str]:
-    at = phrase.start
-    for word in phrase.words:
-        yield (" " if word.start > at else "") + word.text
-        at = word.end

@@ -60,6 +60,7 @@ _NOT_PROSE = re.compile(
     re.VERBOSE,
 )
 _TITLED_LINK = re.compile(r"(?<![`\w])`([^`<>\n]{1,200})(?:<[^`<>\n]{1,300}>)?`__?")
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,2})[^`\n]{1,80}\1(?!`)")
 _ABBREVIATIONS = re.compile(r"(?:\w\.)+\w?\.?")
 
 
@@ -85,6 +86,19 @@ def sentences(text: str, blocks: Sequence[SourceBlock]) -> Iterator[Sentence]:
             last = begin + len(within.rstrip())
             if first < last and not _is_dense(text[first:last]):
                 yield Sentence(first, last, masked[first:last])
+
+
+def code_lines(text: str, blocks: Sequence[SourceBlock]) -> Iterator[tuple[int, int]]:
+    """Give the lines of a source's blocks of code, without the blanks around them."""
+    ends = (*(block.start for block in blocks[1:]), len(text))
+    for block, end in zip(blocks, ends, strict=False):  # of a source whose blocks are not known, none
+        start = block.start
+        for line in text[start:end].split("\n") if block.kind == "code" else ():
+            body = line.strip()
+            if body:
+                begin = start + line.index(body)
+                yield begin, begin + len(body)
+            start += len(line) + 1
 
 
 def _mask_text(text: str) -> str:
@@ -145,5 +159,6 @@ def _is_no_comment(line: str) -> bool:
 
 
 def _is_dense(said: str, share: float = _DENSE) -> bool:
-    """Whether so many of the characters are those of code."""
-    return len(_SYMBOLS.findall(_TITLED_LINK.sub("", said))) > len(said.strip()) * share
+    """Whether so many of the characters are those of code, apart from what is marked as code within text."""
+    plain = _TITLED_LINK.sub("", _CODE_SPAN.sub("", said))
+    return len(_SYMBOLS.findall(plain)) > len(said.strip()) * share

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kg_api.models.library.parsing import BlockKind
+from kg_api.models.vocabulary import ExtractorName
 
-PER_SOURCE = 6
-"""Concepts of a source, where nothing else is configured."""
+PER_SOURCE: Mapping[ExtractorName, int] = {"keyphrase": 12, "llm": 6, "none": 6}
+"""Concepts of a source, where nothing else is configured (ADR 73)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from kg_api.models.identity import (
     ID_DIGITS,
     chunk_id,
+    concept_text,
     content_hash,
     digest,
     document_id,
@@ -72,3 +73,13 @@ def test_a_scope_is_one_plain_token(name: str) -> None:
     assert scope_of_ontology(name).isalnum()
     assert scope_of_document(document_id("o", name)).isalnum()
     assert scope_of_ontology(name).islower()
+
+
+def test_names_of_code_are_embedded_by_their_words_and_other_names_as_they_are() -> None:
+    """Nonsense was taken for `__gt__`, which some models have near to all (ADR 73)."""
+    assert concept_text("__gt__", "", ()) == "gt"
+    assert (
+        concept_text("MAX_AGE", "Of my_cache.", ["max_age", "age"]) == "MAX AGE\nOf my_cache.\nmax age, age"
+    )
+    assert concept_text("___", "", ()) == "___"
+    assert concept_text("rare  gem", "", ()) == "rare  gem"

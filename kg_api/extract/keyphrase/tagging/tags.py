@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kg_api.extract.keyphrase.english import is_known, is_verb
+from kg_api.extract.keyphrase.tagging.english import is_known, is_verb
 
 _NOUN = "NN"
 _VERB = "VBZ"
@@ -151,6 +151,12 @@ def _is_third_person(said: TaggedSentence, at: int) -> bool:
     word = said.word(at)
     if not is_known(word) and is_verb(word.removesuffix("s")):
         return True
+    if (
+        said.tag(at - 1) == _NOUN
+        and said.tag(at + 1) == "NNS"
+        and is_known(f"{word[:-1].removesuffix('e')}ed")
+    ):
+        return True  # "quantization stores weights"
     before = said.before_phrase(at - 1)
     is_within = said.tag(before) == "IN" and said.word(before) not in _CLAUSES
     is_object = said.word(at + 1) == "that" and said.tag(at + 2) in _ENDS  # "honors that.", not "teams that"

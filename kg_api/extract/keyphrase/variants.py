@@ -1,0 +1,117 @@
+"""Names that a document shortens, abbreviates, or makes longer once: one concept with the usual one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kg_api.extract.keyphrase.lists import lists
+from kg_api.extract.keyphrase.phrases import Candidate, Phrase
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A phrase in a source."""
+
+    source: int
+    """Its place among those read."""
+    sentence: tuple[int, int]
+    """In code points of the source's text."""
+    phrase: Candidate
+
+    @property
+    def said(self) -> str:
+        """As the text has it, in one line."""
+        return "".join(_spaced(self.phrase))
+
+
+_MIN_NESTING = 3
+"""Words of a phrase that may hold another one of several words."""
+_APART = 4
+"""Characters between a name and its abbreviation, such as ' ("'."""
+
+Group = list[Mention]
+
+
+def join_variants(groups: Sequence[Group]) -> list[Group]:
+    """Put together what means one thing, the longer name first; the order of the others stays."""
+    nested = _join_nested(groups)
+    long_of = {**_abbreviations(nested), **_short_names(nested)}
+    joined = {at: [*group] for at, group in enumerate(nested) if at not in long_of}
+    for short, long in long_of.items():
+        joined.get(long_of.get(long, long), []).extend(nested[short])
+    return [sorted(group, key=lambda each: (each.source, each.phrase.start)) for group in joined.values()]
+
+
+def _join_nested(groups: Sequence[Group]) -> list[Group]:
+    """A phrase that is said once, and holds another one that is said by itself, is taken for that one."""
+    by_key = {_key(group[0].phrase.words): at for at, group in enumerate(groups)}
+    joined = [[*group] for group in groups]
+    for at, group in enumerate(groups):
+        words = group[0].phrase.words
+        if len(group) > 1 or len(words) < _MIN_NESTING or words[-1].is_capital:
+            continue
+        for part in _parts(words):
+            other = by_key.get(_key(part))
+            if other is not None:
+                joined[other].append(replace(group[0], phrase=replace(group[0].phrase, words=part)))
+                joined[at] = []
+                break
+    return [group for group in joined if group]
+
+
+def _parts(words: Phrase) -> Iterator[Phrase]:
+    """Its first and last words, two at least, the longest first."""
+    for length in range(len(words) - 1, 1, -1):
+        yield words[-length:]
+        yield words[:length]
+
+
+def _key(words: Phrase) -> tuple[str, ...]:
+    return (*(word.text.casefold() for word in words[:-1]), words[-1].text.casefold().removesuffix("s"))
+
+
+def _abbreviations(groups: Sequence[Group]) -> dict[int, int]:
+    """Which group says in capitals what another one spells out just before: World Trade Union (WTU)."""
+    ends: defaultdict[tuple[int, tuple[int, int]], list[tuple[int, int]]] = defaultdict(list)
+    for at, group in enumerate(groups):
+        for each in group if len(group[0].phrase.words) > 1 else ():
+            ends[each.source, each.sentence].append((each.phrase.end, at))
+    return {
+        at: long
+        for at, group in enumerate(groups)
+        if len(group[0].phrase.words) == 1 and group[0].said.isupper()
+        for each in group
+        for end, long in ends[each.source, each.sentence]
+        if 0 < each.phrase.start - end <= _APART and _abbreviates(each.said, groups[long][0].phrase.words)
+    }
+
+
+def _abbreviates(short: str, words: Phrase) -> bool:
+    initials = [word.text[0].upper() for word in words]
+    without_links = [word.text[0].upper() for word in words if word.text.casefold() not in lists().links]
+    return list(short) in (initials, without_links)
+
+
+def _short_names(groups: Sequence[Group]) -> dict[int, int]:
+    """Which group is the last word of one name of several words: Castellan of Helen Castellan."""
+    full: defaultdict[str, list[int]] = defaultdict(list)
+    for at, group in enumerate(groups):
+        words = group[0].phrase.words
+        if len(words) > 1 and all(word.is_capital and word.text.isalpha() for word in words):
+            full[words[-1].text].append(at)
+    return {
+        at: full[group[0].said][0]
+        for at, group in enumerate(groups)
+        if len(group[0].phrase.words) == 1
+        and len(full.get(group[0].said, ())) == 1
+        and not group[0].said.isupper()
+    }
+
+
+def _spaced(phrase: Candidate) -> Iterator[str]:
+    at = phrase.start
+    for word in phrase.words:
+        yield (" " if word.start > at else "") + word.text
+        at = word.end
