@@ -142,6 +142,40 @@ def bmp() -> bytes:
     return encoded(drawn(640, 480), "BMP") + PLACE
 
 
+def bmp_with_profile() -> bytes:
+    """Version 5, with a profile that is another file's, whose name stands before the pixels; and a tail."""
+    made = encoded(drawn(640, 480), "BMP")
+    linked = struct.pack("<4s48x4I", b"KNIL", 4, 124, len(PLACE), 0)
+    head = struct.pack("<I", 124) + made[18:54] + bytes(16) + linked
+    offset = 14 + len(head) + len(PLACE)
+    return made[:6] + PLACE[:4] + struct.pack("<I", offset) + head + PLACE + made[54:] + PLACE
+
+
+def bmp_of_runs(bits: int) -> bytes:
+    """Of run-length encoded pixels, of half a byte with more colours than they can name, and a tail."""
+    picture = drawn(203, 50, "L").quantize(1 << bits)
+    rows = [picture.crop((0, y, 203, y + 1)).tobytes() for y in reversed(range(50))]
+    pixels = b"".join(_runs(row, bits) for row in rows) + b"\0\1"
+    palette = b"".join(struct.pack("<I", 65536 * (at % 7) + at) for at in range(1 << bits)) + PLACE + b"xy"
+    colours = 256 if bits == 8 else 19
+    compression = {8: 1, 4: 2}[bits]
+    head = struct.pack("<IiiHHIIiiII", 40, 203, 50, 1, bits, compression, len(pixels), 0, 0, colours, 0)
+    offset = 14 + len(head) + len(palette)
+    return struct.pack("<2sIII", b"BM", offset + len(pixels), 0, offset) + head + palette + pixels + PLACE
+
+
+def _runs(row: bytes, bits: int) -> bytes:
+    """A run, values as they are, a move, and another run."""
+    as_they_are = (
+        row[3:200]
+        if bits == 8
+        else bytes(a << 4 | b for a, b in zip(row[3:200:2], [*row[4:200:2], 0], strict=True))
+    )
+    padding = bytes(len(as_they_are) % 2)
+    value = row[0] if bits == 8 else row[0] * 17
+    return bytes([3, value, 0, 197]) + as_they_are + padding + bytes([0, 2, 1, 0, 2, value, 0, 0])
+
+
 def tells(content: bytes) -> bool:
     """Whether the place is still in a file, in any form that these files have."""
     forms = (PLACE, PLACE.hex().encode(), b"GPS", b"+02:00")

@@ -37,6 +37,9 @@ FILES = {
     "tiff fax": placed.tiff("group4", "1", icc_profile=None),
     "gif": placed.gif(),
     "bmp": placed.bmp(),
+    "bmp with profile": placed.bmp_with_profile(),
+    "bmp of runs": placed.bmp_of_runs(8),
+    "bmp of short runs": placed.bmp_of_runs(4),
 }
 SAID = {"jpeg", "jpeg progressive", "jpeg cmyk", "jpeg grey", "jpegs", "png", "webp", "webp animated", "tiff"}
 
@@ -106,7 +109,7 @@ def test_a_turn_that_only_xmp_tells_stays() -> None:
     assert read_image(content, SETTINGS).width == 48
 
 
-DAMAGED = ["jpeg", "png", "webp animated", "tiff", "tiff big", "tiff jpeg", "gif", "bmp"]
+DAMAGED = ["jpeg", "png", "webp animated", "tiff", "tiff big", "tiff jpeg", "gif", "bmp", "bmp of runs"]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # Pillow warns of damages
