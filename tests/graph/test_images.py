@@ -217,9 +217,7 @@ def test_a_followed_folder_brings_a_lost_file_again(pictures: Pictures, graph: G
     assert pictures.read(key_of(BOAT)) == BOAT
 
 
-def test_a_file_is_lost_once_however_often_it_is_asked_for(
-    pictures: Pictures, driver: neo4j.Driver
-) -> None:
+def test_a_file_is_lost_once_however_often_it_is_asked_for(pictures: Pictures, driver: neo4j.Driver) -> None:
     """A followed folder would read what it refuses again at each scan, for each request."""
     pictures.add(BOAT, "boat.jpg")
     pictures.lose(BOAT)
