@@ -1,31 +1,39 @@
 // The sources that concepts lead to. Concepts are given, each with a weight, and sources whose concepts share the
-// source's weight among them; a concept hands its weight on to those it is related to. One in many sources says less
+// source's weight among them; a concept hands its weight on to those it is related to. What is near to them in meaning
+// is given beside them and hands nothing on. One in many sources says less
 // of each, so its weight is divided by the root of their number; one with very many relationships hands nothing on,
 // and one in very many sources leads nowhere, so that no search walks the whole graph. An appearance that no quote
 // proves leads nowhere either, unless somebody imported it. Where pictures alone are wanted, a passage lets those in
 // that stand directly before or after it.
 CALL () {
-  UNWIND $seeds AS seed
-  MATCH (c:Concept {concept_id: seed.concept_id})
-  RETURN c, seed.weight AS weight
+  CALL () {
+    UNWIND $seeds AS seed
+    MATCH (c:Concept {concept_id: seed.concept_id})
+    RETURN c, seed.weight AS weight
+    UNION ALL
+    UNWIND $passages AS passage
+    MATCH (s:Source {source_id: passage.source_id})
+    WITH passage, COLLECT {
+      MATCH (s)<-[a:APPEARS_IN]-(c:Concept) WHERE a.verified OR a.extracted_with STARTS WITH $imported RETURN c
+    } AS carried
+    UNWIND carried AS c
+    RETURN c, passage.weight / sqrt(size(carried)) AS weight
+  }
+  WITH c, sum(weight) AS weight ORDER BY weight DESC, c.concept_id LIMIT $most_concepts
+  CALL (c, weight) {
+    RETURN c AS near, weight AS share
+    UNION ALL
+    WITH c, weight
+    WHERE COUNT { (c)-[:RELATED_TO]-() } <= $most_related
+    WITH weight, COLLECT { MATCH (c)-[:RELATED_TO]-(other:Concept) WHERE other <> c RETURN DISTINCT other } AS others
+    UNWIND others AS other
+    RETURN other AS near, weight / sqrt(size(others)) AS share
+  }
+  RETURN near, share
   UNION ALL
-  UNWIND $passages AS passage
-  MATCH (s:Source {source_id: passage.source_id})
-  WITH passage, COLLECT {
-    MATCH (s)<-[a:APPEARS_IN]-(c:Concept) WHERE a.verified OR a.extracted_with STARTS WITH $imported RETURN c
-  } AS carried
-  UNWIND carried AS c
-  RETURN c, passage.weight / sqrt(size(carried)) AS weight
-}
-WITH c, sum(weight) AS weight ORDER BY weight DESC, c.concept_id LIMIT $most_concepts
-CALL (c, weight) {
-  RETURN c AS near, weight AS share
-  UNION ALL
-  WITH c, weight
-  WHERE COUNT { (c)-[:RELATED_TO]-() } <= $most_related
-  WITH weight, COLLECT { MATCH (c)-[:RELATED_TO]-(other:Concept) WHERE other <> c RETURN DISTINCT other } AS others
-  UNWIND others AS other
-  RETURN other AS near, weight / sqrt(size(others)) AS share
+  UNWIND $near AS given
+  MATCH (near:Concept {concept_id: given.concept_id})
+  RETURN near, given.weight AS share
 }
 WITH near, sum(share) AS weight, COUNT { (near)-[:APPEARS_IN]->() } AS carriers
 WHERE carriers <= $most_sources

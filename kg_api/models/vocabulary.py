@@ -15,7 +15,7 @@ RelatedLane = Literal["document", "concepts", "words", "picture_space"]
 ImageLane = Literal["picture_space", "words", "concepts", "perceptual_hash"]
 """How a picture is found."""
 SearchMode = Literal["hybrid", "vector", "text"]
-HybridMode = Literal["hybrid", "concept", "source", "text"]
+HybridMode = Literal["hybrid", "graph", "concept", "source", "text"]
 Fusion = Literal["adaptive", "rrf", "weighted"]
 DegradedPart = Literal[
     "embedding", "vector_index", "text_index", "query", "spelling", "vectors", "rerank", "windows",

@@ -58,7 +58,7 @@ class HybridService:
         waiting = self._indexes.populating(WORDS_INDEX, *(each.space.concept_index_name for each in meanings))
         with plan.watch.stage("find_concepts"):
             found = find_concepts(self._graph, plan.text, meanings, names, limit, populating=waiting)
-        lane = plan.request.concepts  # it has started them
+        lane = plan.request.follows_concepts  # it has started them
         started = start_embedding(self._graph, plan.known, names) if meanings and not lane else []
         plan.notes.record("find_concepts", [*found.degraded, *started])
         return found.concepts
@@ -74,5 +74,6 @@ def _of_sources(request: HybridSearch) -> SourceSearch:
         mode="text" if request.mode == "text" else "hybrid",
         limit=request.source_limit,
         concepts=request.mode in THROUGH_CONCEPTS,
+        graph=request.mode == "graph",
         include_concepts=True,
     )

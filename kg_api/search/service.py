@@ -20,6 +20,7 @@ from kg_api.search.present.document import ParagraphReader
 from kg_api.search.present.presenter import Presenter
 from kg_api.search.present.reading import Reader
 from kg_api.search.rank.diversity import go_on
+from kg_api.search.rank.graph import fill_from_graph
 from kg_api.search.rank.order import falls_short, fuse_lanes, order
 from kg_api.search.rank.pages import can_go_deeper, is_short, take_page
 from kg_api.search.rank.ranker import NO_RERANKING, Ranker, Reranking
@@ -89,6 +90,8 @@ class SearchService:
             candidates = self._retriever.retrieve(plan, candidates)
             ranking = order(plan, candidates)
         refined = self._ranker.refine(plan, ranking, places)
+        if plan.request.graph:
+            refined = fill_from_graph(plan, refined, candidates.carried, places)
         return self._present(plan, candidates, ranking, refined, places)
 
     def _present(

@@ -22,6 +22,7 @@ from kg_cli.search.options import (
     ExactOption,
     ExplainOption,
     FullOption,
+    GraphOption,
     HydeOption,
     KindOption,
     MmrOption,
@@ -66,6 +67,7 @@ def search(
     ] = "adaptive",
     rerank: RerankOption = False,
     concepts: ThroughConceptsOption = False,
+    graph: GraphOption = False,
     hyde: HydeOption = "0",
     mmr: MmrOption = None,
     per_document: Annotated[
@@ -117,6 +119,7 @@ def search(
             fusion=fusion,
             rerank=rerank,
             concepts=concepts,
+            graph=graph,
             hyde=hypothetical(hyde),
             mmr_lambda=mmr,
             per_document=per_document,
@@ -146,7 +149,10 @@ def hybrid(
     ] = 10,
     mode: Annotated[
         HybridMode,
-        typer.Option(help="Search everything, through concepts only, sources only, or full text only."),
+        typer.Option(
+            help="Search everything, through concepts only, sources only, or full text only; graph: sources, "
+            "and through concepts from the sixth hit on."
+        ),
     ] = "hybrid",
     window: WindowOption = None,
     explain: ExplainOption = False,

@@ -26,6 +26,9 @@ HydeOption = Annotated[
 ThroughConceptsOption = Annotated[
     bool, typer.Option("--concepts", help="Also find passages through concepts and their relationships.")
 ]
+GraphOption = Annotated[
+    bool, typer.Option("--graph", help="Keep the first five hits and fill up behind them through concepts.")
+]
 MmrOption = Annotated[
     float | None,
     typer.Option("--mmr", min=0, max=1, help="MMR lambda: 1 is relevance only, 0 is diversity only."),

@@ -54,6 +54,7 @@ class AsyncSearchMethods(AsyncSending):
         hyde: int | Literal["auto"] = 0,
         explain: bool = False,
         concepts: bool = False,
+        graph: bool = False,
         include_concepts: bool = False,
         expand_context: bool = False,
         window_size: int = 2,

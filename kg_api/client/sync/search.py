@@ -55,6 +55,7 @@ class SearchMethods(Sending):
         hyde: int | Literal["auto"] = 0,
         explain: bool = False,
         concepts: bool = False,
+        graph: bool = False,
         include_concepts: bool = False,
         expand_context: bool = False,
         window_size: int = 2,

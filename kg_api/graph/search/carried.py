@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Any, Final
 
 from kg_api.graph.concepts.rows import IMPORTED
 from kg_api.graph.database import Graph
 from kg_api.graph.search.passages import Filters, LaneHit, SpaceVectors, to_lane_hit
+from kg_api.graph.spaces.registry import Space
 from kg_api.models.queries.search import CarriedConcept
 
 MAX_CONCEPTS: Final = 300
@@ -19,6 +20,12 @@ MAX_SOURCES: Final = 1000
 """A concept in more sources leads to none: it says less than a thirtieth of each."""
 MAX_APPEARANCES: Final = 10_000
 """So many appearances are followed in one search, those of the concepts of most weight."""
+NEAR_TO: Final = 16
+"""Of so many concepts, those of most weight, others that are near in meaning lead to sources too."""
+NEAREST: Final = 6
+"""So many of each are asked for, itself among them."""
+NEAR_SHARE: Final = 0.5
+"""Of the weight of a concept; those near to it share it by the root of their number."""
 MAX_SHOWN: Final = 3
 MAX_CARRIED: Final = 10
 
@@ -39,6 +46,39 @@ class SeedPassage:
     weight: float
 
 
+def near_concepts(
+    graph: Graph,
+    space: Space,
+    ontologies: Sequence[str],
+    seeds: Sequence[Seed],
+    passages: Sequence[SeedPassage],
+    *,
+    least: float,
+) -> list[Seed]:
+    """What is near in meaning to concepts and to those of passages, in their ontology, and its weight.
+
+    Args:
+        graph: where they are.
+        space: whose vectors are compared.
+        ontologies: those that it answers for.
+        seeds: concepts.
+        passages: sources.
+        least: the least cosine.
+    """
+    rows = graph.read(
+        "search/near_concepts",
+        space.slug,
+        **_begin(seeds, passages),
+        ontologies=list(ontologies),
+        property=space.at("").vector_property,
+        most=NEAR_TO,
+        limit=NEAREST,
+        least=least,
+        share=NEAR_SHARE,
+    )
+    return [Seed(row["concept_id"], row["weight"]) for row in rows]
+
+
 def by_concepts(
     graph: Graph,
     seeds: Sequence[Seed],
@@ -47,17 +87,27 @@ def by_concepts(
     asked: SpaceVectors,
     *,
     limit: int,
+    near: Sequence[Seed] = (),
 ) -> list[LaneHit]:
-    """The sources that concepts lead to, and those that they are related to in one hop; the best first."""
+    """The sources that concepts lead to, and those that they are related to in one hop; the best first.
+
+    Args:
+        graph: where they are.
+        seeds: concepts.
+        passages: sources whose concepts share their weight.
+        filters: what is wanted.
+        asked: the question's vectors.
+        limit: so many.
+        near: concepts that lead to sources and hand nothing on.
+    """
     rows = graph.read(
         "search/by_concepts",
-        seeds=[asdict(seed) for seed in seeds],
-        passages=[asdict(passage) for passage in passages],
+        **_begin(seeds, passages),
+        near=[asdict(each) for each in near],
         ontologies=None if filters.ontologies is None else list(filters.ontologies),
         document_ids=None if filters.document_ids is None else list(filters.document_ids),
         image=filters.image,
         most_concepts=MAX_CONCEPTS,
-        imported=IMPORTED,
         most_related=MAX_RELATED,
         most_sources=MAX_SOURCES,
         most_appearances=MAX_APPEARANCES,
@@ -74,6 +124,15 @@ def by_concepts(
         )
         for row in rows[0]["found"]
     ]
+
+
+def _begin(seeds: Sequence[Seed], passages: Sequence[SeedPassage]) -> dict[str, Any]:
+    """What the walk begins with."""
+    return {
+        "seeds": [asdict(seed) for seed in seeds],
+        "passages": [asdict(passage) for passage in passages],
+        "imported": IMPORTED,
+    }
 
 
 def concepts_of(graph: Graph, source_ids: Sequence[str]) -> dict[str, list[CarriedConcept]]:

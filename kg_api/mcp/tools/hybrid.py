@@ -47,8 +47,8 @@ class HybridArguments(Paged):
     source_limit: Limit = 10
     """How many passages."""
     mode: HybridMode = "hybrid"
-    """`hybrid`: passages by meaning, words and concepts; `concept`: through concepts only; `source`: without
-    them; `text`: by words."""
+    """`hybrid`: meaning, words, concepts; `graph`: concepts from hit 6 on; `concept`: concepts;
+    `source`: none; `text`: words."""
 
 
 class ConceptMatch(Answer):

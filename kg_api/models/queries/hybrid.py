@@ -37,7 +37,8 @@ class HybridSearch(Body):
     kinds: Kinds | None = None
     """Find only sources of these kinds, such as `["image"]`; unset or null: of all."""
     mode: HybridMode = "hybrid"
-    """How sources are found. `hybrid`: by meaning, by words and through concepts; `concept`: only through the
+    """How sources are found. `hybrid`: by meaning, by words and through concepts; `graph`: by meaning and
+    words, and from the sixth on also through concepts; `concept`: only through the
     concepts of the question; `source`: by meaning and words; `text`: by words."""
     concept_limit: Annotated[int, Field(strict=True, ge=0, le=MAX_LIMIT)] = 5
     source_limit: Limit = 10

@@ -90,6 +90,10 @@ class SourceSearch(Body):
     concepts: Flag = False
     """Let concepts bring sources too: those that the question and the best hits name, and what these are
     related to. Finds what answers only together with another passage."""
+    graph: Flag = False
+    """Leave the first five hits as they are and fill up behind them from the graph: with what the concepts of
+    the question and of the best three hits lead to, what is near to these in meaning, and what they are
+    related to. Not with `concepts`, which lets them change the first hits too."""
     include_concepts: Flag = False
     """Name the concepts that each hit carries."""
     expand_context: Flag = False
@@ -104,8 +108,15 @@ class SourceSearch(Body):
         """Those that are searched; None: all."""
         return [self.ontology] if isinstance(self.ontology, str) else self.ontology
 
+    @property
+    def follows_concepts(self) -> bool:
+        """Whether concepts bring sources."""
+        return self.concepts or self.graph
+
     @model_validator(mode="after")
     def _asks_something(self) -> SourceSearch:
+        if self.concepts and self.graph:
+            raise ValueError("concepts and graph both follow concepts; leave one out")
         if self.query_text is None and self.query_vector is None:
             raise ValueError("query_text is missing")
         if (self.query_vector is None) != (self.space is None):

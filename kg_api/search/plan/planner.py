@@ -129,7 +129,7 @@ class SearchPlanner:
 
     def _known(self, request: SourceSearch) -> OntologySnapshot:
         named = request.documents is not None or bool(request.where)
-        by_name = named or request.concepts  # of ontologies, so of a new one too
+        by_name = named or request.follows_concepts  # of ontologies, so of a new one too
         fresh = by_name and (request.ontologies is None or named)
         return self._plans.known(request.ontologies or (), fresh=fresh)
 

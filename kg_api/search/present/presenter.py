@@ -13,6 +13,7 @@ from kg_api.models.queries.search import CarriedConcept, Explanation, LanePart, 
 from kg_api.search.places import PlaceReader
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.present.reading import Reader
+from kg_api.search.rank.graph import KEPT
 from kg_api.search.rank.nearness import nearness
 from kg_api.search.retrieve.candidates import Candidates, Ranking
 from kg_api.search.retrieve.hits import (
@@ -158,7 +159,9 @@ def _fusion(plan: SearchPlan) -> str:
     """How the lanes were joined."""
     fusion = plan.request.fusion if plan.lanes > 1 else "none"
     with_them = [*(["concepts"] if plan.request.concepts else []), *(["pictures"] if plan.pictured else [])]
-    if not with_them:
-        return fusion
-    joined = f"rrf with {' and '.join(with_them)}"
-    return joined if fusion == "none" else f"{fusion}, then {joined}"
+    steps = [*([] if fusion == "none" else [fusion])]
+    if with_them:
+        steps.append(f"rrf with {' and '.join(with_them)}")
+    if plan.request.graph:
+        steps.append(f"rrf with concepts behind the first {KEPT}")
+    return ", then ".join(steps) or fusion

@@ -30,7 +30,7 @@ def order(plan: SearchPlan, candidates: Candidates) -> Ranking:
     """Fuse what was found, and leave out what is not similar enough."""
     hits = fuse_lanes(plan, candidates) if candidates.fused is None else candidates.fused
     further = {name: lane for name, lane in candidates.lanes.items() if name.startswith(PICTURES)}
-    if candidates.fused is not None:
+    if candidates.fused is not None and not plan.request.graph:  # that comes behind the first hits
         further[CONCEPTS] = candidates.carried
     return filter_of(plan).apply(join_further(hits, further) if further else hits)
 

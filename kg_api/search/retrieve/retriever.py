@@ -51,7 +51,7 @@ class Retriever:
         Raises:
             Unavailable: no lane that was asked for can answer.
         """
-        seeds = self._seeds(plan, before) if plan.request.concepts else None
+        seeds = self._seeds(plan, before) if plan.request.follows_concepts else None
         if before is not None and before.wording is not None:
             plan = plan.worded(before.wording)
         candidates = self._lanes(plan, respelt=before is not None)

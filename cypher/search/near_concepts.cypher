@@ -1,0 +1,28 @@
+// What is near in meaning to the concepts of most weight: the question's own, and those of its best passages, which share
+// the weight of their passage. A name and what else the texts call the same thing are two concepts where nobody has merged
+// them, and so are a thing and its kind. Those near share a part of the weight of the one that they are near to.
+CYPHER 25
+CALL () {
+  UNWIND $seeds AS seed
+  MATCH (c:Concept {concept_id: seed.concept_id})
+  RETURN c, seed.weight AS weight
+  UNION ALL
+  UNWIND $passages AS passage
+  MATCH (s:Source {source_id: passage.source_id})
+  WITH passage, COLLECT {
+    MATCH (s)<-[a:APPEARS_IN]-(c:Concept) WHERE a.verified OR a.extracted_with STARTS WITH $imported RETURN c
+  } AS carried
+  UNWIND carried AS c
+  RETURN c, passage.weight / sqrt(size(carried)) AS weight
+}
+WITH c, sum(weight) AS weight
+WHERE c.ontology IN $ontologies AND c[$property] IS NOT NULL
+WITH c, weight, c[$property] AS own ORDER BY weight DESC, c.concept_id LIMIT $most
+CALL (c, own) {
+  MATCH (n:Concept)
+  SEARCH n IN (VECTOR INDEX concept_embedding FOR own WHERE n.ontology IN $ontologies LIMIT $limit) SCORE AS approximate
+  WITH n WHERE n <> c AND n.ontology = c.ontology AND 2 * vector.similarity.cosine(n[$property], own) - 1 >= $least
+  RETURN collect(n) AS near
+}
+UNWIND near AS n
+RETURN n.concept_id AS concept_id, sum($share * weight / sqrt(size(near))) AS weight

@@ -1,0 +1,55 @@
+"""What the graph leads to, behind the best hits: it cannot spoil the top."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kg_api.graph.search.passages import LaneHit
+from kg_api.search.places import PlaceReader
+from kg_api.search.plan.search_plan import SearchPlan
+from kg_api.search.rank.diversity import thin_out
+from kg_api.search.rank.order import join_further
+from kg_api.search.rank.threshold import filter_of
+from kg_api.search.retrieve.candidates import Ranking
+from kg_api.search.retrieve.hits import CONCEPTS, Hit
+
+KEPT = 5
+"""Hits that stay where they are."""
+
+
+def fill_from_graph(
+    plan: SearchPlan, ranking: Ranking, carried: Sequence[LaneHit], places: PlaceReader
+) -> Ranking:
+    """Join, behind the first hits, those that follow with what concepts lead to, by reciprocal rank.
+
+    Args:
+        plan: what is asked.
+        ranking: the hits in their order, read again and thinned out where that was asked for.
+        carried: what concepts lead to, the best first.
+        places: reads sources.
+    """
+    best = [hit._replace(passage_rank=rank) for rank, hit in enumerate(ranking.hits[:KEPT], start=1)]
+    behind = [*_behind(best, _joined(plan, best, ranking.hits[KEPT:], carried))]
+    return replace(ranking, hits=thin_out([*best, *behind], plan.request, places))
+
+
+def _joined(
+    plan: SearchPlan, best: Sequence[Hit], rest: Sequence[Hit], carried: Sequence[LaneHit]
+) -> Sequence[Hit]:
+    """All that is not among the best; of what is not similar enough only what stands beside such as is."""
+    there = {hit.found.source.source_id for hit in best}
+    led = [each for each in carried if each.source.source_id not in there]
+    similar = filter_of(plan)
+    beside = similar.similar.keep_carried and any(similar.passes(hit) for hit in best)
+    joined = join_further(rest, {CONCEPTS: led})
+    return [hit for hit in joined if similar.passes(hit) or (beside and hit.found.through)]
+
+
+def _behind(best: Sequence[Hit], joined: Sequence[Hit]) -> Iterator[Hit]:
+    """With ranks that go on from the best, and scores below theirs."""
+    least = min((hit.score for hit in best), default=0.0)
+    for rank, hit in enumerate(joined, start=len(best) + 1):
+        before = None if hit.passage_rank is None else hit.passage_rank + len(best)
+        score = least - (rank - len(best)) * 1e-6
+        yield hit._replace(fused_rank=rank, passage_rank=before, score=score)

@@ -1,0 +1,138 @@
+"""The graph fills up behind the first five hits, on the real database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pydantic import ValidationError
+
+from kg_api.graph.concepts.writes import write_extractions
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.queries.hybrid import HybridSearch
+from kg_api.models.queries.search import SourceHits, SourceSearch
+from kg_api.search.hybrid import HybridService
+from kg_api.search.rank.graph import KEPT
+from kg_api.search.rank.ranker import NO_RERANKING, Reranking
+from kg_api.search.service import SearchService
+from tests.graph.test_reranked_search import Backwards
+from tests.support.kg import Kg
+from tests.support.lanterns import carried, lanterns
+from tests.support.records import record
+
+PRINTED = "which paper called Gazette of Lanterns is it that a guild prints"
+ISSUES = [
+    f"The Gazette of Lanterns number{n} is printed; what is printed in it is printed." for n in range(12)
+]
+SINGERS = "The Guild of Keepers choir sings at the harbour."
+
+
+@pytest.fixture
+def kg(graph: Graph) -> Iterator[Kg]:
+    made = lanterns(graph)
+    for number, text in enumerate(ISSUES):
+        store_document(graph, record(f"issue{number:02}.md", [text]))
+    made.work()
+    yield made
+    made.spaces.close()
+
+
+def search(kg: Kg, text: str = PRINTED, reranking: Reranking = NO_RERANKING, **more: object) -> SourceHits:
+    service = SearchService(kg.graph, kg.spaces, reranking)
+    try:
+        return service.search(SourceSearch.model_validate({"query_text": text, **more}))
+    finally:
+        service.close()
+
+
+def documents(hits: SourceHits) -> list[str]:
+    return [hit.document for hit in hits.sources]
+
+
+def test_the_first_five_stay_and_what_concepts_lead_to_comes_behind_them(kg: Kg) -> None:
+    plain, filled = search(kg, limit=12), search(kg, limit=12, graph=True)
+    assert documents(filled)[:KEPT] == documents(plain)[:KEPT]
+    assert "guild.md" not in documents(plain)
+    (guild,) = [hit for hit in filled.sources if hit.document == "guild.md"]
+    assert "Guild of Keepers" in {each.label for each in guild.through}
+    assert len(set(documents(filled))) == 12
+    scores = [hit.score for hit in filled.sources]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_its_places_are_explained(kg: Kg) -> None:
+    hits = search(kg, limit=12, graph=True, explain=True).sources
+    told = [hit.explanation for hit in hits if hit.explanation]
+    assert {each.fusion for each in told} == {"adaptive, then rrf with concepts behind the first 5"}
+    assert [each.passage_rank for each in told[:KEPT]] == [1, 2, 3, 4, 5]
+    assert [each.fused_rank for each in told[KEPT:]] == list(range(KEPT + 1, 13))
+    (guild,) = [each for each, hit in zip(told, hits, strict=True) if hit.document == "guild.md"]
+    assert "concepts" in {part.lane for part in guild.lanes}
+    assert guild.passage_rank is None or guild.passage_rank > guild.fused_rank
+
+
+def test_a_few_hits_are_followed_by_what_concepts_lead_to(kg: Kg) -> None:
+    assert documents(search(kg, "warden", mode="text")) == ["guild.md"]
+    assert documents(search(kg, "warden", mode="text", graph=True)) == ["guild.md", "town.md", "journal.md"]
+
+
+def test_what_was_read_again_stays_first(kg: Kg) -> None:
+    reranking = Reranking(Backwards(), 60)
+    plain = search(kg, reranking=reranking, rerank=True)
+    filled = search(kg, reranking=reranking, rerank=True, graph=True)
+    assert documents(plain) != documents(search(kg))
+    assert documents(filled)[:KEPT] == documents(plain)[:KEPT]
+
+
+def test_pages_give_each_once_and_the_first_is_what_it_was(kg: Kg) -> None:
+    walked, cursor = list[str](), None
+    for _ in range(10):
+        page = search(kg, limit=4, graph=True, cursor=cursor)
+        walked += [hit.source_id for hit in page.sources]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert len(walked) == len(set(walked)) == 35  # all there are
+    assert walked[:4] == [hit.source_id for hit in search(kg, limit=4, graph=True).sources]
+    assert walked[:10] == [hit.source_id for hit in search(kg, limit=10, graph=True).sources]
+
+
+def test_what_is_asked_of_hits_holds_for_what_the_graph_brings(kg: Kg) -> None:
+    once = documents(search(kg, limit=20, graph=True, per_document=1))
+    assert len(once) == len(set(once))
+    assert "guild.md" in once
+    named = ["issue01.md", "journal.md"]
+    assert {*documents(search(kg, graph=True, documents=named))} == {*named}
+    near = search(kg, limit=20, graph=True, min_similarity=0.2).sources
+    assert near
+    assert all(hit.similarity is not None and hit.similarity >= 0.2 for hit in near)
+
+
+def test_what_is_near_in_meaning_leads_on_too(kg: Kg) -> None:
+    singers = record("singers.md", [SINGERS])
+    store_document(kg.graph, singers)
+    kg.graph.transaction(
+        lambda tx: write_extractions(tx, "notes", [carried(singers, 0, "Guild of Keepers choir")], "m")
+    )
+    kg.work()
+    question = "warden Maren Holt"
+    hits = search(kg, question, limit=20, mode="text", graph=True).sources
+    (found,) = [hit for hit in hits if hit.document == "singers.md"]
+    assert [each.label for each in found.through] == ["Guild of Keepers choir"]
+    assert "singers.md" not in documents(search(kg, question, limit=20, mode="text"))
+
+
+def test_hybrid_has_it_as_a_mode(kg: Kg) -> None:
+    service = SearchService(kg.graph, kg.spaces)
+    try:
+        found = HybridService(kg.graph, service).search(HybridSearch(query_text=PRINTED, mode="graph"))
+    finally:
+        service.close()
+    assert [hit.document for hit in found.sources] == documents(search(kg, graph=True))
+    assert found.concepts[0].label == "Gazette of Lanterns"
+
+
+def test_both_ways_at_once_are_refused() -> None:
+    with pytest.raises(ValidationError, match="leave one out"):
+        SourceSearch(query_text="a", concepts=True, graph=True)

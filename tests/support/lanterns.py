@@ -1,0 +1,57 @@
+"""A small world whose passages belong together by concepts: a paper, its guild, and their warden."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kg_api.graph.concepts.vectors import want_concepts
+from kg_api.graph.concepts.writes import write_extractions
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.writes import store_document
+from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
+from kg_api.models.library.documents import DocumentRecord
+from tests.support.kg import Kg
+from tests.support.records import record
+
+JOURNAL = "The Gazette of Lanterns is a paper that the Guild of Keepers prints."
+GUILD = "Its first warden, Maren Holt, came from the coast."
+TOWN = "Holmstad lies at the sea and has a harbour."
+OTHERS = [f"Filler number{n} about weather{n} and other things of no matter." for n in range(20)]
+
+
+def carried(
+    document: DocumentRecord, at: int, *labels: str, relations: Sequence[tuple[str, str, str]] = ()
+) -> Extraction:
+    """What was found in a paragraph: concepts with their labels as quotes, or all of it where they do not
+    stand there."""
+    source = document.sources[at]
+    concepts = []
+    for label in labels:
+        start = source.full_text.find(label)
+        said = source.full_text.strip() if start < 0 else label
+        concepts.append(ExtractedConcept(label, (Quote(said, max(0, start), max(0, start) + len(said)),)))
+    stated = tuple(ExtractedRelation(*relation) for relation in relations)
+    return Extraction(source.source_id, source.content_hash, tuple(concepts), stated)
+
+
+def lanterns(graph: Graph) -> Kg:
+    """The world, embedded, its concepts too."""
+    made = Kg(graph)
+    documents = [record("journal.md", [JOURNAL]), record("guild.md", [GUILD]), record("town.md", [TOWN])]
+    for each in (*documents, record("filler.md", OTHERS)):
+        store_document(graph, each)
+    found = [
+        carried(documents[0], 0, "Gazette of Lanterns", "Guild of Keepers"),
+        carried(
+            documents[1],
+            0,
+            "Guild of Keepers",
+            "Maren Holt",
+            relations=[("Maren Holt", "born in", "Guild of Keepers")],
+        ),
+        carried(documents[2], 0, "Holmstad", "Maren Holt"),
+    ]
+    graph.transaction(lambda tx: want_concepts(tx, "notes"))
+    graph.transaction(lambda tx: write_extractions(tx, "notes", found, "m"))
+    made.work()
+    return made
