@@ -3,7 +3,7 @@
 What a question needs may stand in a passage that says nothing of the question's words: the best hit names
 somebody, and another passage says who that is. The lane begins with the concepts that the question names or
 is near to, and with those of the best hits, goes on to what is near to these in meaning, and follows
-appearances and one relationship (ADRs 0023 and 0075 have the measurements; the spreading of weight is that of
+appearances and one relationship (ADRs 0023 and 0078 have the measurements; the spreading of weight is that of
 Gutiérrez et al., HippoRAG, 2024, cut off after one hop).
 """
 
@@ -37,7 +37,7 @@ a named one."""
 BEST_PASSAGES = 3
 NEAR_FROM = 2 / 3
 """Concepts are near in meaning from so far on the way from unrelated texts to equal ones: 0.79 for bge-small;
-between 0.7 and 0.85 nothing much changes (ADR 0075)."""
+between 0.7 and 0.85 nothing much changes (ADR 0078)."""
 NEAREST = 5
 """Concepts near to the question in meaning."""
 MAX_NAMED = 20
