@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Final
 
-from kg_api.constructive.progress import Progress
+from kg_api.constructive.progress import QueryProgress
 from kg_api.constructive.working_set import WorkingEdge, WorkingNode
 from kg_api.graph.database import Graph
 from kg_api.graph.relations.search import resolve_types
 from kg_api.graph.traversal.edges import (
     Follow,
     Following,
-    Neighbour,
-    Neighbours,
+    NeighbouringNode,
+    NeighbouringNodes,
     beside,
     concepts_of_sources,
     documents_of_sources,
@@ -72,12 +72,12 @@ class _Hop:
 
     number: int
     """Of the step."""
-    progress: Progress
+    progress: QueryProgress
     found: list[Reach] = field(default_factory=list[Reach])
     left_out: int = 0
     hubs: set[str] = field(default_factory=set[str])
 
-    def gather(self, kind: EdgeKind, start: WorkingNode, around: Neighbours) -> None:
+    def gather(self, kind: EdgeKind, start: WorkingNode, around: NeighbouringNodes) -> None:
         """Take what is around a node, as far as the query sees it."""
         self.left_out += around.left_out
         if around.hub:
@@ -118,7 +118,7 @@ class Expander:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 
-    def expand(self, step: ExpandStep, number: int, progress: Progress) -> int:
+    def expand(self, step: ExpandStep, number: int, progress: QueryProgress) -> int:
         """Add what edges lead to; how many nodes are new."""
         built, total = progress.built, 0
         how = self._how(step, progress)
@@ -134,7 +134,7 @@ class Expander:
             frontier = built.ranked(node for node in built.nodes.values() if node.id not in before)
         return total
 
-    def _how(self, step: ExpandStep, progress: Progress) -> Following:
+    def _how(self, step: ExpandStep, progress: QueryProgress) -> Following:
         types = step.types and resolve_types(self._graph, sorted(progress.ontologies), step.types)
         return Following(step.direction, step.fan_out, types, progress.filters.document_ids)
 
@@ -151,7 +151,7 @@ class Expander:
         return hop.take(step.limit - taken)
 
 
-def _edge(kind: EdgeKind, start: str, each: Neighbour, step: int) -> WorkingEdge:
+def _edge(kind: EdgeKind, start: str, each: NeighbouringNode, step: int) -> WorkingEdge:
     subject, target = (start, each.id) if each.outgoing else (each.id, start)
     return WorkingEdge(
         kind,
@@ -166,7 +166,7 @@ def _edge(kind: EdgeKind, start: str, each: Neighbour, step: int) -> WorkingEdge
     )
 
 
-def _first(frontier: Sequence[WorkingNode], progress: Progress) -> Sequence[WorkingNode]:
+def _first(frontier: Sequence[WorkingNode], progress: QueryProgress) -> Sequence[WorkingNode]:
     if len(frontier) > FRONTIER:
         left_out = len(frontier) - FRONTIER
         effect = f"edges were followed from the best {FRONTIER} nodes only, not from {left_out} further ones"
@@ -184,6 +184,6 @@ def _in_order(found: Sequence[Reach]) -> list[WorkingNode]:
     return nodes
 
 
-def _late(hop: int, hops: int, progress: Progress) -> Cut:
+def _late(hop: int, hops: int, progress: QueryProgress) -> Cut:
     effect = f"{hop} of {pluralize(hops, 'hop')} followed: the query's {progress.query.seconds:g} s were over"
     return Cut(by="time", left_out=None, effect=effect)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from kg_api.constructive.progress import Progress
+from kg_api.constructive.progress import QueryProgress
 from kg_api.constructive.working_set import WorkingEdge, WorkingNode
 from kg_api.graph.database import Graph
 from kg_api.graph.filters.remembered import RememberedFilters
@@ -33,7 +33,7 @@ class NodeFilter:
         self._graph = graph
         self._remembered = remembered
 
-    def filter(self, step: FilterStep, progress: Progress) -> int:
+    def filter(self, step: FilterStep, progress: QueryProgress) -> int:
         """Keep what fits; how many nodes went.
 
         Raises:
@@ -51,7 +51,7 @@ class NodeFilter:
             progress.cut.append(Cut(by="filter", left_out=removed, effect=effect))
         return removed
 
-    def _chosen(self, step: FilterStep, progress: Progress) -> Sequence[str] | None:
+    def _chosen(self, step: FilterStep, progress: QueryProgress) -> Sequence[str] | None:
         if not step.where and step.documents is None:
             return None
         asked = Narrowed(progress.query.ontologies, step.documents, step.where)
@@ -59,7 +59,7 @@ class NodeFilter:
         progress.note_degraded(chosen.notes)
         return chosen.filters.document_ids or []
 
-    def _keep_of(self, ids: Sequence[str], progress: Progress) -> int:
+    def _keep_of(self, ids: Sequence[str], progress: QueryProgress) -> int:
         """Keep the documents of some ids, their sources, the concepts in them, and what they state."""
         built = progress.built
         concepts = [node.id for node in built.of("concept")]
@@ -87,7 +87,7 @@ def stated_by(graph: Graph, edges: Sequence[WorkingEdge], ids: Sequence[str]) ->
     ]
 
 
-def keep_best(step: LimitStep, progress: Progress) -> int:
+def keep_best(step: LimitStep, progress: QueryProgress) -> int:
     """Keep the best nodes; how many went."""
     built = progress.built
     counted = built.of(*step.kinds) if step.kinds else built.ranked()

@@ -14,12 +14,12 @@ from kg_api.graph.traversal.evidence import documents_of, quotes_of, statements_
 from kg_api.models.concepts.queries import Concept
 from kg_api.models.constructive.subgraph import (
     AnyNode,
-    ConceptNode,
     DocumentFacts,
-    DocumentNode,
-    Edge,
     EdgeQuote,
-    SourceNode,
+    SubgraphConcept,
+    SubgraphDocument,
+    SubgraphEdge,
+    SubgraphSource,
 )
 from kg_api.models.queries.places import DescribedPlace
 
@@ -40,7 +40,7 @@ class ReadNodes:
         return identity in self.concepts or identity in self.sources or identity in self.documents
 
 
-def present(graph: Graph, built: WorkingSet) -> tuple[list[AnyNode], list[Edge]]:
+def present(graph: Graph, built: WorkingSet) -> tuple[list[AnyNode], list[SubgraphEdge]]:
     """Nodes, the best first, and the edges between them with what proves them."""
     read = _read(graph, built)
     there = [node for node in built.ranked() if node.id in read]
@@ -72,15 +72,15 @@ def _node(node: WorkingNode, rank: int, read: ReadNodes) -> AnyNode:
         "more_reached": max(0, len(ways) - MAX_WAYS),
     }
     if node.kind == "concept":
-        return ConceptNode(kind="concept", concept=read.concepts[node.id], **shared)
+        return SubgraphConcept(kind="concept", concept=read.concepts[node.id], **shared)
     if node.kind == "document":
-        return DocumentNode(kind="document", document=read.documents[node.id], **shared)
-    return SourceNode(kind=node.kind, source=read.sources[node.id], **shared)
+        return SubgraphDocument(kind="document", document=read.documents[node.id], **shared)
+    return SubgraphSource(kind=node.kind, source=read.sources[node.id], **shared)
 
 
-def _edge(edge: WorkingEdge, statements: Mapping[str, EdgeQuote], quotes: Quotes) -> Edge:
+def _edge(edge: WorkingEdge, statements: Mapping[str, EdgeQuote], quotes: Quotes) -> SubgraphEdge:
     said = [statements[each] for each in edge.relation_ids[:MAX_WAYS] if each in statements]
-    return Edge(
+    return SubgraphEdge(
         kind=edge.kind,
         subject=edge.subject,
         type=edge.type,

@@ -17,7 +17,7 @@ from kg_api.wording.plural import pluralize
 
 
 @dataclass(slots=True)
-class Progress:
+class QueryProgress:
     """Shared by the steps of one query."""
 
     query: ConstructiveQuery

@@ -10,7 +10,8 @@ import numpy as np
 
 from kg_api.concepts.asking import ConceptQuery, question
 from kg_api.concepts.ranks import reciprocal_rank_fusion
-from kg_api.constructive.progress import Progress
+from kg_api.concepts.wanted import start_embedding
+from kg_api.constructive.progress import QueryProgress
 from kg_api.constructive.working_set import WorkingNode, WorkingSet
 from kg_api.graph.database import Graph
 from kg_api.graph.search.concepts import nearness_of_concepts
@@ -34,28 +35,31 @@ class NodeRanker:
     def __init__(self, graph: Graph, spaces: SpaceRegistry) -> None:
         self._graph = graph
         self._spaces = spaces
-        self._ways: dict[SubgraphOrder, Callable[[RankStep, Progress], Mapping[str, float]]] = {
+        self._ways: dict[SubgraphOrder, Callable[[RankStep, QueryProgress], Mapping[str, float]]] = {
             "text": self._by_text,
             "pagerank": lambda _, progress: pagerank(progress.built),
             "connections": lambda _, progress: connections(progress.built),
         }
 
-    def rank(self, step: RankStep, progress: Progress) -> None:
+    def rank(self, step: RankStep, progress: QueryProgress) -> None:
         """Put the nodes in another order."""
         progress.built.rank(self._ways[step.by](step, progress) if progress.built.nodes else {})
 
-    def _by_text(self, step: RankStep, progress: Progress) -> Mapping[str, float]:
+    def _by_text(self, step: RankStep, progress: QueryProgress) -> Mapping[str, float]:
         text = step.text or progress.query.text or ""
         asked = question(text, sorted(progress.ontologies), progress.known, self._spaces)
-        progress.note_degraded(_told(asked.degraded))
+        progress.note_degraded(_describe(asked.degraded))
         near = self._near(asked, progress)
         for node in progress.built.nodes.values():
             node.similarity = near.get(node.id)
+        without = {node.ontology for node in progress.built.of("concept") if node.id not in near}
+        if asked.meanings and without:
+            progress.note_degraded(start_embedding(self._graph, progress.known, sorted(without)))
         scores = _by_groups(progress.built, near, asked)
         _note_unranked(scores, progress)
         return scores
 
-    def _near(self, asked: ConceptQuery, progress: Progress) -> dict[str, float]:
+    def _near(self, asked: ConceptQuery, progress: QueryProgress) -> dict[str, float]:
         """By id the cosine of text and node, of those that have a vector."""
         built = progress.built
         concepts = [node.id for node in built.of("concept")]
@@ -70,7 +74,7 @@ class NodeRanker:
         return near
 
 
-def _told(degraded: Sequence[Degradation]) -> list[Degradation]:
+def _describe(degraded: Sequence[Degradation]) -> list[Degradation]:
     """Nothing is searched by words here."""
     told = "concepts were searched by words only", "what is like it could not be told"
     return [each.model_copy(update={"effect": each.effect.replace(*told)}) for each in degraded]
@@ -127,7 +131,7 @@ def _of_documents(built: WorkingSet, scores: Mapping[str, float]) -> dict[str, f
     return {node.id: best[node.id] for node in built.of("document") if node.id in best}
 
 
-def _note_unranked(scores: Mapping[str, float], progress: Progress) -> None:
+def _note_unranked(scores: Mapping[str, float], progress: QueryProgress) -> None:
     behind = len(progress.built.nodes.keys() - scores.keys())
     if behind:
         what = pluralize(behind, "node")

@@ -9,7 +9,7 @@ from kg_api.concepts.network.ends import ID
 from kg_api.concepts.relations.search import RelationshipSearcher
 from kg_api.concepts.service import ConceptService
 from kg_api.constructive.filtering import stated_by
-from kg_api.constructive.progress import Progress
+from kg_api.constructive.progress import QueryProgress
 from kg_api.constructive.working_set import WorkingEdge, WorkingNode
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.concepts.reads import find_concept
@@ -30,6 +30,8 @@ from kg_api.wording.plural import pluralize
 T = TypeVar("T")
 CANDIDATES = 50
 """Hits among which those are looked for that a phrase may mean."""
+MAX_REASONS = 3
+"""Of what a search could not do, that are told where it found nothing."""
 
 
 class Seeder:
@@ -46,7 +48,7 @@ class Seeder:
         self._search = search
         self._concepts = concepts
         self._relationships = relationships
-        self._ways: dict[SeedKind, Callable[[SeedStep, int, Progress], int]] = {
+        self._ways: dict[SeedKind, Callable[[SeedStep, int, QueryProgress], int]] = {
             "text": self._by_text,
             "concept": self._by_concept,
             "relationship": self._by_relationship,
@@ -54,7 +56,7 @@ class Seeder:
             "image": self._by_source,
         }
 
-    def seed(self, step: SeedStep, number: int, progress: Progress) -> int:
+    def seed(self, step: SeedStep, number: int, progress: QueryProgress) -> int:
         """Bring seeds; how many are new.
 
         Raises:
@@ -65,7 +67,7 @@ class Seeder:
         """
         return self._ways[step.by](step, number, progress)
 
-    def _by_text(self, step: SeedStep, number: int, progress: Progress) -> int:
+    def _by_text(self, step: SeedStep, number: int, progress: QueryProgress) -> int:
         query = progress.query
         found = self._search.search(
             SourceSearch(
@@ -83,7 +85,7 @@ class Seeder:
             progress.note_degraded([Degradation(part="query", effect=found.note)])
         return progress.add([_of_source(each, number, at) for at, each in _ranked(found.sources)], step.limit)
 
-    def _by_concept(self, step: SeedStep, number: int, progress: Progress) -> int:
+    def _by_concept(self, step: SeedStep, number: int, progress: QueryProgress) -> int:
         named = [find_concept(self._graph, step.value)] if ID.fullmatch(step.value) else None
         found = self._meant(step, progress) if named is None else named
         taken = self._within_documents(found, progress)
@@ -92,21 +94,22 @@ class Seeder:
             raise _not_seen(step.value, found[0].ontology, progress)
         return progress.add(nodes, step.limit)
 
-    def _meant(self, step: SeedStep, progress: Progress) -> Sequence[Concept]:
+    def _meant(self, step: SeedStep, progress: QueryProgress) -> Sequence[Concept]:
         """The concepts of the very name, else those that a phrase fits, which is told."""
         found = self._concepts.search(step.value, _named(progress), max(CANDIDATES, step.limit))
         called = [each for each in found.concepts if each.fits == "name"]
         taken = called or [each for each in found.concepts if each.fits]
         if not taken:
+            why = "".join(f"; {each.effect}" for each in found.degraded[:MAX_REASONS])
             raise NotFound(
                 f"no concept fits {step.value!r}{nearest_labels(found.concepts)}; begin with a seed by "
-                "'text', or look for one with `kg concept search`"
+                f"'text', or look for one with `kg concept search`{why}"
             )
         if not called:
             progress.note_degraded([_describe_taken(step.value, taken[: step.limit])])
         return taken
 
-    def _within_documents(self, found: Sequence[Concept], progress: Progress) -> Sequence[Concept]:
+    def _within_documents(self, found: Sequence[Concept], progress: QueryProgress) -> Sequence[Concept]:
         """Those that appear in the documents that the query sees."""
         ids = progress.filters.document_ids
         if ids is None:
@@ -114,7 +117,7 @@ class Seeder:
         within = concepts_within(self._graph, [each.concept_id for each in found], ids)
         return [each for each in found if each.concept_id in within]
 
-    def _by_relationship(self, step: SeedStep, number: int, progress: Progress) -> int:
+    def _by_relationship(self, step: SeedStep, number: int, progress: QueryProgress) -> int:
         within, ids = _named(progress), progress.filters.document_ids
         if within is not None and len(within) > MAX_ONTOLOGIES:
             progress.note_degraded([_describe_many(within)])
@@ -136,7 +139,7 @@ class Seeder:
             progress.connect(edge)
         return added
 
-    def _by_source(self, step: SeedStep, number: int, progress: Progress) -> int:
+    def _by_source(self, step: SeedStep, number: int, progress: QueryProgress) -> int:
         place = find_source(self._graph, step.value)
         if step.by == "image" and place.kind != "image":
             raise InvalidInput(f"step {number}: {step.value!r} is a passage, no picture: seed it by 'source'")
@@ -146,7 +149,7 @@ class Seeder:
         return progress.add([node], 1)
 
 
-def _named(progress: Progress) -> list[str] | None:
+def _named(progress: QueryProgress) -> list[str] | None:
     """The ontologies that the query names, of those there are; None: it sees all."""
     return None if progress.query.ontologies is None else sorted(progress.ontologies)
 
@@ -180,7 +183,7 @@ def _edge(hit: RelationshipHit, step: int) -> WorkingEdge:
     )
 
 
-def _not_seen(value: str, ontology: str, progress: Progress) -> InvalidInput:
+def _not_seen(value: str, ontology: str, progress: QueryProgress) -> InvalidInput:
     """The error that the query's own filters leave out a seed that it names."""
     if ontology not in progress.ontologies:
         told = f"is in the ontology {ontology!r}, which the query does not see: name it in ontology"

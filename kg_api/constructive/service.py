@@ -10,7 +10,7 @@ from kg_api.concepts.service import ConceptService
 from kg_api.constructive.expanding import Expander
 from kg_api.constructive.filtering import Narrowed, NodeFilter, keep_best
 from kg_api.constructive.presenting import present
-from kg_api.constructive.progress import Progress
+from kg_api.constructive.progress import QueryProgress
 from kg_api.constructive.ranking import NodeRanker
 from kg_api.constructive.seeding import Seeder
 from kg_api.graph.database import Graph
@@ -86,13 +86,13 @@ class ConstructiveService:
             timings_ms=watch.milliseconds(),
         )
 
-    def _begin(self, query: ConstructiveQuery) -> Progress:
+    def _begin(self, query: ConstructiveQuery) -> QueryProgress:
         known = self._plans.known(query.ontologies or (), fresh=query.ontologies is None)
         there = self._require_any(query, known)
         asked = Narrowed(query.ontologies, query.documents, query.where)
         chosen = choose(self._graph, self._remembered, asked, there)
         until = time.monotonic() + query.seconds
-        progress = Progress(query, known, frozenset(there), chosen.filters, until)
+        progress = QueryProgress(query, known, frozenset(there), chosen.filters, until)
         progress.note_degraded([*known.describe_unknown(query.ontologies), *chosen.notes])
         return progress
 
@@ -102,7 +102,7 @@ class ConstructiveService:
             raise unknown_ontology(self._graph, query.ontologies)
         return there
 
-    def _report(self, step: Step, number: int, progress: Progress) -> StepReport:
+    def _report(self, step: Step, number: int, progress: QueryProgress) -> StepReport:
         started = time.monotonic()
         progress.cut = []
         changed = self._do(step, number, progress)
@@ -117,7 +117,7 @@ class ConstructiveService:
             milliseconds=1000 * (time.monotonic() - started),
         )
 
-    def _do(self, step: Step, number: int, progress: Progress) -> _Changed:
+    def _do(self, step: Step, number: int, progress: QueryProgress) -> _Changed:
         match step:
             case SeedStep() if number > 1 and progress.is_late:
                 effect = f"not searched: the query's {progress.query.seconds:g} s were over"

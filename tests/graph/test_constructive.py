@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,22 +11,17 @@ import pytest
 
 from kg_api.concepts.relations.search import RelationshipSearcher
 from kg_api.concepts.service import ConceptService
-from kg_api.constructive import expanding, progress
 from kg_api.constructive.service import ConstructiveService
-from kg_api.errors import InvalidInput, NotFound
+from kg_api.errors import InvalidInput
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.images.blobs import hold_blobs
-from kg_api.graph.traversal import edges
-from kg_api.models.constructive.query import ConstructiveQuery
-from kg_api.models.constructive.subgraph import AnyNode, ConceptNode, SourceNode, Subgraph
+from kg_api.models.constructive.subgraph import SubgraphSource
 from kg_api.search.service import SearchService
 from tests.graph.test_kinds import pictured
 from tests.support.concept_graph import ADA, store_concepts, store_lives
+from tests.support.constructive import ask, cuts, expand, name, names, seed, triples
 from tests.support.kg import Kg
 from tests.support.records import record
-
-ALL = ["related_to", "appears_in", "part_of", "next_to"]
-Step = dict[str, Any]
 
 
 @pytest.fixture
@@ -43,39 +37,6 @@ def service(kg: Kg) -> Iterator[ConstructiveService]:
     search.close()
 
 
-def ask(service: ConstructiveService, *steps: Step, **query: Any) -> Subgraph:
-    return service.query(ConstructiveQuery.model_validate({"steps": list(steps), **query}))
-
-
-def seed(value: str, by: str = "concept", **more: Any) -> Step:
-    return {"step": "seed", "by": by, "value": value, **more}
-
-
-def expand(*along: str, **more: Any) -> Step:
-    return {"step": "expand", "along": list(along), **more}
-
-
-def name(node: AnyNode) -> str:
-    if isinstance(node, ConceptNode):
-        return node.concept.label
-    if isinstance(node, SourceNode):
-        return f"{node.source.document}#{node.source.paragraph}"
-    return node.document.document
-
-
-def names(found: Subgraph) -> list[str]:
-    return [name(node) for node in found.nodes]
-
-
-def triples(found: Subgraph) -> set[tuple[str, str, str]]:
-    called = {node.id: name(node) for node in found.nodes}
-    return {(called[each.subject], each.type, called[each.object]) for each in found.edges}
-
-
-def cuts(found: Subgraph) -> list[tuple[int, str, int | None]]:
-    return [(step.number, cut.by, cut.left_out) for step in found.steps for cut in step.cut]
-
-
 def test_relationships_are_followed_as_far_as_asked_with_what_proves_them(
     service: ConstructiveService, ids: dict[str, str]
 ) -> None:
@@ -88,7 +49,7 @@ def test_relationships_are_followed_as_far_as_asked_with_what_proves_them(
     }
     first = found.edges[0]
     (quote,) = first.quotes
-    assert (quote.quote, quote.start, quote.end) == (ADA, 0, len(ADA))
+    assert (quote.quote, quote.start, quote.end) == (ADA[:-1], 0, len(ADA) - 1)
     assert (first.sources, quote.document, quote.paragraph, first.steps) == (1, "lives.md", 0, [2])
     ada, engine, *_ = found.nodes
     assert [(way.hops, way.along, way.via) for way in ada.reached] == [(0, None, None)]
@@ -132,7 +93,7 @@ def test_concepts_lead_to_passages_and_passages_to_documents_and_neighbours(
     }
     (quote,) = found.edges[0].quotes
     passage = found.nodes[1]
-    assert isinstance(passage, SourceNode)
+    assert isinstance(passage, SubgraphSource)
     begin = quote.start - passage.source.start if quote.start else 0
     assert passage.source.full_text[begin:].startswith(quote.quote)
     beside = ask(service, seed("notes/lives.md#5", "source"), expand("next_to"))
@@ -204,67 +165,6 @@ def test_a_filter_keeps_nodes_of_documents_and_what_these_state(
     assert kinds.edges == []
 
 
-def test_a_filter_that_leaves_nothing_says_so_and_the_steps_behind_it_go_on(
-    service: ConstructiveService, ids: dict[str, str]
-) -> None:
-    assert ids
-    found = ask(
-        service,
-        seed("Thames"),
-        {"step": "filter", "kinds": ["image"]},
-        expand(*ALL),
-        {"step": "rank", "by": "pagerank"},
-        {"step": "rank", "by": "text", "text": "river"},
-        {"step": "limit", "nodes": 3},
-    )
-    assert (found.nodes, found.edges) == ([], [])
-    assert found.note == "step 2 (filter) left nothing of 1 nodes: ask it for less"
-    gone = ask(service, seed("Thames"), {"step": "filter", "where": ["document=none.md"]})
-    assert gone.nodes == []
-    assert "no document fits the conditions of the filter" in [each.effect for each in gone.degraded]
-
-
-def test_what_is_left_out_of_a_hub_is_counted(
-    kg: Kg, service: ConstructiveService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    labels = [f"spoke{number}" for number in range(12)]
-    text = f"hub {' '.join(labels)}"
-    stated = [("hub", "has", each) for each in labels]
-    store_concepts(kg.graph, record("hub.md", [text]), {0: ["hub", *labels]}, {0: stated})
-    found = ask(service, seed("hub"), expand("related_to", fan_out=5))
-    assert (len(found.nodes), cuts(found)) == (6, [(2, "fan_out", 7)])
-    few = ask(service, seed("hub"), expand("related_to", fan_out=100, limit=4))
-    assert (len(few.nodes), cuts(few)) == (5, [(2, "limit", 8)])
-    monkeypatch.setattr(edges, "SCANNED", 3)
-    scanned = ask(service, seed("hub"), expand("related_to"))
-    assert (len(scanned.nodes), [each[1] for each in cuts(scanned)]) == (4, ["hub"])
-    monkeypatch.undo()
-    monkeypatch.setattr(expanding, "FRONTIER", 2)
-    narrow = ask(service, seed("hub"), expand("related_to"), expand("appears_in", direction="out"))
-    assert (3, "frontier", 9) in cuts(narrow)
-    monkeypatch.setattr(progress, "MAX_SUBGRAPH_NODES", 6)
-    crowded = ask(service, seed("hub"), expand("related_to", fan_out=12))
-    assert (len(crowded.nodes), cuts(crowded)) == (6, [(2, "nodes", 7)])
-    monkeypatch.setattr(progress, "MAX_SUBGRAPH_EDGES", 2)
-    assert (2, "edges", 3) in cuts(ask(service, seed("hub"), expand("related_to", fan_out=5)))
-
-
-def test_time_that_is_over_ends_following_but_not_filtering(
-    service: ConstructiveService, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert ids
-    monkeypatch.setattr(progress.Progress, "is_late", property(lambda _: True))
-    found = ask(
-        service,
-        seed("Ada Lovelace"),
-        expand("related_to", hops=3),
-        seed("Thames"),
-        {"step": "limit", "nodes": 1},
-    )
-    assert names(found) == ["Ada Lovelace"]
-    assert [each[:2] for each in cuts(found)] == [(2, "time"), (3, "time")]
-
-
 def test_orders(service: ConstructiveService, ids: dict[str, str]) -> None:
     assert ids
     steps = [seed("Ada Lovelace"), expand("related_to", hops=3)]
@@ -284,19 +184,6 @@ def test_orders(service: ConstructiveService, ids: dict[str, str]) -> None:
     first = passages.nodes[0]
     assert (first.kind, name(first)) == ("passage", "a.md#7")
     assert "a.md" in names(passages)[:2]
-
-
-def test_a_limit_counts_only_the_kinds_it_names(service: ConstructiveService, ids: dict[str, str]) -> None:
-    assert ids
-    found = ask(
-        service,
-        seed("London"),
-        expand("appears_in", "related_to"),
-        {"step": "limit", "nodes": 1, "kinds": ["passage"]},
-    )
-    assert [node.kind for node in found.nodes].count("passage") == 1
-    assert [node.kind for node in found.nodes].count("concept") > 1
-    assert cuts(found) == [(3, "limit", 1)]
 
 
 def test_relationships_are_seeds_with_both_ends(
@@ -324,7 +211,7 @@ def test_pictures_are_seeds_and_lead_to_the_passages_beside_them(
     found = ask(service, seed("notes/boats.md#1", "image"), expand("next_to"))
     assert [node.kind for node in found.nodes] == ["image", "passage", "passage"]
     picture = found.nodes[0]
-    assert isinstance(picture, SourceNode)
+    assert isinstance(picture, SubgraphSource)
     assert picture.source.image is not None
     by_words = ask(service, seed("red boat", "text", kinds=["image"]))
     assert [node.kind for node in by_words.nodes] == ["image"]
@@ -338,36 +225,3 @@ def test_a_phrase_is_taken_for_the_concepts_that_fit_and_it_is_told(
     found = ask(service, seed("a mechanical computer", limit=1))
     assert [node.id for node in found.nodes] == [ids["Analytical Engine"]]
     assert "'a mechanical computer'" in found.degraded[0].effect
-
-
-def test_what_is_not_there_is_not_found(kg: Kg, service: ConstructiveService, ids: dict[str, str]) -> None:
-    assert ids
-    with pytest.raises(NotFound, match="no concept fits 'zzyzx'"):
-        ask(service, seed("zzyzx"))
-    with pytest.raises(NotFound, match="there is no concept"):
-        ask(service, seed("0" * 32))
-    with pytest.raises(NotFound, match="there is no source"):
-        ask(service, seed("0" * 32, "source"))
-    with pytest.raises(NotFound, match="kg ontologies"):
-        ask(service, seed("London"), ontology="gone")
-    store_document(kg.graph, replace(record("dated.md", ["Dated."]), metadata=json.dumps({"year": 2020})))
-    with pytest.raises(InvalidInput, match="the nearest: 'year'"):
-        ask(service, seed("London"), {"step": "filter", "where": ["yeer>3000"]})
-
-
-def test_nothing_of_another_ontology_is_seen(
-    kg: Kg, service: ConstructiveService, ids: dict[str, str]
-) -> None:
-    store_concepts(kg.graph, record("private.md", ["London is secret."], ontology="private"), {0: ["London"]})
-    everywhere = ask(service, seed("London"), expand(*ALL, hops=3))
-    assert "private.md" in names(everywhere)
-    scoped = ask(service, seed("London"), expand(*ALL, hops=3), ontology="notes")
-    assert not any("private" in each for each in names(scoped))
-    with pytest.raises(InvalidInput, match="in the ontology 'notes', which the query does not see"):
-        ask(service, seed(ids["London"]), ontology="private")
-    with pytest.raises(InvalidInput, match="in the ontology 'private', which the query does not see"):
-        ask(service, seed("private/private.md#0", "source"), ontology=["notes"])
-    with pytest.raises(InvalidInput, match="in no document that the query sees"):
-        ask(service, seed("notes/lives.md#0", "source"), documents=["notes/a.md"])
-    with pytest.raises(InvalidInput, match="in no document that the query sees"):
-        ask(service, seed(ids["London"]), documents=["notes/a.md"])

@@ -41,7 +41,7 @@ class Following:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class NeighbouringNode:
     """A node at the other end of an edge."""
 
     id: str
@@ -61,20 +61,20 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class NeighbouringNodes:
     """What is around one node, the best first."""
 
-    found: Sequence[Neighbour]
+    found: Sequence[NeighbouringNode]
     left_out: int
     """So many more there are."""
     hub: bool = False
     """It has so many edges that not all were looked at."""
 
 
-Follow = Callable[[Graph, Sequence[str], Following], dict[str, Neighbours]]
+Follow = Callable[[Graph, Sequence[str], Following], dict[str, NeighbouringNodes]]
 
 
-def related(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, Neighbours]:
+def related(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, NeighbouringNodes]:
     """From concepts to those they are stated to be related to."""
     return _neighbours(
         graph.read(
@@ -90,7 +90,7 @@ def related(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, Neigh
     )
 
 
-def sources_of_concepts(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, Neighbours]:
+def sources_of_concepts(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, NeighbouringNodes]:
     """From concepts to the sources that carry them."""
     return _neighbours(
         graph.read(
@@ -103,24 +103,24 @@ def sources_of_concepts(graph: Graph, ids: Sequence[str], how: Following) -> dic
     )
 
 
-def concepts_of_sources(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, Neighbours]:
+def concepts_of_sources(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, NeighbouringNodes]:
     """From sources to the concepts that they carry."""
     rows = graph.read("constructive/concepts_of_sources", ids=list(ids), fan_out=how.fan_out)
     return _neighbours(rows)
 
 
-def beside(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, Neighbours]:
+def beside(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, NeighbouringNodes]:
     """From sources to those directly before and behind them."""
     rows = graph.read("constructive/next_to", ids=list(ids), outgoing=how.outgoing, fan_out=how.fan_out)
     return _neighbours(rows)
 
 
-def sources_of_documents(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, Neighbours]:
+def sources_of_documents(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, NeighbouringNodes]:
     """From documents to their first sources."""
     return _neighbours(graph.read("constructive/sources_of_documents", ids=list(ids), fan_out=how.fan_out))
 
 
-def documents_of_sources(graph: Graph, ids: Sequence[str], _: Following) -> dict[str, Neighbours]:
+def documents_of_sources(graph: Graph, ids: Sequence[str], _: Following) -> dict[str, NeighbouringNodes]:
     """From sources to the document of each."""
     return _neighbours(graph.read("constructive/documents_of_sources", ids=list(ids)))
 
@@ -129,9 +129,9 @@ def _share(ids: Sequence[str]) -> int:
     return max(1, min(SCANNED, SCANNED_IN_ALL // max(1, len(ids))))
 
 
-def _neighbours(rows: Sequence[Row]) -> dict[str, Neighbours]:
+def _neighbours(rows: Sequence[Row]) -> dict[str, NeighbouringNodes]:
     return {
-        row["of"]: Neighbours(
+        row["of"]: NeighbouringNodes(
             [_neighbour(each) for each in row["found"]],
             max(0, row["number"] - len(row["found"])),
             hub=row["hub"],
@@ -140,6 +140,6 @@ def _neighbours(rows: Sequence[Row]) -> dict[str, Neighbours]:
     }
 
 
-def _neighbour(found: Row) -> Neighbour:
+def _neighbour(found: Row) -> NeighbouringNode:
     told: Row = {**found, "relation_ids": tuple(found.get("relation_ids", ()))}
-    return Neighbour(**told)
+    return NeighbouringNode(**told)

@@ -29,7 +29,7 @@ class Reached(Answer):
     """At which place the step found it, from 1."""
 
 
-class Node(Answer):
+class SubgraphNode(Answer):
     """What all nodes have."""
 
     id: str
@@ -46,14 +46,14 @@ class Node(Answer):
     """Further ways."""
 
 
-class ConceptNode(Node):
+class SubgraphConcept(SubgraphNode):
     """A concept."""
 
     kind: Literal["concept"]
     concept: Concept
 
 
-class SourceNode(Node):
+class SubgraphSource(SubgraphNode):
     """A passage or a picture, with its exact place."""
 
     kind: Literal["passage", "image"]
@@ -74,14 +74,14 @@ class DocumentFacts(Answer):
     metadata: dict[str, MetadataValue] = Field(default_factory=dict[str, MetadataValue])
 
 
-class DocumentNode(Node):
+class SubgraphDocument(SubgraphNode):
     """A document."""
 
     kind: Literal["document"]
     document: DocumentFacts
 
 
-AnyNode = Annotated[ConceptNode | SourceNode | DocumentNode, Field(discriminator="kind")]
+AnyNode = Annotated[SubgraphConcept | SubgraphSource | SubgraphDocument, Field(discriminator="kind")]
 
 
 class EdgeQuote(Answer):
@@ -100,7 +100,7 @@ class EdgeQuote(Answer):
     """Of `related_to`: subject, type and object in this source's words."""
 
 
-class Edge(Answer):
+class SubgraphEdge(Answer):
     """An edge between two nodes of the subgraph."""
 
     kind: EdgeKind
@@ -150,7 +150,7 @@ class Subgraph(Answer):
 
     nodes: list[AnyNode]
     """The best first."""
-    edges: list[Edge]
+    edges: list[SubgraphEdge]
     """Between them, those found first first."""
     steps: list[StepReport]
     note: str | None = None

@@ -8,13 +8,13 @@ from rich.text import Text
 
 from kg_api.models.constructive.subgraph import (
     AnyNode,
-    ConceptNode,
-    Edge,
     EdgeQuote,
     Reached,
-    SourceNode,
     StepReport,
     Subgraph,
+    SubgraphConcept,
+    SubgraphEdge,
+    SubgraphSource,
 )
 from kg_api.models.queries.places import SourcePlace
 from kg_api.wording.plural import pluralize
@@ -53,9 +53,9 @@ def _cuts(steps: list[StepReport]) -> Iterator[str]:
 
 
 def _name(node: AnyNode) -> str:
-    if isinstance(node, ConceptNode):
+    if isinstance(node, SubgraphConcept):
         return node.concept.label
-    if isinstance(node, SourceNode):
+    if isinstance(node, SubgraphSource):
         return _place(node.source)
     return node.document.document
 
@@ -66,11 +66,11 @@ def _place(place: SourcePlace) -> str:
 
 def _node(node: AnyNode, names: dict[str, str]) -> Text:
     how = Text(f"\n{_reached(node.reached[0], names)}  {node.id}\n", style="dim")
-    if isinstance(node, ConceptNode):
+    if isinstance(node, SubgraphConcept):
         about = f"\n{node.concept.description}" if node.concept.description else ""
         where = f"  ({node.concept.ontology}, {pluralize(node.concept.sources, 'source')})"
         return Text.assemble((node.concept.label, "bold"), where, about) + how
-    if isinstance(node, SourceNode):
+    if isinstance(node, SubgraphSource):
         return title_of(node.source) + excerpt(node.source.full_text) + how
     title = f"  {node.document.title}" if node.document.title else ""
     where = f"{node.document.ontology} / {node.document.document}"
@@ -81,10 +81,10 @@ def _reached(way: Reached, names: dict[str, str]) -> str:
     if way.along is None:
         return f"seed of step {way.step}"
     via = names.get(way.via or "", "a node that is left out")
-    return f"{pluralize(way.hops, 'hop')} from a seed, {way.along} of {via}"
+    return f"{pluralize(way.hops, 'hop')} from a seed, along {way.along} from {via}"
 
 
-def _edge(edge: Edge, names: dict[str, str]) -> Text:
+def _edge(edge: SubgraphEdge, names: dict[str, str]) -> Text:
     told = pluralize(edge.sources, "source") if edge.kind == "related_to" else ""
     told += "" if edge.verified else "unverified: no quote proves it"
     line = Text.assemble((names[edge.subject], "bold"), f" {edge.type} ", (names[edge.object], "bold"))
