@@ -129,8 +129,10 @@ class Expander:
             if progress.is_late:
                 progress.cut.append(_late(hop, step.hops, progress))
                 break
-            before = frozenset(built.nodes)
+            before, cuts = frozenset(built.nodes), len(progress.cut)
             total += self._hop(step, how, _first(frontier, progress), _Hop(number, progress), total)
+            if step.hops > 1:
+                progress.cut[cuts:] = [_of_hop(each, hop + 1) for each in progress.cut[cuts:]]
             frontier = built.ranked(node for node in built.nodes.values() if node.id not in before)
         return total
 
@@ -182,6 +184,10 @@ def _in_order(found: Sequence[Reach]) -> list[WorkingNode]:
         rank = places.setdefault(node.id, len(places) + 1)
         node.reached = [each.model_copy(update={"rank": rank}) for each in node.reached]
     return nodes
+
+
+def _of_hop(cut: Cut, hop: int) -> Cut:
+    return cut.model_copy(update={"effect": f"hop {hop}: {cut.effect}"})
 
 
 def _late(hop: int, hops: int, progress: QueryProgress) -> Cut:

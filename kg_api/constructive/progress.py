@@ -29,6 +29,8 @@ class QueryProgress:
     """What all steps see."""
     until: float
     """When nothing more is to be searched, by the monotonic clock."""
+    document_ids: frozenset[str] | None = None
+    """Those of `filters`, to look one up."""
     built: WorkingSet = field(default_factory=WorkingSet)
     cut: list[Cut] = field(default_factory=list[Cut])
     """By the present step."""
@@ -43,7 +45,7 @@ class QueryProgress:
         """Whether the query is about a node's ontology and document."""
         if node.ontology not in self.ontologies:
             return False
-        ids = self.filters.document_ids
+        ids = self.document_ids
         return ids is None or node.document_id is None or node.document_id in ids
 
     def add(self, nodes: Sequence[WorkingNode], limit: int) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import permutations
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kg_api.concepts.asking import ConceptQuery, question
 from kg_api.concepts.ranks import reciprocal_rank_fusion
@@ -84,23 +86,32 @@ def pagerank(built: WorkingSet) -> dict[str, float]:
     """By id the share of a random walk over the edges, in either direction, that begins anew at the seeds."""
     ids = list(built.nodes)
     at = {identity: number for number, identity in enumerate(ids)}
-    links = np.zeros((len(ids), len(ids)))
-    for edge in built.edges.values():
-        one, other = at[edge.subject], at[edge.object]
-        links[one, other] = links[other, one] = 1.0
+    ends = {(at[one], at[other]) for edge in built.edges.values() for one, other in permutations(edge.ends)}
+    links = np.array(sorted(ends), dtype=np.intp).reshape(-1, 2)
     seeds = np.array([float(built.nodes[each].best.hops == 0) for each in ids])
-    restart = seeds / seeds.sum() if seeds.any() else np.full(len(ids), 1 / len(ids))
-    degrees = links.sum(axis=0)
-    steps = np.divide(links, degrees, out=np.zeros_like(links), where=degrees > 0)
+    share = _walk(links, seeds if seeds.any() else np.ones(len(ids)))
+    return dict(zip(ids, share.tolist(), strict=True))
+
+
+def _walk(links: NDArray[np.intp], seeds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where a walk is that begins at seeds.
+
+    Args:
+        links: shape (edges, 2), from and to, numbers of nodes.
+        seeds: shape (nodes,), how often it begins at each.
+    """
+    start, end = links.T
+    restart, number = seeds / seeds.sum(), len(seeds)
+    degrees = np.bincount(start, minlength=number)
     share = restart
     for _ in range(ROUNDS):
+        handed_on = np.bincount(end, share[start] / degrees[start], number)
         stuck = share[degrees == 0].sum()
-        after = DAMPING * (steps @ share + stuck * restart) + (1 - DAMPING) * restart
-        done = float(np.abs(after - share).sum()) < ENOUGH
-        share = after
-        if done:
+        after = DAMPING * (handed_on + stuck * restart) + (1 - DAMPING) * restart
+        moved, share = np.abs(after - share).sum(), after
+        if moved < ENOUGH:
             break
-    return {identity: float(share[number]) for identity, number in at.items()}
+    return share
 
 
 def connections(built: WorkingSet) -> dict[str, float]:

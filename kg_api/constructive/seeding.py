@@ -95,9 +95,11 @@ class Seeder:
         return progress.add(nodes, step.limit)
 
     def _meant(self, step: SeedStep, progress: QueryProgress) -> Sequence[Concept]:
-        """The concepts of the very name, else those that a phrase fits, which is told."""
+        """The concepts of the very name, else those also called so, else those that fit, which is told."""
         found = self._concepts.search(step.value, _named(progress), max(CANDIDATES, step.limit))
-        called = [each for each in found.concepts if each.fits == "name"]
+        also_called = [each for each in found.concepts if each.fits == "name"]
+        name = concept_name(step.value)
+        called = [each for each in also_called if concept_name(each.label) == name] or also_called
         taken = called or [each for each in found.concepts if each.fits]
         if not taken:
             why = "".join(f"; {each.effect}" for each in found.degraded[:MAX_REASONS])

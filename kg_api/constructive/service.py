@@ -92,7 +92,9 @@ class ConstructiveService:
         asked = Narrowed(query.ontologies, query.documents, query.where)
         chosen = choose(self._graph, self._remembered, asked, there)
         until = time.monotonic() + query.seconds
-        progress = QueryProgress(query, known, frozenset(there), chosen.filters, until)
+        ids = chosen.filters.document_ids
+        within = None if ids is None else frozenset(ids)
+        progress = QueryProgress(query, known, frozenset(there), chosen.filters, until, within)
         progress.note_degraded([*known.describe_unknown(query.ontologies), *chosen.notes])
         return progress
 

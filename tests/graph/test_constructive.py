@@ -19,6 +19,7 @@ from kg_api.models.constructive.subgraph import SubgraphSource
 from kg_api.search.service import SearchService
 from tests.graph.test_kinds import pictured
 from tests.support.concept_graph import ADA, store_concepts, store_lives
+from tests.support.concepts import found, quote
 from tests.support.constructive import ask, cuts, expand, name, names, seed, triples
 from tests.support.kg import Kg
 from tests.support.records import record
@@ -217,6 +218,16 @@ def test_pictures_are_seeds_and_lead_to_the_passages_beside_them(
     assert [node.kind for node in by_words.nodes] == ["image"]
     with pytest.raises(InvalidInput, match=r"step 1: .* is a passage, no picture: seed it by 'source'"):
         ask(service, seed("notes/boats.md#0", "image"))
+
+
+def test_a_name_means_the_concept_that_is_called_so_before_those_that_are_called_so_too(
+    kg: Kg, service: ConstructiveService, ids: dict[str, str]
+) -> None:
+    text = "The Thames Barrier is a barrier."
+    barrier = found("Thames Barrier", quote(text, "Thames Barrier"), search_terms=("Thames",))
+    other = store_concepts(kg.graph, record("barrier.md", [text]), {0: [barrier]})
+    assert [node.id for node in ask(service, seed("thames")).nodes] == [ids["Thames"]]
+    assert [node.id for node in ask(service, seed("Thames Barrier")).nodes] == [other["Thames Barrier"]]
 
 
 def test_a_phrase_is_taken_for_the_concepts_that_fit_and_it_is_told(

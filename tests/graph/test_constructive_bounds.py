@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any, LiteralString, cast
 
 import neo4j
 import pytest
@@ -14,11 +15,13 @@ from kg_api.concepts.service import ConceptService
 from kg_api.constructive import expanding, progress
 from kg_api.constructive.service import ConstructiveService
 from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.traversal import edges
 from kg_api.search.service import SearchService
 from tests.support.concept_graph import store_concepts, store_lives
 from tests.support.constructive import ALL, ask, cuts, expand, names, seed
+from tests.support.cypher import FILES, explain, explained_with
 from tests.support.kg import Kg
 from tests.support.records import record
 
@@ -141,3 +144,26 @@ def test_nothing_of_another_ontology_is_seen(
         ask(service, seed("notes/lives.md#0", "source"), documents=["notes/a.md"])
     with pytest.raises(InvalidInput, match="in no document that the query sees"):
         ask(service, seed(ids["London"]), documents=["notes/a.md"])
+
+
+PLANNED = sorted(each for each in FILES if each.startswith("constructive/"))
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_each_statement_begins_at_an_index_and_scans_nothing(
+    name: str, migrated_graph: Graph, driver: neo4j.Driver
+) -> None:
+    assert migrated_graph
+    text = FILES[name].read_text()
+    with driver.session() as session:
+        planned = session.run(cast("LiteralString", explain(text)), explained_with(text))
+        plan = planned.consume().plan
+    operators = [*operators_of(plan)]
+    assert [each for each in operators if "Scan" in each or "Cartesian" in each] == []
+    assert any("IndexSeek" in each for each in operators)
+
+
+def operators_of(plan: Any) -> Iterator[str]:
+    yield plan["operatorType"]
+    for child in plan.get("children", ()):
+        yield from operators_of(child)
