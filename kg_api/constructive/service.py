@@ -31,6 +31,7 @@ from kg_api.search.service import SearchService
 from kg_api.search.timing import Stopwatch
 from kg_api.spaces.plans import OntologySnapshot, PlanWatch
 from kg_api.spaces.registry import SpaceRegistry
+from kg_api.wording.plural import pluralize
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,4 +144,7 @@ def _why_nothing(reports: list[StepReport]) -> str:
     emptied = next((each for each in reports if each.removed and not each.nodes), None)
     if emptied is None:
         return "no seed was found: try other words, or mode 'vector' or 'text'"
-    return f"step {emptied.number} ({emptied.step}) left nothing of {emptied.removed} nodes: ask it for less"
+    before = pluralize(emptied.removed, "node")
+    return (
+        f"step {emptied.number} ({emptied.step}) left nothing of {before}: ask it for less, or leave it out"
+    )

@@ -79,7 +79,7 @@ def test_both_clients_build_it(
     assert len(found.of_kind("concept")) == 3
     raw = http.post(PATH, json={"steps": [each.model_dump() for each in steps]}).json()
     assert len(raw["nodes"]) == 3
-    with pytest.raises(InvalidInput, match="begin with a seed"):
+    with pytest.raises(InvalidInput, match="begin with 'seed'"):
         kg.constructive_query([{"step": "limit", "nodes": 3}])
 
 
@@ -88,7 +88,7 @@ def test_both_clients_build_it(
     [
         ({}, 422, "steps"),
         ({"steps": [SEED], "cypher": "MATCH (n) RETURN n"}, 422, "cypher"),
-        ({"steps": [EXPAND]}, 422, "begin with a seed"),
+        ({"steps": [EXPAND]}, 422, "begin with 'seed'"),
         ({"steps": [{"step": "drop"}]}, 422, "'seed', 'expand', 'filter', 'rank', 'limit'"),
         ({"steps": [SEED], "seconds": 0}, 422, "seconds"),
         ({"steps": [SEED], "seconds": 31}, 422, "seconds"),

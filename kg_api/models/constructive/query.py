@@ -165,7 +165,7 @@ class ConstructiveQuery(Body):
     def _in_order(self) -> ConstructiveQuery:
         first = self.steps[0].step
         if first != "seed":
-            raise ValueError(f"step 1 is a {first}, but there is no node yet: begin with a seed")
+            raise ValueError(f"step 1 is {first!r}, but there is no node yet: begin with 'seed'")
         for number, each in enumerate(self.steps, start=1):
             if each.step == "rank" and each.by == "text" and each.text is None and self.text is None:
                 raise ValueError(f"step {number} ranks by text, and no seed has one: give text")

@@ -95,7 +95,7 @@ def test_a_query_is_read_from_standard_input(kg: Kg, leases: Path) -> None:
         ("", "is not valid JSON"),
         ("[]", "holds no JSON object"),
         ("{}", "steps"),
-        ('{"steps": [{"step": "limit", "nodes": 1}]}', "begin with a seed"),
+        ('{"steps": [{"step": "limit", "nodes": 1}]}', "begin with 'seed'"),
         ('{"steps": [{"step": "seed", "by": "concept", "value": "zzyzx"}]}', "no concept fits"),
         ('{"steps": [{"step": "seed", "value": "a"}], "ontology": "gone"}', "gone"),
     ],

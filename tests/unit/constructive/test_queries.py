@@ -19,8 +19,8 @@ SEED = {"step": "seed", "value": "leases"}
     [
         ([], "steps"),
         ([SEED] * 13, "steps"),
-        ([{"step": "filter", "kinds": ["concept"]}], "step 1 is a filter, but there is no node yet"),
-        ([{"step": "expand", "along": ["part_of"]}, SEED], "begin with a seed"),
+        ([{"step": "filter", "kinds": ["concept"]}], "step 1 is 'filter', but there is no node yet"),
+        ([{"step": "expand", "along": ["part_of"]}, SEED], "begin with 'seed'"),
         ([{"step": "match", "value": "a"}], "'seed', 'expand', 'filter', 'rank', 'limit'"),
         ([{"value": "a"}], "step"),
         ([{**SEED, "value": " "}], "blank"),
