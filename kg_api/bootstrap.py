@@ -26,6 +26,7 @@ from kg_api.configure.images.switch import ImageSwitch
 from kg_api.configure.models import ModelService
 from kg_api.configure.service import ConfigurationService
 from kg_api.configure.switch import SwitchService
+from kg_api.constructive.service import ConstructiveService
 from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.embed.image.open import open_image_embedder
 from kg_api.embed.metered import EmbeddingMetrics, meter
@@ -107,6 +108,7 @@ class Container:
     concepts: ConceptService
     relationships: RelationshipSearcher
     relationship_types: RelationshipVocabulary
+    constructive: ConstructiveService
     augment: AugmentService
     answer: AnswerService
     llms: tuple[LanguageModel, ...]
@@ -228,6 +230,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     reranking = Reranking(reranker, settings.rerank.seconds)
     images = ImageService(graph, files)
     search = SearchService(graph, spaces, reranking, Hyde(imagining.ask), image_spaces)
+    concepts, relationships = ConceptService(graph, spaces), RelationshipSearcher(graph, spaces)
     return Container(
         settings=settings,
         graph=graph,
@@ -247,9 +250,10 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         similarity=SimilarityService(graph),
         related=RelatedService(graph, image_spaces),
         image_search=ImageSearchService(graph, search, image_spaces, converters, images.read_blob),
-        concepts=ConceptService(graph, spaces),
-        relationships=RelationshipSearcher(graph, spaces),
+        concepts=concepts,
+        relationships=relationships,
         relationship_types=RelationshipVocabulary(graph),
+        constructive=ConstructiveService(graph, spaces, search, concepts, relationships),
         augment=AugmentService(graph, spaces, search),
         answer=AnswerService(graph, spaces, search, llm),
         llms=(llm, imagining),

@@ -18,12 +18,14 @@ from kg_cli.mcp.commands import mcp
 from kg_cli.search.answering import answer, augment
 from kg_cli.search.commands import hybrid, read, search, show
 from kg_cli.search.similarity import similar, similar_documents, source_graph
+from kg_cli.search.subgraph import subgraph
 from kg_cli.stack.commands import doctor, down, serve, status, up, worker
 
 COMMANDS = (
     *(up, down, status, doctor),
     *(answer, augment, conversation, ingest, library.ontologies, library.facets, mcp),
     *(search, hybrid, show, read, serve, worker, similar, similar_documents, source_graph),
+    subgraph,
 )
 GROUPS = {
     "admin": admin.group,

@@ -44,7 +44,7 @@ CONNECT_SECONDS = 5.0
 SEARCH_SECONDS = 15.0
 """How long one statement of a search may take: a database that is warming up is told of, not waited for."""
 _OF_SEARCHES = (
-    *("search/", "similar/by_ids", "chunks/texts"),
+    *("search/", "similar/by_ids", "chunks/texts", "constructive/"),
     *("concepts/search_", "indexes/states", "ontologies/configuration", "ontologies/synonyms", "spaces/all"),
 )
 

@@ -44,6 +44,20 @@ Selection = Literal["due", "missing", "stale"]
 """What an embedding job is about: all that is missing or stale, or one of both."""
 
 
+NodeKind = Literal["concept", "passage", "image", "document"]
+"""Of the nodes of a subgraph; passages and images are sources."""
+EdgeKind = Literal["related_to", "appears_in", "part_of", "next_to"]
+"""Of its edges: concept to concept, as sources state it; concept to source; source to document; source to the
+one behind it in the same document."""
+EdgeDirection = Literal["out", "in", "both"]
+SeedKind = Literal["text", "concept", "relationship", "source", "image"]
+"""What a constructive query begins with."""
+SubgraphOrder = Literal["text", "pagerank", "connections"]
+"""What the nodes of a subgraph are ranked by."""
+CutReason = Literal["fan_out", "hub", "frontier", "nodes", "edges", "time", "filter", "limit"]
+"""Why a step of a constructive query left something out."""
+
+
 class JobState(StrEnum):
     """Where a job stands. Only queued and running jobs hold their unique key."""
 
@@ -121,3 +135,11 @@ ALIKE = 0.75
 """Cosine of names of relationship types that may say the same, by the default model (ADR 70)."""
 Stance = Literal["supports", "contradicts", "supported by", "contradicted by", "neutral"]
 """What a type of relationships says of the concept it goes to, or, with `by`, of the one it comes from."""
+MAX_STEPS = 12
+"""Of a constructive query."""
+MAX_SEEDS = 50
+"""That one step of it begins with."""
+MAX_FAN_OUT = 100
+"""Edges of a kind that are followed from one node in one hop."""
+MAX_SUBGRAPH_NODES, MAX_SUBGRAPH_EDGES = 1000, 5000
+MAX_QUERY_SECONDS = 30

@@ -51,6 +51,23 @@ def read_messages(path: Path) -> list[dict[str, Any]]:
     return messages
 
 
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object of a file; `-` is standard input.
+
+    Raises:
+        UnreadableDocument: the file cannot be read.
+        InvalidInput: it holds something else.
+    """
+    name = "standard input" if path == STDIN else str(path)
+    try:
+        found = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{name} is not valid JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InvalidInput(f"{name} holds no JSON object; write {{...}}")
+    return cast("dict[str, Any]", found)
+
+
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, counted from 1."""
     return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())

@@ -29,6 +29,16 @@ from kg_api.models.concepts.vocabulary import (
     TypeMerging,
     TypeProposals,
 )
+from kg_api.models.constructive.query import (
+    ConstructiveQuery,
+    ExpandStep,
+    FilterStep,
+    LimitStep,
+    RankStep,
+    SeedStep,
+)
+from kg_api.models.constructive.subgraph import Subgraph
+from kg_api.models.queries.filters import AnyOf, Condition
 from kg_api.models.vocabulary import ALIKE, Stance
 
 
@@ -95,6 +105,19 @@ class ConceptMethods(Sending):
         """Find what sources state of concepts, by meaning."""
         body = body_of(RelationshipSearch, locals())
         return self._send(post(RelationshipHits, "relationships", "search", json=body))
+
+    def constructive_query(
+        self,
+        steps: Sequence[SeedStep | ExpandStep | FilterStep | RankStep | LimitStep | dict[str, Any]],
+        *,
+        ontology: str | Sequence[str] | None = None,
+        documents: Sequence[str] | None = None,
+        where: Sequence[Condition | AnyOf | str | dict[str, Any]] | None = None,
+        seconds: float = 10,
+    ) -> Subgraph:
+        """Build a subgraph by steps: seed, expand, filter, rank, limit; see ConstructiveQuery."""
+        body = body_of(ConstructiveQuery, locals())
+        return self._send(post(Subgraph, "queries", "constructive", json=body))
 
     def relationship_types(self, ontology: str, *, offset: int = 0, limit: int = 100) -> RelationshipTypes:
         """List the types of an ontology's relationships, the most frequent first."""

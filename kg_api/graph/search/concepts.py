@@ -75,6 +75,15 @@ def concepts_by_name(
     return [_to_hit(row) for row in rows]
 
 
+def nearness_of_concepts(
+    graph: Graph, concept_ids: Sequence[str], meanings: Sequence[Meaning]
+) -> dict[str, float]:
+    """By id the cosine of a question and some concepts; one without a vector is missing."""
+    asked = _to_parameters(meanings)
+    rows = graph.read("constructive/nearness_of_concepts", ids=list(concept_ids), **asked)
+    return {row["concept_id"]: row["similarity"] for row in rows}
+
+
 def has_concepts(graph: Graph, ontologies: Sequence[str]) -> bool:
     """Whether some ontologies have a concept at all."""
     return bool(graph.read("concepts/any_of", ontologies=list(ontologies)))

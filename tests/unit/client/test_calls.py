@@ -62,6 +62,7 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "relationship_type_merges": lambda kg: kg.relationship_type_merges("o"),
     "undo_type_merge": lambda kg: kg.undo_type_merge("o", "m"),
     "set_relationship_stance": lambda kg: kg.set_relationship_stance("o", "a", "supports"),
+    "constructive_query": lambda kg: kg.constructive_query([{"step": "seed", "value": "a"}]),
     "search_relationships": lambda kg: kg.search_relationships("a"),
     "import_concepts": lambda kg: kg.import_concepts([{"document": "d"}], ontology="o"),
     "ingest_text": lambda kg: kg.ingest_text("t", ontology="o", document="d"),

@@ -18,6 +18,7 @@ from kg_api.models.concepts.extraction_config import ExtractionConfig
 from kg_api.models.concepts.imports import ConceptImport
 from kg_api.models.concepts.relations import RelationshipSearch
 from kg_api.models.concepts.vocabulary import TypeMergeUndoing, TypeMerging
+from kg_api.models.constructive.query import ConstructiveQuery
 from kg_api.models.embedding.configuration import EmbeddingConfigChange
 from kg_api.models.embedding.regeneration import Regeneration
 from kg_api.models.embedding.spaces import NewSpace
@@ -70,6 +71,7 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "add_folder": NewFolder,
     "scan_folder": ScanRequest,
     "search_relationships": RelationshipSearch,
+    "constructive_query": ConstructiveQuery,
     "merge_relationship_types": TypeMerging,
     "undo_type_merge": TypeMergeUndoing,
 }

@@ -1,0 +1,150 @@
+"""A constructive query: its steps one after the other, and what they have built."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from kg_api.concepts.relations.search import RelationshipSearcher
+from kg_api.concepts.service import ConceptService
+from kg_api.constructive.expanding import Expander
+from kg_api.constructive.filtering import Narrowed, NodeFilter, keep_best
+from kg_api.constructive.presenting import present
+from kg_api.constructive.progress import QueryProgress
+from kg_api.constructive.ranking import NodeRanker
+from kg_api.constructive.seeding import Seeder
+from kg_api.graph.database import Graph
+from kg_api.graph.filters.remembered import RememberedFilters
+from kg_api.graph.naming import unknown_ontology
+from kg_api.models.constructive.query import (
+    ConstructiveQuery,
+    ExpandStep,
+    FilterStep,
+    LimitStep,
+    RankStep,
+    SeedStep,
+    Step,
+)
+from kg_api.models.constructive.subgraph import Cut, StepReport, Subgraph
+from kg_api.search.plan.chosen import choose
+from kg_api.search.service import SearchService
+from kg_api.search.timing import Stopwatch
+from kg_api.spaces.plans import OntologySnapshot, PlanWatch
+from kg_api.spaces.registry import SpaceRegistry
+from kg_api.wording.plural import pluralize
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """What a step did to the number of nodes."""
+
+    added: int = 0
+    removed: int = 0
+
+
+class ConstructiveService:
+    """Builds subgraphs. Thread-safe; one a process."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        spaces: SpaceRegistry,
+        search: SearchService,
+        concepts: ConceptService,
+        relationships: RelationshipSearcher,
+    ) -> None:
+        self._graph = graph
+        self._plans = PlanWatch(graph)
+        self._remembered = RememberedFilters(graph)
+        self._seeder = Seeder(graph, search, concepts, relationships)
+        self._expander = Expander(graph)
+        self._filter = NodeFilter(graph, self._remembered)
+        self._ranker = NodeRanker(graph, spaces)
+
+    def query(self, query: ConstructiveQuery) -> Subgraph:
+        """Do the steps, and give what they built. What was left out is told of each step.
+
+        Raises:
+            NotFound: a concept, a source, or all ontologies that the query names are not there.
+            Conflict: several are called like one that it names.
+            InvalidInput: a seed is of an ontology or a document that the query leaves out, or a condition is
+                of a field that no document has, and another one is called nearly so.
+            Unavailable: an index that a seed needs does not answer.
+        """
+        watch = Stopwatch()
+        with watch.stage("scope"):
+            progress = self._begin(query)
+        with watch.stage("steps"):
+            reports = [self._report(step, at, progress) for at, step in enumerate(query.steps, start=1)]
+        with watch.stage("present"):
+            nodes, edges = present(self._graph, progress.built)
+        return Subgraph(
+            nodes=nodes,
+            edges=edges,
+            steps=reports,
+            note=None if nodes else _why_nothing(reports),
+            degraded=progress.degraded,
+            timings_ms=watch.milliseconds(),
+        )
+
+    def _begin(self, query: ConstructiveQuery) -> QueryProgress:
+        known = self._plans.known(query.ontologies or (), fresh=query.ontologies is None)
+        there = self._require_any(query, known)
+        asked = Narrowed(query.ontologies, query.documents, query.where)
+        chosen = choose(self._graph, self._remembered, asked, there)
+        until = time.monotonic() + query.seconds
+        ids = chosen.filters.document_ids
+        within = None if ids is None else frozenset(ids)
+        progress = QueryProgress(query, known, frozenset(there), chosen.filters, until, within)
+        progress.note_degraded([*known.describe_unknown(query.ontologies), *chosen.notes])
+        return progress
+
+    def _require_any(self, query: ConstructiveQuery, known: OntologySnapshot) -> list[str]:
+        there = known.there(query.ontologies)
+        if not there and query.ontologies:
+            raise unknown_ontology(self._graph, query.ontologies)
+        return there
+
+    def _report(self, step: Step, number: int, progress: QueryProgress) -> StepReport:
+        started = time.monotonic()
+        progress.cut = []
+        changed = self._do(step, number, progress)
+        return StepReport(
+            number=number,
+            step=step.step,
+            added=changed.added,
+            removed=changed.removed,
+            nodes=len(progress.built.nodes),
+            edges=len(progress.built.edges),
+            cut=progress.cut,
+            milliseconds=1000 * (time.monotonic() - started),
+        )
+
+    def _do(self, step: Step, number: int, progress: QueryProgress) -> _Changed:
+        match step:
+            case SeedStep() if number > 1 and progress.is_late:
+                effect = f"not searched: the query's {progress.query.seconds:g} s were over"
+                progress.cut.append(Cut(by="time", effect=effect))
+                return _Changed()
+            case SeedStep():
+                return _Changed(added=self._seeder.seed(step, number, progress))
+            case ExpandStep():
+                return _Changed(added=self._expander.expand(step, number, progress))
+            case FilterStep():
+                return _Changed(removed=self._filter.filter(step, progress))
+            case RankStep():
+                self._ranker.rank(step, progress)
+                return _Changed()
+            case LimitStep():
+                return _Changed(removed=keep_best(step, progress))
+
+
+def _why_nothing(reports: list[StepReport]) -> str:
+    """Which step left nothing."""
+    emptied = next((each for each in reports if each.removed and not each.nodes), None)
+    if emptied is None:
+        return "no seed was found: try other words, or mode 'vector' or 'text'"
+    before = pluralize(emptied.removed, "node")
+    return (
+        f"step {emptied.number} ({emptied.step}) left nothing of {before}: ask it for less, or leave it out"
+    )

@@ -1,0 +1,94 @@
+"""What proves the edges of a subgraph, and what of it stands in some documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kg_api.graph.database import Graph, Row
+from kg_api.graph.traversal.edges import MAX_QUOTES, SCANNED
+from kg_api.models.constructive.subgraph import DocumentFacts, EdgeQuote
+from kg_api.models.queries.places import DescribedPlace
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """A relationship, whoever states it."""
+
+    subject: str
+    type_key: str
+    object: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """By how many sources it is stated, and the ids of the surest statements."""
+
+    support: int
+    relation_ids: tuple[str, ...]
+
+
+def stated_within(graph: Graph, edges: Sequence[Triple], document_ids: Sequence[str]) -> dict[Triple, Stated]:
+    """What sources of some documents state of relationships; one that none of them states is missing."""
+    rows = graph.read(
+        "constructive/stated_within",
+        edges=[
+            {"number": at, "subject": each.subject, "type_key": each.type_key, "object": each.object}
+            for at, each in enumerate(edges)
+        ],
+        document_ids=list(document_ids),
+        scanned=SCANNED,
+        most_quotes=MAX_QUOTES,
+    )
+    return {edges[row["number"]]: Stated(row["support"], tuple(row["relation_ids"])) for row in rows}
+
+
+def concepts_within(graph: Graph, concept_ids: Sequence[str], document_ids: Sequence[str]) -> set[str]:
+    """Those of some concepts that appear in some documents."""
+    rows = graph.read("constructive/within", ids=list(concept_ids), document_ids=list(document_ids))
+    return {row["concept_id"] for row in rows}
+
+
+def statements_of(graph: Graph, relation_ids: Iterable[str]) -> dict[str, EdgeQuote]:
+    """By id what relationships say; one that has gone is missing."""
+    rows = graph.read("constructive/statements", ids=list(dict.fromkeys(relation_ids)))
+    return {row["relation_id"]: _statement(row) for row in rows}
+
+
+def quotes_of(graph: Graph, sources: Mapping[str, DescribedPlace]) -> dict[tuple[str, str], list[EdgeQuote]]:
+    """By concept and source the quotes of it that prove the concept, at most three, in reading order."""
+    found = dict[tuple[str, str], list[EdgeQuote]]()
+    rows = graph.read("concepts/present_quotes", source_ids=list(sources))
+    for row in sorted(rows, key=lambda row: (row["start"], row["instance_id"])):
+        quotes = found.setdefault((row["concept_id"], row["source_id"]), [])
+        if len(quotes) < MAX_QUOTES:
+            quotes.append(_quote(row, sources[row["source_id"]]))
+    return found
+
+
+def documents_of(graph: Graph, document_ids: Iterable[str]) -> dict[str, DocumentFacts]:
+    """Some documents by id; one that has gone is missing."""
+    rows = graph.read("documents/of_ids", document_ids=list(document_ids))
+    told = ({**row, "metadata": json.loads(row["metadata"] or "{}")} for row in rows)
+    return {row["document_id"]: DocumentFacts.model_validate(row) for row in told}
+
+
+def _statement(row: Row) -> EdgeQuote:
+    """A quote's place is stored within its source, so that it stays true when the source moves."""
+    inside, start = row["start"] is not None, row["source_start"]
+    place = {"start": start + row["start"], "end": start + row["end"]} if inside else {}
+    kept = ("quote", "statement", "source_id", "ontology", "document", "paragraph")
+    return EdgeQuote.model_validate({name: row[name] for name in kept} | place)
+
+
+def _quote(row: Row, place: DescribedPlace) -> EdgeQuote:
+    return EdgeQuote(
+        quote=row["quote"],
+        start=place.start + row["start"],
+        end=place.start + row["end"],
+        source_id=place.source_id,
+        ontology=place.ontology,
+        document=place.document,
+        paragraph=place.paragraph,
+    )

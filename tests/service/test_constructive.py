@@ -1,0 +1,124 @@
+"""Constructive queries over REST: the answer, its schema, and bad inputs."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.client import AsyncKgClient, KgClient
+from kg_api.errors import InvalidInput
+from kg_api.graph.database import Graph
+from kg_api.models.constructive.query import ExpandStep, SeedStep
+from tests.service.asking import Json, problem
+from tests.support.concept_graph import store_lives
+from tests.support.embedding import run_jobs
+from tests.support.running import Service
+
+PATH = "/queries/constructive"
+SEED = {"step": "seed", "by": "concept", "value": "Ada Lovelace"}
+EXPAND = {"step": "expand", "along": ["related_to", "appears_in"], "hops": 2}
+
+
+@pytest.fixture
+def ids(graph: Graph, driver: neo4j.Driver) -> dict[str, str]:
+    found = store_lives(graph, driver)
+    run_jobs(graph)
+    return found
+
+
+def test_a_subgraph_is_built(http: httpx.Client, ids: dict[str, str]) -> None:
+    body = {"ontology": "notes", "steps": [SEED, EXPAND, {"step": "rank", "by": "pagerank"}]}
+    response = http.post(PATH, json=body)
+    assert response.status_code == 200, response.text
+    found: Json = response.json()
+    (seed,) = [node for node in found["nodes"] if node["reached"][0]["hops"] == 0]
+    assert (seed["id"], seed["kind"], seed["concept"]["label"]) == (
+        ids["Ada Lovelace"],
+        "concept",
+        "Ada Lovelace",
+    )
+    assert [node["rank"] for node in found["nodes"]] == list(range(1, len(found["nodes"]) + 1))
+    there = {node["id"]: node for node in found["nodes"]}
+    assert len(there) == len(found["nodes"])
+    assert all(edge["subject"] in there and edge["object"] in there for edge in found["edges"])
+    for node in found["nodes"]:
+        if node["kind"] == "passage":
+            assert node["source"]["full_text"]
+            assert node["source"]["end"] - node["source"]["start"] == len(node["source"]["full_text"])
+    for edge in found["edges"]:
+        for quote in edge["quotes"]:
+            place = http.get(f"/sources/{quote['source_id']}/context").json()
+            own = next(each for each in place["sources"] if each["source_id"] == quote["source_id"])
+            begin = quote["start"] - own["start"]
+            assert own["full_text"][begin : begin + len(quote["quote"])] == quote["quote"]
+    assert [each["step"] for each in found["steps"]] == ["seed", "expand", "rank"]
+    assert found["timings_ms"].keys() >= {"scope", "steps", "present", "total"}
+
+
+def test_both_clients_build_it(
+    kg: KgClient, service: Service, http: httpx.Client, ids: dict[str, str]
+) -> None:
+    steps = [
+        SeedStep(step="seed", by="concept", value=ids["London"]),
+        ExpandStep(step="expand", along=["related_to"]),
+    ]
+    found = kg.constructive_query(steps, ontology="notes", where=["document=lives.md"])
+
+    async def ask() -> Any:
+        async with AsyncKgClient(service.url) as client:
+            return await client.constructive_query(
+                [each.model_dump() for each in steps], ontology=["notes"], where=["document=lives.md"]
+            )
+
+    again = asyncio.run(ask())
+    assert [node.id for node in found.nodes] == [node.id for node in again.nodes]
+    assert len(found.of_kind("concept")) == 3
+    raw = http.post(PATH, json={"steps": [each.model_dump() for each in steps]}).json()
+    assert len(raw["nodes"]) == 3
+    with pytest.raises(InvalidInput, match="begin with 'seed'"):
+        kg.constructive_query([{"step": "limit", "nodes": 3}])
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "told"),
+    [
+        ({}, 422, "steps"),
+        ({"steps": [SEED], "cypher": "MATCH (n) RETURN n"}, 422, "cypher"),
+        ({"steps": [EXPAND]}, 422, "begin with 'seed'"),
+        ({"steps": [{"step": "drop"}]}, 422, "'seed', 'expand', 'filter', 'rank', 'limit'"),
+        ({"steps": [SEED], "seconds": 0}, 422, "seconds"),
+        ({"steps": [SEED], "seconds": 31}, 422, "seconds"),
+        ({"steps": [{**SEED, "value": "no such thing"}]}, 404, "no concept fits 'no such thing'"),
+        ({"steps": [{"step": "seed", "by": "source", "value": "a.md#9"}]}, 404, "a.md"),
+        ({"steps": [SEED], "ontology": "gone"}, 404, "gone"),
+        ({"steps": [SEED], "ontology": "private"}, 404, "private"),
+    ],
+)
+def test_bad_inputs_say_what_is_wrong(
+    http: httpx.Client, ids: dict[str, str], body: Json, status: int, told: str
+) -> None:
+    assert ids
+    assert told in problem(http.post(PATH, json=body), status)
+
+
+def test_words_of_cypher_and_lucene_are_only_words(http: httpx.Client, ids: dict[str, str]) -> None:
+    assert ids
+    for value in ("'}) DETACH DELETE n //", "title:* AND (", "`RELATED_TO`]-()"):
+        seed = {"step": "seed", "by": "text", "value": value}
+        body = {"steps": [seed, {"step": "expand", "along": ["related_to"], "types": [value]}]}
+        assert http.post(PATH, json=body).status_code == 200
+    assert http.post(PATH, json={"steps": [SEED]}).json()["nodes"]
+
+
+def test_the_schema_of_a_query_stands_in_openapi(http: httpx.Client) -> None:
+    document = http.get("/openapi.json").json()
+    body = document["paths"][PATH]["post"]["requestBody"]["content"]["application/json"]
+    assert body["schema"]["$ref"] == "#/components/schemas/ConstructiveQuery"
+    steps = document["components"]["schemas"]["ConstructiveQuery"]["properties"]["steps"]["items"]
+    assert steps["discriminator"]["propertyName"] == "step"
+    assert len(steps["oneOf"]) == 5
+    assert len(body["examples"]) == 2
