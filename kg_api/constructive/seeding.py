@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -20,7 +21,7 @@ from kg_api.models.concepts.queries import Concept, nearest_labels
 from kg_api.models.concepts.relations import RelationshipHit, RelationshipSearch
 from kg_api.models.constructive.query import SeedStep
 from kg_api.models.constructive.subgraph import Reached
-from kg_api.models.identity import concept_name
+from kg_api.models.identity import ID_DIGITS, concept_name
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import Degradation, SourceSearch
 from kg_api.models.vocabulary import MAX_LIMIT, MAX_ONTOLOGIES, SeedKind
@@ -28,6 +29,8 @@ from kg_api.search.service import SearchService
 from kg_api.wording.plural import pluralize
 
 T = TypeVar("T")
+DIGITS = re.compile(rf"[0-9a-f]{{8,{ID_DIGITS}}}")
+"""An id, or a beginning of one."""
 CANDIDATES = 50
 """Hits among which those are looked for that a phrase may mean."""
 MAX_REASONS = 3
@@ -61,7 +64,7 @@ class Seeder:
 
         Raises:
             NotFound: no concept fits, or there is no such source.
-            Conflict: several sources are called so.
+            Conflict: several sources are called so, or several ids begin so.
             InvalidInput: what is named is of another ontology or document than the query sees, or a source
                 that is to be a picture is none.
         """
@@ -86,13 +89,28 @@ class Seeder:
         return progress.add([_of_source(each, number, at) for at, each in _ranked(found.sources)], step.limit)
 
     def _by_concept(self, step: SeedStep, number: int, progress: QueryProgress) -> int:
-        named = [find_concept(self._graph, step.value)] if ID.fullmatch(step.value) else None
-        found = self._meant(step, progress) if named is None else named
+        found = self._by_id(step.value) or self._meant(step, progress)
         taken = self._within_documents(found, progress)
         nodes = [_of_concept(each.concept_id, each.ontology, number, at) for at, each in _ranked(taken)]
         if not any(map(progress.sees, nodes)):
             raise _not_seen(step.value, found[0].ontology, progress)
         return progress.add(nodes, step.limit)
+
+    def _by_id(self, value: str) -> Sequence[Concept]:
+        """The concept of an id, or of digits that only one begins with; none where it may be a word.
+
+        Raises:
+            NotFound: it is an id, and none has it.
+            Conflict: several ids begin so.
+        """
+        if not DIGITS.fullmatch(value):
+            return []
+        try:
+            return [find_concept(self._graph, value)]
+        except NotFound:
+            if ID.fullmatch(value):
+                raise
+            return []
 
     def _meant(self, step: SeedStep, progress: QueryProgress) -> Sequence[Concept]:
         """The concepts of the very name, else those also called so, else those that fit, which is told."""

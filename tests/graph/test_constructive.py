@@ -227,6 +227,7 @@ def test_a_name_means_the_concept_that_is_called_so_before_those_that_are_called
     barrier = found("Thames Barrier", quote(text, "Thames Barrier"), search_terms=("Thames",))
     other = store_concepts(kg.graph, record("barrier.md", [text]), {0: [barrier]})
     assert [node.id for node in ask(service, seed("thames")).nodes] == [ids["Thames"]]
+    assert [node.id for node in ask(service, seed(ids["Thames"][:8])).nodes] == [ids["Thames"]]
     assert [node.id for node in ask(service, seed("Thames Barrier")).nodes] == [other["Thames Barrier"]]
 
 

@@ -131,6 +131,8 @@ def test_what_is_not_there_is_not_found(kg: Kg, service: ConstructiveService, id
     assert ids
     with pytest.raises(NotFound, match="no concept fits 'zzyzx'"):
         ask(service, seed("zzyzx"))
+    with pytest.raises(NotFound, match="no concept fits 'deadbeef'"):
+        ask(service, seed("deadbeef"))
     with pytest.raises(NotFound, match="there is no concept"):
         ask(service, seed("0" * 32))
     with pytest.raises(NotFound, match="there is no source"):
