@@ -121,3 +121,9 @@ ALIKE = 0.75
 """Cosine of names of relationship types that may say the same, by the default model (ADR 70)."""
 Stance = Literal["supports", "contradicts", "supported by", "contradicted by", "neutral"]
 """What a type of relationships says of the concept it goes to, or, with `by`, of the one it comes from."""
+ProposalKind = Literal["source", "concept"]
+"""What a proposed link connects."""
+ProposalState = Literal["open", "accepted", "rejected"]
+MAX_OPEN_PROPOSALS = 10_000
+LINKED = "linked by hand"
+"""The type of a relationship that no text states: somebody accepted a proposal."""

@@ -37,7 +37,15 @@ from kg_api.web.routes.library import (
     synonyms,
 )
 from kg_api.web.routes.operation import health, jobs, metrics, start
-from kg_api.web.routes.queries import answering, concepts, image_search, pictures, relationships, search
+from kg_api.web.routes.queries import (
+    answering,
+    concepts,
+    image_search,
+    pictures,
+    proposals,
+    relationships,
+    search,
+)
 from kg_api.web.streams import Streams
 
 WITH_FILES = ("/documents", image_search.PATH)
@@ -47,7 +55,7 @@ DESCRIPTION = (
 )
 MAX_LARGE_BODIES = 4
 """So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
-READING = (search, pictures, image_search, concepts, relationships, answering)
+READING = (search, pictures, image_search, concepts, relationships, proposals, answering)
 WITH_PARAMETERS = (
     *READING,
     ingest,
