@@ -27,6 +27,16 @@ class ProposalSettings(Section):
         le=1,
         description="Minimum cosine of two concepts; unset: by what the model's cosines mean.",
     )
+    min_contrast: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="By how much the cosine of two sources exceeds the mean cosine of both with what else is "
+        "near; unset: by what the model's cosines mean.",
+    )
+    min_concept_contrast: float | None = Field(
+        default=None, ge=-1, le=1, description="The same of two concepts."
+    )
     neighbours: int = Field(
         default=1, ge=1, le=10, description="Each must be among so many that are nearest to the other."
     )

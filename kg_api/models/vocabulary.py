@@ -10,8 +10,8 @@ from typing import Literal
 
 SourceKind = Literal["passage", "image"]
 """Of an image the text is the words that stand for it."""
-RelatedLane = Literal["document", "concepts", "words", "picture_space"]
-"""How a picture and a passage belong together."""
+RelatedLane = Literal["document", "concepts", "words", "picture_space", "link"]
+"""How a picture and a passage belong together; `link`: somebody accepted a proposed link."""
 ImageLane = Literal["picture_space", "words", "concepts", "perceptual_hash"]
 """How a picture is found."""
 SearchMode = Literal["hybrid", "vector", "text"]

@@ -12,8 +12,9 @@ from kg_api.graph.proposals.reads import Pair, concepts_apart
 from kg_api.graph.proposals.writes import LinkEnd, NewProposal
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.proposals.configuration import UsedProposals
-from kg_api.proposals.near import KEPT, Near, crowd, mutual_pairs
+from kg_api.proposals.near import KEPT, Near, contrast_of, mutual_pairs
 from kg_api.proposals.reason import reason_of, shared_words
+from kg_api.proposals.used import score_of
 
 
 @dataclass(slots=True)
@@ -55,19 +56,20 @@ class ConceptLinks:
 
     def _proposal(self, own: str, near: Near, seen: _Seen) -> NewProposal:
         first, second = seen.names[own], seen.names[near.id]
+        contrast = contrast_of(own, near, seen.near)
         reason = reason_of(
             "concept",
             near.similarity,
             within=self._used.neighbours,
             hops=self._used.hops,
-            crowd=crowd(own, near.id, seen.near),
+            contrast=contrast,
             shared=shared_words(first.words, second.words),
         )
         return NewProposal(
             "concept",
             LinkEnd(own, first.text_hash),
             LinkEnd(near.id, second.text_hash),
-            score=max(0.0, min(1.0, near.similarity)),
+            score=score_of(contrast, self._space),
             similarity=near.similarity,
             reason=reason,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-KEPT = 12
+KEPT = 10
 """Neighbours of each that are looked at: the nearest, and what shows whether a text is repeated."""
 
 
@@ -48,11 +48,16 @@ def mutual_pairs(
                 yield own, each
 
 
-def crowd(own: str, other: str, near: Neighbours) -> float:
-    """How near the two are to all that is around them: the mean cosine of both with their neighbours.
+def contrast_of(own: str, near: Near, every: Neighbours) -> float:
+    """How far two stand out: their cosine less the mean cosine of both with their other neighbours.
 
-    What stands in a crowd is near to all of it; the difference of a pair's own cosine to this is what sets
-    it apart (cross-domain similarity local scaling: Conneau et al., ICLR 2018).
+    What stands in a crowd of its like is near to all of it (cross-domain similarity local scaling: Conneau et
+    al., ICLR 2018).
     """
-    around = [each.similarity for end in (own, other) for each in near[end] if each.id not in {own, other}]
-    return sum(around) / len(around) if around else 0.0
+    around = [
+        each.similarity
+        for end in (own, near.id)
+        for each in every.get(end, ())
+        if each.id not in {own, near.id}
+    ]
+    return near.similarity - (sum(around) / len(around) if around else 0.0)

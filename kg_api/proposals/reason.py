@@ -17,7 +17,7 @@ _NOUNS: Final[dict[ProposalKind, str]] = {"source": "passage", "concept": "conce
 
 
 def reason_of(
-    kind: ProposalKind, similarity: float, *, within: int, hops: int, crowd: float, shared: list[str]
+    kind: ProposalKind, similarity: float, *, within: int, hops: int, contrast: float, shared: list[str]
 ) -> str:
     """The reason as a reader takes it.
 
@@ -26,14 +26,16 @@ def reason_of(
         similarity: cosine of the two.
         within: each is among so many that are nearest to the other.
         hops: nothing connects them within so many steps.
-        crowd: mean cosine of both with what is around them.
+        contrast: by how much that is over their cosines with what else is near.
         shared: words that both have.
     """
     noun = _NOUNS[kind]
     nearest = f"the nearest {noun}" if within == 1 else f"one of the {within} nearest {noun}s"
+    steps = f"{hops} step{'s' if hops > 1 else ''}"
+    near = f"cosine {similarity:.2f}, {contrast:.2f} over what else is near"
     parts = [
-        f"Each is to the other {nearest} of another document (cosine {similarity:.2f})",
-        f"no link, concept or relationship connects them within {hops} step{'s' if hops > 1 else ''}",
+        f"Each is to the other {nearest} of another document ({near})",
+        f"no link, concept or relationship connects them within {steps}",
     ]
     if shared:
         parts.append(f"both say {', '.join(shared)}")

@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
+
+import regex
 
 from kg_api.search.rank.duplicates import Phrase, phrases_of
 
-MIN_SHARED: Final = 0.5
+MIN_SHARED: Final = 0.35
 """Of the phrases of a text, the share that another one repeats."""
 MAX_REPEATING: Final = 1
 """Other documents that may repeat a text: what more repeat is no finding."""
+MAX_SAME_SECTION: Final = 2
+"""Other documents that may have a section of that name among what is nearest; of more it is of a form."""
 MIN_PHRASES: Final = 12
 """Of a text that says enough: about so many words."""
+MIN_LETTERS: Final = 0.72
+"""Of the characters of a text that are no blanks: prose has 0.9, listings and data 0.6 to 0.7."""
+MAX_FIELDS: Final = 0.5
+"""Of the lines of a text, the share that may be `Name: value`."""
 COPIED: Final = 0.7
 """Of the phrases of the shorter of two, the share that makes it a copy of the other."""
+_LETTER = regex.compile(r"[\p{L}\p{M}]")
+_VISIBLE = regex.compile(r"\S")
+_FIELD = regex.compile(r"^\p{L}[\p{L}-]*:(\s|$)", regex.MULTILINE)
+_LINE = regex.compile(r"^\s*\S", regex.MULTILINE)
 
 
 def says_enough(text: str) -> bool:
-    """Whether a text is more than a heading or a line of a list."""
-    return len(phrases_of(text)) >= MIN_PHRASES
+    """Whether a text is prose, more than a heading, a line of a list, a listing or a table of fields."""
+    return (
+        len(phrases_of(text)) >= MIN_PHRASES
+        and _count(_LETTER, text) >= MIN_LETTERS * _count(_VISIBLE, text)
+        and _count(_FIELD, text) <= MAX_FIELDS * _count(_LINE, text)
+    )
+
+
+def is_section_of_a_form(heading: Sequence[str], others: Iterable[tuple[str, Sequence[str]]]) -> bool:
+    """Whether several other documents have a section of the same name, as of acknowledgements.
+
+    Args:
+        heading: the path of headings of a text.
+        others: document and headings of what is nearest to it.
+    """
+    if not heading:
+        return False
+    own = heading[-1].casefold()
+    same = {document for document, other in others if other and other[-1].casefold() == own}
+    return len(same) > MAX_SAME_SECTION
 
 
 def is_repeated(text: str, others: Iterable[tuple[str, str]]) -> bool:
@@ -42,3 +72,7 @@ def is_copy(one: str, other: str) -> bool:
 
 def _shared(own: frozenset[Phrase], other: frozenset[Phrase]) -> float:
     return len(own & other) / len(own)
+
+
+def _count(pattern: regex.Pattern[str], text: str) -> int:
+    return len(pattern.findall(text))

@@ -18,6 +18,8 @@ from kg_api.models.vocabulary import ProposalKind, ProposalState
 from kg_api.proposals.requests import ProposalRequests
 from kg_api.wording.plural import pluralize, was
 
+ANOTHER_WAY = "all sources and concepts are looked at again: links are proposed in another way now"
+
 
 class ProposalService:
     """Proposed links of each ontology."""
@@ -99,10 +101,7 @@ class ProposalService:
         used, mark = self._requests.used(stored)
         counts = count_proposals(self._graph, stored.ontology)
         if stored.proposed_for not in {None, mark} or (stored.proposed_for is None and stored.searched_at):
-            notes = [
-                *notes,
-                "all sources and concepts are looked at again, for links are proposed in another way now",
-            ]
+            notes = [*notes, ANOTHER_WAY]
         if not used.enabled:
             notes = [*notes, "links are not proposed by themselves here: `enabled` is false"]
         return ProposalStatus(
@@ -127,6 +126,6 @@ class ProposalService:
 
 def _left_out(dropped: int) -> str:
     return (
-        f"{pluralize(dropped, 'weaker proposal')} {was(dropped)} left out: as many better ones are open as are "
-        "kept (max_open). When half of those are decided, links are looked for again"
+        f"{pluralize(dropped, 'weaker proposal')} {was(dropped)} left out: as many better ones are open as "
+        "are kept (max_open). When half of those are decided, links are looked for again"
     )

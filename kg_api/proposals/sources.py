@@ -23,13 +23,14 @@ from kg_api.graph.spaces.registry import Space
 from kg_api.models.identity import content_hash
 from kg_api.models.proposals.configuration import UsedProposals
 from kg_api.models.queries.places import Place
-from kg_api.proposals.near import KEPT, Near, crowd, mutual_pairs
+from kg_api.proposals.near import KEPT, Near, contrast_of, mutual_pairs
 from kg_api.proposals.reason import reason_of, shared_words
-from kg_api.proposals.repeated import is_copy, is_repeated, says_enough
+from kg_api.proposals.repeated import is_copy, is_repeated, is_section_of_a_form, says_enough
+from kg_api.proposals.used import score_of
 
 MAX_PARTS: Final = 4
 """Chunks of one source that are compared, from its beginning."""
-PASSAGES: Final = KEPT + 4
+PASSAGES: Final = KEPT + 2
 """Asked of the index for each vector: several may be of one source."""
 MAX_SOURCES: Final = 50
 """A concept of more sources connects nothing."""
@@ -64,7 +65,8 @@ class SourceLinks:
         pairs = [
             (own, near)
             for own, near in mutual_pairs(asked, seen.near, self._used.neighbours, self._used.min_similarity)
-            if self._says_something(own, near.id, seen)
+            if contrast_of(own, near, seen.near) >= self._used.min_contrast
+            and self._says_something(own, near.id, seen)
         ]
         apart = self._apart([(own, near.id) for own, near in pairs])
         chosen = [(own, near) for own, near in pairs if (own, near.id) in apart]
@@ -99,8 +101,11 @@ class SourceLinks:
         )
 
     def _is_repeated(self, own: str, seen: _Seen) -> bool:
-        near = (seen.places[each.id] for each in seen.near[own])
-        return is_repeated(seen.places[own].full_text, ((each.document_id, each.full_text) for each in near))
+        """Whether it, or a section of its name, stands in many documents."""
+        place, near = seen.places[own], [seen.places[each.id] for each in seen.near[own]]
+        headings = ((each.document_id, each.heading) for each in near)
+        texts = ((each.document_id, each.full_text) for each in near)
+        return is_section_of_a_form(place.heading, headings) or is_repeated(place.full_text, texts)
 
     def _apart(self, pairs: Sequence[Pair]) -> set[Pair]:
         if not pairs:
@@ -118,27 +123,23 @@ class SourceLinks:
         self, own: str, near: Near, chunk: str | None, spans: Mapping[str, tuple[int, int]], seen: _Seen
     ) -> NewProposal:
         first, second = seen.places[own], seen.places[near.id]
-        around = crowd(own, near.id, seen.near)
+        contrast = contrast_of(own, near, seen.near)
         reason = reason_of(
             "source",
             near.similarity,
             within=self._used.neighbours,
             hops=self._used.hops,
-            crowd=around,
+            contrast=contrast,
             shared=shared_words(first.full_text, second.full_text),
         )
         return NewProposal(
             "source",
             _end(first, spans.get(chunk or "")),
             _end(second, spans.get(near.chunk_id or "")),
-            score=_score(near.similarity),
+            score=score_of(contrast, self._space),
             similarity=near.similarity,
             reason=reason,
         )
-
-
-def _score(similarity: float) -> float:
-    return max(0.0, min(1.0, similarity))
 
 
 def _each_once(found: Iterable[NearSource]) -> list[Near]:

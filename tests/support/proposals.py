@@ -31,7 +31,12 @@ LICENCE = (
     "This document has been placed in the public domain and may be copied by anybody for whatever "
     "purpose without asking first."
 )
-ENOUGH = {"min_similarity": 0.5, "min_concept_similarity": 0.5}
+ENOUGH = {
+    "min_similarity": 0.5,
+    "min_concept_similarity": 0.5,
+    "min_contrast": 0.0,
+    "min_concept_contrast": 0.0,
+}
 
 
 class Proposing:

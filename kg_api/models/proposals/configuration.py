@@ -25,6 +25,11 @@ class ProposalConfig(Body):
     """Cosine of sources that are near enough. Null: by what the model's cosines mean."""
     min_concept_similarity: Cosine | None = None
     """Cosine of concepts that are near enough. Null: by what the model's cosines mean."""
+    min_contrast: Cosine | None = None
+    """By how much the cosine of two sources is over the mean cosine of both with what else is near to them.
+    Null: by what the model's cosines mean."""
+    min_concept_contrast: Cosine | None = None
+    """The same of two concepts."""
     neighbours: Neighbours | None = None
     """Each must be among so many that are nearest to the other."""
     hops: Hops | None = None
@@ -40,6 +45,8 @@ class UsedProposals(Answer):
     enabled: bool
     min_similarity: float
     min_concept_similarity: float
+    min_contrast: float
+    min_concept_contrast: float
     neighbours: int
     hops: int
     max_open: int
