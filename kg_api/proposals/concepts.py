@@ -40,7 +40,11 @@ class ConceptLinks:
         self._look(asked, seen)
         near = (each for own in asked for each in seen.near.get(own, ())[: self._used.neighbours])
         self._look([*{each.id for each in near if each.similarity >= least} - seen.near.keys()], seen)
-        pairs = [(own, near) for own, near in mutual_pairs(asked, seen.near, self._used.neighbours, least)]
+        pairs = [
+            (own, near)
+            for own, near in mutual_pairs(asked, seen.near, self._used.neighbours, least)
+            if contrast_of(own, near, seen.near) >= self._used.min_concept_contrast
+        ]
         apart = self._apart([(own, near.id) for own, near in pairs])
         return [self._proposal(own, near, seen) for own, near in pairs if (own, near.id) in apart]
 
