@@ -94,7 +94,8 @@ class ProposalService:
             TooBusy: too many jobs wait.
         """
         due, job_id = self._requests.begin(ontology, anew=anew)
-        notes = [] if job_id else ["nothing has changed since links were looked for"]
+        notes = ["everything is looked at again"] if anew else []
+        notes = notes if job_id else ["nothing has changed since links were looked for"]
         return ProposalSearch(ontology=ontology, due=due, job_id=job_id, notes=notes)
 
     def _status(self, stored: StoredProposals, notes: list[str], *, applied: bool = True) -> ProposalStatus:

@@ -53,8 +53,9 @@ def print_search(answer: ProposalSearch) -> None:
     """Say what a worker does now."""
     note(*answer.notes)
     if answer.job_id:
-        due = f"{pluralize(answer.due, 'source or concept', 'sources and concepts')} looked at"
-        say(f"{due}: job {answer.job_id}; kg proposals list shows what it proposes")
+        due = f"{pluralize(answer.due, 'source or concept', 'sources and concepts')} to look at"
+        told = due if answer.due else "a worker looks for links"
+        say(f"{told}: job {answer.job_id}; kg proposals list shows what it proposes")
 
 
 def print_status(status: ProposalStatus) -> None:
