@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kg_api.models.vocabulary import MAX_OPEN_PROPOSALS, ProposalKind, ProposalState
-from kg_cli.admin.options import DryRunOption
+from kg_cli.admin.options import DryRunOption, configure
 from kg_cli.terminal.answers import emit, report
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import (
@@ -159,7 +159,6 @@ def config(
 
     Example: kg proposals config --ontology notes --min-similarity 0.85
     """
-    from kg_api.models.proposals.configuration import ProposalConfig
     from kg_cli.proposals.views import print_status
 
     chosen = given(
@@ -173,8 +172,7 @@ def config(
         max_open=max_open,
     )
     with open_client() as client:
-        if chosen:
-            found = client.configure_proposals(ontology, ProposalConfig(**chosen), dry_run=dry_run)
-        else:
-            found = client.proposals_config(ontology)
+        found = configure(
+            client.proposals_config, client.set_proposals_config, ontology, chosen, dry_run=dry_run
+        )
     emit(found, print_status, as_json=as_json)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 import pytest
 
@@ -9,7 +11,6 @@ from kg_api.client import KgClient
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.model_settings.proposals import ProposalSettings
-from kg_api.models.proposals.configuration import ProposalConfig
 from kg_api.models.proposals.proposals import Proposal
 from kg_api.models.vocabulary import LINKED
 from kg_api.proposals.job import LinkProposal
@@ -17,9 +18,13 @@ from tests.service.asking import problem
 from tests.support.embedding import run_jobs
 from tests.support.proposals import EARS, OWLS, TAXES
 
-ENOUGH = ProposalConfig(
-    min_similarity=0.5, min_concept_similarity=0.0, min_contrast=0, min_concept_contrast=-1, neighbours=3
-)
+ENOUGH: dict[str, Any] = {
+    "min_similarity": 0.5,
+    "min_concept_similarity": 0.0,
+    "neighbours": 3,
+    "min_contrast": 0,
+    "min_concept_contrast": -1,
+}
 
 
 def work(graph: Graph) -> None:
@@ -32,7 +37,7 @@ def told(kg: KgClient, graph: Graph) -> KgClient:
     for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("taxes.md", TAXES)):
         kg.ingest_text(text, ontology="notes", document=name)
     run_jobs(graph)
-    kg.configure_proposals("notes", ENOUGH)
+    kg.set_proposals_config("notes", **ENOUGH)
     kg.search_proposals("notes")
     work(graph)
     return kg
@@ -81,25 +86,25 @@ def test_what_is_wrong_is_told(told: KgClient, http: httpx.Client) -> None:
     assert problem(http.get("/proposals", params={"state": "gone"}), 422)
     assert problem(http.get("/proposals", params={"colour": "red"}), 422)
     with pytest.raises(InvalidInput):
-        told.configure_proposals("notes", ProposalConfig.model_construct(hops=9, _fields_set={"hops"}))
+        told.set_proposals_config("notes", hops=9)
     with pytest.raises(NotFound):
         told.proposals_config("note")
     assert told.proposals("note").notes[0].startswith("there is no ontology")
 
 
 def test_a_configuration_can_be_tried_first(told: KgClient) -> None:
-    tried = told.configure_proposals("notes", ProposalConfig(max_open=7), dry_run=True)
+    tried = told.set_proposals_config("notes", max_open=7, dry_run=True)
     assert (tried.applied, tried.used.max_open) == (False, 7)
     assert told.proposals_config("notes").used.max_open == 500
-    off = told.configure_proposals("notes", ProposalConfig(enabled=False))
+    off = told.set_proposals_config("notes", enabled=False)
     assert any("enabled" in note for note in off.notes)
-    back = told.configure_proposals("notes", ProposalConfig(enabled=None, max_open=7))
+    back = told.set_proposals_config("notes", enabled=None, max_open=7)
     assert (back.used.enabled, back.used.max_open, back.config.min_similarity) == (True, 7, 0.5)
 
 
 def test_nearer_is_asked_for_and_what_is_not_near_enough_goes(told: KgClient, graph: Graph) -> None:
     assert of_sources(told)
-    told.configure_proposals("notes", ProposalConfig(min_similarity=0.99))
+    told.set_proposals_config("notes", min_similarity=0.99)
     assert any("looked at again" in note for note in told.proposals_config("notes").notes)
     told.search_proposals("notes")
     work(graph)
@@ -117,7 +122,7 @@ def test_an_accepted_link_of_concepts_is_a_relationship(kg: KgClient, graph: Gra
     )
     graph.write("concepts/want", ontology="notes")
     run_jobs(graph)
-    kg.configure_proposals("notes", ENOUGH)
+    kg.set_proposals_config("notes", **ENOUGH)
     kg.search_proposals("notes")
     work(graph)
     (found,) = kg.proposals("notes", kind="concept").proposals

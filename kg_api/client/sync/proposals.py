@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from kg_api.client.call import body_of, get, params_of, post, put
+from kg_api.client.call import UNSET, Unset, body_of, change_of, get, params_of, post, put
 from kg_api.client.sync.sending import Sending
 from kg_api.models.proposals.configuration import ProposalConfig, ProposalSearch, ProposalStatus
 from kg_api.models.proposals.proposals import Proposal, ProposalDecision, Proposals
@@ -46,11 +46,22 @@ class ProposalMethods(Sending):
         """Read how links are proposed in an ontology, and how far that is."""
         return self._send(get(ProposalStatus, "ontologies", ontology, "proposals-config"))
 
-    def configure_proposals(
-        self, ontology: str, config: ProposalConfig, *, dry_run: bool = False
+    def set_proposals_config(
+        self,
+        ontology: str,
+        *,
+        enabled: bool | Unset | None = UNSET,
+        min_similarity: float | Unset | None = UNSET,
+        min_concept_similarity: float | Unset | None = UNSET,
+        min_contrast: float | Unset | None = UNSET,
+        min_concept_contrast: float | Unset | None = UNSET,
+        neighbours: int | Unset | None = UNSET,
+        hops: int | Unset | None = UNSET,
+        max_open: int | Unset | None = UNSET,
+        dry_run: bool = False,
     ) -> ProposalStatus:
         """Change what is given of how links are proposed; None is the service's own setting."""
-        body = config.model_dump(mode="json", exclude_unset=True)
+        body = change_of(ProposalConfig, locals())
         path = ("ontologies", ontology, "proposals-config")
         return self._send(put(ProposalStatus, *path, json=body, dry_run=dry_run))
 
