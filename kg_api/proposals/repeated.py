@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import regex
@@ -13,8 +14,8 @@ MIN_SHARED: Final = 0.35
 """Of the phrases of a text, the share that another one repeats."""
 MAX_REPEATING: Final = 1
 """Other documents that may repeat a text: what more repeat is no finding."""
-MAX_SAME_SECTION: Final = 2
-"""Other documents that may have a section of that name among what is nearest; of more it is of a form."""
+MIN_FORM: Final = 0.1
+"""The same where the sections have the same name: less is enough to tell a form."""
 MIN_PHRASES: Final = 12
 """Of a text that says enough: about so many words."""
 MIN_LETTERS: Final = 0.72
@@ -38,29 +39,27 @@ def says_enough(text: str) -> bool:
     )
 
 
-def is_section_of_a_form(heading: Sequence[str], others: Iterable[tuple[str, Sequence[str]]]) -> bool:
-    """Whether several other documents have a section of the same name, as of acknowledgements.
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text in its document."""
 
-    Args:
-        heading: the path of headings of a text.
-        others: document and headings of what is nearest to it.
+    document_id: str
+    heading: Sequence[str]
+    """The path of headings above it."""
+    text: str
+
+
+def is_repeated(own: Passage, others: Iterable[Passage]) -> bool:
+    """Whether several other documents have much of a text's phrases, as of a licence.
+
+    Of a section that has the same name there, as acknowledgements, less of them makes it one of a form.
     """
-    if not heading:
-        return False
-    own = heading[-1].casefold()
-    same = {document for document, other in others if other and other[-1].casefold() == own}
-    return len(same) > MAX_SAME_SECTION
-
-
-def is_repeated(text: str, others: Iterable[tuple[str, str]]) -> bool:
-    """Whether several other documents have most of a text's phrases.
-
-    Args:
-        text: which.
-        others: document and text of what is nearest to it.
-    """
-    own = phrases_of(text)
-    repeating = {document for document, other in others if _shared(own, phrases_of(other)) >= MIN_SHARED}
+    phrases = phrases_of(own.text)
+    repeating = {
+        other.document_id
+        for other in others
+        if _shared(phrases, phrases_of(other.text)) >= (MIN_FORM if _same_section(own, other) else MIN_SHARED)
+    }
     return len(repeating) > MAX_REPEATING
 
 
@@ -68,6 +67,11 @@ def is_copy(one: str, other: str) -> bool:
     """Whether one of two texts is mostly in the other: a link would say nothing new."""
     a, b = phrases_of(one), phrases_of(other)
     return len(a & b) >= COPIED * min(len(a), len(b))
+
+
+def _same_section(own: Passage, other: Passage) -> bool:
+    names = [each.heading[-1].casefold() if each.heading else "" for each in (own, other)]
+    return bool(names[0]) and names[0] == names[1]
 
 
 def _shared(own: frozenset[Phrase], other: frozenset[Phrase]) -> float:

@@ -25,7 +25,7 @@ from kg_api.models.proposals.configuration import UsedProposals
 from kg_api.models.queries.places import Place
 from kg_api.proposals.near import KEPT, Near, contrast_of, mutual_pairs
 from kg_api.proposals.reason import reason_of, shared_words
-from kg_api.proposals.repeated import is_copy, is_repeated, is_section_of_a_form, says_enough
+from kg_api.proposals.repeated import Passage, is_copy, is_repeated, says_enough
 from kg_api.proposals.used import score_of
 
 MAX_PARTS: Final = 4
@@ -101,11 +101,9 @@ class SourceLinks:
         )
 
     def _is_repeated(self, own: str, seen: _Seen) -> bool:
-        """Whether it, or a section of its name, stands in many documents."""
-        place, near = seen.places[own], [seen.places[each.id] for each in seen.near[own]]
-        headings = ((each.document_id, each.heading) for each in near)
-        texts = ((each.document_id, each.full_text) for each in near)
-        return is_section_of_a_form(place.heading, headings) or is_repeated(place.full_text, texts)
+        return is_repeated(
+            _passage(seen.places[own]), (_passage(seen.places[each.id]) for each in seen.near[own])
+        )
 
     def _apart(self, pairs: Sequence[Pair]) -> set[Pair]:
         if not pairs:
@@ -140,6 +138,10 @@ class SourceLinks:
             similarity=near.similarity,
             reason=reason,
         )
+
+
+def _passage(place: Place) -> Passage:
+    return Passage(place.document_id, place.heading, place.full_text)
 
 
 def _each_once(found: Iterable[NearSource]) -> list[Near]:

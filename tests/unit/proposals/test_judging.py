@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kg_api.model_settings.proposals import ProposalSettings
@@ -9,7 +11,7 @@ from kg_api.models.identity import content_hash, proposal_id
 from kg_api.models.proposals.configuration import ProposalConfig
 from kg_api.proposals.near import Near, contrast_of, mutual_pairs
 from kg_api.proposals.reason import reason_of, shared_words
-from kg_api.proposals.repeated import is_copy, is_repeated, is_section_of_a_form, says_enough
+from kg_api.proposals.repeated import Passage, is_copy, is_repeated, says_enough
 from kg_api.proposals.used import mark_of, score_of, use
 from tests.support.proposals import EARS, LICENCE, OWLS, TAXES
 from tests.unit.proposals.spaces import space
@@ -48,19 +50,32 @@ def test_headings_listings_and_fields_say_too_little(text: str) -> None:
     assert says_enough(OWLS)
 
 
+def passage(document: str, text: str, *heading: str) -> Passage:
+    return Passage(document, heading, text)
+
+
 def test_what_several_documents_repeat_is_boilerplate() -> None:
-    others = [(f"{number}", f"{LICENCE} Of {number}.") for number in range(3)]
-    assert is_repeated(LICENCE, others)
-    assert not is_repeated(LICENCE, others[:1]), "one other document may quote it"
-    assert not is_repeated(LICENCE, [("same", LICENCE)] * 3), "of one document"
-    assert not is_repeated(OWLS, [("1", EARS), ("2", TAXES)])
+    own = passage("own", LICENCE)
+    others = [passage(f"{number}", f"{LICENCE} Of {number}.") for number in range(3)]
+    assert is_repeated(own, others)
+    assert not is_repeated(own, others[:1]), "one other document may quote it"
+    assert not is_repeated(own, [passage("same", LICENCE)] * 3), "of one document"
+    assert not is_repeated(passage("own", OWLS), [passage("1", EARS), passage("2", TAXES)])
 
 
-def test_a_section_of_a_form_has_its_name_in_many_documents() -> None:
-    others = [(f"{number}", ["Top", "Acknowledgements"]) for number in range(3)]
-    assert is_section_of_a_form(["Other", "ACKNOWLEDGEMENTS"], others)
-    assert not is_section_of_a_form(["Other", "Acknowledgements"], others[:2])
-    assert not is_section_of_a_form([], [("1", []), ("2", []), ("3", [])])
+def test_a_section_of_a_form_says_little_that_is_its_own() -> None:
+    thanks = "Thanks to all who took part in discussions of this proposal, most of all to"
+    own = passage("own", f"{thanks} Ada and Grace and Lise of the lab.", "Top", "Acknowledgements")
+    names = (
+        "Bob Jones from the works next door",
+        "Tim and Ken of the other house",
+        "Guido alone and his cat",
+    )
+    others = [passage(each, f"{thanks[:40]} {each}", "ACKNOWLEDGEMENTS") for each in names]
+    assert is_repeated(own, others)
+    assert not is_repeated(own, [replace(each, heading=["Motivation"]) for each in others])
+    journal = [passage(f"{day}", text, "Notes") for day, text in enumerate((EARS, TAXES, LICENCE))]
+    assert not is_repeated(passage("own", OWLS, "Notes"), journal), "all days have such a heading"
 
 
 def test_a_copy_says_nothing_new() -> None:
