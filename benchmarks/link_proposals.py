@@ -3,8 +3,8 @@
     python -m benchmarks.link_proposals python_peps claude_pages
     python -m benchmarks.link_proposals python_peps --unread 60    # those without a verdict
 
-A link is good if whoever reads one text is served by being led to the other: both speak of the same thing, or
-one of a kind or a part of it. The same form of two texts, or a word that both have, is no reason. The verdicts
+A link is good if whoever reads one text is served by being led to the other: both speak of the same thing,
+or of a kind or a part of it. The same form of two texts, or a word that both have, is no reason. Verdicts
 name the ends by document and paragraph, of concepts by label.
 """
 

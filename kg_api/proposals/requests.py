@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import structlog
 
+from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.jobs.records import CONCEPT_EMBEDDING, EXTRACTION, LINK_PROPOSAL, SOURCE_EMBEDDING
 from kg_api.graph.jobs.requests import ensure_job, is_asked_for, request_job
@@ -50,7 +52,8 @@ class ProposalRequests:
     def look(self) -> None:
         """Make the jobs of ontologies of which something is due, when they are embedded and read."""
         for stored in read_all_proposals(self._graph):
-            self._look(stored)
+            with contextlib.suppress(NotFound):  # it has just gone
+                self._look(stored)
 
     def begin(self, ontology: str, *, anew: bool) -> tuple[int, str | None]:
         """Look for links now; how much is due, and the job.

@@ -27,6 +27,14 @@ TAXES = (
     "A tax return is due in May, and whoever hands it in late pays a fee for each month that has "
     "begun since that day."
 )
+RENT = (
+    "Whoever rents a flat pays a deposit of three months, which the landlord gives back with interest when "
+    "the keys are handed over at the end."
+)
+LEASE = (
+    "The landlord gives back the deposit with interest, three months of what the flat costs, once the lease "
+    "is over and the keys are handed over."
+)
 LICENCE = (
     "This document has been placed in the public domain and may be copied by anybody for whatever "
     "purpose without asking first."

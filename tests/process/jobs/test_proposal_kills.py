@@ -13,7 +13,7 @@ from kg_api.graph.documents.writes import storing
 from kg_api.graph.jobs import find_job
 from kg_api.graph.jobs.records import LINK_PROPOSAL
 from kg_api.graph.jobs.requests import ensure_job
-from kg_api.graph.proposals.configuration import write_configuration
+from kg_api.graph.proposals.configuration import flag_again, write_configuration
 from kg_api.models.proposals.configuration import ProposalConfig
 from kg_api.models.vocabulary import JobState
 from tests.process.jobs.crew import Crew, tell, until_done, until_owned
@@ -43,10 +43,20 @@ def test_kills_lose_no_proposal(crew: Crew, graph: Graph, driver: neo4j.Driver, 
         tell(f"killed at {find_job(graph, job_id).done} of {2 * pairs}")
     crew.hire()
     assert until_done(graph, job_id).state is JobState.COMPLETED
-    stored = rows(driver, ENDS)
-    assert len(stored) == pairs
-    assert {row["ends"] for row in stored} == {2}
+    found = stored(driver)
+    assert len(found) > 0.9 * pairs, "words of a few share a place in the small model's vectors"
+    assert set(found.values()) == {2}
     assert rows(driver, "MATCH (n:Unlinked) RETURN n") == []
+    rows(driver, "MATCH (p:Proposal) DETACH DELETE p")
+    flag_again(graph, "notes")
+    again, _ = ensure_job(graph, LINK_PROPOSAL, "notes", total=2 * pairs)
+    assert until_done(graph, again).state is JobState.COMPLETED
+    assert stored(driver) == found, "as without kills"
+
+
+def stored(driver: neo4j.Driver) -> dict[str, int]:
+    """By proposal, how many ends it has."""
+    return {row["id"]: row["ends"] for row in rows(driver, ENDS)}
 
 
 def words(at: int, half: str) -> str:
