@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 import structlog
 
@@ -26,6 +26,9 @@ from kg_api.spaces.plans import read_embedding_state
 
 log = structlog.get_logger()
 
+KINDS: Final[tuple[ProposalKind, ...]] = ("source", "concept")
+Where = tuple[str, Space, UsedProposals]
+"""An ontology, the space that answers for it, and how links are proposed there."""
 BATCH = 32
 """Sources or concepts that are looked at in one round trip, and written in one transaction."""
 
@@ -66,16 +69,14 @@ class LinkProposal:
             self._flag(run, ontology, space, mark)
         run.expect(min(count_due(self._graph, ontology), self._settings.nodes_a_run))
         left = self._settings.nodes_a_run
-        for kind, links in (("source", SourceLinks), ("concept", ConceptLinks)):
-            search = links(self._graph, ontology, space, used)
-            left -= self._look(run, search, kind, (ontology, space, used), left)
+        for kind in KINDS:
+            left -= self._look(run, kind, (ontology, space, used), left)
         if left > 0:
             run.commit(partial(note_searched, ontology=ontology), after=run.cursor, done=0)
 
     def _flag(self, run: JobRun, ontology: str, space: Space, mark: str) -> None:
         """Have all of the ontology looked at; what is flagged stays so when this is broken off."""
-        kinds: tuple[ProposalKind, ...] = ("source", "concept")
-        for kind in kinds:
+        for kind in KINDS:
             flag = partial(flag_portion, kind=kind, ontology=ontology, space=space)
             while run.commit(lambda tx, flag=flag: flag(tx), after=run.cursor, done=0):
                 run.checkpoint()
@@ -84,13 +85,13 @@ class LinkProposal:
     def _look(
         self,
         run: JobRun,
-        search: LinkSearch,
         kind: ProposalKind,
-        where: tuple[str, Space, UsedProposals],
+        where: Where,
         most: int,
     ) -> int:
         """Look at so many of a kind at most; how many."""
         ontology, space, used = where
+        search = _search(self._graph, kind, where)
         looked = 0
         while looked < most and (
             due := read_due(self._graph, kind, ontology, space, min(BATCH, most - looked))
@@ -107,3 +108,7 @@ class LinkProposal:
             run.commit(write, after=due[-1].id, done=len(due))
             looked += len(due)
         return looked
+
+
+def _search(graph: Graph, kind: ProposalKind, where: Where) -> LinkSearch:
+    return SourceLinks(graph, *where) if kind == "source" else ConceptLinks(graph, *where)

@@ -8,7 +8,7 @@ from rich.text import Text
 from kg_api.models.proposals.configuration import ProposalSearch, ProposalStatus
 from kg_api.models.proposals.proposals import Proposal, ProposalEnd, Proposals
 from kg_api.wording.plural import pluralize
-from kg_cli.terminal.console import note, print_table, say
+from kg_cli.terminal.console import line, note, print_table, say
 
 SHOWN = 160
 """Characters of a quote in a list; `show` gives all of it."""
@@ -29,12 +29,12 @@ def print_proposals(page: Proposals, *, offset: int) -> None:
 
 def print_proposal(proposal: Proposal) -> None:
     """Print one with the whole text of its quotes."""
-    say(f"{proposal.proposal_id}  {proposal.kind}  {proposal.state}  score {proposal.score:.2f}")
-    say(escape(proposal.reason))
+    line(f"{proposal.proposal_id}  {proposal.kind}  {proposal.state}  score {proposal.score:.2f}")
+    line(proposal.reason)
     for end in proposal.ends:
-        say("")
-        say(f"[bold]{escape(_place(end))}[/bold]")
-        say(escape(end.quote.strip()))
+        line("")
+        line(_place(end), "bold")
+        line(end.quote.strip())
 
 
 def print_decision(proposal: Proposal) -> None:

@@ -52,7 +52,7 @@ class Proposing:
 
     def __init__(self, graph: Graph, **settings: Any) -> None:
         self.graph = graph
-        self.settings = ProposalSettings(**{**ENOUGH, **settings})
+        self.settings = ProposalSettings.model_validate({**ENOUGH, **settings})
         self.requests = ProposalRequests(graph, self.settings)
         self.service = ProposalService(graph, self.requests)
 
