@@ -60,6 +60,9 @@ from kg_api.managed.neo4j.role import disk_room
 from kg_api.metrics import reserve_room
 from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.planning.contexts import Contexts
+from kg_api.proposals.job import LinkProposal
+from kg_api.proposals.requests import ProposalRequests
+from kg_api.proposals.service import ProposalService
 from kg_api.provider.retrying import RetryPolicy
 from kg_api.rerank.open import open_reranker
 from kg_api.rerank.port import Reranker
@@ -109,6 +112,8 @@ class Container:
     relationships: RelationshipSearcher
     relationship_types: RelationshipVocabulary
     constructive: ConstructiveService
+    proposals: ProposalService
+    proposal_requests: ProposalRequests
     augment: AugmentService
     answer: AnswerService
     llms: tuple[LanguageModel, ...]
@@ -136,7 +141,10 @@ class Container:
                 self.graph, self.image_spaces, self.images.read_blob, batch, requests_at_once=many
             ),
             ConceptExtraction(self.graph, self.extractors, self.settings.worker.sources_read_a_batch),
-            Backfill(self.graph, entries, self.extraction_requests, self.images.tidy),
+            LinkProposal(self.graph, self.settings.proposals),
+            Backfill(
+                self.graph, entries, self.extraction_requests, self.images.tidy, self.proposal_requests.look
+            ),
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes
@@ -224,6 +232,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     embeddings = EmbeddingRequests(graph, estimator)
     extractors = Extractors(graph, settings)
     extraction = ExtractionRequests(graph, extractors)
+    proposing = ProposalRequests(graph, settings.proposals)
     configure = ConfigurationService(graph, estimator, embeddings)
     llm = LanguageModel(settings)
     imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search does not wait for a second try
@@ -254,6 +263,8 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         relationships=relationships,
         relationship_types=RelationshipVocabulary(graph),
         constructive=ConstructiveService(graph, spaces, search, concepts, relationships),
+        proposals=ProposalService(graph, proposing),
+        proposal_requests=proposing,
         augment=AugmentService(graph, spaces, search),
         answer=AnswerService(graph, spaces, search, llm),
         llms=(llm, imagining),

@@ -25,6 +25,7 @@ from kg_api.api_settings import ApiSettings, BlobSettings, ConversionSettings
 from kg_api.cores import batch_for, cores
 from kg_api.errors import ConfigurationError
 from kg_api.model_settings.embedding import EmbeddingSettings, ImageEmbeddingSettings
+from kg_api.model_settings.proposals import ProposalSettings
 from kg_api.neo4j_settings import Neo4jSettings
 from kg_api.sections import (
     CohereSettings,
@@ -155,6 +156,7 @@ class Settings(BaseSettings):
     sync: SyncSettings = SyncSettings()
     llm: LlmSettings = LlmSettings()
     concepts: ConceptsSettings = ConceptsSettings()
+    proposals: ProposalSettings = ProposalSettings()
     rerank: RerankSettings = RerankSettings()
     log: LogSettings = LogSettings()
     openai: OpenAISettings = OpenAISettings()

@@ -15,6 +15,7 @@ from kg_cli.evaluate import commands as evaluate
 from kg_cli.images import commands as images
 from kg_cli.jobs import commands as jobs
 from kg_cli.mcp.commands import mcp
+from kg_cli.proposals import commands as proposals
 from kg_cli.search.answering import answer, augment
 from kg_cli.search.commands import hybrid, read, search, show
 from kg_cli.search.similarity import similar, similar_documents, source_graph
@@ -34,6 +35,7 @@ GROUPS = {
     "folders": folders.group,
     "images": images.group,
     "jobs": jobs.group,
+    "proposals": proposals.group,
     "delete": library.delete,
     "documents": review.documents,
 }

@@ -9,4 +9,4 @@ CALL (c) {
   SET s.held_at = datetime.realtime()
   RETURN count(s) AS sources
 }
-RETURN sources, COLLECT { MATCH (c)-[:RELATED_TO]-(o:Concept) RETURN DISTINCT o.concept_id } AS related
+RETURN sources, COLLECT { MATCH (c)-[:RELATED_TO|LINKED_TO]-(o:Concept) RETURN DISTINCT o.concept_id } AS related

@@ -1,9 +1,9 @@
-// What some concepts are stated to be related to, what most sources state first; statements that differ in their
-// source only, or in the case of letters, are one. Of a concept with very many only so many are looked at.
+// What some concepts are stated to be related to, or somebody has linked them to, what most sources state
+// first; statements that differ in their source only, or in the case of letters, are one. Of a concept with very many only so many are looked at.
 UNWIND $concept_ids AS concept_id
 MATCH (c:Concept {concept_id: concept_id})
 CALL (c) {
-  MATCH (c)-[r:RELATED_TO]-(o:Concept)
+  MATCH (c)-[r:RELATED_TO|LINKED_TO]-(o:Concept)
   WHERE o <> c
   WITH o, r LIMIT $scanned
   WITH o, startNode(r) = c AS outgoing, toLower(r.type) AS folded, min(r.type) AS type,

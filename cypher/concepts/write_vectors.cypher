@@ -1,4 +1,5 @@
-// Vectors of concepts whose text is still what was embedded; each is locked before it is looked at.
+// Vectors of concepts whose text is still what was embedded; each is locked before it is looked at. Links of
+// them are to be looked for.
 CYPHER 25
 UNWIND $rows AS row
 MATCH (c:Concept)
@@ -8,6 +9,6 @@ SET c.held_at = datetime.realtime()
 WITH c, row
 WHERE c.text_hash = row.text_hash
 CALL db.create.setNodeVectorProperty(c, $property, toFloatList(row.vector))
-SET c[$mark_property] = $mark + ':' + row.text_hash, c[$time_property] = datetime.realtime(),
+SET c:Unlinked, c[$mark_property] = $mark + ':' + row.text_hash, c[$time_property] = datetime.realtime(),
     c[$refusal_property] = null
 RETURN c.concept_id AS concept_id

@@ -1,5 +1,5 @@
-// An ontology goes when its last document has gone, with its vocabulary of relationships and what was merged in it. It
-// is locked first: a document may just be coming in.
+// An ontology goes when its last document has gone, with its vocabulary of relationships, what was merged and what was
+// proposed in it. It is locked first: a document may just be coming in.
 MATCH (o:Ontology {name: $name})
 SET o.changed_at = datetime.realtime()
 WITH o
@@ -13,5 +13,10 @@ CALL (o) {
   MATCH (m:TypeMerge)
   WHERE m.ontology = o.name
   DELETE m
+}
+CALL (o) {
+  MATCH (p:Proposal)
+  WHERE p.ontology = o.name
+  DETACH DELETE p
 }
 DETACH DELETE o

@@ -57,8 +57,18 @@ class Backfill:
         cache_entries: int,
         extraction: ExtractionRequests | None = None,
         collect: Callable[[], int] = lambda: 0,
+        propose: Callable[[], None] = lambda: None,
     ) -> None:
-        """Args: what is stored, how much cache stays, what asks for reading, what deletes unused files."""
+        """What is looked at.
+
+        Args:
+            graph: what is stored.
+            cache_entries: how much of the cache stays.
+            extraction: asks for reading.
+            collect: deletes unused files.
+            propose: has links looked for.
+        """
+        self._propose = propose
         self._graph = graph
         self._collect = collect
         self._extraction = extraction
@@ -82,6 +92,7 @@ class Backfill:
         while prune_cache(self._graph, self._cache_entries) or prune_writes(self._graph):
             run.checkpoint()
         run.checkpoint()
+        self._propose()
         if deleted := self._collect():
             log.info("unused pictures deleted", files=deleted)
         run.finish()

@@ -132,3 +132,15 @@ def relation_type_id(ontology: str, kind: str) -> str:
 def type_text_hash(name: str) -> str:
     """Changes when the text of a relationship type does that is embedded: its name."""
     return digest("relation type text", name)
+
+
+def proposal_id(ontology: str, kind: str, first: str, second: str) -> str:
+    """The id of a link that is proposed: by what is linked, in either order.
+
+    Args:
+        ontology: which both are in.
+        kind: of what is linked.
+        first: the content hash of a source, which stays when its text comes again, or the id of a concept.
+        second: of the other.
+    """
+    return digest("proposal", ontology, kind, *sorted((first, second)))

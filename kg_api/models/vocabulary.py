@@ -10,8 +10,8 @@ from typing import Literal
 
 SourceKind = Literal["passage", "image"]
 """Of an image the text is the words that stand for it."""
-RelatedLane = Literal["document", "concepts", "words", "picture_space"]
-"""How a picture and a passage belong together."""
+RelatedLane = Literal["document", "concepts", "words", "picture_space", "link"]
+"""How a picture and a passage belong together; `link`: somebody accepted a proposed link."""
 ImageLane = Literal["picture_space", "words", "concepts", "perceptual_hash"]
 """How a picture is found."""
 SearchMode = Literal["hybrid", "vector", "text"]
@@ -143,3 +143,9 @@ MAX_FAN_OUT = 100
 """Edges of a kind that are followed from one node in one hop."""
 MAX_SUBGRAPH_NODES, MAX_SUBGRAPH_EDGES = 1000, 5000
 MAX_QUERY_SECONDS = 30
+ProposalKind = Literal["source", "concept"]
+"""What a proposed link connects."""
+ProposalState = Literal["open", "accepted", "rejected"]
+MAX_OPEN_PROPOSALS = 10_000
+LINKED = "linked by hand"
+"""The type of a relationship that no text states: somebody accepted a proposal."""

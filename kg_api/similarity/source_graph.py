@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from kg_api.graph.database import Graph
 from kg_api.graph.filters.remembered import RememberedFilters
+from kg_api.graph.proposals.reads import links_among
 from kg_api.graph.readiness import EmbeddingWatch
 from kg_api.graph.search.similar import VectorPart, vectors_of
 from kg_api.models.queries.places import Place
@@ -21,6 +23,16 @@ from kg_api.similarity.scope import under_way
 from kg_api.spaces.plans import OntologySnapshot
 
 Pairs = Mapping[tuple[int, int], float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """What somebody accepted."""
+
+    proposal_id: str
+    similarity: float
+
+
 _PLACE = set(SourceNode.model_fields) - {"degree", "group"}
 
 
@@ -47,13 +59,15 @@ def build_graph(
         vectors = {identity: evenly(parts, MAX_PARTS) for identity, parts in every.items()}
     with watch.stage("edges"):
         pairs = _pairs(places, vectors, known, request)
+        links = _links(graph, places)
+        pairs = {**{pair: link.similarity for pair, link in links.items()}, **pairs}
     with watch.stage("groups"):
         groups = [group for group in near_duplicates([place.full_text for place in places]) if group[1:]]
     of_group = {number: at for at, group in enumerate(groups) for number in group}
     spaces = sorted({known.space_of(place.ontology).slug for place in places})
     return SourceGraph(
         nodes=_nodes(places, pairs, of_group),
-        edges=_edges(places, pairs, of_group),
+        edges=_edges(places, pairs, of_group, links),
         groups=[[places[number].source_id for number in group] for group in groups],
         total=nodes.total,
         truncated=nodes.total > len(places),
@@ -98,7 +112,22 @@ def _nodes(places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int]) -> 
     ]
 
 
-def _edges(places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int]) -> list[SourceEdge]:
+def _links(graph: Graph, places: Sequence[Place]) -> dict[tuple[int, int], _Link]:
+    """The links among the nodes by their numbers."""
+    numbers = {place.source_id: number for number, place in enumerate(places)}
+    links = dict[tuple[int, int], _Link]()
+    for row in links_among(graph, list(numbers)):
+        a, b = sorted((numbers[row["a"]], numbers[row["b"]]))
+        links[a, b] = _Link(row["proposal_id"], row["similarity"])
+    return links
+
+
+def _edges(
+    places: Sequence[Place],
+    pairs: Pairs,
+    groups: Mapping[int, int],
+    links: Mapping[tuple[int, int], _Link],
+) -> list[SourceEdge]:
     nearest_first = sorted(pairs.items(), key=lambda each: (-each[1], each[0]))
     return [
         SourceEdge(
@@ -106,6 +135,7 @@ def _edges(places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int]) -> 
             b=places[b].source_id,
             similarity=min(1.0, similarity),
             near_duplicate=a in groups and groups[a] == groups.get(b),
+            linked=links[a, b].proposal_id if (a, b) in links else None,
         )
         for (a, b), similarity in nearest_first
     ]

@@ -43,6 +43,7 @@ from kg_api.web.routes.queries import (
     constructive,
     image_search,
     pictures,
+    proposals,
     relationships,
     search,
 )
@@ -55,7 +56,7 @@ DESCRIPTION = (
 )
 MAX_LARGE_BODIES = 4
 """So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
-READING = (search, pictures, image_search, concepts, relationships, constructive, answering)
+READING = (search, pictures, image_search, concepts, relationships, constructive, proposals, answering)
 WITH_PARAMETERS = (
     *READING,
     ingest,

@@ -44,6 +44,8 @@ def _through(way: RelatedThrough) -> str:
             return "near in words" + _measure(way)
         case "picture_space":
             return "the picture itself is near" + _measure(way)
+        case "link":
+            return "somebody linked them" + _measure(way)
 
 
 def _measure(way: RelatedThrough) -> str:

@@ -12,6 +12,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("image_space", "image_serving", "image_previous", "image_activates"),
             *("extraction", "extraction_spent", "extraction_receipts", "extraction_paused"),
             *("concepts_wanted_at", "flagged_for", "unread_for", "held_at"),
+            *("proposals", "proposed_for", "proposed_at", "proposals_dropped"),
             *("synonyms", "language", "index_after", "index_after_paragraph"),
         }
     ),
@@ -81,6 +82,15 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
                 "renaming",
                 "held_at",
             )
+        }
+    ),
+    "Unlinked": frozenset(  # a second label of sources and concepts
+        {"ontology", "source_id", "content_hash", "concept_id", "text_hash", "embedded_at"}
+    ),
+    "Proposal": frozenset(
+        {
+            *("proposal_id", "ontology", "kind", "state", "score", "similarity", "reason", "held_at"),
+            *("created_at", "looked_at", "decided_at", "decided_by"),
         }
     ),
     "ConceptName": frozenset({"name_id", "ontology", "name"}),
@@ -174,12 +184,15 @@ RELATIONSHIPS: Final = frozenset(
         *("IN_ONTOLOGY", "PART_OF", "CHUNK_OF", "CHILD_OF"),
         *("STORED_AS", "SHOWN_AS", "ORIGINAL", "HOLDS"),  # of pictures, documents and their files
         *("NAMES", "APPEARS_IN", "EVIDENCED_BY", "FROM_SOURCE", "RELATED_TO", "MERGED_INTO"),
+        *("PROPOSES", "LINKED_TO"),
     }
 )
 RELATIONSHIP_PROPERTIES: Final[dict[str, frozenset[str]]] = {
     "APPEARS_IN": frozenset(
         {"confidence", "verified", "extracted_with", "description", "terms", "unverified"}
     ),
+    "PROPOSES": frozenset({"place", "start", "end"}),
+    "LINKED_TO": frozenset({"proposal_id", "type", "confidence", "by", "at"}),
     "RELATED_TO": frozenset(
         {
             *("relation_id", "type", "confidence", "source_id", "extracted_with"),

@@ -10,7 +10,8 @@ import structlog
 
 from kg_api.models.vocabulary import JobState, Selection
 
-PERIODIC_KINDS = ("backfill",)
+LINK_PROPOSAL = "link_proposal"
+PERIODIC_KINDS = ("backfill", LINK_PROPOSAL)
 """Kinds made by a schedule; hidden from lists unless asked for by kind."""
 EXTRACTION = "concept_extraction"
 CONCEPT_EMBEDDING = "concept_embedding"
@@ -21,11 +22,17 @@ PAUSING_KINDS = (SOURCE_EMBEDDING, CONCEPT_EMBEDDING, IMAGE_EMBEDDING, EDGE_EMBE
 """Cancelling one of these pauses such work of its ontology, and asking for one ends the pause."""
 
 FIRST, STALE = 0, 1
-_RANK_OF_KIND = {"space_cleanup": STALE, EXTRACTION: 2, CONCEPT_EMBEDDING: 3, EDGE_EMBEDDING: 3}
-RANKS = (FIRST, STALE, 2, 3)
+_RANK_OF_KIND = {
+    "space_cleanup": STALE,
+    EXTRACTION: 2,
+    CONCEPT_EMBEDDING: 3,
+    EDGE_EMBEDDING: 3,
+    LINK_PROPOSAL: 4,
+}
+RANKS = (FIRST, STALE, 2, 3, 4)
 """What work is worth: new text first, with the scans that bring it and what a person put first; then what is
 stale and what is to be cleared away; then concepts and
-relationships. Only jobs of one rank share turns (ADR 33)."""
+relationships; last what may be linked. Only jobs of one rank share turns (ADR 33)."""
 
 
 def rank_of(kind: str) -> int:

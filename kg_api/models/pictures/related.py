@@ -37,7 +37,7 @@ class RelatedThrough(Answer):
     lane: RelatedLane
     """`document`: it stands in the same document, the nearer the better; `concepts`: it carries concepts of
     the source or of what stands beside it; `words`: its words are near; `picture_space`: the picture itself
-    is near."""
+    is near; `link`: somebody accepted a proposed link of the two."""
     rank: int
     """At which place, from 1."""
     distance: int | None = None

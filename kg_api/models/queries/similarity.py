@@ -177,6 +177,8 @@ class SourceEdge(Answer):
     """Cosine, of their nearest chunks where they have several."""
     near_duplicate: bool
     """Whether both are of one group."""
+    linked: str | None = None
+    """The id of the proposal by which somebody linked the two (`GET /proposals/{id}`)."""
 
 
 class SourceGraph(Answer):
@@ -185,7 +187,8 @@ class SourceGraph(Answer):
     nodes: list[SourceNode]
     """By ontology, document and place."""
     edges: list[SourceEdge]
-    """The most similar first: for each node its nearest, so far as they are near enough."""
+    """The most similar first: for each node its nearest, so far as they are near enough, and all links that
+    somebody accepted."""
     groups: list[list[str]]
     """Near-duplicates."""
     total: int

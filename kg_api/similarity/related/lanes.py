@@ -52,6 +52,23 @@ def in_document(graph: Graph, asked: RelatedQuery) -> Found:
     }
 
 
+def linked(graph: Graph, asked: RelatedQuery) -> Found:
+    """What somebody linked to the source, the nearest first."""
+    within = asked.within
+    rows = graph.read(
+        "proposals/linked_to",
+        source_id=asked.own.source_id,
+        ontologies=within.ontologies,
+        document_ids=within.document_ids,
+        image=within.image,
+        limit=asked.depth,
+    )
+    return {
+        row["source_id"]: RelatedThrough(lane="link", rank=rank, similarity=row["similarity"])
+        for rank, row in enumerate(rows, start=1)
+    }
+
+
 def through_concepts(graph: Graph, asked: RelatedQuery, beside: Sequence[str]) -> Found:
     """What carries the source's concepts, or those of what stands beside it; of rare ones rather.
 

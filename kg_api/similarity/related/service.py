@@ -24,6 +24,7 @@ from kg_api.similarity.related.lanes import (
     Found,
     RelatedQuery,
     in_document,
+    linked,
     near_in_words,
     near_vectors,
     through_concepts,
@@ -67,7 +68,7 @@ class RelatedService:
         asked = RelatedQuery(own, within, max(DEPTH, 3 * request.limit))
         told += known.describe_unknown(request.ontologies)
         with watch.stage("document"):
-            lanes = [in_document(self._graph, asked)]
+            lanes = [in_document(self._graph, asked), linked(self._graph, asked)]
         with watch.stage("concepts"):
             lanes.append(self._through_concepts(asked, known, told))
         with watch.stage("words"):

@@ -30,6 +30,7 @@ from kg_api.models.library.folders import NewFolder, ScanRequest
 from kg_api.models.library.review import Approval, Review
 from kg_api.models.pictures.related import RelatedSearch
 from kg_api.models.pictures.search import ImageScope, ImageSearch
+from kg_api.models.proposals.configuration import ProposalConfig
 from kg_api.models.queries.answering import AnswerRequest
 from kg_api.models.queries.augment import AugmentRequest
 from kg_api.models.queries.facets import Facet, FacetRequest
@@ -74,6 +75,7 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "constructive_query": ConstructiveQuery,
     "merge_relationship_types": TypeMerging,
     "undo_type_merge": TypeMergeUndoing,
+    "set_proposals_config": ProposalConfig,
 }
 ELSEWHERE: dict[str, set[str]] = {
     "ingest_bytes": {"content", "images"},
@@ -94,6 +96,7 @@ ELSEWHERE: dict[str, set[str]] = {
     "scan_folder": {"folder_id"},
     "merge_relationship_types": {"ontology"},
     "undo_type_merge": {"ontology", "merge_id"},
+    "set_proposals_config": {"ontology", "dry_run"},
 }
 """What goes into the path, the query or a header."""
 FIXED = {"answer": {"stream"}, "stream_answer": {"stream"}}
@@ -181,6 +184,6 @@ def test_an_option_has_the_default_of_its_field(name: str) -> None:
         field = REQUESTS[name].model_fields[field_name(name, option)]
         required = field.is_required()
         usual = inspect.Parameter.empty if required else field.get_default(call_default_factory=True)
-        changes = name in {"set_embedding_config", "set_extraction_config"}
+        changes = name in {"set_embedding_config", "set_extraction_config", "set_proposals_config"}
         wanted = UNSET if changes else None if (name, option) in OR_NONE else usual
         assert parameter.default == wanted, option

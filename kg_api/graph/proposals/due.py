@@ -1,0 +1,65 @@
+"""What is to be looked at for links: sources and concepts that were embedded or read since.
+
+They have a second label, `Unlinked`, which whoever embeds or reads them gives and whoever looks takes away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kg_api.graph.database import Graph, Reader, Transaction
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.vocabulary import ProposalKind
+
+PORTION: Final = 5000
+"""Nodes that are flagged in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueNode:
+    """A source or a concept that is to be looked at."""
+
+    id: str
+    text_hash: str
+    at: str | None
+    """The time of its vector; none: it has none, and is passed by."""
+
+
+def count_due(graph: Reader, ontology: str) -> int:
+    """How many sources and concepts of an ontology are to be looked at."""
+    return graph.read("proposals/count_due", ontology=ontology)[0]["due"]
+
+
+def read_due(graph: Graph, kind: ProposalKind, ontology: str, space: Space, limit: int) -> list[DueNode]:
+    """Some that are to be looked at, in no order."""
+    given = {"ontology": ontology, "time_property": time_property(kind, space), "limit": limit}
+    if kind == "source":
+        rows = graph.read("proposals/due_sources", **given)
+    else:
+        rows = graph.read("proposals/due_concepts", **given)
+    return [DueNode(**row) for row in rows]
+
+
+def flag_portion(tx: Transaction, kind: ProposalKind, ontology: str, space: Space) -> int:
+    """Flag some of an ontology that are not; how many, 0 at the end."""
+    given = {"ontology": ontology, "time_property": time_property(kind, space), "limit": PORTION}
+    if kind == "source":
+        return tx.run("proposals/flag_sources", **given)[0]["flagged"]
+    return tx.run("proposals/flag_concepts", **given)[0]["flagged"]
+
+
+def note_seen(tx: Transaction, kind: ProposalKind, space: Space, nodes: Sequence[DueNode]) -> None:
+    """Take the flags away, but of those that were embedded anew meanwhile. They are locked."""
+    rows = [{"id": each.id, "at": each.at} for each in nodes]
+    given = {"rows": rows, "time_property": time_property(kind, space)}
+    if kind == "source":
+        tx.run("proposals/seen_sources", **given)
+    else:
+        tx.run("proposals/seen_concepts", **given)
+
+
+def time_property(kind: ProposalKind, space: Space) -> str:
+    """The property that says when one was embedded; of concepts both slots have the same."""
+    return (space if kind == "source" else space.at("")).time_property

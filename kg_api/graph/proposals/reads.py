@@ -1,0 +1,129 @@
+"""Proposals as they are listed, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.database import Graph, Reader, Row, Transaction
+from kg_api.models.proposals.proposals import Proposal, ProposalEnd
+from kg_api.models.queries.places import Place
+from kg_api.models.vocabulary import LINKED, ProposalKind, ProposalState
+
+Pair = tuple[str, str]
+
+
+def page_of_proposals(
+    graph: Graph,
+    *,
+    ontology: str | None,
+    kind: ProposalKind | None,
+    state: ProposalState | None,
+    offset: int,
+    limit: int,
+) -> tuple[list[Proposal], int]:
+    """Some proposals, the best first, and how many there are in all."""
+    chosen = {"ontology": ontology, "kind": kind}
+    counts = count_proposals(graph, ontology, kind)
+    total = counts.get(state, 0) if state else sum(counts.values())
+    given = {**chosen, "state": state, "ids": None, "offset": offset, "limit": limit}
+    rows = graph.read("proposals/page", **given)
+    return [_proposal(row) for row in rows if _is_whole(row)], total
+
+
+def count_proposals(graph: Reader, ontology: str | None, kind: ProposalKind | None = None) -> dict[str, int]:
+    """By state, how many there are."""
+    rows = graph.read("proposals/count", ontology=ontology, kind=kind)
+    return {row["state"]: row["proposals"] for row in rows}
+
+
+def find_proposal(graph: Reader, proposal_id: str) -> Proposal:
+    """One proposal by its id.
+
+    Raises:
+        NotFound: there is none by that id, or its texts have gone.
+    """
+    given = {"ids": [proposal_id], "ontology": None, "kind": None, "state": None, "offset": 0, "limit": 1}
+    rows = [row for row in graph.read("proposals/page", **given) if _is_whole(row)]
+    if not rows:
+        raise _unknown(proposal_id)
+    return _proposal(rows[0])
+
+
+def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
+    """Accept, reject or open a proposal again; doing it twice changes nothing more.
+
+    Raises:
+        NotFound: there is none by that id, or its texts have gone.
+    """
+    graph.transaction(lambda tx: _decide(tx, proposal_id, state, by))
+    return find_proposal(graph, proposal_id)
+
+
+def sources_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sources: int) -> set[Pair]:
+    """Of pairs of sources those that nothing connects within so many steps.
+
+    Args:
+        graph: where they are.
+        pairs: ids.
+        hops: steps, at most 3.
+        most_sources: a concept of more sources connects nothing.
+    """
+    rows = graph.read(
+        "proposals/sources_apart", pairs=[list(each) for each in pairs], hops=hops, most_sources=most_sources
+    )
+    return {(row["first"], row["second"]) for row in rows}
+
+
+def concepts_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int) -> dict[Pair, tuple[int, int]]:
+    """Of pairs of concepts those that nothing connects, and in how many documents each is."""
+    rows = graph.read("proposals/concepts_apart", pairs=[list(each) for each in pairs], hops=hops)
+    return {(row["first"], row["second"]): (row["first_documents"], row["second_documents"]) for row in rows}
+
+
+def links_among(graph: Graph, source_ids: Sequence[str]) -> list[Row]:
+    """The accepted links between some sources: `a`, `b`, `proposal_id`, `similarity`."""
+    return graph.read("proposals/links_among", source_ids=list(source_ids))
+
+
+def _decide(tx: Transaction, proposal_id: str, state: ProposalState, by: str | None) -> None:
+    held = tx.run("proposals/hold", proposal_id=proposal_id)
+    if not held or held[0]["ends"] < 2:  # noqa: PLR2004 - both of them
+        raise _unknown(proposal_id)
+    if held[0]["state"] == state:
+        return
+    if not tx.run("proposals/decide", proposal_id=proposal_id, state=state, by=by, type=LINKED):
+        raise Conflict(f"the texts of proposal {proposal_id} are just being deleted")
+
+
+def _unknown(proposal_id: str) -> NotFound:
+    return NotFound(
+        f"there is no proposal {proposal_id!r}: its texts may have changed or gone; "
+        "`kg proposals list` shows the existing ones"
+    )
+
+
+def _is_whole(row: Row) -> bool:
+    """Whether both ends are there, each with its text: a concept may just have lost its last quote."""
+    return len(row["ends"]) == 2 and all(end["source_id"] for end in row["ends"])  # noqa: PLR2004
+
+
+def _proposal(row: Row) -> Proposal:
+    told: dict[str, Any] = {**row["proposal"], "ends": [_end(each) for each in row["ends"]]}
+    times = {name: told[name].to_native() for name in ("created_at", "decided_at") if told[name] is not None}
+    return Proposal.model_validate({**told, **times})
+
+
+def _end(row: Row) -> ProposalEnd:
+    place = Place.model_validate(row)
+    start = row["quote_start"] or 0
+    end = len(place.full_text) if row["quote_end"] is None else row["quote_end"]
+    return ProposalEnd(
+        concept_id=row["concept_id"],
+        label=row["label"],
+        quote=place.full_text[start:end],
+        quote_start=place.start + start,
+        quote_end=place.start + end,
+        source=place,
+    )

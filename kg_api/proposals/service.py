@@ -1,0 +1,132 @@
+"""Links that are proposed: listed, accepted, rejected, and how they are looked for."""
+
+from __future__ import annotations
+
+from kg_api.graph.database import Graph
+from kg_api.graph.naming import note_on_ontology
+from kg_api.graph.proposals.configuration import (
+    StoredProposals,
+    read_all_proposals,
+    read_proposals,
+    write_configuration,
+)
+from kg_api.graph.proposals.due import count_due
+from kg_api.graph.proposals.reads import count_proposals, decide, find_proposal, page_of_proposals
+from kg_api.models.proposals.configuration import ProposalConfig, ProposalSearch, ProposalStatus
+from kg_api.models.proposals.proposals import Proposal, Proposals
+from kg_api.models.vocabulary import ProposalKind, ProposalState
+from kg_api.proposals.requests import ProposalRequests
+from kg_api.wording.plural import pluralize, was
+
+ANOTHER_WAY = "all sources and concepts are looked at again: links are proposed in another way now"
+
+
+class ProposalService:
+    """Proposed links of each ontology."""
+
+    def __init__(self, graph: Graph, requests: ProposalRequests) -> None:
+        self._graph = graph
+        self._requests = requests
+
+    def page(
+        self,
+        ontology: str | None,
+        kind: ProposalKind | None,
+        state: ProposalState | None,
+        offset: int,
+        limit: int,
+    ) -> Proposals:
+        """Some proposals, the best first."""
+        found, total = page_of_proposals(
+            self._graph, ontology=ontology, kind=kind, state=state, offset=offset, limit=limit
+        )
+        notes = [] if total else note_on_ontology(self._graph, ontology)
+        dropped = self._dropped(ontology) if not notes else 0
+        if dropped and state in {None, "open"}:
+            notes = [_left_out(dropped)]
+        return Proposals(
+            proposals=found, total=total, offset=offset, limit=limit, dropped=dropped, notes=notes
+        )
+
+    def find(self, proposal_id: str) -> Proposal:
+        """One proposal.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        return find_proposal(self._graph, proposal_id)
+
+    def decide(self, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
+        """Accept or reject a proposal, or open it again; doing it twice changes nothing more.
+
+        Raises:
+            NotFound: there is none by that id.
+        """
+        return decide(self._graph, proposal_id, state, by)
+
+    def status(self, ontology: str) -> ProposalStatus:
+        """How links are proposed in an ontology, and how far that is.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        return self._status(read_proposals(self._graph, ontology), [])
+
+    def configure(self, ontology: str, config: ProposalConfig, *, dry_run: bool) -> ProposalStatus:
+        """Change what is given of an ontology's configuration; null is the service's own setting.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        before = read_proposals(self._graph, ontology)
+        after = before.config.model_copy(update=config.model_dump(exclude_unset=True))
+        if dry_run:
+            told = StoredProposals(ontology, after, before.proposed_for, before.searched_at, before.dropped)
+            return self._status(told, ["nothing was changed: this is a dry run"], applied=False)
+        write_configuration(self._graph, ontology, after)
+        return self._status(read_proposals(self._graph, ontology), [])
+
+    def search(self, ontology: str, *, anew: bool) -> ProposalSearch:
+        """Look for links now.
+
+        Raises:
+            NotFound: there is no such ontology.
+            TooBusy: too many jobs wait.
+        """
+        due, job_id = self._requests.begin(ontology, anew=anew)
+        notes = ["everything is looked at again"] if anew else []
+        notes = notes if job_id else ["nothing has changed since links were looked for"]
+        return ProposalSearch(ontology=ontology, due=due, job_id=job_id, notes=notes)
+
+    def _status(self, stored: StoredProposals, notes: list[str], *, applied: bool = True) -> ProposalStatus:
+        used, mark = self._requests.used(stored)
+        counts = count_proposals(self._graph, stored.ontology)
+        if stored.proposed_for not in {None, mark} or (stored.proposed_for is None and stored.searched_at):
+            notes = [*notes, ANOTHER_WAY]
+        if not used.enabled:
+            notes = [*notes, "links are not proposed by themselves here: `enabled` is false"]
+        return ProposalStatus(
+            ontology=stored.ontology,
+            config=stored.config,
+            used=used,
+            open=counts.get("open", 0),
+            accepted=counts.get("accepted", 0),
+            rejected=counts.get("rejected", 0),
+            due=count_due(self._graph, stored.ontology),
+            dropped=stored.dropped,
+            searched_at=stored.searched_at,
+            applied=applied,
+            notes=notes,
+        )
+
+    def _dropped(self, ontology: str | None) -> int:
+        if ontology is not None:
+            return read_proposals(self._graph, ontology).dropped
+        return sum(each.dropped for each in read_all_proposals(self._graph))
+
+
+def _left_out(dropped: int) -> str:
+    return (
+        f"{pluralize(dropped, 'weaker proposal')} {was(dropped)} left out: as many better ones are open as "
+        "are kept (max_open). When half of those are decided, links are looked for again"
+    )

@@ -1,0 +1,209 @@
+"""Links are proposed between what is near and not connected, and what was decided is remembered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import neo4j
+import pytest
+
+from kg_api.graph.concepts.merging import merge_concepts
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.library import delete_document, delete_ontology
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.jobs import enqueue_slot, page_of_jobs
+from kg_api.graph.jobs.records import LINK_PROPOSAL
+from kg_api.graph.proposals.due import count_due, note_seen, read_due
+from kg_api.graph.spaces.registry import ensure_space
+from kg_api.models.identity import document_id
+from kg_api.models.proposals.configuration import ProposalConfig
+from kg_api.spaces.plans import read_embedding_state
+from tests.support.concepts import labelled, write
+from tests.support.cypher import rows
+from tests.support.embedders import small_embedder
+from tests.support.embedding import run_jobs
+from tests.support.proposals import EARS, LEASE, LICENCE, OWLS, RENT, TAXES, Proposing
+from tests.support.records import record
+
+LABELS = "MATCH (c:Concept) RETURN c.label AS label, c.concept_id AS id"
+
+
+@pytest.fixture
+def notes(graph: Graph) -> Proposing:
+    made = Proposing(graph)
+    made.add("owls.md", OWLS)
+    made.add("ears.md", EARS)
+    made.add("taxes.md", TAXES)
+    return made
+
+
+def test_near_passages_of_two_documents_are_proposed_with_reason_and_quotes(notes: Proposing) -> None:
+    notes.work()
+    (found,) = notes.all()
+    assert (found.kind, found.state, found.ontology) == ("source", "open", "notes")
+    assert {end.quote.strip() for end in found.ends} == {OWLS, EARS}
+    assert {end.source.document for end in found.ends} == {"owls.md", "ears.md"}
+    assert all(end.quote_end - end.quote_start == len(end.quote) for end in found.ends)
+    assert 0.5 <= found.similarity <= 1
+    assert "the nearest passage of another document" in found.reason
+    assert "voles" in found.reason
+
+
+def test_what_is_rejected_is_never_proposed_again(notes: Proposing, driver: neo4j.Driver) -> None:
+    notes.work()
+    (found,) = notes.all()
+    notes.service.decide(found.proposal_id, "rejected", "Ada")
+    rows(driver, "MATCH (s:Source) SET s.embedded_with = 'old', s.unembedded = true")
+    notes.work()
+    assert notes.all("open") == []
+    delete_document(notes.graph, document_id("notes", "owls.md"))
+    assert notes.all() == [], "it went with its text"
+    notes.add("owls.md", OWLS)
+    notes.work()
+    (again,) = notes.all()
+    assert (again.proposal_id, again.state, again.decided_by) == (found.proposal_id, "rejected", "Ada")
+
+
+def test_what_is_accepted_is_an_edge_until_it_is_undone(notes: Proposing, driver: neo4j.Driver) -> None:
+    notes.work()
+    (found,) = notes.all()
+    links = "MATCH (:Source)-[l:LINKED_TO]->(:Source) RETURN l.proposal_id AS id, l.by AS by"
+    for _ in range(2):
+        notes.service.decide(found.proposal_id, "accepted", "Ada")
+        assert rows(driver, links) == [{"id": found.proposal_id, "by": "Ada"}]
+    notes.service.search("notes", anew=True)
+    notes.work()
+    assert [each.state for each in notes.all()] == ["accepted"]
+    assert notes.service.decide(found.proposal_id, "open", None).state == "open"
+    assert rows(driver, links) == []
+
+
+def test_what_many_documents_repeat_is_no_proposal(graph: Graph) -> None:
+    notes = Proposing(graph)
+    for number in range(4):
+        notes.add(f"{number}.md", f"{LICENCE} Number {number}.", f"{'abcd'[number] * 5} stands alone.")
+    notes.work()
+    assert notes.all() == []
+
+
+def test_a_proposal_goes_with_its_text_and_another_text_is_looked_at_again(
+    notes: Proposing, driver: neo4j.Driver
+) -> None:
+    notes.work()
+    assert len(notes.all()) == 1
+    notes.add("ears.md", TAXES.replace("May", "June"))
+    assert notes.all() == []
+    assert rows(driver, "MATCH (p:Proposal) RETURN p") == []
+    notes.work()
+    assert notes.all() == [], "a copy is no finding"
+
+
+def test_only_the_best_are_kept_and_the_others_come_when_there_is_room(graph: Graph) -> None:
+    notes = Proposing(graph, max_open=1)
+    for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("rent.md", RENT), ("lease.md", LEASE)):
+        notes.add(name, text)
+    notes.work()
+    (best,) = notes.all()
+    page = notes.service.page("notes", None, "open", 0, 10)
+    assert page.dropped == 1
+    assert "1 weaker proposal was left out" in page.notes[0]
+    assert notes.work() == 0, "as long as it is full"
+    notes.service.decide(best.proposal_id, "rejected", None)
+    notes.work()
+    (other,) = notes.all("open")
+    assert other.proposal_id != best.proposal_id
+    assert notes.service.status("notes").dropped == 0
+
+
+def test_nothing_is_looked_for_before_the_ontology_is_embedded_or_when_nobody_wants_it(graph: Graph) -> None:
+    notes = Proposing(graph)
+    ensure_space(graph, small_embedder().identity)
+    notes.add("owls.md", OWLS)
+    notes.requests.look()
+    assert jobs_of(notes) == 0, "embedding waits"
+    run_jobs(graph)
+    notes.service.configure("notes", ProposalConfig(enabled=False), dry_run=False)
+    notes.requests.look()
+    assert jobs_of(notes) == 0
+    notes.service.configure("notes", ProposalConfig(enabled=True), dry_run=False)
+    notes.requests.look()
+    assert jobs_of(notes) == 1
+    notes.work()
+    assert notes.work() == 0, "nothing has changed since"
+
+
+def test_a_job_ends_after_so_many_and_the_next_goes_on(graph: Graph) -> None:
+    notes = Proposing(graph, nodes_a_run=2)
+    for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("taxes.md", TAXES)):
+        notes.add(name, text)
+    notes.work()
+    status = notes.service.status("notes")
+    assert (status.due, status.searched_at) == (1, None)
+    notes.work()
+    status = notes.service.status("notes")
+    assert (status.due, status.open) == (0, 1)
+    assert status.searched_at is not None
+
+
+def test_what_a_concept_connects_is_not_proposed(graph: Graph) -> None:
+    notes, documents = Proposing(graph), [record("owls.md", [OWLS]), record("ears.md", [EARS])]
+    for each in documents:
+        store_document(graph, each)
+    notes.work()
+    assert len(notes.all()) == 1
+    write(graph, *(labelled(each, 0, "voles") for each in documents))
+    notes.work()
+    assert notes.all() == [], "reading found that both carry a concept"
+
+
+def test_merged_concepts_keep_their_links(graph: Graph, driver: neo4j.Driver) -> None:
+    notes = Proposing(graph, min_concept_similarity=-1, min_concept_contrast=-1, neighbours=9)
+    texts = {"a.md": "Barn owls hunt.", "b.md": "Wood mice hide.", "c.md": "Field voles hide."}
+    documents = [record(name, [text]) for name, text in texts.items()]
+    for each, label in zip(documents, ("Barn owls", "Wood mice", "Field voles"), strict=True):
+        store_document(graph, each)
+        write(graph, labelled(each, 0, label))
+    graph.write("concepts/want", ontology="notes")
+    enqueue_slot(graph, "backfill")
+    notes.work()
+    pairs = {frozenset(end.label for end in each.ends): each for each in notes.all(kind="concept")}
+    assert len(pairs) == 3
+    link = pairs[frozenset({"Barn owls", "Wood mice"})]
+    notes.service.decide(link.proposal_id, "accepted", "Ada")
+    notes.service.decide(pairs[frozenset({"Barn owls", "Field voles"})].proposal_id, "rejected", "Ada")
+    ids = {row["label"]: row["id"] for row in rows(driver, LABELS)}
+    kept = merge_concepts(graph, (ids["Wood mice"], ids["Field voles"]), lambda *_: True)
+    assert kept is not None
+    (accepted,) = notes.all("accepted")
+    assert {end.concept_id for end in accepted.ends} == {kept, ids["Barn owls"]}
+    assert notes.all("open") == []
+    assert rows(driver, "MATCH (:Concept)-[l:LINKED_TO]->(:Concept) RETURN count(l) AS n") == [{"n": 1}]
+    assert notes.service.decide(accepted.proposal_id, "open", None).state == "open"
+    assert rows(driver, "MATCH (:Concept)-[l:LINKED_TO]->(:Concept) RETURN count(l) AS n") == [{"n": 0}]
+
+
+def test_an_ontology_takes_its_proposals_along(notes: Proposing, driver: neo4j.Driver) -> None:
+    notes.work()
+    (found,) = notes.all()
+    notes.service.decide(found.proposal_id, "rejected", None)
+    delete_ontology(notes.graph, "notes")
+    assert rows(driver, "MATCH (p:Proposal) RETURN p") == []
+
+
+def test_what_is_embedded_anew_while_it_is_looked_at_is_looked_at_again(graph: Graph) -> None:
+    notes = Proposing(graph)
+    (source,) = notes.add("owls.md", OWLS)
+    run_jobs(graph)
+    space = read_embedding_state(graph, "notes").answering.space
+    (due,) = read_due(graph, "source", "notes", space, 9)
+    assert due.id == source
+    late = replace(due, at="2000-01-01T00:00:00Z")
+    graph.transaction(lambda tx: note_seen(tx, "source", space, [late]))
+    assert count_due(graph, "notes") == 1
+    graph.transaction(lambda tx: note_seen(tx, "source", space, [due]))
+    assert count_due(graph, "notes") == 0
+
+
+def jobs_of(notes: Proposing) -> int:
+    found, _ = page_of_jobs(notes.graph, state=None, kind=LINK_PROPOSAL, ontology="notes", offset=0, limit=9)
+    return len(found)

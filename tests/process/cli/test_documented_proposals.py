@@ -1,0 +1,88 @@
+"""The commands of docs/concepts.md on proposed links, run as they stand there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.graph.database import Graph
+from kg_api.graph.spaces.registry import ensure_space
+from kg_api.model_settings.proposals import ProposalSettings
+from kg_api.proposals.job import LinkProposal
+from tests.conftest import wipe
+from tests.process.cli.conftest import Kg
+from tests.support.embedders import small_embedder
+from tests.support.embedding import run_jobs
+from tests.support.proposals import EARS, OWLS, TAXES
+from tests.support.running import Service
+
+PAGE = Path(__file__).parents[3] / "docs" / "concepts.md"
+SECTION = PAGE.read_text(encoding="utf-8").partition("\n## Proposed links\n")[2].partition("\n## ")[0]
+COMMANDS = [
+    line.partition("#")[0].strip().removeprefix("kg ")
+    for block in re.findall(r"^```bash\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
+    for line in block.splitlines()
+]
+TOLD = {
+    "proposals list --ontology notes": ("owls.md#0", "ears.md#0", "voles", "1 of 1 proposal"),
+    "proposals show": ("source open", "Barn owls hunt at dusk", "Each is to the other"),
+    "proposals accept": ("are linked", "kg proposals undo"),
+    "proposals reject": ("are never proposed again",),
+    "proposals undo": ("is open again",),
+    "proposals config": ("min_similarity", "0.85", "this ontology", "1 open"),
+    "proposals search": ("everything is looked at again", "a worker looks for links"),
+}
+
+
+@pytest.fixture(scope="module")
+def notes(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Iterator[str]:
+    """The id of the one proposal there is."""
+    wipe(driver)
+    ensure_space(migrated_graph, small_embedder().identity)
+    with KgClient(service.url) as kg:
+        for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("taxes.md", TAXES)):
+            kg.ingest_text(text, ontology="notes", document=name)
+        run_jobs(migrated_graph)
+        kg.set_proposals_config("notes", min_similarity=0.5, min_contrast=0)
+        kg.search_proposals("notes")
+        run_jobs(migrated_graph, further=[LinkProposal(migrated_graph, ProposalSettings())])
+        (found,) = kg.proposals("notes", kind="source").proposals
+        yield found.proposal_id
+
+
+def test_all_documented_commands_run(kg: Kg, notes: str) -> None:
+    seen = set[str]()
+    for command in COMMANDS:
+        done = kg(*command.replace("PROPOSAL_ID", notes).split())
+        assert done.returncode == 0, (command, done.stderr)
+        if "--json" in command:
+            assert json.loads(done.stdout)["total"] == 0, "it was opened again"
+            continue
+        name = next(each for each in TOLD if command.startswith(each))
+        seen.add(name)
+        for words in TOLD[name]:
+            assert words in " ".join((done.stdout + done.stderr).split()), (command, done.stdout)
+    assert seen == TOLD.keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["proposals", "accept", "nothing"], "kg proposals list"),
+        (["proposals", "list", "--kind", "document"], "document"),
+        (["proposals", "config", "--ontology", "gone"], "gone"),
+        (["proposals", "config", "--ontology", "notes", "--hops", "4"], "hops"),
+        (["proposals", "search", "--ontology", "gone"], "gone"),
+    ],
+)
+def test_bad_inputs_are_refused_by_name(kg: Kg, notes: str, arguments: list[str], told: str) -> None:
+    assert notes
+    shown = kg(*arguments)
+    assert shown.returncode not in {0, 1}, shown.stdout
+    assert told in " ".join(shown.stderr.split())

@@ -1,0 +1,138 @@
+"""Proposed links over REST and by the client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import InvalidInput, NotFound
+from kg_api.graph.database import Graph
+from kg_api.model_settings.proposals import ProposalSettings
+from kg_api.models.proposals.proposals import Proposal
+from kg_api.models.vocabulary import LINKED
+from kg_api.proposals.job import LinkProposal
+from tests.service.asking import problem
+from tests.support.embedding import run_jobs
+from tests.support.proposals import EARS, OWLS, TAXES
+
+ENOUGH: dict[str, Any] = {
+    "min_similarity": 0.5,
+    "min_concept_similarity": 0.0,
+    "neighbours": 3,
+    "min_contrast": 0,
+    "min_concept_contrast": -1,
+}
+
+
+def work(graph: Graph) -> None:
+    run_jobs(graph, further=[LinkProposal(graph, ProposalSettings())])
+
+
+@pytest.fixture
+def told(kg: KgClient, graph: Graph) -> KgClient:
+    """Three documents, and links that were looked for."""
+    for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("taxes.md", TAXES)):
+        kg.ingest_text(text, ontology="notes", document=name)
+    run_jobs(graph)
+    kg.set_proposals_config("notes", **ENOUGH)
+    kg.search_proposals("notes")
+    work(graph)
+    return kg
+
+
+def of_sources(kg: KgClient) -> list[Proposal]:
+    return kg.proposals("notes", kind="source").proposals
+
+
+def test_proposals_are_listed_and_decided(told: KgClient) -> None:
+    page = told.proposals("notes", kind="source", state="open")
+    assert page.total == 1
+    (found,) = page.proposals
+    assert told.proposal(found.proposal_id) == found
+    accepted = told.accept_proposal(found.proposal_id, by="Ada")
+    assert (accepted.state, accepted.decided_by) == ("accepted", "Ada")
+    assert told.proposals("notes", kind="source", state="open").total == 0
+    rejected = told.reject_proposal(found.proposal_id, by="Bob")
+    assert (rejected.state, rejected.decided_by) == ("rejected", "Bob")
+    assert told.undo_proposal(found.proposal_id).state == "open"
+    status = told.proposals_config("notes")
+    assert (status.accepted, status.rejected, status.due) == (0, 0, 0)
+    assert status.open == told.proposals("notes", state="open").total
+    assert status.searched_at is not None
+
+
+def test_an_accepted_link_is_in_the_source_graph_and_goes_with_related(told: KgClient) -> None:
+    (found,) = of_sources(told)
+    ids = [end.source.source_id for end in found.ends]
+    graph = told.source_graph(ids, min_similarity=0.99)
+    assert graph.edges == []
+    told.accept_proposal(found.proposal_id)
+    (edge,) = told.source_graph(ids, min_similarity=0.99).edges
+    assert ({edge.a, edge.b}, edge.linked) == ({*ids}, found.proposal_id)
+    related = told.related_sources(ids[0], kinds=["passage"])
+    ways = {each.source_id: [way.lane for way in each.through] for each in related.sources}
+    assert "link" in ways[ids[1]]
+    told.undo_proposal(found.proposal_id)
+    assert told.source_graph(ids, min_similarity=0.99).edges == []
+
+
+def test_what_is_wrong_is_told(told: KgClient, http: httpx.Client) -> None:
+    for unknown in ("0" * 32, "nothing"):
+        with pytest.raises(NotFound, match="kg proposals list"):
+            told.accept_proposal(unknown)
+    assert problem(http.get("/proposals", params={"state": "gone"}), 422)
+    assert problem(http.get("/proposals", params={"colour": "red"}), 422)
+    with pytest.raises(InvalidInput):
+        told.set_proposals_config("notes", hops=9)
+    with pytest.raises(NotFound):
+        told.proposals_config("note")
+    assert told.proposals("note").notes[0].startswith("there is no ontology")
+
+
+def test_a_configuration_can_be_tried_first(told: KgClient) -> None:
+    tried = told.set_proposals_config("notes", max_open=7, dry_run=True)
+    assert (tried.applied, tried.used.max_open) == (False, 7)
+    assert told.proposals_config("notes").used.max_open == 500
+    off = told.set_proposals_config("notes", enabled=False)
+    assert any("enabled" in note for note in off.notes)
+    back = told.set_proposals_config("notes", enabled=None, max_open=7)
+    assert (back.used.enabled, back.used.max_open, back.config.min_similarity) == (True, 7, 0.5)
+
+
+def test_nearer_is_asked_for_and_what_is_not_near_enough_goes(told: KgClient, graph: Graph) -> None:
+    assert of_sources(told)
+    told.set_proposals_config("notes", min_similarity=0.99)
+    assert any("looked at again" in note for note in told.proposals_config("notes").notes)
+    told.search_proposals("notes")
+    work(graph)
+    assert of_sources(told) == []
+    assert told.search_proposals("notes").job_id is None
+    assert told.search_proposals("notes", anew=True).job_id is not None
+
+
+def test_an_accepted_link_of_concepts_is_a_relationship(kg: KgClient, graph: Graph) -> None:
+    kg.ingest_text("Barn owls hunt voles.", ontology="notes", document="a.md")
+    kg.ingest_text("An owl in a barn hunts mice.", ontology="notes", document="b.md")
+    told = [("a.md", "Barn owls"), ("b.md", "owl in a barn")]
+    kg.import_concepts(
+        [{"document": name, "concepts": [{"label": label}]} for name, label in told], ontology="notes"
+    )
+    graph.write("concepts/want", ontology="notes")
+    run_jobs(graph)
+    kg.set_proposals_config("notes", **ENOUGH)
+    kg.search_proposals("notes")
+    work(graph)
+    (found,) = kg.proposals("notes", kind="concept").proposals
+    first, second = (end.concept_id or "" for end in found.ends)
+    assert {end.quote for end in found.ends} == {"Barn owls hunt voles.", "An owl in a barn hunts mice."}
+    kg.accept_proposal(found.proposal_id)
+    (related,) = kg.related_concepts(first).related
+    assert (related.type, related.concept.concept_id, related.sources) == (LINKED, second, [])
+    (path,) = kg.concept_paths(first, second).paths
+    assert [step.type for step in path.steps] == [LINKED]
+    assert LINKED in {step.type for step in kg.neighbourhood(first).steps}
+    kg.undo_proposal(found.proposal_id)
+    assert kg.related_concepts(first).related == []

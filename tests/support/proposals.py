@@ -1,0 +1,73 @@
+"""Documents whose passages say nearly the same, and what is proposed of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.writes import store_document
+from kg_api.model_settings.proposals import ProposalSettings
+from kg_api.models.proposals.proposals import Proposal
+from kg_api.models.vocabulary import ProposalKind, ProposalState
+from kg_api.proposals.job import LinkProposal
+from kg_api.proposals.requests import ProposalRequests
+from kg_api.proposals.service import ProposalService
+from tests.support.embedding import run_jobs
+from tests.support.records import record
+
+OWLS = (
+    "Barn owls hunt at dusk over rough meadows, and they find voles in tall grass by hearing alone, "
+    "for their ears stand at two heights."
+)
+EARS = (
+    "By hearing alone barn owls find voles in tall grass at dusk; two ears at two heights tell them "
+    "how far below the prey is."
+)
+TAXES = (
+    "A tax return is due in May, and whoever hands it in late pays a fee for each month that has "
+    "begun since that day."
+)
+RENT = (
+    "Whoever rents a flat pays a deposit of three months, which the landlord gives back with interest when "
+    "the keys are handed over at the end."
+)
+LEASE = (
+    "The landlord gives back the deposit with interest, three months of what the flat costs, once the lease "
+    "is over and the keys are handed over."
+)
+LICENCE = (
+    "This document has been placed in the public domain and may be copied by anybody for whatever "
+    "purpose without asking first."
+)
+ENOUGH = {
+    "min_similarity": 0.5,
+    "min_concept_similarity": 0.5,
+    "min_contrast": 0.0,
+    "min_concept_contrast": 0.0,
+}
+
+
+class Proposing:
+    """An ontology whose links are looked for."""
+
+    def __init__(self, graph: Graph, **settings: Any) -> None:
+        self.graph = graph
+        self.settings = ProposalSettings.model_validate({**ENOUGH, **settings})
+        self.requests = ProposalRequests(graph, self.settings)
+        self.service = ProposalService(graph, self.requests)
+
+    def add(self, name: str, *texts: str, ontology: str = "notes") -> list[str]:
+        """Store a document; the ids of its sources."""
+        made = record(name, texts, ontology)
+        store_document(self.graph, made)
+        return [each.source_id for each in made.sources]
+
+    def work(self) -> int:
+        """Embed all, look for links, and let a worker do it; how many jobs."""
+        run_jobs(self.graph)
+        self.requests.look()
+        return run_jobs(self.graph, further=[LinkProposal(self.graph, self.settings)])
+
+    def all(self, state: ProposalState | None = None, kind: ProposalKind | None = None) -> list[Proposal]:
+        """What is proposed, or was decided."""
+        return self.service.page(None, kind, state, 0, 100).proposals

@@ -1,0 +1,11 @@
+"""Spaces for tests, with what their models' cosines mean."""
+
+from __future__ import annotations
+
+from kg_api.graph.spaces.registry import Space
+from kg_api.models.embedding.spaces import SimilarityCalibration, SpaceIdentity
+
+
+def space(related: float = 0.65, unrelated: float = 0.38) -> Space:
+    identity = SpaceIdentity("deterministic", "words", "1", 4, 512)
+    return Space("default", identity, calibration=SimilarityCalibration(related, unrelated))

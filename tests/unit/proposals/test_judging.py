@@ -1,0 +1,129 @@
+"""What is proposed, and what is not: near to each other, apart from the crowd, and worth reading."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kg_api.model_settings.proposals import ProposalSettings
+from kg_api.models.identity import content_hash, proposal_id
+from kg_api.models.proposals.configuration import ProposalConfig
+from kg_api.proposals.near import Near, contrast_of, mutual_pairs
+from kg_api.proposals.reason import reason_of, shared_words
+from kg_api.proposals.repeated import Passage, is_copy, is_repeated, says_enough
+from kg_api.proposals.used import mark_of, score_of, use
+from tests.support.proposals import EARS, LICENCE, OWLS, TAXES
+from tests.unit.proposals.spaces import space
+
+NEAR = {
+    "a": [Near("b", 0.9), Near("c", 0.8)],
+    "b": [Near("a", 0.9), Near("c", 0.7)],
+    "c": [Near("a", 0.8), Near("b", 0.7)],
+}
+
+
+def test_both_must_be_nearest_to_each_other() -> None:
+    assert list(mutual_pairs(["a", "b", "c"], NEAR, 1, 0.5)) == [("a", Near("b", 0.9))]
+    assert len(list(mutual_pairs(["a", "b", "c"], NEAR, 2, 0.5))) == 3, "each pair once"
+    assert list(mutual_pairs(["c"], NEAR, 1, 0.5)) == []
+    assert list(mutual_pairs(["a"], NEAR, 1, 0.95)) == []
+    assert list(mutual_pairs(["a"], {"a": NEAR["a"]}, 1, 0.5)) == [], "of the other nothing is known"
+
+
+def test_the_contrast_is_over_what_else_is_near() -> None:
+    assert contrast_of("a", NEAR["a"][0], NEAR) == pytest.approx(0.9 - (0.8 + 0.7) / 2)
+    alone = {"a": [Near("b", 0.9)], "b": [Near("a", 0.9)]}
+    assert contrast_of("a", alone["a"][0], alone) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rejected.",
+        'curl -X POST https://host/v1/x \\\n -H \'a: b\' -d \'{"a": [{"b": 1}, {"c": 2}], "d": {"e": 3}}\'',
+        "Author: Ada\nStatus: Final\nType: Informational\nCreated: today in the morning\nVersion: the third",
+    ],
+)
+def test_headings_listings_and_fields_say_too_little(text: str) -> None:
+    assert not says_enough(text)
+    assert says_enough(OWLS)
+
+
+def passage(document: str, text: str, *heading: str) -> Passage:
+    return Passage(document, heading, text)
+
+
+def test_what_several_documents_repeat_is_boilerplate() -> None:
+    own = passage("own", LICENCE)
+    others = [passage(f"{number}", f"{LICENCE} Of {number}.") for number in range(3)]
+    assert is_repeated(own, others)
+    assert not is_repeated(own, others[:1]), "one other document may quote it"
+    assert not is_repeated(own, [passage("same", LICENCE)] * 3), "of one document"
+    assert not is_repeated(passage("own", OWLS), [passage("1", EARS), passage("2", TAXES)])
+
+
+def test_a_section_of_a_form_says_little_that_is_its_own() -> None:
+    thanks = "Thanks to all who took part in discussions of this proposal, most of all to"
+    own = passage("own", f"{thanks} Ada and Grace and Lise of the lab.", "Top", "Acknowledgements")
+    names = (
+        "Bob Jones from the works next door",
+        "Tim and Ken of the other house",
+        "Guido alone and his cat",
+    )
+    others = [passage(each, f"{thanks[:40]} {each}", "ACKNOWLEDGEMENTS") for each in names]
+    assert is_repeated(own, others)
+    assert not is_repeated(own, [replace(each, heading=["Motivation"]) for each in others])
+    journal = [passage(f"{day}", text, "Notes") for day, text in enumerate((EARS, TAXES, LICENCE))]
+    assert not is_repeated(passage("own", OWLS, "Notes"), journal), "all days have such a heading"
+
+
+def test_a_copy_says_nothing_new() -> None:
+    assert is_copy(OWLS, f"{OWLS} And so on.")
+    assert not is_copy(OWLS, EARS)
+
+
+def test_the_reason_is_made_of_what_was_measured() -> None:
+    told = reason_of("concept", 0.876, within=2, hops=1, contrast=0.1, shared=["voles"])
+    assert told == (
+        "Each is to the other one of the 2 nearest concepts of another document (cosine 0.88, 0.10 over what "
+        "else is near); no link, concept or relationship connects them within 1 step; both say voles."
+    )
+    assert "both say" not in reason_of("source", 0.9, within=1, hops=2, contrast=0.1, shared=[])
+
+
+def test_shared_words_are_rare_ones() -> None:
+    assert shared_words(OWLS, EARS)[:2] == ["voles", "owls"]
+    assert shared_words(OWLS, TAXES) == []
+
+
+def test_thresholds_follow_the_model_unless_they_are_set() -> None:
+    settings, usual = ProposalSettings(), space()
+    used = use(ProposalConfig(), settings, usual)
+    assert used.min_similarity == pytest.approx(0.38 + 1.55 * 0.27, abs=0.001)
+    assert used.min_contrast == pytest.approx(0.22 * 0.27, abs=0.001)
+    assert use(ProposalConfig(min_similarity=0.9), settings, usual).min_similarity == 0.9
+    own = ProposalSettings(min_similarity=0.7, enabled=False)
+    assert use(ProposalConfig(), own, usual).min_similarity == 0.7
+    assert use(ProposalConfig(enabled=True), own, usual).enabled
+    assert use(ProposalConfig(), settings, space(related=0.95, unrelated=0.8)).min_similarity == 0.97
+
+
+def test_only_what_changes_proposals_has_all_looked_at_again() -> None:
+    usual = space()
+
+    def mark(**config: object) -> str:
+        return mark_of(use(ProposalConfig.model_validate(config), ProposalSettings(), usual), usual)
+
+    assert mark(max_open=7) == mark(enabled=False) == mark()
+    assert mark(hops=1) != mark()
+
+
+def test_scores_are_between_0_and_1() -> None:
+    assert [score_of(each, space()) for each in (-0.1, 0.0, 0.135, 0.5)] == [0, 0, pytest.approx(0.5), 1]
+
+
+def test_a_pair_is_the_same_in_either_order_and_when_its_text_comes_again() -> None:
+    one, other = content_hash(OWLS), content_hash(EARS)
+    assert proposal_id("notes", "source", one, other) == proposal_id("notes", "source", other, one)
+    assert proposal_id("notes", "source", one, other) != proposal_id("mail", "source", one, other)
