@@ -13,6 +13,7 @@ from kg_api.answer.service import AnswerService
 from kg_api.augment.service import AugmentService
 from kg_api.blobs.open import open_blobs
 from kg_api.concepts.merging.merge import merge_near
+from kg_api.concepts.merging.records import ConceptMergeRecords
 from kg_api.concepts.relations.search import RelationshipSearcher
 from kg_api.concepts.relations.vocabulary import RelationshipVocabulary
 from kg_api.concepts.service import ConceptService
@@ -107,6 +108,7 @@ class Container:
     concepts: ConceptService
     relationships: RelationshipSearcher
     relationship_types: RelationshipVocabulary
+    concept_merges: ConceptMergeRecords
     augment: AugmentService
     answer: AnswerService
     llms: tuple[LanguageModel, ...]
@@ -250,6 +252,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         concepts=ConceptService(graph, spaces),
         relationships=RelationshipSearcher(graph, spaces),
         relationship_types=RelationshipVocabulary(graph),
+        concept_merges=ConceptMergeRecords(graph),
         augment=AugmentService(graph, spaces, search),
         answer=AnswerService(graph, spaces, search, llm),
         llms=(llm, imagining),

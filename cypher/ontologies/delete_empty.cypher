@@ -14,4 +14,9 @@ CALL (o) {
   WHERE m.ontology = o.name
   DELETE m
 }
+CALL (o) {
+  MATCH (m:ConceptMerge)
+  WHERE m.ontology = o.name AND m.pair >= ''
+  DELETE m
+}
 DETACH DELETE o

@@ -11,6 +11,7 @@ from kg_api.models.concepts.extraction_config import (
     ExtractionStatus,
     UnreadSources,
 )
+from kg_api.models.concepts.merges import ConceptMerge, ConceptMerges
 from kg_api.wording.plural import are, pluralize
 from kg_cli.admin.source_views import print_reasons
 from kg_cli.concepts.pending import concepts_to_follow
@@ -98,3 +99,32 @@ def _cost(cost: ExtractionCost) -> list[tuple[str, str]]:
         told.append(("language model", f"about {pluralize(cost.requests, 'request')}: {tokens}"))
     price = "not known" if cost.price is None else f"about ${cost.price:.4f}" if cost.price else "nothing"
     return [*told, ("price", price), *(("", note) for note in cost.notes)]
+
+
+def print_merges(answer: ConceptMerges) -> None:
+    """Print the record of merges."""
+    rows = [
+        [
+            each.merge_id,
+            escape(f"{each.merged} → {each.into}"),
+            _why(each),
+            str(each.sources),
+            f"{each.at:%Y-%m-%d %H:%M}",
+            f"{escape(each.undone_by or '')} {each.undone_at:%Y-%m-%d %H:%M}" if each.undone_at else "",
+        ]
+        for each in answer.merges
+    ]
+    print_table(["id", "merged", "why", "sources", "at", "undone"], rows)
+    say(f"{len(rows)} of {pluralize(answer.total, 'merge')}.")
+
+
+def print_merge(answer: ConceptMerge) -> None:
+    """Say what was parted."""
+    say(
+        f"{escape(repr(answer.merged))} and {escape(repr(answer.into))} are two concepts, and stay so; "
+        "sources that were read since are read again."
+    )
+
+
+def _why(merge: ConceptMerge) -> str:
+    return merge.reason or "" if merge.similarity is None else f"{merge.reason}, {merge.similarity:.2f}"

@@ -78,14 +78,13 @@ def _chosen(client: KgClient, ontology: str, seed: int) -> list[Concept]:
 
 
 def _question(client: KgClient, concept: Concept, used: set[str]) -> tuple[SetQuery, set[str]] | None:
-    """A question for a concept and the rarest of those that appear with it; and the ids of both."""
+    """A question for a concept and one that appears with it, rather a usual one; and the ids of both."""
     details = patiently(partial(client.concept, concept.concept_id, limit=_QUOTES))
     beside = [
         each for each in details.related if each.concept.verified and each.concept.concept_id not in used
     ]
-    for each in sorted(beside, key=lambda one: (one.concept.sources, one.concept.concept_id)):
-        if each.concept.sources > MAX_SOURCES:
-            return None
+    few = [each for each in beside if each.concept.sources <= MAX_SOURCES]
+    for each in sorted(few, key=lambda one: (-one.concept.sources, one.concept.concept_id)):
         other = patiently(partial(client.concept, each.concept.concept_id, limit=_QUOTES))
         if query := pair_query(_quoted(details), _quoted(other), each.sources):
             return query, {concept.concept_id, each.concept.concept_id}

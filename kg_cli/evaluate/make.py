@@ -41,7 +41,7 @@ GENERATED: dict[QuestionKind, str] = {
     "sentences": "questions written by a language model for sentences of the documents",
 }
 HARD = "; those that full text answers in the first place are left out, which is to its disadvantage"
-TRIED = 4
+TRIED = 20
 """Questions that are looked at for each that is wanted; of the others full text answers too many."""
 _AROUND = 1500
 """Characters on either side of a sentence that a language model sees."""

@@ -66,6 +66,12 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("embedding", "embedded_with", "embedded_at", "refused_because"),
         }
     ),
+    "ConceptMerge": frozenset(
+        {
+            *("merge_id", "ontology", "pair", "kept_id", "gone_id", "into", "merged", "sources", "reason"),
+            *("similarity", "moved", "at", "undone_at", "undone_by", "held_at"),
+        }
+    ),
     "TypeMerge": frozenset(
         {
             *(

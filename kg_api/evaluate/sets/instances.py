@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kg_api.models.evaluation import Reference, SetQuery
 from kg_api.models.identity import concept_name
 
-MAX_SOURCES = 5
+MAX_SOURCES = 20
 """A concept of more sources is no question: too much answers it."""
 
 

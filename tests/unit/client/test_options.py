@@ -16,6 +16,7 @@ from kg_api.client import AsyncKgClient
 from kg_api.client.call import UNSET, Unset
 from kg_api.models.concepts.extraction_config import ExtractionConfig
 from kg_api.models.concepts.imports import ConceptImport
+from kg_api.models.concepts.merges import ConceptMergeUndoing
 from kg_api.models.concepts.relations import RelationshipSearch
 from kg_api.models.concepts.vocabulary import TypeMergeUndoing, TypeMerging
 from kg_api.models.embedding.configuration import EmbeddingConfigChange
@@ -72,6 +73,7 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "search_relationships": RelationshipSearch,
     "merge_relationship_types": TypeMerging,
     "undo_type_merge": TypeMergeUndoing,
+    "undo_concept_merge": ConceptMergeUndoing,
 }
 ELSEWHERE: dict[str, set[str]] = {
     "ingest_bytes": {"content", "images"},
@@ -92,6 +94,7 @@ ELSEWHERE: dict[str, set[str]] = {
     "scan_folder": {"folder_id"},
     "merge_relationship_types": {"ontology"},
     "undo_type_merge": {"ontology", "merge_id"},
+    "undo_concept_merge": {"ontology", "merge_id"},
 }
 """What goes into the path, the query or a header."""
 FIXED = {"answer": {"stream"}, "stream_answer": {"stream"}}
