@@ -46,10 +46,12 @@ def print_status(found: ExtractionStatus) -> None:
     """Print a configuration, and what was found by it."""
     used, relations = found.used, pluralize(found.relations, "relationship")
     refused = f", {found.refused} set aside" if found.refused else ""
+    stale = f", {found.stale} stale" if found.stale else ""
     rows = [
         ("extractor", _set_or_usual(used.extractor, found.config.extractor)),
         ("concepts a source", _set_or_usual(f"at most {used.per_source}", found.config.per_source)),
-        ("sources", f"{found.total}: {found.extracted} read, {found.due} due{refused}"),
+        *([("model", f"{found.model} (fingerprint {found.fingerprint})")] if found.model else []),
+        ("sources", f"{found.total}: {found.extracted} read, {found.due} due{stale}{refused}"),
         (
             "found",
             f"{pluralize(found.concepts, 'concept')}, {pluralize(found.quotes, 'quote')}, {relations}",
@@ -57,6 +59,7 @@ def print_status(found: ExtractionStatus) -> None:
         *_unverified(found),
         *_money(found),
         *(_cost(found.cost) if found.cost else ()),
+        *_cost_of_stale(found),
     ]
     title = found.ontology if found.applied else f"{found.ontology} (as it would be)"
     print_table(["setting", "value"], rows, title=title)
@@ -88,8 +91,17 @@ def _money(found: ExtractionStatus) -> list[tuple[str, str]]:
     told = [] if budget is None else [("budget", f"${budget:g}")]
     if found.used.extractor == "llm" or found.spent:
         bound = "no bound" if budget is None else f"of ${budget:g}"
-        told.append(("spent", f"${found.spent:.4f}, {bound}"))
+        expected = f"; about ${found.expected:.4f} expected" if found.expected else ""
+        told.append(("spent", f"${found.spent:.4f}, {bound}{expected}"))
     return told
+
+
+def _cost_of_stale(found: ExtractionStatus) -> list[tuple[str, str]]:
+    if found.stale_cost is None:
+        return []
+    price = found.stale_cost.price
+    told = "not known" if price is None else f"about ${price:.4f}"
+    return [("stale", f"{pluralize(found.stale, 'source')} to read again, if asked for: {told}")]
 
 
 def _cost(cost: ExtractionCost) -> list[tuple[str, str]]:

@@ -96,16 +96,24 @@ def preview(
 
 
 @group.command()
-def extract(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
+def extract(
+    *,
+    ontology: OntologyOption,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Also read what another model or prompt has read; it may cost.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Start extracting concepts from what is due; failed sources are retried.
 
-    It happens automatically after ingestion, unless the extractor is none.
+    It happens automatically after ingestion, unless the extractor is none. What another language model has
+    read is read again only with --stale; `preview` says what that costs.
 
     Example: kg admin concepts extract --ontology notes && kg jobs watch
     """
     from kg_cli.admin.concept_views import print_started
 
-    report(lambda kg: kg.extract_concepts(ontology), print_started, as_json=as_json)
+    report(lambda kg: kg.extract_concepts(ontology, stale=stale), print_started, as_json=as_json)
 
 
 @group.command()
