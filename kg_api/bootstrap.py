@@ -13,6 +13,7 @@ from kg_api.answer.service import AnswerService
 from kg_api.augment.service import AugmentService
 from kg_api.blobs.open import open_blobs
 from kg_api.concepts.merging.merge import merge_near
+from kg_api.concepts.merging.records import ConceptMergeRecords
 from kg_api.concepts.relations.search import RelationshipSearcher
 from kg_api.concepts.relations.vocabulary import RelationshipVocabulary
 from kg_api.concepts.service import ConceptService
@@ -114,6 +115,7 @@ class Container:
     constructive: ConstructiveService
     proposals: ProposalService
     proposal_requests: ProposalRequests
+    concept_merges: ConceptMergeRecords
     augment: AugmentService
     answer: AnswerService
     llms: tuple[LanguageModel, ...]
@@ -265,6 +267,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         constructive=ConstructiveService(graph, spaces, search, concepts, relationships),
         proposals=ProposalService(graph, proposing),
         proposal_requests=proposing,
+        concept_merges=ConceptMergeRecords(graph),
         augment=AugmentService(graph, spaces, search),
         answer=AnswerService(graph, spaces, search, llm),
         llms=(llm, imagining),

@@ -19,4 +19,9 @@ CALL (o) {
   WHERE p.ontology = o.name
   DETACH DELETE p
 }
+CALL (o) {
+  MATCH (m:ConceptMerge)
+  WHERE m.ontology = o.name AND m.pair >= ''
+  DELETE m
+}
 DETACH DELETE o

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kg_api.errors import ConfigurationError, InvalidInput, NotFound
 from kg_api.extract.cost import extraction_cost
 from kg_api.extract.open import Extractors
@@ -28,7 +30,7 @@ from kg_api.models.concepts.extraction_config import (
 )
 from kg_api.models.vocabulary import JobState
 from kg_api.sections import LlmSettings
-from kg_api.wording.plural import pluralize
+from kg_api.wording.plural import are, pluralize
 
 MAX_REJECTED = 1000
 PRICES = "KG_LLM__PRICE_INPUT and KG_LLM__PRICE_OUTPUT"
@@ -64,19 +66,25 @@ class ExtractionService:
         """
         present = self._present(ontology)
         config = present.config.model_copy(update=config.model_dump(exclude_unset=True))
-        anew = StoredExtraction(ontology, config, present.spent, present.paused)
         used = self._extractors.used(config)
+        anew = replace(present, config=config)
+        is_other = self._mark(used) != self._mark(self._extractors.used(present.config))
         self._check(ontology, used)
         if dry_run:
+            anew = replace(anew, asked=self._mark(used)) if is_other else anew
             told = self._to_status(anew, ["nothing was changed: this is a dry run"], with_cost=True)
             return told.model_copy(update={"applied": False})
         self._graph.transaction(lambda tx: write_extraction(tx, ontology, config))
-        due, job_id = self._requests.begin(ontology)
+        due, job_id = self._requests.begin(ontology, everything=is_other)
         notes = [f"a worker reads {pluralize(due, 'source')} now: job {job_id}"] if job_id else []
         return self._to_status(read_extraction(self._graph, ontology), notes, with_cost=True)
 
-    def extract(self, ontology: str) -> ExtractionStarted:
+    def extract(self, ontology: str, *, stale: bool = False) -> ExtractionStarted:
         """Have concepts extracted from what is due, and from what was set aside.
+
+        Args:
+            ontology: which.
+            stale: from what another model, prompt or number of concepts has read, too; it may cost.
 
         Raises:
             NotFound: there is no such ontology.
@@ -90,7 +98,7 @@ class ExtractionService:
                 f"`kg admin concepts config --ontology {ontology!r} --extractor keyphrase`"
             )
         self._check(ontology, used)
-        due, job_id = self._requests.begin(ontology)
+        due, job_id = self._requests.begin(ontology, everything=stale)
         return ExtractionStarted(ontology=ontology, due=due, job_id=job_id)
 
     def refused(self, ontology: str) -> UnreadSources:
@@ -137,21 +145,29 @@ class ExtractionService:
         counts = count_extraction(self._graph, stored.ontology, mark)
         unread = counts["total"] - counts["extracted"] - counts["refused"]
         due = unread if mark is None else self._requests.due(stored)
+        stale = unread - due if used.extractor == "llm" else 0
         llm = self._extractors.settings.llm
         cost = extraction_cost(self._graph, stored.ontology, used, llm, due) if with_cost else None
+        again = extraction_cost(self._graph, stored.ontology, used, llm, stale) if with_cost else None
         return ExtractionStatus(
             ontology=stored.ontology,
             config=stored.config,
             used=used,
             spent=round(stored.spent, 6),
+            expected=round(stored.expected, 6),
+            fingerprint=mark,
+            model=llm.model if used.extractor == "llm" else None,
             due=due,
+            stale=stale,
             **counts,
             cost=cost,
+            stale_cost=again if stale else None,
             problem=self._problem(stored.ontology, used),
             last_error=self._last_error(stored.ontology),
             notes=[
                 *notes,
                 *_advice(stored, used, cost, counts["concepts"]),
+                *_stale(stored.ontology, stale, again),
                 *_idle_budget(used, llm),
                 *_doubts(counts),
             ],
@@ -176,6 +192,17 @@ def _advice(
             "used up, and goes on when the budget is raised"
         )
     return notes
+
+
+def _stale(ontology: str, stale: int, cost: ExtractionCost | None) -> list[str]:
+    """That sources were read by another model, and what reading them again takes."""
+    if not stale:
+        return []
+    price = "" if cost is None or cost.price is None else f" (about ${cost.price:.4g})"
+    told = (
+        f"{pluralize(stale, 'source')} {are(stale)} stale (read by another model or prompt, or for fewer); "
+    )
+    return [f"{told}read again{price} only by `kg admin concepts extract --stale --ontology {ontology!r}`"]
 
 
 def _idle_budget(used: UsedExtraction, llm: LlmSettings) -> list[str]:

@@ -87,6 +87,7 @@ def result(
         latency_ms=percentiles([each.ms for each in answers.values()]),
         stages_ms={name: percentiles(stages[name]) for name in sorted(stages)},
         degraded=dict(Counter(part for each in answers.values() for part in set(each.degraded))),
+        refused=dict(Counter(each.refusal for each in answers.values() if each.refusal)),
         config=dict(run.config),
         data=run.data,
         kg=dict(run.kg),

@@ -23,8 +23,15 @@ class LlmBudget:
     twice when a worker is killed.
     """
 
-    def __init__(self, graph: Graph, ontology: str, settings: LlmSettings, budget: float | None) -> None:
-        """Nothing is asked yet.
+    def __init__(
+        self,
+        graph: Graph,
+        ontology: str,
+        settings: LlmSettings,
+        budget: float | None,
+        job_id: str | None = None,
+    ) -> None:
+        """Nothing is asked yet; the job says what it spends, where one is named.
 
         Raises:
             ConfigurationError: there is a budget, and the model's price is not known.
@@ -38,6 +45,7 @@ class LlmBudget:
         self._ontology = ontology
         self._settings = settings
         self._budget = budget
+        self._job_id = job_id
         self._settled = threading.Condition()
         self._reserved: list[float] = []
 
@@ -77,7 +85,7 @@ class LlmBudget:
         receipt, cost = uuid.uuid4().hex, self._cost(question, reply)
 
         def write(tx: Transaction) -> None:
-            add_spent(tx, self._ontology, cost, receipt)
+            add_spent(tx, self._ontology, cost, receipt, self._job_id)
             write_contexts(tx, answers)
 
         self._graph.transaction(write)

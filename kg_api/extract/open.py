@@ -49,8 +49,8 @@ class Extractors:
             case "none":
                 return NO_MARK
 
-    def open(self, ontology: str, config: UsedExtraction) -> Extractor | None:
-        """Open an ontology's extractor; None when it has none. Nothing is asked yet.
+    def open(self, ontology: str, config: UsedExtraction, job_id: str | None = None) -> Extractor | None:
+        """Open an ontology's extractor, for a job; None when it has none. Nothing is asked yet.
 
         Raises:
             ConfigurationError: there is no language model to ask, or it has a budget and no known price.
@@ -61,13 +61,13 @@ class Extractors:
             case "keyphrase":
                 return KeyphraseExtractor(config.per_source)
             case "llm":
-                return self._open_llm(ontology, config)
+                return self._open_llm(ontology, config, job_id)
 
     def close(self) -> None:
         """Close the connections to the language model."""
         self._llm.close()
 
-    def _open_llm(self, ontology: str, config: UsedExtraction) -> Extractor:
+    def _open_llm(self, ontology: str, config: UsedExtraction, job_id: str | None) -> Extractor:
         try:
             model = self._llm.name
         except ConfigurationError as error:
@@ -75,5 +75,5 @@ class Extractors:
                 f"concepts of {ontology!r} are extracted by a language model, for the service and its "
                 f"workers: {error}"
             ) from error
-        budget = LlmBudget(self._graph, ontology, self.settings.llm, config.budget)
+        budget = LlmBudget(self._graph, ontology, self.settings.llm, config.budget, job_id)
         return LlmExtractor(self._graph, model, self._llm.ask_counted, budget, config.per_source)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 
 import structlog
 
 from kg_api.extract.open import Extractors
 from kg_api.graph.concepts.extraction_config import (
     StoredExtraction,
+    ask_for_all,
     hold_extraction,
     read_extraction,
     retry_unread,
@@ -20,8 +22,24 @@ from kg_api.graph.jobs.records import EXTRACTION
 from kg_api.graph.jobs.requests import ensure_job, is_asked_for, request_job, would_be_taken
 from kg_api.graph.jobs.views import MAX_COOLDOWN_SECONDS, rests
 from kg_api.graph.spaces.flags import Flags
+from kg_api.models.concepts.extraction_config import UsedExtraction
+from kg_api.models.vocabulary import Selection
 
 log = structlog.get_logger()
+
+
+def selection(stored: StoredExtraction, used: UsedExtraction, mark: str) -> Selection:
+    """What is read without being asked for: all that the extractor has not read, or only what none has.
+
+    A language model costs money. What another model, prompt or number of concepts has read stays as it is
+    until somebody asks for it.
+
+    Args:
+        stored: of the ontology.
+        used: how it is extracted.
+        mark: of its extractor.
+    """
+    return "missing" if used.extractor == "llm" and stored.asked != mark else "due"
 
 
 class ExtractionRequests:
@@ -34,25 +52,34 @@ class ExtractionRequests:
         self._flags = Flags(graph)
 
     def due(self, stored: StoredExtraction) -> int:
-        """How many sources of an ontology its extractor has not read; 0 when it has none."""
+        """How many sources of an ontology are read without being asked for; 0 without an extractor."""
         used = self._extractors.used(stored.config)
         if used.extractor == "none":
             return 0
-        return count_for_extraction(self._graph, stored.ontology, self._extractors.mark(used))
+        mark = self._extractors.mark(used)
+        return count_for_extraction(self._graph, stored.ontology, mark, selection(stored, used, mark))
 
-    def begin(self, ontology: str) -> tuple[int, str | None]:
+    def begin(self, ontology: str, *, everything: bool = False) -> tuple[int, str | None]:
         """Have read what is due, and what was set aside; how many sources, and the job.
+
+        Args:
+            ontology: whose.
+            everything: what was read by another extractor, too; with a language model that costs.
 
         Raises:
             NotFound: there is no such ontology.
             TooBusy: too many jobs wait.
         """
         stored = read_extraction(self._graph, ontology)
-        if self._extractors.used(stored.config).extractor == "none":
+        used = self._extractors.used(stored.config)
+        if used.extractor == "none":
             return 0, None
-        due = self.due(stored)
+        mark = self._extractors.mark(used)
+        due = self.due(replace(stored, asked=mark) if everything else stored)
 
         def ask(tx: Transaction) -> tuple[int, str | None]:
+            if everything:
+                ask_for_all(tx, ontology, mark)
             all_due = due + retry_unread(tx, ontology)
             if not all_due:
                 return 0, None

@@ -10,10 +10,12 @@ import structlog
 
 from kg_api.errors import ConfigurationError, NotFound
 from kg_api.extract.blocks import with_blocks
+from kg_api.extract.cost import extraction_cost
 from kg_api.extract.llm import AT_ONCE
 from kg_api.extract.open import Extractors
 from kg_api.extract.port import Extractor
-from kg_api.graph.concepts.extraction_config import StoredExtraction, read_extraction
+from kg_api.extract.requests import selection
+from kg_api.graph.concepts.extraction_config import StoredExtraction, expect_cost, read_extraction
 from kg_api.graph.concepts.writes import count_for_extraction, due_for_extraction, write_extractions
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs.records import EXTRACTION
@@ -28,7 +30,8 @@ from kg_api.jobs.batches import Steady, cursor_at, in_rounds, place_of, read_on
 from kg_api.jobs.flight import Flight
 from kg_api.jobs.run import JobRun
 from kg_api.models.concepts.extraction import Extraction
-from kg_api.models.concepts.extraction_config import ExtractionConfig
+from kg_api.models.concepts.extraction_config import ExtractionConfig, UsedExtraction
+from kg_api.models.vocabulary import Selection
 
 log = structlog.get_logger()
 
@@ -62,18 +65,29 @@ class ConceptExtraction:
         stored = self._read_stored(run.job.ontology or "")
         if stored is None:
             return False
-        extractor = self._extractors.open(stored.ontology, self._extractors.used(stored.config))
+        used = self._extractors.used(stored.config)
+        extractor = self._extractors.open(stored.ontology, used, run.job.job_id)
         if extractor is None:
             return False
         resumed = bool(run.cursor)
-        run.expect(count_for_extraction(self._graph, stored.ontology, extractor.mark))
+        wanted = selection(stored, used, extractor.mark)
+        due = count_for_extraction(self._graph, stored.ontology, extractor.mark, wanted)
+        run.expect(due)
+        if extractor.name == "llm" and not resumed:
+            self._expect_cost(run, stored.ontology, used, due)
         size = LLM_BATCH if extractor.name == "llm" else self._batch_size
-        over = ExtractionPass(self._graph, run, stored.ontology, extractor)
+        over = ExtractionPass(self._graph, run, stored.ontology, extractor, wanted)
         is_current = Steady(lambda: not self._has_changed(stored))
         over.through(size, is_current)
         if not is_current():
             return True
         return (resumed or over.passed_over > 0) and over.left() and (over.written > 0 or resumed)
+
+    def _expect_cost(self, run: JobRun, ontology: str, used: UsedExtraction, due: int) -> None:
+        """Note what reading so many sources is to cost, where the model's price is known."""
+        cost = extraction_cost(self._graph, ontology, used, self._extractors.settings.llm, due)
+        if due and cost.price is not None:
+            expect_cost(self._graph, ontology, run.job.job_id, cost.price)
 
     def _read_stored(self, ontology: str) -> StoredExtraction | None:
         """None when the ontology has gone."""
@@ -85,14 +99,17 @@ class ConceptExtraction:
     def _has_changed(self, stored: StoredExtraction) -> bool:
         """Whether the ontology is configured in another way by now, or has gone."""
         now = self._read_stored(stored.ontology)
-        return now is None or _plain(now.config) != _plain(stored.config)
+        return now is None or (_plain(now.config), now.asked) != (_plain(stored.config), stored.asked)
 
 
 class ExtractionPass:
     """One round over an ontology's sources that are due, in reading order."""
 
-    def __init__(self, graph: Graph, run: JobRun, ontology: str, extractor: Extractor) -> None:
+    def __init__(
+        self, graph: Graph, run: JobRun, ontology: str, extractor: Extractor, selection: Selection
+    ) -> None:
         self._mark = extractor.mark
+        self._selection: Selection = selection
         self.written = 0
         """Sources that were read or set aside."""
         self.passed_over = 0
@@ -105,7 +122,8 @@ class ExtractionPass:
         self._document: tuple[str, Sequence[SourceText]] = ("", ())
 
     def _due(self, after: str, limit: int) -> list[SourceText]:
-        return due_for_extraction(self._graph, self._ontology, self._mark, reading_place(after), limit)
+        place, wanted = reading_place(after), self._selection
+        return due_for_extraction(self._graph, self._ontology, self._mark, place, limit, selection=wanted)
 
     def through(self, size: int, is_current: Callable[[], bool]) -> None:
         """Read and write what is due in batches of a size.

@@ -101,6 +101,8 @@ class QuestionResult(Answer):
     """The service's own stages."""
     degraded: list[str] = Field(default_factory=list[str])
     """Parts of the search that could not be done as asked."""
+    refusal: str | None = None
+    """Why the question was not answered, where answers are measured; nothing was found then."""
 
 
 class EvalData(Answer):
@@ -136,6 +138,8 @@ class EvalResult(Answer):
     """Of the service's own stages."""
     degraded: dict[str, int]
     """How many answers lacked which part; empty is as it should be."""
+    refused: dict[str, int] = Field(default_factory=dict[str, int])
+    """How many questions were not answered and why, where answers are measured; they count as 0."""
     config: dict[str, Any]
     data: EvalData
     kg: dict[str, Any]

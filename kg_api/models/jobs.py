@@ -55,6 +55,10 @@ class Job(Answer):
     """Of an embedding job."""
     forced: bool = False
     """Whether what is right already is made anew too."""
+    expected_cost: float | None = None
+    """US dollars that a language model was to cost, as was estimated when the job began."""
+    spent: float | None = None
+    """US dollars that it has cost."""
     set_aside: int = 0
     """Items that could not be done, each kept with its reason."""
     parts: int = 0

@@ -21,6 +21,7 @@ from kg_api.models.queries.similarity import (
 from kg_api.search.rank.duplicates import MIN_OVERLAP, overlap
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.parts import evenly
+from kg_api.similarity.repeated import MIN_DOCUMENTS, describe_repeated, repeats
 from kg_api.similarity.scope import Comparable, comparable, under_way
 from kg_api.spaces.plans import OntologySnapshot
 
@@ -71,17 +72,24 @@ def similar_documents(
     with watch.stage("vectors"):
         asked = _to_queries(graph, places, known)
     with watch.stage("nearest"):
-        found = _find_best(graph, asked, scope, request.min_similarity)
-    alike = [_present(best, [each.place for each in asked], request.pairs) for best in found.values()]
+        every = list(_nearest(graph, asked, scope))
+    with watch.stage("repeated"):
+        apart = {} if request.repeated else _apart(asked, every)
+    found = _find_best((each for each in every if each[0] not in apart), request.min_similarity)
+    own, compared = [each.place for each in asked], len(asked) - len(apart)
+    alike = [_present(best, own, compared, request.pairs) for best in found.values()]
     best_first = sorted(alike, key=lambda each: (-each.score, each.ontology, each.document))
     return SimilarDocuments(
         document_id=document_id,
         ontology=document.ontology,
         document=document.document,
         sources=total,
-        compared=len(asked),
+        compared=compared,
         space=scope.space.slug,
         documents=best_first[: request.limit],
+        repeated=[
+            describe_repeated(own[at].full_text, count, [own[at].source_id]) for at, count in apart.items()
+        ],
         degraded=[
             *_describe_left_out(places, total, len(asked)),
             *scope.degradations(),
@@ -100,17 +108,25 @@ def _to_queries(graph: Graph, places: Sequence[Place], known: OntologySnapshot) 
     ]
 
 
-def _find_best(
-    graph: Graph, asked: Sequence[SimilarityQuery], scope: Comparable, least: float | None
-) -> Mapping[str, Best]:
+def _find_best(nears: Iterable[tuple[int, NearSource]], least: float | None) -> Mapping[str, Best]:
     """By document: for each own source what is nearest to it there."""
     found: defaultdict[str, Best] = defaultdict(dict)
-    for at, near in _nearest(graph, asked, scope):
+    for at, near in nears:
         if least is None or near.similarity >= least:
             best = found[near.place.document_id]
             if at not in best or near.similarity > best[at].similarity:
                 best[at] = near
     return found
+
+
+def _apart(asked: Sequence[SimilarityQuery], nears: Iterable[tuple[int, NearSource]]) -> dict[int, int]:
+    """Which sources many documents repeat, and how many; none where that is most of the document."""
+    others: defaultdict[int, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for at, near in nears:
+        others[at][near.place.document_id].append(near.place.full_text)
+    counts = {at: repeats(asked[at].place.full_text, others[at]) for at in sorted(others)}
+    found = {at: count for at, count in counts.items() if count >= MIN_DOCUMENTS}
+    return found if 2 * len(found) <= len(asked) else {}
 
 
 def _nearest(
@@ -124,7 +140,7 @@ def _nearest(
             yield from ((begin + near.asked, near) for near in nears)
 
 
-def _present(best: Best, own: Sequence[Place], most: int) -> SimilarDocument:
+def _present(best: Best, own: Sequence[Place], compared: int, most: int) -> SimilarDocument:
     nearest_first = sorted(best.items(), key=lambda each: (-each[1].similarity, each[0]))
     place = nearest_first[0][1].place
     return SimilarDocument(
@@ -132,7 +148,7 @@ def _present(best: Best, own: Sequence[Place], most: int) -> SimilarDocument:
         ontology=place.ontology,
         document=place.document,
         similarity=nearest_first[0][1].similarity,
-        score=sum(near.similarity for near in best.values()) / len(own),
+        score=sum(near.similarity for near in best.values()) / compared,
         sources=len(best),
         pairs=[_pair(own[at], near) for at, near in nearest_first[:most]],
     )

@@ -41,6 +41,8 @@ class ChosenSources:
     places: list[Place]
     total: int
     degraded: list[Degradation] = field(default_factory=list[Degradation])
+    seeds: frozenset[str] | None = None
+    """Ids of those to begin with; None where all sources of some documents were taken."""
 
 
 def choose_nodes(
@@ -92,7 +94,8 @@ def _around(
         own = [place for place in seeds if known.space_of(place.ontology).slug == space.slug]
         found += _neighbours(graph, _to_queries(own, parts, request), scope, request)
         degraded += scope.degradations()
-    return _with_room(seeds, found, request.max_nodes, degraded)
+    chosen = _with_room(seeds, found, request.max_nodes, degraded)
+    return replace(chosen, seeds=frozenset(source_ids))
 
 
 def _to_queries(

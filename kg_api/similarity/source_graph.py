@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kg_api.graph.database import Graph
@@ -13,12 +13,13 @@ from kg_api.graph.readiness import EmbeddingWatch
 from kg_api.graph.search.similar import VectorPart, vectors_of
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import Degradation
-from kg_api.models.queries.similarity import GraphRequest, SourceEdge, SourceGraph, SourceNode
+from kg_api.models.queries.similarity import GraphRequest, RepeatedText, SourceEdge, SourceGraph, SourceNode
 from kg_api.search.rank.duplicates import near_duplicates
 from kg_api.search.timing import Stopwatch
 from kg_api.similarity.edges import Vectors, nearest_pairs
 from kg_api.similarity.nodes import ChosenSources, choose_nodes
 from kg_api.similarity.parts import MAX_PARTS, evenly
+from kg_api.similarity.repeated import describe_repeated, repeated_groups
 from kg_api.similarity.scope import under_way
 from kg_api.spaces.plans import OntologySnapshot
 
@@ -33,7 +34,7 @@ class _Link:
     similarity: float
 
 
-_PLACE = set(SourceNode.model_fields) - {"degree", "group"}
+_PLACE = set(SourceNode.model_fields) - {"degree", "group", "repeated"}
 
 
 def build_graph(
@@ -57,18 +58,20 @@ def build_graph(
         ids = [place.source_id for place in places]
         every = vectors_of(graph, ids, known.answering, known.new)
         vectors = {identity: evenly(parts, MAX_PARTS) for identity, parts in every.items()}
-    with watch.stage("edges"):
-        pairs = _pairs(places, vectors, known, request)
-        links = _links(graph, places)
-        pairs = {**{pair: link.similarity for pair, link in links.items()}, **pairs}
     with watch.stage("groups"):
         groups = [group for group in near_duplicates([place.full_text for place in places]) if group[1:]]
+        apart = [] if request.repeated else _apart(places, groups, nodes.seeds)
+    with watch.stage("edges"):
+        pairs = _pairs(places, vectors, known, request, {at for group in apart for at in group})
+        links = _links(graph, places)
+        pairs = {**{pair: link.similarity for pair, link in links.items()}, **pairs}
     of_group = {number: at for at, group in enumerate(groups) for number in group}
     spaces = sorted({known.space_of(place.ontology).slug for place in places})
     return SourceGraph(
-        nodes=_nodes(places, pairs, of_group),
+        nodes=_nodes(places, pairs, of_group, {at for group in apart for at in group}),
         edges=_edges(places, pairs, of_group, links),
         groups=[[places[number].source_id for number in group] for group in groups],
+        repeated=[_repeated([places[at] for at in group]) for group in apart],
         total=nodes.total,
         truncated=nodes.total > len(places),
         spaces=spaces,
@@ -85,11 +88,12 @@ def _pairs(
     vectors: Mapping[str, Sequence[VectorPart]],
     known: OntologySnapshot,
     request: GraphRequest,
+    apart: Collection[int],
 ) -> dict[tuple[int, int], float]:
     """The edges by the numbers of their places, each model's by itself."""
     models: dict[str, list[int]] = {}
     for number, place in enumerate(places):
-        if vectors.get(place.source_id):
+        if vectors.get(place.source_id) and number not in apart:
             models.setdefault(known.space_of(place.ontology).slug, []).append(number)
     pairs: dict[tuple[int, int], float] = {}
     for numbers in models.values():
@@ -104,10 +108,32 @@ def _pairs(
     return pairs
 
 
-def _nodes(places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int]) -> list[SourceNode]:
+def _apart(
+    places: Sequence[Place], same: Sequence[Sequence[int]], seeds: Collection[str] | None
+) -> list[list[int]]:
+    """What many documents repeat, the most frequent first; not what was asked for."""
+    named = [number for number, place in enumerate(places) if place.source_id in (seeds or ())]
+    texts, documents = [place.full_text for place in places], [place.document_id for place in places]
+    groups = repeated_groups(texts, documents, same, named, whole=seeds is None)
+    return sorted(groups, key=lambda group: (-len(group), group))
+
+
+def _repeated(places: Sequence[Place]) -> RepeatedText:
+    documents = len({place.document_id for place in places})
+    return describe_repeated(places[0].full_text, documents, [place.source_id for place in places])
+
+
+def _nodes(
+    places: Sequence[Place], pairs: Pairs, groups: Mapping[int, int], apart: Collection[int]
+) -> list[SourceNode]:
     degrees = Counter(end for pair in pairs for end in pair)
     return [
-        SourceNode(**place.model_dump(include=_PLACE), degree=degrees[number], group=groups.get(number))
+        SourceNode(
+            **place.model_dump(include=_PLACE),
+            degree=degrees[number],
+            group=groups.get(number),
+            repeated=number in apart,
+        )
         for number, place in enumerate(places)
     ]
 

@@ -11,6 +11,7 @@ from kg_api.models.concepts.extraction_config import (
     ExtractionStatus,
     UnreadSources,
 )
+from kg_api.models.concepts.merges import ConceptMerge, ConceptMerges
 from kg_api.wording.plural import are, pluralize
 from kg_cli.admin.source_views import print_reasons
 from kg_cli.concepts.pending import concepts_to_follow
@@ -45,10 +46,12 @@ def print_status(found: ExtractionStatus) -> None:
     """Print a configuration, and what was found by it."""
     used, relations = found.used, pluralize(found.relations, "relationship")
     refused = f", {found.refused} set aside" if found.refused else ""
+    stale = f", {found.stale} stale" if found.stale else ""
     rows = [
         ("extractor", _set_or_usual(used.extractor, found.config.extractor)),
         ("concepts a source", _set_or_usual(f"at most {used.per_source}", found.config.per_source)),
-        ("sources", f"{found.total}: {found.extracted} read, {found.due} due{refused}"),
+        *([("model", f"{found.model} (fingerprint {found.fingerprint})")] if found.model else []),
+        ("sources", f"{found.total}: {found.extracted} read, {found.due} due{stale}{refused}"),
         (
             "found",
             f"{pluralize(found.concepts, 'concept')}, {pluralize(found.quotes, 'quote')}, {relations}",
@@ -56,6 +59,7 @@ def print_status(found: ExtractionStatus) -> None:
         *_unverified(found),
         *_money(found),
         *(_cost(found.cost) if found.cost else ()),
+        *_cost_of_stale(found),
     ]
     title = found.ontology if found.applied else f"{found.ontology} (as it would be)"
     print_table(["setting", "value"], rows, title=title)
@@ -87,8 +91,17 @@ def _money(found: ExtractionStatus) -> list[tuple[str, str]]:
     told = [] if budget is None else [("budget", f"${budget:g}")]
     if found.used.extractor == "llm" or found.spent:
         bound = "no bound" if budget is None else f"of ${budget:g}"
-        told.append(("spent", f"${found.spent:.4f}, {bound}"))
+        expected = f"; about ${found.expected:.4f} expected" if found.expected else ""
+        told.append(("spent", f"${found.spent:.4f}, {bound}{expected}"))
     return told
+
+
+def _cost_of_stale(found: ExtractionStatus) -> list[tuple[str, str]]:
+    if found.stale_cost is None:
+        return []
+    price = found.stale_cost.price
+    told = "not known" if price is None else f"about ${price:.4f}"
+    return [("stale", f"{pluralize(found.stale, 'source')} to read again, if asked for: {told}")]
 
 
 def _cost(cost: ExtractionCost) -> list[tuple[str, str]]:
@@ -98,3 +111,32 @@ def _cost(cost: ExtractionCost) -> list[tuple[str, str]]:
         told.append(("language model", f"about {pluralize(cost.requests, 'request')}: {tokens}"))
     price = "not known" if cost.price is None else f"about ${cost.price:.4f}" if cost.price else "nothing"
     return [*told, ("price", price), *(("", note) for note in cost.notes)]
+
+
+def print_merges(answer: ConceptMerges) -> None:
+    """Print the record of merges."""
+    rows = [
+        [
+            each.merge_id,
+            escape(f"{each.merged} → {each.into}"),
+            _why(each),
+            str(each.sources),
+            f"{each.at:%Y-%m-%d %H:%M}",
+            f"{escape(each.undone_by or '')} {each.undone_at:%Y-%m-%d %H:%M}" if each.undone_at else "",
+        ]
+        for each in answer.merges
+    ]
+    print_table(["id", "merged", "why", "sources", "at", "undone"], rows)
+    say(f"{len(rows)} of {pluralize(answer.total, 'merge')}.")
+
+
+def print_merge(answer: ConceptMerge) -> None:
+    """Say what was parted."""
+    say(
+        f"{escape(repr(answer.merged))} and {escape(repr(answer.into))} are two concepts, and stay so; "
+        "sources that were read since are read again."
+    )
+
+
+def _why(merge: ConceptMerge) -> str:
+    return merge.reason or "" if merge.similarity is None else f"{merge.reason}, {merge.similarity:.2f}"

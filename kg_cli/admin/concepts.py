@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import getpass
 from functools import partial
 from typing import Annotated
 
 import typer
 
 from kg_api.models.vocabulary import MAX_PER_SOURCE, ExtractorName
-from kg_cli.admin.options import CreateOption, DryRunOption, configure
+from kg_cli.admin.options import ByOption, CreateOption, DryRunOption, configure
 from kg_cli.terminal.answers import emit, report
 from kg_cli.terminal.connect import open_client
-from kg_cli.terminal.options import JsonOption, OntologyOption, given
+from kg_cli.terminal.options import JsonOption, OffsetOption, OntologyOption, PageOption, given
 
 ExtractorOption = Annotated[
     ExtractorName | None,
@@ -95,16 +96,24 @@ def preview(
 
 
 @group.command()
-def extract(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
+def extract(
+    *,
+    ontology: OntologyOption,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Also read what another model or prompt has read; it may cost.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Start extracting concepts from what is due; failed sources are retried.
 
-    It happens automatically after ingestion, unless the extractor is none.
+    It happens automatically after ingestion, unless the extractor is none. What another language model has
+    read is read again only with --stale; `preview` says what that costs.
 
     Example: kg admin concepts extract --ontology notes && kg jobs watch
     """
     from kg_cli.admin.concept_views import print_started
 
-    report(lambda kg: kg.extract_concepts(ontology), print_started, as_json=as_json)
+    report(lambda kg: kg.extract_concepts(ontology, stale=stale), print_started, as_json=as_json)
 
 
 @group.command()
@@ -116,3 +125,45 @@ def refused(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
     from kg_cli.admin.concept_views import print_refused
 
     report(lambda kg: kg.extraction_refused(ontology), print_refused, as_json=as_json)
+
+
+@group.command()
+def merges(
+    *,
+    ontology: OntologyOption,
+    concept: Annotated[
+        str | None, typer.Option("--concept", help="Only what became part of this one, by its id.")
+    ] = None,
+    offset: OffsetOption = 0,
+    limit: PageOption = 50,
+    as_json: JsonOption = False,
+) -> None:
+    """List the concepts that became one, and why, the last first.
+
+    Example: kg admin concepts merges --ontology notes
+    """
+    from kg_cli.admin.concept_views import print_merges
+
+    report(
+        lambda kg: kg.concept_merges(ontology, concept_id=concept, offset=offset, limit=limit),
+        print_merges,
+        as_json=as_json,
+    )
+
+
+@group.command()
+def undo(
+    merge_id: Annotated[str, typer.Argument(help="Id of a merge, as `merges` lists it.")],
+    *,
+    ontology: OntologyOption,
+    by: ByOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Part two concepts that became one, for good; each has again what it had.
+
+    Example: kg admin concepts undo 4f1c0e... --ontology notes
+    """
+    from kg_cli.admin.concept_views import print_merge
+
+    who = by or getpass.getuser()
+    report(lambda kg: kg.undo_concept_merge(ontology, merge_id, by=who), print_merge, as_json=as_json)

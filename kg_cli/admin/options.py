@@ -10,6 +10,9 @@ from typer.core import TyperGroup
 
 ConfigurationT = TypeVar("ConfigurationT")
 
+ByOption = Annotated[
+    str | None, typer.Option("--by", help="Who does it, for the record; unset: the user of this machine.")
+]
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Show the effects and the cost; change nothing.")
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -30,6 +30,15 @@ InPlaceOption = Annotated[
 ResultsOption = Annotated[
     Path | None, typer.Option(help="Folder for results; unset: `evaluations` in KG_HOME.")
 ]
+MODE_HELP = (
+    "What answers: text, vector, hybrid, concepts, hybrid/concept, augment, answer; a wrong one names all."
+)
+QuestionKindOption = Annotated[
+    Literal["quotes", "sentences"] | None,
+    typer.Option(
+        "--kind", help="Of what questions are made: quotes of concepts, or sentences; unset: quotes if any."
+    ),
+]
 
 group = typer.Typer(help="Evaluate search quality, and compare.", no_args_is_help=True)
 
@@ -38,10 +47,10 @@ group = typer.Typer(help="Evaluate search quality, and compare.", no_args_is_hel
 def run(
     *,
     folder: SetOption,
-    mode: Annotated[str, typer.Option(help="text, vector or hybrid.")] = "hybrid",
+    mode: Annotated[str, typer.Option(help=MODE_HELP)] = "hybrid",
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", help="name=value of the search, such as rerank=true; repeat for several."),
+        typer.Option("--option", help="name=value of the request, such as rerank=true; repeat for several."),
     ] = None,
     strategy: Annotated[str | None, typer.Option(help="Chunking strategy.")] = None,
     chunk_size: Annotated[int | None, typer.Option(help="Size of a chunk; unset: the strategy's.")] = None,
@@ -147,24 +156,30 @@ def make(
     ontology: Annotated[str, typer.Option("--ontology", "-o", help="Ontology to generate questions from.")],
     output: Annotated[Path, typer.Option(help="A new folder for the set.")],
     count: Annotated[int, typer.Option(min=1, max=100_000, help="How many questions, at most.")] = 300,
-    seed: Annotated[int, typer.Option(help="Random seed for choosing sentences.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for choosing questions.")] = 0,
+    kind: QuestionKindOption = None,
+    easy: Annotated[
+        bool, typer.Option("--easy", help="Keep questions that full text answers in the first place, too.")
+    ] = False,
     llm: Annotated[
         bool, typer.Option("--llm", help="Let the language model (KG_LLM__MODEL) phrase the questions.")
     ] = False,
     as_json: OwnJsonOption = False,
 ) -> None:
-    """Make a question set from an ontology: its documents, and sentences of theirs as questions.
+    """Make a question set from an ontology: its documents, and questions that their quotes answer.
 
-    Such a sentence is looked for word by word, which favours full text. With --llm the questions are in
-    other words; each costs a request to the language model.
+    A question names two concepts that one document has together; their quotes are the answer. What full text
+    answers in the first place is left out. Without concepts sentences are taken, word for word, which favours
+    full text. With --llm the questions are in other words; each costs a request to the language model.
 
     Example: kg eval make --ontology notes --output ~/sets/notes --count 200
     """
+    from kg_cli.evaluate.make import MakeSettings
     from kg_cli.evaluate.make import make as made
     from kg_cli.terminal.console import print_json, say
 
     with open_client() as client:
-        about = made(client, ontology, output, count, seed, llm=llm)
+        about = made(client, output, MakeSettings(ontology, count, seed, kind, llm=llm, easy=easy))
     if as_json:
         print_json({**about, "set": str(output)})
         return
@@ -172,6 +187,8 @@ def make(
         f"{pluralize(about['questions'], 'question')} about {pluralize(about['documents'], 'document')}: "
         f"{about['kind']}"
     )
+    if about["answered_by_full_text"]:
+        say(f"left out, for full text answers them: {about['answered_by_full_text']}; --easy keeps them")
     say(f"measure with: kg eval run --set {output} --ontology {ontology!r} --in-place")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from kg_api.models.evaluation import QuestionSet
 from kg_api.models.library.documents import DocumentSummary, Ingested
 from kg_cli.documents.upload import PARALLEL_UPLOADS
 from kg_cli.evaluate.choice import Choice
-from kg_cli.jobs.waiting import patiently, unfinished_jobs, wait_until_embedded
+from kg_cli.jobs.waiting import patiently, unfinished_jobs, wait_for_jobs, wait_until_embedded
 from kg_cli.terminal import console
 
 _MAX_NAME_LENGTH = 60
@@ -103,6 +103,29 @@ def _list_stored(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
         yield from list_documents(client, ontology)
 
 
+def wait_for_concepts(client: KgClient, corpus: Corpus) -> Corpus:
+    """Wait until all concepts are extracted and embedded; how many there are goes into the record.
+
+    Raises:
+        Conflict: there are none, so that what is measured would be another mode.
+        JobFailed: a job is dead or cancelled.
+    """
+    name = corpus.ontology
+    wait_for_jobs(client, unfinished_jobs(client, kind="concept_extraction", ontology=name))
+    patiently(
+        partial(client.search_concepts, "concepts", ontology=name, limit=1)
+    )  # embeds those of one source
+    wait_for_jobs(client, unfinished_jobs(client, kind="concept_embedding", ontology=name))
+    found = patiently(partial(client.extraction_config, name))
+    if not found.concepts:
+        raise Conflict(
+            f"the ontology {name!r} has no concepts, and this mode searches through them; set an extractor "
+            f"by `kg admin concepts config --ontology {name!r} --extractor keyphrase`, or choose another mode"
+        )
+    told = {**found.used.model_dump(exclude={"budget"}), "found": found.concepts, "due": found.due}
+    return replace(corpus, description={**corpus.description, "concepts": told})
+
+
 def list_documents(client: KgClient, ontology: str) -> Iterator[DocumentSummary]:
     """All documents of an ontology, page by page."""
     offset, total = 0, 1
@@ -113,14 +136,18 @@ def list_documents(client: KgClient, ontology: str) -> Iterator[DocumentSummary]
 
 
 def _configure(client: KgClient, ontology: str, choice: Choice, *, exists: bool) -> None:
-    """Set how a new ontology is embedded; one that is there must be so already."""
-    if not choice.embedding:
-        return
+    """Set how a new ontology is embedded and read; one that is there must be so already."""
     if not exists:
-        client.set_embedding_config(ontology, **choice.embedding)
+        if choice.embedding:
+            client.set_embedding_config(ontology, **choice.embedding)
+        if choice.extraction:
+            client.set_extraction_config(ontology, **choice.extraction)
         return
-    config = client.embedding_config(ontology).config.model_dump()
-    if other := [name for name, value in choice.embedding.items() if config.get(name) != value]:
+    wanted = {**choice.embedding, **choice.extraction}
+    config = client.embedding_config(ontology).config.model_dump() if choice.embedding else {}
+    if choice.extraction:
+        config |= client.extraction_config(ontology).used.model_dump()
+    if other := [name for name, value in wanted.items() if config.get(name) != value]:
         raise Conflict(
             f"the ontology {ontology!r} is embedded otherwise ({', '.join(other)}). Omit --ontology "
             "and the set gets one of its own."

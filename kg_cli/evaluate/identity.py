@@ -15,8 +15,8 @@ import kg_api
 from kg_api.client import KgClient
 
 _DECIDING = (
-    *("chunk", "embed", "graph", "ingest", "jobs", "llm", "models", "parse"),
-    *("planning", "provider", "rerank", "search", "spaces"),
+    *("answer", "augment", "chunk", "concepts", "embed", "extract", "graph", "ingest", "jobs", "llm"),
+    *("models", "parse", "planning", "provider", "rerank", "search", "spaces"),
 )
 """Packages whose code decides over what a search answers."""
 

@@ -50,6 +50,10 @@ def _print_notes(result: EvalResult) -> None:
                 f"note: {count} of {result.data.asked} answers were degraded ({part}): not what was asked for"
             )
         )
+    if result.refused:
+        told = ", ".join(f"{reason}: {count}" for reason, count in result.refused.items())
+        say = f"note: {sum(result.refused.values())} of {result.data.asked} questions were not answered"
+        console.say(escape(f"{say} ({told}); they count as 0"))
 
 
 def print_comparison(comparison: Comparison) -> None:

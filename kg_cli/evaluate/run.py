@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -22,12 +21,12 @@ from kg_api.evaluate.results import Run, read_result, result
 from kg_api.evaluate.scores.plots import plot_result
 from kg_api.evaluate.sets.sample import SEED, sample_queries
 from kg_api.managed import files
-from kg_api.models.evaluation import EvalResult, FoundSpan, Passage, QuestionResult, QuestionSet, SetQuery
-from kg_api.models.queries.search import SourceHit, SourceHits
+from kg_api.models.evaluation import EvalResult, FoundSpan, QuestionResult, QuestionSet, SetQuery
 from kg_api.models.vocabulary import Target, Tier
 from kg_cli.evaluate import identity
 from kg_cli.evaluate.choice import Choice
-from kg_cli.evaluate.corpus import Corpus, in_place, take_in
+from kg_cli.evaluate.corpus import Corpus, in_place, take_in, wait_for_concepts
+from kg_cli.evaluate.modes import ModeAnswer
 from kg_cli.jobs.waiting import patiently
 from kg_cli.terminal import console
 
@@ -81,6 +80,8 @@ def evaluate(
         KgError: the set does not fit, or the service stays away; answers so far are kept.
     """
     corpus = _corpus(client, questions, choice, settings)
+    if choice.needs_concepts:
+        corpus = wait_for_concepts(client, corpus)
     run = _run(client, questions, choice, settings, corpus)
     _make_folder(settings.results)
     if reuse and (known := _find_saved(settings.results, run)):
@@ -94,8 +95,8 @@ def _corpus(client: KgClient, questions: QuestionSet, choice: Choice, settings: 
         return take_in(client, questions, choice, settings.ontology)
     if settings.ontology is None:
         raise InvalidInput("--in-place needs --ontology: the one to use as it is")
-    if choice.embedding:
-        raise InvalidInput(f"--in-place takes the ontology as it is; leave {', '.join(choice.embedding)} out")
+    if changes := [*choice.embedding, *choice.extraction]:
+        raise InvalidInput(f"--in-place takes the ontology as it is; leave {', '.join(changes)} out")
     return in_place(client, questions, settings.ontology)
 
 
@@ -114,8 +115,9 @@ def _run(
         "seed": SEED,
         "target": target,
         "limit": settings.limit,
-        "mode": "hybrid",
-        **choice.asked(target),
+        **choice.asked(target, settings.limit),
+        "mode": choice.mode,
+        "endpoint": choice.asks.endpoint.path,
         "titles": choice.titles,
         "passage": choice.passage,
         **corpus.description,
@@ -158,27 +160,23 @@ def _ask(
 
 
 def _search(client: KgClient, run: Run, choice: Choice, corpus: Corpus, query: SetQuery) -> QuestionResult:
-    asked = {**choice.asked(run.target), "ontology": corpus.ontology, "limit": run.limit}
-    answer, milliseconds = patiently(partial(_time_search, client, query.text, asked))
-    found = list(dict.fromkeys(_place(hit, choice.passage) for hit in answer.sources))
+    asked = {**choice.asked(run.target, run.limit), "ontology": corpus.ontology}
+    call = partial(choice.asks.endpoint.ask, client, query.text, asked, choice.passage)
+    answer, milliseconds = patiently(partial(_timed, call))
     return QuestionResult(
         query_id=query.query_id,
-        found=[_locate(corpus, *place) for place in found],
+        found=[_locate(corpus, *place) for place in answer.found],
         ms=round(milliseconds, 3),
         timings_ms=answer.timings_ms,
-        degraded=[each.part for each in answer.degraded if each.part != "spelling"],
+        degraded=[part for part in answer.degraded if part != "spelling"],
+        refusal=answer.refusal,
     )
 
 
-def _time_search(client: KgClient, text: str, asked: Mapping[str, Any]) -> tuple[SourceHits, float]:
+def _timed(call: Callable[[], ModeAnswer]) -> tuple[ModeAnswer, float]:
     begun = time.perf_counter()
-    answer = client.search_sources(text, **asked)
+    answer = call()
     return answer, (time.perf_counter() - begun) * 1000
-
-
-def _place(hit: SourceHit, passage: Passage) -> tuple[str, int, int]:
-    part = hit if passage == "source" else hit.parent if passage == "parent" and hit.parent else hit.chunk
-    return hit.document, part.start, part.end
 
 
 def _locate(corpus: Corpus, document: str, start: int, end: int) -> FoundSpan:

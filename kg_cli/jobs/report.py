@@ -81,6 +81,9 @@ def _fields(job: Job) -> Iterator[tuple[str, str | Text]]:
         yield "started", moment(job.started_at)
     if job.finished_at:
         yield "ended", moment(job.finished_at)
+    if job.expected_cost is not None or job.spent:
+        expected = "" if job.expected_cost is None else f" of about ${job.expected_cost:.4f} expected"
+        yield "spent", f"${job.spent or 0:.4f}{expected}"
     if job.worker:
         yield "worker", job.worker
     if job.attempts > 1:

@@ -18,6 +18,10 @@ from kg_cli.terminal.options import (
     WhereOption,
 )
 
+RepeatedOption = Annotated[
+    bool, typer.Option("--repeated", help="Compare text that many documents repeat, too, such as a licence.")
+]
+
 
 def similar(
     source: Annotated[str, typer.Argument(help="Id of a source, or ONTOLOGY/DOCUMENT#PARAGRAPH.")],
@@ -66,6 +70,7 @@ def similar_documents(
     limit: LimitOption = 10,
     pairs: Annotated[int, typer.Option(min=1, max=MAX_PAIRS, help="Pairs of passages per document.")] = 3,
     min_similarity: SimilarityOption = None,
+    repeated: RepeatedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Find similar documents across all ontologies, and the passages that match.
@@ -76,7 +81,13 @@ def similar_documents(
 
     with open_client() as client:
         answer = client.similar_documents(
-            document, ontology=ontology, where=where, limit=limit, pairs=pairs, min_similarity=min_similarity
+            document,
+            ontology=ontology,
+            where=where,
+            limit=limit,
+            pairs=pairs,
+            min_similarity=min_similarity,
+            repeated=repeated,
         )
     emit(answer, print_documents, as_json=as_json)
 
@@ -97,6 +108,7 @@ def source_graph(
     within_documents: Annotated[
         bool, typer.Option("--within-documents", help="Also connect passages of the same document.")
     ] = False,
+    repeated: RepeatedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show similar passages: pairs from different documents, the most similar first.
@@ -115,5 +127,6 @@ def source_graph(
             min_similarity=min_similarity,
             max_nodes=max_nodes,
             across_documents_only=not within_documents,
+            repeated=repeated,
         )
     emit(graph, print_graph, as_json=as_json)

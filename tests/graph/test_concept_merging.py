@@ -15,7 +15,6 @@ from kg_api.graph.concepts.names import Text
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import delete_document
 from kg_api.graph.documents.writes import store_document
-from kg_api.models.concepts.extraction import ExtractedRelation, Extraction
 from kg_api.models.identity import concept_id, concept_text_hash
 from kg_api.models.library.documents import DocumentRecord
 from tests.support.concepts import (
@@ -31,13 +30,7 @@ from tests.support.concepts import (
 )
 from tests.support.cypher import rows
 from tests.support.records import record
-
-TEXTS = [
-    "A generator expression is lazy. A list is not.",
-    "All generator expressions are iterators.",
-    "Each generator expression ends.",
-]
-ONE, MANY = "generator expression", "generator expressions"
+from tests.support.two_concepts import MANY, ONE, TEXTS, always, both, ids, merged
 
 
 @pytest.fixture
@@ -45,45 +38,6 @@ def texts(graph: Graph) -> DocumentRecord:
     made = record("texts.md", TEXTS)
     store_document(graph, made)
     return made
-
-
-def ids(*labels: str) -> tuple[str, str]:
-    one, other = (concept_id("notes", label) for label in labels)
-    return one, other
-
-
-def both(texts: DocumentRecord) -> list[Extraction]:
-    """One concept in two sources, its plural in one of them and in the third."""
-    first, second = (source.full_text for source in texts.sources[:2])
-    return [
-        extraction(
-            texts,
-            0,
-            found(ONE, quote(first, ONE), confidence=0.5),
-            found("list", quote(first, "list")),
-            relations=(ExtractedRelation(ONE, "is not", "list"), ExtractedRelation("list", "contrasts", ONE)),
-        ),
-        extraction(
-            texts,
-            1,
-            found(MANY, quote(second, MANY), description="Lazy.", search_terms=("genexp",)),
-            found("iterators", quote(second, "iterators")),
-            found(ONE, quote(second, MANY, score=0.9), confidence=0.4),
-            relations=(
-                ExtractedRelation(MANY, "are", "iterators"),
-                ExtractedRelation(MANY, "are several of", ONE),
-            ),
-        ),
-        labelled(texts, 2, ONE),
-    ]
-
-
-def always(_one: Text, _other: Text) -> bool:
-    return True
-
-
-def merged(graph: Graph, *labels: str) -> str | None:
-    return merge_concepts(graph, ids(*labels), always)
 
 
 def one(driver: neo4j.Driver, label: str) -> dict[str, Any]:

@@ -10,7 +10,13 @@ from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.queries.places import Place
-from kg_api.models.queries.similarity import GraphRequest, SimilarSearch, SimilarSources, SourceGraph
+from kg_api.models.queries.similarity import (
+    GraphRequest,
+    SimilarDocumentSearch,
+    SimilarSearch,
+    SimilarSources,
+    SourceGraph,
+)
 from kg_api.similarity import service as similarity_service
 from kg_api.similarity.service import SimilarityService
 from tests.support.embedding import configure_in_place
@@ -221,3 +227,43 @@ def test_sources_without_a_vector_are_nodes_and_it_is_told(kg: Kg) -> None:
     graph = connected(kg, ontology=["late", "notes"])
     assert len(graph.nodes) == 13
     assert "1 of 13 sources have no vector" in graph.degraded[0].effect
+
+
+LICENCE = "This document has been placed in the public domain, and nobody owns it"
+
+
+def test_text_that_many_documents_repeat_is_set_apart(kg: Kg) -> None:
+    for number, own in enumerate((APPLES, PLUMS, HONEY, f"{APPLES} again")):
+        store(
+            kg, f"d{number}", [own, f"the text of number {number} goes on with its own words", LICENCE], "b"
+        )
+    graph = connected(kg, ontology="b", neighbours=2)
+    apart = [node for node in graph.nodes if node.repeated]
+    assert [(node.document, node.paragraph, node.degree) for node in apart] == [
+        (f"d{number}", 2, 0) for number in range(4)
+    ]
+    (told,) = graph.repeated
+    assert (told.text, told.documents) == (LICENCE, 4)
+    assert told.source_ids == [node.source_id for node in apart]
+    assert {node.degree > 0 for node in graph.nodes if not node.repeated} == {True}
+    every = connected(kg, ontology="b", neighbours=2, repeated=True)
+    assert (every.repeated, every.edges[0].near_duplicate) == ([], True)
+    around = connected(kg, source_ids=[apart[0].source_id], ontology="b", neighbours=3)
+    assert around.repeated == []
+    assert around.edges, "what was asked for is connected"
+
+
+def test_documents_are_not_alike_by_what_many_repeat(kg: Kg) -> None:
+    texts = {"d0": APPLES, "d1": PLUMS, "d2": HONEY, "d3": f"{APPLES} again"}
+    for name, own in texts.items():
+        store(kg, name, [own, f"the text called {name} goes on with words of {name}", LICENCE], "b")
+    document = source(kg.graph, "d0", 0, "b").document_id
+    service = SimilarityService(kg.graph)
+    found = service.documents(document, SimilarDocumentSearch(ontology="b"))
+    assert (found.compared, found.sources) == (2, 3)
+    assert [(each.text, each.documents) for each in found.repeated] == [(LICENCE, 4)]
+    assert found.documents[0].document == "d3"
+    assert all(LICENCE not in pair.own.full_text for each in found.documents for pair in each.pairs)
+    every = service.documents(document, SimilarDocumentSearch(ontology="b", repeated=True))
+    assert (every.compared, every.repeated) == (3, [])
+    assert min(each.similarity for each in every.documents) == pytest.approx(1.0)

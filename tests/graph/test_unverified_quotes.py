@@ -93,6 +93,9 @@ def test_reading_anew_by_an_honest_model_takes_it_away(
     writer.chat = lambda body: json.dumps({"passages": [entry_of(each) for each in asked(body)["passages"]]})
     settings = invented.model_copy(update={"llm": invented.llm.model_copy(update={"model": "honest"})})
     run_extraction(graph, settings)
+    assert evidence(driver) == [], "another model costs: it reads anew when somebody asks"
+    service_of(graph, settings).extract("notes", stale=True)
+    run_extraction(graph, settings)
     assert len(evidence(driver)) == 10
     assert count(driver, "()-[a:APPEARS_IN]->() WHERE a.unverified IS NOT NULL OR NOT a.verified") == 0
     told = service_of(graph, settings).show("notes")

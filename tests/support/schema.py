@@ -10,7 +10,14 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("name", "created_at", "changed_at", "space", "chunking", "embed_on_ingest", "paused"),
             *("slot", "serving", "previous", "activates", "leftovers"),
             *("image_space", "image_serving", "image_previous", "image_activates"),
-            *("extraction", "extraction_spent", "extraction_receipts", "extraction_paused"),
+            *(
+                "extraction",
+                "extraction_spent",
+                "extraction_receipts",
+                "extraction_paused",
+                "extraction_asked",
+                "extraction_expected",
+            ),
             *("concepts_wanted_at", "flagged_for", "unread_for", "held_at"),
             *("proposals", "proposed_for", "proposed_at", "proposals_dropped"),
             *("synonyms", "language", "index_after", "index_after_paragraph"),
@@ -65,6 +72,12 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("type_id", "ontology", "name", "key", "stance", "text_hash", "created_at", "held_at"),
             *("embedding", "embedded_with", "embedded_at", "refused_because"),
+        }
+    ),
+    "ConceptMerge": frozenset(
+        {
+            *("merge_id", "ontology", "pair", "kept_id", "gone_id", "into", "merged", "sources", "reason"),
+            *("similarity", "moved", "at", "undone_at", "undone_by", "held_at"),
         }
     ),
     "TypeMerge": frozenset(
@@ -159,6 +172,8 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
                 "selection",
                 "forced_at",
                 "set_aside",
+                "expected_cost",
+                "spent",
                 "parent_id",
                 "part",
             ),

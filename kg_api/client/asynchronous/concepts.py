@@ -10,6 +10,7 @@ from kg_api.client.call import body_of, get, post, put
 from kg_api.errors import InvalidInput
 from kg_api.models.concepts.details import ConceptDetails
 from kg_api.models.concepts.imports import ConceptImport, ConceptRow, ConceptsImported
+from kg_api.models.concepts.merges import ConceptMerge, ConceptMerges, ConceptMergeUndoing
 from kg_api.models.concepts.queries import (
     ConceptContext,
     ConceptHits,
@@ -91,6 +92,21 @@ class AsyncConceptMethods(AsyncSending):
         """List an ontology's concepts, those of most sources first, one page at a time."""
         call = get(ConceptList, "ontologies", ontology, "concepts", offset=offset, limit=limit)
         return await self._send(call)
+
+    async def concept_merges(
+        self, ontology: str, *, concept_id: str | None = None, offset: int = 0, limit: int = 100
+    ) -> ConceptMerges:
+        """List what became one and why, the last first; or only what became part of one concept."""
+        asked = {"concept_id": concept_id, "offset": offset, "limit": limit}
+        return await self._send(get(ConceptMerges, "ontologies", ontology, "concept-merges", **asked))
+
+    async def undo_concept_merge(
+        self, ontology: str, merge_id: str, *, by: str | None = None
+    ) -> ConceptMerge:
+        """Part two concepts for good; the merged one gets back what it had."""
+        body = body_of(ConceptMergeUndoing, locals())
+        path = ("ontologies", ontology, "concept-merges", merge_id, "undo")
+        return await self._send(post(ConceptMerge, *path, json=body))
 
     async def search_relationships(
         self,

@@ -11,6 +11,7 @@ from kg_api.client.sync.sending import Sending
 from kg_api.errors import InvalidInput
 from kg_api.models.concepts.details import ConceptDetails
 from kg_api.models.concepts.imports import ConceptImport, ConceptRow, ConceptsImported
+from kg_api.models.concepts.merges import ConceptMerge, ConceptMerges, ConceptMergeUndoing
 from kg_api.models.concepts.queries import (
     ConceptContext,
     ConceptHits,
@@ -92,6 +93,19 @@ class ConceptMethods(Sending):
         """List an ontology's concepts, those of most sources first, one page at a time."""
         call = get(ConceptList, "ontologies", ontology, "concepts", offset=offset, limit=limit)
         return self._send(call)
+
+    def concept_merges(
+        self, ontology: str, *, concept_id: str | None = None, offset: int = 0, limit: int = 100
+    ) -> ConceptMerges:
+        """List what became one and why, the last first; or only what became part of one concept."""
+        asked = {"concept_id": concept_id, "offset": offset, "limit": limit}
+        return self._send(get(ConceptMerges, "ontologies", ontology, "concept-merges", **asked))
+
+    def undo_concept_merge(self, ontology: str, merge_id: str, *, by: str | None = None) -> ConceptMerge:
+        """Part two concepts for good; the merged one gets back what it had."""
+        body = body_of(ConceptMergeUndoing, locals())
+        path = ("ontologies", ontology, "concept-merges", merge_id, "undo")
+        return self._send(post(ConceptMerge, *path, json=body))
 
     def search_relationships(
         self,

@@ -145,9 +145,14 @@ class OntologyMethods(Sending):
         call = put(ExtractionStatus, "ontologies", ontology, "extraction-config", json=body, dry_run=dry_run)
         return self._send(call)
 
-    def extract_concepts(self, ontology: str) -> ExtractionStarted:
-        """Have concepts extracted from what is due, now; what was set aside is tried again."""
-        return self._send(post(ExtractionStarted, "ontologies", ontology, "extraction"))
+    def extract_concepts(self, ontology: str, *, stale: bool = False) -> ExtractionStarted:
+        """Have concepts extracted from what is due, now; what was set aside is tried again.
+
+        With `stale` also from what another model or prompt has read, which may cost.
+        """
+        params = {"stale": True} if stale else {}
+        call = post(ExtractionStarted, "ontologies", ontology, "extraction", params=params)
+        return self._send(call)
 
     def extraction_refused(self, ontology: str) -> UnreadSources:
         """List the sources that no concepts came of, with the reasons."""

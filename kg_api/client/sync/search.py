@@ -173,6 +173,7 @@ class SearchMethods(Sending):
         min_similarity: float | None = None,
         limit: int = 10,
         pairs: int = 3,
+        repeated: bool = False,
     ) -> SimilarDocuments:
         """Find documents that are like a document; the options are those of SimilarDocumentSearch."""
         body = body_of(SimilarDocumentSearch, locals())
@@ -190,6 +191,7 @@ class SearchMethods(Sending):
         neighbours: int = 5,
         max_nodes: int = 1000,
         across_documents_only: bool = True,
+        repeated: bool = False,
     ) -> SourceGraph:
         """Connect sources with those most similar to them; the options are those of GraphRequest."""
         body = body_of(GraphRequest, locals())

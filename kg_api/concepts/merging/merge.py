@@ -9,9 +9,10 @@ from itertools import chain
 
 import structlog
 
-from kg_api.concepts.merging.matching import least_cosine, likeness, same
+from kg_api.concepts.merging.matching import Reason, least_cosine, likeness, same
 from kg_api.graph.concepts.merging import NearConcepts, merge_concepts, near_concepts
 from kg_api.graph.concepts.names import Text
+from kg_api.graph.concepts.parting import Why
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import Space
 
@@ -71,16 +72,20 @@ def _pairs(near: Iterable[NearConcepts], space: Space) -> Iterator[NearConcepts]
         if both in seen:
             continue
         seen.add(both)
-        if _same(each, *each.texts, space):
+        if _same(each, *each.texts, space) is not None:
             yield each
 
 
-def _same(pair: NearConcepts, one: Text, other: Text, space: Space) -> bool:
-    return same(one, other, likeness(pair.cosine, space.calibration)) is not None
+def _same(pair: NearConcepts, one: Text, other: Text, space: Space) -> Reason | None:
+    return same(one, other, likeness(pair.cosine, space.calibration))
 
 
 def _merge_pair(graph: Graph, pair: NearConcepts, space: Space) -> str | None:
-    kept = merge_concepts(graph, pair.ids, lambda one, other: _same(pair, one, other, space))
+    def still(one: Text, other: Text) -> bool:
+        return _same(pair, one, other, space) is not None
+
+    why = Why(_same(pair, *pair.texts, space), round(pair.cosine, 4))
+    kept = merge_concepts(graph, pair.ids, still, why)
     if kept is not None:
         labels = [text.label for text in pair.texts]
         log.info("concepts_merged", kept=kept, labels=labels, cosine=round(pair.cosine, 3))

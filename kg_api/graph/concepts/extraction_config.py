@@ -20,6 +20,10 @@ class StoredExtraction:
     config: ExtractionConfig = field(default_factory=ExtractionConfig)
     spent: float = 0.0
     """US dollars."""
+    asked: str | None = None
+    """The mark of the extractor by which somebody wanted all to be read (`kg_api/extract/requests.py`)."""
+    expected: float = 0.0
+    """US dollars that its jobs were to cost, as was estimated when each began."""
     paused: bool = False
     """Its extraction or its embedding was cancelled: it is left alone until somebody asks for it."""
 
@@ -73,9 +77,21 @@ def read_spent(graph: Graph, ontology: str) -> float:
     return float(rows[0]["spent"]) if rows else 0.0
 
 
-def add_spent(tx: Transaction, ontology: str, dollars: float, receipt: str) -> None:
-    """Add to what extraction has cost, once for each receipt."""
-    tx.run("extraction/add_spent", ontology=ontology, cost=dollars, receipt=receipt)
+def ask_for_all(tx: Transaction, ontology: str, mark: str) -> None:
+    """Note that somebody wants all of an ontology to be read by an extractor of this mark."""
+    tx.run("extraction/ask", ontology=ontology, mark=mark)
+
+
+def add_spent(
+    tx: Transaction, ontology: str, dollars: float, receipt: str, job_id: str | None = None
+) -> None:
+    """Add to what extraction has cost an ontology, and by a job, once for each receipt."""
+    tx.run("extraction/add_spent", ontology=ontology, cost=dollars, receipt=receipt, job_id=job_id)
+
+
+def expect_cost(graph: Graph, ontology: str, job_id: str, dollars: float) -> None:
+    """Note what a job is to cost, unless that is noted; and add it to what all were to cost."""
+    graph.write("extraction/expect_cost", ontology=ontology, job_id=job_id, cost=dollars)
 
 
 def count_extraction(graph: Graph, ontology: str, mark: str | None) -> ExtractionCounts:
@@ -97,4 +113,5 @@ def retry_unread(tx: Transaction, ontology: str) -> int:
 
 def _to_stored(row: Row) -> StoredExtraction:
     config = ExtractionConfig.model_validate_json(row["extraction"] or "{}")
-    return StoredExtraction(row["ontology"], config, float(row["spent"]), bool(row["paused"]))
+    spent, expected = float(row["spent"]), float(row["expected"])
+    return StoredExtraction(row["ontology"], config, spent, row["asked"], expected, bool(row["paused"]))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kg_api.graph.concepts.names import TERMS, NamedConcept, Text
+from kg_api.graph.concepts.parting import NO_REASON, Why, are_parted, record_merge
 from kg_api.graph.concepts.rows import IMPORTED, UNVERIFIED
 from kg_api.graph.concepts.texts import text_of, write_texts
 from kg_api.graph.database import Graph, Row, Transaction
@@ -57,16 +58,18 @@ def near_concepts(
     return [_near(row) for row in rows]
 
 
-def merge_concepts(graph: Graph, pair: tuple[str, str], still: Still) -> str | None:
-    """Make one concept of two, unless one of them has gone or they are two things by now.
+def merge_concepts(graph: Graph, pair: tuple[str, str], still: Still, why: Why = NO_REASON) -> str | None:
+    """Make one concept of two, unless one of them has gone, they are two by now, or somebody has parted them.
 
     The one that more sources carry stays, else the older one, else the smaller id. It gets the other's
-    evidence, relationships and names. A quote that both had counts once. Doing it twice changes nothing.
+    evidence, relationships and names. A quote that both had counts once. Doing it twice changes nothing. It
+    is recorded, so that it can be undone.
 
     Args:
         graph: where they are.
         pair: the ids of two concepts of one ontology.
         still: asked when both are locked.
+        why: for the record.
 
     Returns:
         The id of the one that stays, whose text is another now; None when nothing was merged.
@@ -74,7 +77,7 @@ def merge_concepts(graph: Graph, pair: tuple[str, str], still: Still) -> str | N
     Raises:
         DatabaseUnavailable: Neo4j does not answer.
     """
-    return graph.transaction(lambda tx: _merge(tx, pair, still))
+    return graph.transaction(lambda tx: _merge(tx, pair, still, why))
 
 
 def doubles(quotes: Iterable[Row], kept: str) -> list[str]:
@@ -93,7 +96,7 @@ def _worth(quote: Row, kept: str) -> tuple[Any, ...]:
     return imported, quote["score"], quote["concept_id"] == kept, quote["instance_id"]
 
 
-def _merge(tx: Transaction, pair: tuple[str, str], still: Still) -> str | None:
+def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Why) -> str | None:
     known = _rank(tx, pair)
     if len(known) < len(pair) or known[0]["ontology"] != known[1]["ontology"]:
         return None
@@ -103,8 +106,9 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still) -> str | None:
     if len(ranks) < len(pair):
         return None
     kept, gone = (row["concept_id"] for row in ranks)
-    if not still(texts[kept], texts[gone]):
+    if not still(texts[kept], texts[gone]) or are_parted(tx, ontology, pair):
         return None
+    record_merge(tx, ontology, (kept, gone), texts, why)
     _move(tx, kept, gone)
     _call(tx, kept, ontology, texts[kept], texts[gone])
     return kept

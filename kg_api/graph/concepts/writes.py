@@ -37,6 +37,7 @@ from kg_api.graph.database import Graph, Transaction, portions
 from kg_api.graph.spaces.due import SourceText, Wanted, count_due, due_sources
 from kg_api.graph.spaces.marks import EXTRACTION_MARK, Mark
 from kg_api.models.concepts.extraction import Extraction
+from kg_api.models.vocabulary import Selection
 
 REASON_CHARACTERS = 300
 LOOKS = 5
@@ -91,9 +92,15 @@ def write_extractions(
 
 
 def due_for_extraction(
-    graph: Graph, ontology: str, mark: str, after: tuple[str, int], limit: int
+    graph: Graph,
+    ontology: str,
+    mark: str,
+    after: tuple[str, int],
+    limit: int,
+    *,
+    selection: Selection = "due",
 ) -> list[SourceText]:
-    """The next sources that no extractor of this mark has read, in reading order.
+    """The next sources that are to be read, in reading order.
 
     Args:
         graph: where they are.
@@ -101,13 +108,14 @@ def due_for_extraction(
         mark: of the extractor.
         after: document and paragraph of the last one that was looked at; ("", -1) at the beginning.
         limit: most of them.
+        selection: `due`: all that no extractor of this mark has read; `missing`: that none has read.
     """
-    return due_sources(graph, _unread(ontology, mark), after=after, limit=limit)
+    return due_sources(graph, _unread(ontology, mark, selection), after=after, limit=limit)
 
 
-def count_for_extraction(graph: Graph, ontology: str, mark: str) -> int:
-    """How many sources no extractor of this mark has read."""
-    return count_due(graph, _unread(ontology, mark))
+def count_for_extraction(graph: Graph, ontology: str, mark: str, selection: Selection = "due") -> int:
+    """How many sources are to be read; see `due_for_extraction`."""
+    return count_due(graph, _unread(ontology, mark, selection))
 
 
 def reading_mark(mark: str) -> Mark:
@@ -115,9 +123,9 @@ def reading_mark(mark: str) -> Mark:
     return Mark("Source", EXTRACTION_MARK, mark, "extracted_at", "not_extracted_because")
 
 
-def _unread(ontology: str, mark: str) -> Wanted:
+def _unread(ontology: str, mark: str, selection: Selection) -> Wanted:
     read = reading_mark(mark)
-    return Wanted(ontology, read, read.key)
+    return Wanted(ontology, read, read.key, selection)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,11 +58,19 @@ class ExtractionStatus(Answer):
     """As it is."""
     spent: float
     """US dollars that its language model has cost so far."""
+    expected: float = 0.0
+    """US dollars that its jobs were to cost, as was estimated when each began: compare with `spent`."""
+    fingerprint: str | None = None
+    """Of the extractor: another model, prompt or number of concepts has another. None: no model is set."""
+    model: str | None = None
+    """The language model, where one extracts."""
     total: int
     """Sources."""
     extracted: int
     due: int
-    """Sources that were not read so yet."""
+    """Sources that are read without being asked for."""
+    stale: int = 0
+    """Sources that a model of another fingerprint has read: they stay so until `stale` is asked for."""
     refused: int
     """Set aside, for nothing could be extracted."""
     concepts: int
@@ -74,6 +82,8 @@ class ExtractionStatus(Answer):
     """That no quote proves, whoever found them."""
     cost: ExtractionCost | None = None
     """What reading those that are due takes; of a preview and of a new configuration."""
+    stale_cost: ExtractionCost | None = None
+    """What reading the stale ones again takes."""
     applied: bool = True
     """False for a dry run."""
     problem: str | None = None

@@ -88,8 +88,22 @@ class SimilarSources(Answer):
     timings_ms: dict[str, float]
 
 
+class RepeatedText(Answer):
+    """A text that many documents repeat, such as a licence: it says nothing of any of them."""
+
+    text: str
+    """Its first 200 characters, on one line."""
+    documents: int
+    """How many have it, of those that were looked at."""
+    source_ids: list[str]
+    """The sources here that say it."""
+
+
 class SimilarDocumentSearch(_Filtered):
     """What documents to look for that are like a document."""
+
+    repeated: Flag = False
+    """Compare text that many documents repeat, too; else it is set apart."""
 
     limit: Limit = 10
     """How many documents."""
@@ -133,8 +147,11 @@ class SimilarDocuments(Answer):
     sources: int
     """Of the document asked for."""
     compared: int
+    """Of them, those that have a vector and are not set apart."""
     space: str
     documents: list[SimilarDocument]
+    repeated: list[RepeatedText] = Field(default_factory=list[RepeatedText])
+    """What was set apart, for many documents repeat it; nothing where that is most of the document."""
     degraded: list[Degradation]
     timings_ms: dict[str, float]
 
@@ -151,6 +168,8 @@ class GraphRequest(_Filtered):
     max_nodes: Annotated[int, Field(strict=True, ge=1, le=MAX_NODES)] = 1000
     across_documents_only: Flag = True
     """Connect sources of different documents only."""
+    repeated: Flag = False
+    """Connect text that many documents repeat, too; else it is set apart."""
 
     @model_validator(mode="after")
     def _one_beginning(self) -> GraphRequest:
@@ -166,6 +185,8 @@ class SourceNode(SourcePlace):
     """How many edges it has."""
     group: int | None
     """Its place in `groups`; none when nothing here says almost the same."""
+    repeated: bool = False
+    """Whether many documents repeat it: then it is set apart and has no edge."""
 
 
 class SourceEdge(Answer):
@@ -191,6 +212,8 @@ class SourceGraph(Answer):
     somebody accepted."""
     groups: list[list[str]]
     """Near-duplicates."""
+    repeated: list[RepeatedText] = Field(default_factory=list[RepeatedText])
+    """Text that many documents repeat, what most have first. Sources to begin with are never set apart."""
     total: int
     """Sources that were asked for, or found; `nodes` has fewer when they are more than `max_nodes`."""
     truncated: bool

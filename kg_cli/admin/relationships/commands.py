@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kg_api.models.vocabulary import ALIKE, Stance
-from kg_cli.admin.options import DryRunOption
+from kg_cli.admin.options import ByOption, DryRunOption
 from kg_cli.terminal.answers import report
 from kg_cli.terminal.options import JsonOption, LimitOption, OffsetOption, OntologyOption, PageOption
 
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from kg_api.models.concepts.vocabulary import RelationshipType
 
 group = typer.Typer(help="Types of relationships: list, merge, undo.", no_args_is_help=True)
-
-ByOption = Annotated[
-    str | None, typer.Option("--by", help="Who does it, for the record; unset: the user of this machine.")
-]
 
 
 @group.command("list")

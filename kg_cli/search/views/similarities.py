@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.markup import escape
 from rich.text import Text
 
 from kg_api.models.queries.similarity import (
+    RepeatedText,
     SimilarDocument,
     SimilarDocuments,
     SimilarSource,
@@ -20,6 +23,8 @@ from kg_cli.search.views.passages import title_of
 from kg_cli.terminal import console
 
 MAX_EDGES = 50
+MAX_REPEATED = 5
+MAX_EXCERPT = 60
 
 
 def print_similar(answer: SimilarSources) -> None:
@@ -45,6 +50,7 @@ def print_documents(answer: SimilarDocuments) -> None:
         console.print_table(["#", "score", "document"], rows)
     compared = f"{answer.compared} of {answer.sources} passages compared"
     own = escape(f"{answer.ontology} / {answer.document}")
+    _print_repeated(answer.repeated)
     console.say(f"{pluralize(len(rows), 'document')} like {own}; {compared}.")
 
 
@@ -67,6 +73,7 @@ def print_graph(graph: SourceGraph) -> None:
         console.print_table(["similarity", "passages"], rows)
     if len(graph.edges) > MAX_EDGES:
         console.say(f"{len(graph.edges) - MAX_EDGES} more pairs: --json gives all.")
+    _print_repeated(graph.repeated)
     alone = sum(not node.degree for node in graph.nodes)
     counts = [
         pluralize(len(nodes), "passage"),
@@ -74,6 +81,15 @@ def print_graph(graph: SourceGraph) -> None:
         pluralize(len(graph.groups), "group of near-duplicates", "groups of near-duplicates"),
     ]
     console.say(f"{', '.join(counts)}; {alone} without a pair.")
+
+
+def _print_repeated(repeated: Sequence[RepeatedText]) -> None:
+    """Say what was set apart."""
+    for each in repeated[:MAX_REPEATED]:
+        text = escape(repr(each.text[:MAX_EXCERPT]))
+        console.say(f"set apart, for {pluralize(each.documents, 'document')} repeat it: {text}")
+    if (more := len(repeated) - MAX_REPEATED) > 0:
+        console.say(f"{more} more such texts: --json gives all; --repeated compares them, too.")
 
 
 def _row(number: int, each: SimilarSource) -> list[str | Text]:

@@ -12,7 +12,8 @@ def test_options_of_search_and_ontology_are_told_apart() -> None:
     found = parse_choice(
         ["mode=vector", "rerank=true", "mmr_lambda=0.5", "strategy=sentence", "chunk_size=30"]
     )
-    assert found.search == {"mode": "vector", "rerank": True, "mmr_lambda": 0.5}
+    assert found.mode == "vector"
+    assert found.search == {"rerank": True, "mmr_lambda": 0.5}
     assert found.embedding == {"strategy": "sentence", "chunk_size": 30}
     assert found.label == "vector rerank=true mmr_lambda=0.5 strategy=sentence chunk_size=30"
 
@@ -26,20 +27,29 @@ def test_the_usual_needs_no_ontology_of_its_own() -> None:
     assert "" not in names
 
 
+def test_how_concepts_are_extracted_makes_an_ontology_of_its_own() -> None:
+    found = parse_choice(["mode=concepts", "extractor=keyphrase", "per_source=5"])
+    assert found.extraction == {"extractor": "keyphrase", "per_source": 5}
+    assert found.corpus != ""
+    assert found.label == "concepts extractor=keyphrase per_source=5"
+
+
 def test_each_target_asks_its_own_way() -> None:
-    assert parse_choice([]).asked("documents") == {"per_document": 1}
-    assert parse_choice([]).asked("spans") == {"group_by": "chunk"}
-    assert parse_choice(["per_document=3"]).asked("documents") == {"per_document": 3}
+    usual = {"limit": 20, "mode": "hybrid"}
+    assert parse_choice([]).asked("documents", 20) == {**usual, "per_document": 1}
+    assert parse_choice([]).asked("spans", 20) == {**usual, "group_by": "chunk"}
+    assert parse_choice(["per_document=3"]).asked("documents", 20) == {**usual, "per_document": 3}
 
 
 @pytest.mark.parametrize(
     ("pair", "told"),
     [
-        ("mood=good", "there is no option mood; there are: "),
+        ("mood=good", "there is no option mood of mode hybrid; there are: "),
         ("query_text=x", "there is no option query_text"),
         ("mode", "'mode' is not of the form name=value"),
         ("=x", "is not of the form name=value"),
         ("mode=fast", "mode: "),
+        ("extractor=magic", "extractor: "),
         ("rrf_k=0", "rrf_k: "),
         ("rerank=perhaps", "rerank: "),
         ("chunk_size=2", "chunk_size of paragraph"),

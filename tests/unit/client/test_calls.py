@@ -59,6 +59,8 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "relationship_types": lambda kg: kg.relationship_types("o"),
     "propose_relationship_types": lambda kg: kg.propose_relationship_types("o"),
     "merge_relationship_types": lambda kg: kg.merge_relationship_types("o", into="a", merged=["b"]),
+    "concept_merges": lambda kg: kg.concept_merges("o"),
+    "undo_concept_merge": lambda kg: kg.undo_concept_merge("o", "m"),
     "relationship_type_merges": lambda kg: kg.relationship_type_merges("o"),
     "undo_type_merge": lambda kg: kg.undo_type_merge("o", "m"),
     "set_relationship_stance": lambda kg: kg.set_relationship_stance("o", "a", "supports"),

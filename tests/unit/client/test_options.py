@@ -16,6 +16,7 @@ from kg_api.client import AsyncKgClient
 from kg_api.client.call import UNSET, Unset
 from kg_api.models.concepts.extraction_config import ExtractionConfig
 from kg_api.models.concepts.imports import ConceptImport
+from kg_api.models.concepts.merges import ConceptMergeUndoing
 from kg_api.models.concepts.relations import RelationshipSearch
 from kg_api.models.concepts.vocabulary import TypeMergeUndoing, TypeMerging
 from kg_api.models.constructive.query import ConstructiveQuery
@@ -76,6 +77,7 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "merge_relationship_types": TypeMerging,
     "undo_type_merge": TypeMergeUndoing,
     "set_proposals_config": ProposalConfig,
+    "undo_concept_merge": ConceptMergeUndoing,
 }
 ELSEWHERE: dict[str, set[str]] = {
     "ingest_bytes": {"content", "images"},
@@ -97,6 +99,7 @@ ELSEWHERE: dict[str, set[str]] = {
     "merge_relationship_types": {"ontology"},
     "undo_type_merge": {"ontology", "merge_id"},
     "set_proposals_config": {"ontology", "dry_run"},
+    "undo_concept_merge": {"ontology", "merge_id"},
 }
 """What goes into the path, the query or a header."""
 FIXED = {"answer": {"stream"}, "stream_answer": {"stream"}}

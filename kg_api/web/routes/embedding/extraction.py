@@ -61,9 +61,16 @@ def put_extraction_config(
 
 
 @router.post("/ontologies/{ontology}/extraction", status_code=202, summary="Start extracting concepts")
-def extract_concepts(container: Open, ontology: Ontology) -> ExtractionStarted:
+def extract_concepts(
+    container: Open,
+    ontology: Ontology,
+    *,
+    stale: Annotated[
+        bool, Query(description="Also read what another model or prompt has read; it may cost.")
+    ] = False,
+) -> ExtractionStarted:
     """Start the job, or join the one there is; sources that were set aside are tried again."""
-    return container.extraction.extract(ontology)
+    return container.extraction.extract(ontology, stale=stale)
 
 
 @router.get(

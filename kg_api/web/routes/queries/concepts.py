@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 
 from kg_api.ingest.concept_import import import_concepts
-from kg_api.models.base import Text
+from kg_api.models.base import NodeId, Text
 from kg_api.models.concepts.details import ConceptDetails
 from kg_api.models.concepts.imports import ConceptImport, ConceptsImported
+from kg_api.models.concepts.merges import ConceptMerge, ConceptMerges, ConceptMergeUndoing
 from kg_api.models.concepts.queries import (
     ConceptContext,
     ConceptHits,
@@ -133,3 +134,33 @@ def post_concepts(container: Open, ontology: Ontology, body: ConceptImport) -> C
 
 def _only(ontology: str | None) -> list[str] | None:
     return None if ontology is None else [ontology]
+
+
+MERGES = "/ontologies/{ontology}/concept-merges"
+
+
+@router.get(MERGES, summary="List merges of concepts")
+def list_concept_merges(
+    container: Open,
+    ontology: Ontology,
+    concept_id: Annotated[NodeId | None, Query(description="Only what became part of this concept.")] = None,
+    offset: Offset = 0,
+    limit: PageSize = 100,
+) -> ConceptMerges:
+    """Give what became one and why, the last first; what was undone stays in the list."""
+    return container.concept_merges.page(ontology, concept_id, offset, limit)
+
+
+@router.post(MERGES + "/{merge_id}/undo", summary="Undo a merge of concepts")
+def undo_concept_merge(
+    container: Open,
+    ontology: Ontology,
+    merge_id: Annotated[NodeId, Path(description="Id of a merge.")],
+    body: ConceptMergeUndoing,
+) -> ConceptMerge:
+    """Part two concepts for good; doing it twice changes nothing more.
+
+    The merged one gets back what it had. Sources that were read since are read again. 409: the one that
+    stayed became part of another since; the message names the merge to undo before.
+    """
+    return container.concept_merges.undo(ontology, merge_id, body.by)

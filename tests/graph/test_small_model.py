@@ -1,0 +1,97 @@
+"""A real language model behind a real server: wiring, schemas, refusals, time-outs; never how good it is.
+
+What SmolLM2-135M finds is arbitrary, so nothing is asserted of it but what must hold of any model's answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import neo4j
+import pytest
+from pydantic import SecretStr
+
+from kg_api.errors import InvalidInput, LlmUnavailable
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.writes import store_document
+from kg_api.llm.chat import Chat, open_chat
+from kg_api.llm.prompts import Prompt
+from kg_api.llm.schemas import TEXT, object_of
+from kg_api.models.vocabulary import JobState
+from kg_api.provider.retrying import RetryPolicy
+from kg_api.sections import ConceptsSettings, LlmSettings, OpenAISettings
+from kg_api.settings import Settings, load_settings
+from tests.support.concepts import check_invariants
+from tests.support.extraction import run_extraction, service_of, the_job
+from tests.support.records import record
+from tests.support.small_model_server import INSTALL, interpreter, serving
+
+pytestmark = [pytest.mark.full, pytest.mark.timeout(1200)]
+PATIENCE = 300
+"""Seconds: on two busy cores a token may take one."""
+CAPITAL = Prompt(
+    "Answer in JSON.", "What is the capital of France?", "capital", object_of(capital=TEXT, country=TEXT)
+)
+TEXTS = [
+    "A worker renews its lease every ten seconds.",
+    "A fence refuses writes of a worker without a lease.",
+]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The model's server."""
+    python = interpreter()
+    if python is None:
+        pytest.skip(f"there is no small model: {INSTALL}, here or where KG_TEST_LLM_PYTHON points to")
+    with serving(python) as found:
+        yield found
+
+
+def settings_at(address: str, *, seconds: float = PATIENCE) -> Settings:
+    openai = OpenAISettings(base_url=f"{address}/v1", api_key=SecretStr("none"))
+    llm = LlmSettings(model="smollm2", timeout_seconds=seconds, price_input=1, price_output=2)
+    return load_settings(openai=openai, llm=llm, concepts=ConceptsSettings(extractor="llm", per_source=2))
+
+
+def chat_at(address: str, *, seconds: float = PATIENCE) -> Chat:
+    return open_chat(settings_at(address, seconds=seconds), RetryPolicy(tries=1))
+
+
+def test_it_answers_by_the_schema_and_its_tokens_are_counted(address: str) -> None:
+    reply = chat_at(address).ask_counted(CAPITAL)
+    assert set(json.loads(reply.text)) == {"capital", "country"}
+    assert (reply.read or 0) > 0
+    assert (reply.written or 0) > 0
+
+
+def test_a_schema_that_the_server_refuses_is_left_out(address: str) -> None:
+    refused = Prompt("Answer.", "Say hello.", "strange", {"type": "nonsense"})
+    assert chat_at(address).ask(refused)
+
+
+def test_a_question_that_is_too_long_is_refused_and_said(address: str) -> None:
+    long = Prompt("Answer in JSON.", "all work and no play " * 3000, "capital", object_of(capital=TEXT))
+    with pytest.raises(InvalidInput):
+        chat_at(address).ask(long)
+
+
+def test_an_answer_that_takes_too_long_ends(address: str) -> None:
+    with pytest.raises(LlmUnavailable):
+        chat_at(address, seconds=0.05).ask(CAPITAL)
+
+
+def test_concepts_are_extracted_or_sources_set_aside_with_a_reason(
+    graph: Graph, driver: neo4j.Driver, address: str
+) -> None:
+    store_document(graph, record("leases.md", TEXTS))
+    settings = settings_at(address)
+    run_extraction(graph, settings)
+    job, service = the_job(graph), service_of(graph, settings)
+    assert job.state in {JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS}
+    status = service.show("notes")
+    assert status.extracted + status.refused == status.total == len(TEXTS)
+    assert status.spent > 0
+    assert all(each.reason for each in service.refused("notes").sources)
+    check_invariants(driver)

