@@ -57,7 +57,7 @@ def main() -> None:
         running.kg("admin", "regenerate-embeddings", "--type", "concept", "--ontology", name)
         seconds = settled(running, name)
         for lane in WITH:
-            told[lane] = ran(running, results / f"{lane}.json", [*evaluate, "--option", f"{lane}=true"])
+            told[lane] = ran(running, results / f"{lane}.json", [*evaluate, "--mode", lane])
         against = {lane: compared(running, results, lane) for lane in WITH}
         print(
             json.dumps({**machine(), "settled_s": seconds, "runs": told, "against_hybrid": against}, indent=1)

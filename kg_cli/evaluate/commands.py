@@ -31,7 +31,8 @@ ResultsOption = Annotated[
     Path | None, typer.Option(help="Folder for results; unset: `evaluations` in KG_HOME.")
 ]
 MODE_HELP = (
-    "What answers: text, vector, hybrid, concepts, hybrid/concept, augment, answer; a wrong one names all."
+    "What answers: text, vector, hybrid, concepts, graph, hybrid/concept, augment, answer; a wrong one names "
+    "all."
 )
 QuestionKindOption = Annotated[
     Literal["quotes", "sentences"] | None,
