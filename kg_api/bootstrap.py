@@ -111,7 +111,6 @@ class Container:
     relationships: RelationshipSearcher
     relationship_types: RelationshipVocabulary
     proposals: ProposalService
-    proposal_requests: ProposalRequests
     augment: AugmentService
     answer: AnswerService
     llms: tuple[LanguageModel, ...]
@@ -140,9 +139,7 @@ class Container:
             ),
             ConceptExtraction(self.graph, self.extractors, self.settings.worker.sources_read_a_batch),
             LinkProposal(self.graph, self.settings.proposals),
-            Backfill(
-                self.graph, entries, self.extraction_requests, self.images.tidy, self.proposal_requests.look
-            ),
+            Backfill(self.graph, entries, self.extraction_requests, self.images.tidy, self.proposals.look),
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes
@@ -230,7 +227,6 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     embeddings = EmbeddingRequests(graph, estimator)
     extractors = Extractors(graph, settings)
     extraction = ExtractionRequests(graph, extractors)
-    proposing = ProposalRequests(graph, settings.proposals)
     configure = ConfigurationService(graph, estimator, embeddings)
     llm = LanguageModel(settings)
     imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search does not wait for a second try
@@ -259,8 +255,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         concepts=ConceptService(graph, spaces),
         relationships=RelationshipSearcher(graph, spaces),
         relationship_types=RelationshipVocabulary(graph),
-        proposals=ProposalService(graph, proposing),
-        proposal_requests=proposing,
+        proposals=ProposalService(graph, ProposalRequests(graph, settings.proposals)),
         augment=AugmentService(graph, spaces, search),
         answer=AnswerService(graph, spaces, search, llm),
         llms=(llm, imagining),
