@@ -114,7 +114,6 @@ class Container:
     relationship_types: RelationshipVocabulary
     constructive: ConstructiveService
     proposals: ProposalService
-    proposal_requests: ProposalRequests
     concept_merges: ConceptMergeRecords
     augment: AugmentService
     answer: AnswerService
@@ -144,9 +143,7 @@ class Container:
             ),
             ConceptExtraction(self.graph, self.extractors, self.settings.worker.sources_read_a_batch),
             LinkProposal(self.graph, self.settings.proposals),
-            Backfill(
-                self.graph, entries, self.extraction_requests, self.images.tidy, self.proposal_requests.look
-            ),
+            Backfill(self.graph, entries, self.extraction_requests, self.images.tidy, self.proposals.look),
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes
@@ -234,7 +231,6 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     embeddings = EmbeddingRequests(graph, estimator)
     extractors = Extractors(graph, settings)
     extraction = ExtractionRequests(graph, extractors)
-    proposing = ProposalRequests(graph, settings.proposals)
     configure = ConfigurationService(graph, estimator, embeddings)
     llm = LanguageModel(settings)
     imagining = LanguageModel(settings, RetryPolicy(tries=1))  # a search does not wait for a second try
@@ -265,8 +261,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         relationships=relationships,
         relationship_types=RelationshipVocabulary(graph),
         constructive=ConstructiveService(graph, spaces, search, concepts, relationships),
-        proposals=ProposalService(graph, proposing),
-        proposal_requests=proposing,
+        proposals=ProposalService(graph, ProposalRequests(graph, settings.proposals)),
         concept_merges=ConceptMergeRecords(graph),
         augment=AugmentService(graph, spaces, search),
         answer=AnswerService(graph, spaces, search, llm),

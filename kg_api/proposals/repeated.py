@@ -40,7 +40,7 @@ def says_enough(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class PlacedText:
     """A text in its document."""
 
     document_id: str
@@ -49,7 +49,7 @@ class Passage:
     text: str
 
 
-def is_repeated(own: Passage, others: Iterable[Passage]) -> bool:
+def is_repeated(own: PlacedText, others: Iterable[PlacedText]) -> bool:
     """Whether several other documents have much of a text's phrases, as of a licence.
 
     Of a section that has the same name there, as acknowledgements, less of them makes it one of a form.
@@ -69,7 +69,7 @@ def is_copy(one: str, other: str) -> bool:
     return len(a & b) >= COPIED * min(len(a), len(b))
 
 
-def _same_section(own: Passage, other: Passage) -> bool:
+def _same_section(own: PlacedText, other: PlacedText) -> bool:
     names = [each.heading[-1].casefold() if each.heading else "" for each in (own, other)]
     return bool(names[0]) and names[0] == names[1]
 

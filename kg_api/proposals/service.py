@@ -27,6 +27,8 @@ class ProposalService:
     def __init__(self, graph: Graph, requests: ProposalRequests) -> None:
         self._graph = graph
         self._requests = requests
+        self.look = requests.look
+        """Make the jobs of ontologies of which something is due."""
 
     def page(
         self,

@@ -25,7 +25,7 @@ from kg_api.models.proposals.configuration import UsedProposals
 from kg_api.models.queries.places import Place
 from kg_api.proposals.near import KEPT, Near, contrast_of, mutual_pairs
 from kg_api.proposals.reason import reason_of, shared_words
-from kg_api.proposals.repeated import Passage, is_copy, is_repeated, says_enough
+from kg_api.proposals.repeated import PlacedText, is_copy, is_repeated, says_enough
 from kg_api.proposals.used import score_of
 
 MAX_PARTS: Final = 4
@@ -140,8 +140,8 @@ class SourceLinks:
         )
 
 
-def _passage(place: Place) -> Passage:
-    return Passage(place.document_id, place.heading, place.full_text)
+def _passage(place: Place) -> PlacedText:
+    return PlacedText(place.document_id, place.heading, place.full_text)
 
 
 def _each_once(found: Iterable[NearSource]) -> list[Near]:

@@ -9,8 +9,7 @@ from kg_api.client.asynchronous.folders import AsyncFolderMethods
 from kg_api.client.asynchronous.images import AsyncImageMethods
 from kg_api.client.asynchronous.jobs import AsyncJobMethods
 from kg_api.client.asynchronous.ontologies import AsyncOntologyMethods
-from kg_api.client.asynchronous.proposals import AsyncProposalMethods
-from kg_api.client.asynchronous.review import AsyncReviewMethods
+from kg_api.client.asynchronous.review import AsyncProposalMethods, AsyncReviewMethods
 from kg_api.client.asynchronous.search import AsyncSearchMethods
 from kg_api.client.asynchronous.spaces import AsyncSpaceMethods
 from kg_api.client.call import Call, get

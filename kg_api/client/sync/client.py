@@ -11,8 +11,7 @@ from kg_api.client.sync.folders import FolderMethods
 from kg_api.client.sync.images import ImageMethods
 from kg_api.client.sync.jobs import JobMethods
 from kg_api.client.sync.ontologies import OntologyMethods
-from kg_api.client.sync.proposals import ProposalMethods
-from kg_api.client.sync.review import ReviewMethods
+from kg_api.client.sync.review import ProposalMethods, ReviewMethods
 from kg_api.client.sync.search import SearchMethods
 from kg_api.client.sync.spaces import SpaceMethods
 from kg_api.models.health import Health, Readiness

@@ -1,13 +1,16 @@
 # Written by scripts/unasync.py from ../asynchronous/review.py; change that, not this.
-"""Documents that wait until somebody approves them."""
+"""What people decide: documents that wait for approval, and links that are proposed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kg_api.client.call import body_of, get, post
+from kg_api.client.call import UNSET, Unset, body_of, change_of, get, params_of, post, put
 from kg_api.client.sync.sending import Sending
 from kg_api.models.library.review import Approval, Approved, Rejected, Review, WaitingDocuments
+from kg_api.models.proposals.configuration import ProposalConfig, ProposalSearch, ProposalStatus
+from kg_api.models.proposals.proposals import Proposal, ProposalDecision, Proposals
+from kg_api.models.vocabulary import ProposalKind, ProposalState
 
 
 class ReviewMethods(Sending):
@@ -37,3 +40,68 @@ class ReviewMethods(Sending):
     ) -> Rejected:
         """Let documents wait no more, by their names or, with `all`, up to 1,000 a request."""
         return self._send(post(Rejected, "waiting", "reject", json=body_of(Review, locals())))
+
+
+class ProposalMethods(Sending):
+    """Links between sources, and between concepts, of different documents."""
+
+    def proposals(
+        self,
+        ontology: str | None = None,
+        *,
+        kind: ProposalKind | None = None,
+        state: ProposalState | None = None,
+        offset: int = 0,
+        limit: int = 100,
+    ) -> Proposals:
+        """List proposed links, the best first, with the reason and the texts of both ends of each."""
+        chosen = {"ontology": ontology, "kind": kind, "state": state, "offset": offset, "limit": limit}
+        return self._send(get(Proposals, "proposals", **chosen))
+
+    def proposal(self, proposal_id: str) -> Proposal:
+        """Read one proposed link."""
+        return self._send(get(Proposal, "proposals", proposal_id))
+
+    def accept_proposal(self, proposal_id: str, *, by: str | None = None) -> Proposal:
+        """Make the link: related concepts, paths and the source graph show it."""
+        return self._decide(proposal_id, "accept", by)
+
+    def reject_proposal(self, proposal_id: str, *, by: str | None = None) -> Proposal:
+        """Have the two never proposed again."""
+        return self._decide(proposal_id, "reject", by)
+
+    def undo_proposal(self, proposal_id: str, *, by: str | None = None) -> Proposal:
+        """Open a proposal again that was accepted or rejected; its link goes."""
+        return self._decide(proposal_id, "undo", by)
+
+    def proposals_config(self, ontology: str) -> ProposalStatus:
+        """Read how links are proposed in an ontology, and how far that is."""
+        return self._send(get(ProposalStatus, "ontologies", ontology, "proposals-config"))
+
+    def set_proposals_config(
+        self,
+        ontology: str,
+        *,
+        enabled: bool | Unset | None = UNSET,
+        min_similarity: float | Unset | None = UNSET,
+        min_concept_similarity: float | Unset | None = UNSET,
+        min_contrast: float | Unset | None = UNSET,
+        min_concept_contrast: float | Unset | None = UNSET,
+        neighbours: int | Unset | None = UNSET,
+        hops: int | Unset | None = UNSET,
+        max_open: int | Unset | None = UNSET,
+        dry_run: bool = False,
+    ) -> ProposalStatus:
+        """Change what is given of how links are proposed; None is the service's own setting."""
+        body = change_of(ProposalConfig, locals())
+        path = ("ontologies", ontology, "proposals-config")
+        return self._send(put(ProposalStatus, *path, json=body, dry_run=dry_run))
+
+    def search_proposals(self, ontology: str, *, anew: bool = False) -> ProposalSearch:
+        """Look for links now, instead of when something has changed; with `anew` at everything again."""
+        call = post(ProposalSearch, "ontologies", ontology, "proposals", params=params_of(anew=anew or None))
+        return self._send(call)
+
+    def _decide(self, proposal_id: str, what: str, by: str | None) -> Proposal:
+        body = body_of(ProposalDecision, {"by": by})
+        return self._send(post(Proposal, "proposals", proposal_id, what, json=body))

@@ -48,4 +48,10 @@ def test_no_job_is_told_and_an_unknown_kind_names_those_there_are(capsys: pytest
 
 def test_the_kinds_of_jobs_are_those_that_there_are() -> None:
     own = {source_job.KIND, concept_extraction.KIND, backfill.KIND, SCAN_KIND}
-    assert own | {"concept_embedding", "edge_embedding", "image_embedding", "space_cleanup"} == set(JOB_KINDS)
+    assert own | {
+        "concept_embedding",
+        "edge_embedding",
+        "image_embedding",
+        "space_cleanup",
+        "link_proposal",
+    } == set(JOB_KINDS)

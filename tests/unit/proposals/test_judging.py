@@ -11,7 +11,7 @@ from kg_api.models.identity import content_hash, proposal_id
 from kg_api.models.proposals.configuration import ProposalConfig
 from kg_api.proposals.near import Near, contrast_of, mutual_pairs
 from kg_api.proposals.reason import reason_of, shared_words
-from kg_api.proposals.repeated import Passage, is_copy, is_repeated, says_enough
+from kg_api.proposals.repeated import PlacedText, is_copy, is_repeated, says_enough
 from kg_api.proposals.used import mark_of, score_of, use
 from tests.support.proposals import EARS, LICENCE, OWLS, TAXES
 from tests.unit.proposals.spaces import space
@@ -50,8 +50,8 @@ def test_headings_listings_and_fields_say_too_little(text: str) -> None:
     assert says_enough(OWLS)
 
 
-def passage(document: str, text: str, *heading: str) -> Passage:
-    return Passage(document, heading, text)
+def passage(document: str, text: str, *heading: str) -> PlacedText:
+    return PlacedText(document, heading, text)
 
 
 def test_what_several_documents_repeat_is_boilerplate() -> None:
