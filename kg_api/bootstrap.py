@@ -33,9 +33,7 @@ from kg_api.embed.image.open import open_image_embedder
 from kg_api.embed.metered import EmbeddingMetrics, meter
 from kg_api.embed.open import open_embedder
 from kg_api.embed.port import Embedder
-from kg_api.errors import (
-    ConfigurationError,
-)
+from kg_api.errors import ConfigurationError
 from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
 from kg_api.graph.database import Graph
@@ -224,6 +222,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         spaces.close()
         graph.close()
         raise
+    prices, batch_sizes = partial(price_of_space, settings), partial(batch_size_of_space, settings)
     contexts = Contexts(graph, settings)
     files = StoredFiles(graph, open_blobs(settings.blobs, Home(settings.home).blobs))
     reader = DocumentReader(converters, StoringKeeper(files), settings.blobs.keep_pdfs)
@@ -279,13 +278,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
             ImageSwitch(graph, embeddings, ImageSpaceChecker(graph, image_spaces)),
         ),
         drop=DropService(graph),
-        models=ModelService(
-            graph,
-            spaces,
-            image_spaces,
-            price_of=partial(price_of_space, settings),
-            batch_size_of=partial(batch_size_of_space, settings),
-        ),
+        models=ModelService(graph, spaces, image_spaces, price_of=prices, batch_size_of=batch_sizes),
     )
 
 

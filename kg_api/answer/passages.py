@@ -9,8 +9,8 @@ from kg_api.graph.spaces.registry import Space
 from kg_api.models.identity import digest
 from kg_api.models.queries.answering import AnswerRequest, Shown
 from kg_api.models.queries.augment import Threshold
-from kg_api.models.queries.places import Place
-from kg_api.models.queries.search import ContextWindow, SourceHit
+from kg_api.models.queries.places import ContextWindow, Place
+from kg_api.models.queries.search import SourceHit
 from kg_api.search.rank.fusion import MIN_GAP, USUAL
 
 SHARE = 0.6

@@ -25,7 +25,8 @@ from kg_api.models.queries.answering import (
     Statement,
 )
 from kg_api.models.queries.augment import Threshold
-from kg_api.models.queries.search import ContextWindow, Degradation, SourceHit, SourceSearch
+from kg_api.models.queries.places import ContextWindow
+from kg_api.models.queries.search import Degradation, SourceHit, SourceSearch
 from kg_api.search.plan.similarity import filter_by
 from kg_api.search.present.reading import read_windows
 from kg_api.search.service import SearchService

@@ -91,7 +91,7 @@ class SearchService:
             ranking = order(plan, candidates)
         refined = self._ranker.refine(plan, ranking, places)
         if plan.request.graph:
-            refined = fill_from_graph(plan, refined, candidates.carried, places)
+            refined = fill_from_graph(plan, refined, ranking.hits, candidates.carried, places)
         return self._present(plan, candidates, ranking, refined, places)
 
     def _present(

@@ -43,7 +43,7 @@ HOMES: dict[str, str | tuple[str, ...]] = {
     "cohere": "kg_api/provider/cohere_sdk.py",
     "safetensors": "kg_api/chunk/",
     "yake_rust": "kg_api/extract/keyphrase/words.py",
-    "textblob": "kg_api/extract/keyphrase/english.py",
+    "textblob": "kg_api/extract/keyphrase/tagging/english.py",
     "Stemmer": ("kg_api/extract/keyphrase/ranking.py", "kg_api/graph/fulltext/"),
     "rapidfuzz": (
         "kg_api/extract/quotes.py",

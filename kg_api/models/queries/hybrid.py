@@ -19,7 +19,8 @@ from kg_api.models.queries.fields import (
     Window,
 )
 from kg_api.models.queries.filters import Where
-from kg_api.models.queries.search import ContextWindow, Degradation, Respelling, SourceHit
+from kg_api.models.queries.places import ContextWindow
+from kg_api.models.queries.search import Degradation, Respelling, SourceHit
 from kg_api.models.vocabulary import DEFAULT_WINDOW, MAX_LIMIT, MAX_QUERY_CHARACTERS, HybridMode
 
 

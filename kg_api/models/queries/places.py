@@ -89,3 +89,23 @@ class ImagePage(Page):
     """Pictures, ordered by ontology, document and place in it."""
 
     images: list[Place]
+
+
+class ContextWindow(Answer):
+    """Consecutive paragraphs of one document: the windows of its hits, merged where they touch."""
+
+    document_id: str
+    ontology: str
+    document: str
+    heading: list[str]
+    """Of its first paragraph."""
+    start: int
+    end: int
+    text: str
+    """The document's text from `start` to `end`, unchanged."""
+    source_ids: list[str]
+    """Its paragraphs in reading order."""
+    hits: list[str]
+    """Those that were found, the best first."""
+    tokens: int
+    """By the tokenizer of the space's model, or estimated where that is not at hand."""

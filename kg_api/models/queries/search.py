@@ -21,7 +21,7 @@ from kg_api.models.queries.fields import (
     Window,
 )
 from kg_api.models.queries.filters import Where
-from kg_api.models.queries.places import DescribedPlace, Place, WordMatch
+from kg_api.models.queries.places import ContextWindow, DescribedPlace, Place, WordMatch
 from kg_api.models.vocabulary import (
     DEFAULT_WINDOW,
     MAX_QUERY_CHARACTERS,
@@ -245,26 +245,6 @@ class Respelling(Answer):
     """In lower case."""
     meant: list[str]
     """Words of the texts that were looked for as well: other accents, or a slip of the finger."""
-
-
-class ContextWindow(Answer):
-    """Consecutive paragraphs of one document: the windows of its hits, merged where they touch."""
-
-    document_id: str
-    ontology: str
-    document: str
-    heading: list[str]
-    """Of its first paragraph."""
-    start: int
-    end: int
-    text: str
-    """The document's text from `start` to `end`, unchanged."""
-    source_ids: list[str]
-    """Its paragraphs in reading order."""
-    hits: list[str]
-    """Those that were found, the best first."""
-    tokens: int
-    """By the tokenizer of the space's model, or estimated where that is not at hand."""
 
 
 class LeftOut(Answer):

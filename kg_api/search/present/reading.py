@@ -6,8 +6,8 @@ from kg_api.errors import NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_source, neighbours
 from kg_api.graph.naming import first_source, is_whole_id, names_place
-from kg_api.models.queries.places import Place
-from kg_api.models.queries.search import ContextWindow, Degradation, SourceHit
+from kg_api.models.queries.places import ContextWindow, Place
+from kg_api.models.queries.search import Degradation, SourceHit
 from kg_api.models.queries.windows import SourceWindow
 from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.present.windows import fit_to_budget, merge_windows

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
-from kg_api.models.queries.places import Place
-from kg_api.models.queries.search import ContextWindow, Degradation, SourceHit
+from kg_api.models.queries.places import ContextWindow, Place
+from kg_api.models.queries.search import Degradation, SourceHit
 from kg_api.models.queries.windows import SourceContext, SourceWindow
 
 TokensOf = Callable[[Sequence[str]], Sequence[int]]

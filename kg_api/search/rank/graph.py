@@ -19,25 +19,33 @@ KEPT = 5
 
 
 def fill_from_graph(
-    plan: SearchPlan, ranking: Ranking, carried: Sequence[LaneHit], places: PlaceReader
+    plan: SearchPlan, refined: Ranking, hits: Sequence[Hit], carried: Sequence[LaneHit], places: PlaceReader
 ) -> Ranking:
     """Join, behind the first hits, those that follow with what concepts lead to, by reciprocal rank.
 
     Args:
         plan: what is asked.
-        ranking: the hits in their order, read again and thinned out where that was asked for.
+        refined: the hits in their order, read again, thinned out and made different where that was asked for.
+        hits: those of before.
         carried: what concepts lead to, the best first.
         places: reads sources.
     """
-    best = [hit._replace(passage_rank=rank) for rank, hit in enumerate(ranking.hits[:KEPT], start=1)]
-    behind = [*_behind(best, _joined(plan, best, ranking.hits[KEPT:], carried))]
-    return replace(ranking, hits=thin_out([*best, *behind], plan.request, places))
+    best = [hit._replace(passage_rank=rank) for rank, hit in enumerate(refined.hits[:KEPT], start=1)]
+    reordered = plan.request.rerank or plan.request.mmr_lambda is not None
+    behind = _joined(plan, best, refined.hits if reordered else hits, carried)
+    every = [*best, *_behind(best, behind)]
+    return replace(refined, hits=thin_out(every, plan.request, places))
 
 
 def _joined(
-    plan: SearchPlan, best: Sequence[Hit], rest: Sequence[Hit], carried: Sequence[LaneHit]
+    plan: SearchPlan, best: Sequence[Hit], hits: Sequence[Hit], carried: Sequence[LaneHit]
 ) -> Sequence[Hit]:
-    """All that is not among the best; of what is not similar enough only what stands beside such as is."""
+    """All that is not among the best; of what is not similar enough only what stands beside such as is.
+
+    Ranks count what is thinned out later, on both sides.
+    """
+    known = {hit.identity for hit in best}
+    rest = [hit for hit in hits if hit.identity not in known]
     there = {hit.found.source.source_id for hit in best}
     led = [each for each in carried if each.source.source_id not in there]
     similar = filter_of(plan)

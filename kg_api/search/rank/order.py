@@ -76,7 +76,7 @@ def join_further(hits: Sequence[Hit], further: Mapping[str, Sequence[LaneHit]]) 
         known = {hit.found.source.source_id for hit in joined.values()}
         joined |= {each: Hit(found, each, 0.0) for each, (_, found) in led.items() if each not in known}
         joined = {identity: _join(hit, name, led) for identity, hit in joined.items()}
-    ordered = sorted(joined.values(), key=lambda hit: (-hit.score, hit.identity))
+    ordered = sorted(joined.values(), key=lambda hit: -hit.score)  # of equal ones the first found
     return [hit._replace(fused_rank=rank, fused_score=hit.score) for rank, hit in enumerate(ordered, start=1)]
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from kg_api.models.queries.hybrid import HybridHits
-from kg_api.models.queries.places import DescribedPlace, SourcePlace
-from kg_api.models.queries.search import ContextWindow, LeftOut, SourceHit, SourceHits
+from kg_api.models.queries.places import ContextWindow, DescribedPlace, SourcePlace
+from kg_api.models.queries.search import LeftOut, SourceHit, SourceHits
 from kg_api.models.queries.windows import SourceWindow
 from kg_api.wording.pages import describe_ocr, describe_pages
 from kg_api.wording.plural import pluralize

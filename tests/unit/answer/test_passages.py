@@ -10,7 +10,8 @@ from kg_api.answer.passages import SHARE, list_passages, threshold_of
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.embedding.spaces import SimilarityCalibration
 from kg_api.models.queries.answering import AnswerRequest
-from kg_api.models.queries.search import ContextWindow, MatchedChunk, Ranks, SourceHit
+from kg_api.models.queries.places import ContextWindow
+from kg_api.models.queries.search import MatchedChunk, Ranks, SourceHit
 from tests.support.embedders import small_embedder
 
 SPACE = Space("default", small_embedder().identity)

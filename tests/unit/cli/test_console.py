@@ -13,7 +13,7 @@ from rich.text import Text
 
 from kg_api.models.concepts.queries import ConceptList
 from kg_api.models.queries.answering import Statement
-from kg_api.models.queries.search import ContextWindow
+from kg_api.models.queries.places import ContextWindow
 from kg_cli.concepts import views
 from kg_cli.search.views import answers, passages
 from kg_cli.terminal import console

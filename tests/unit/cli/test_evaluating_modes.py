@@ -21,7 +21,7 @@ def test_the_service_takes_what_a_mode_asks(mode: str, target: Target) -> None:
     asked = parse_choice([f"mode={mode}"]).asked(target, 20)
     endpoint = MODES[mode].endpoint
     body = valid(endpoint.request, {endpoint.question: "what", "ontology": "notes", **asked})
-    assert body.model_dump()["mode"] in mode or mode in {"concepts", "augment", "answer"}
+    assert body.model_dump()["mode"] in mode or mode in {"concepts", "graph", "augment", "answer"}
 
 
 def test_all_modes_that_the_endpoints_have_are_there() -> None:

@@ -55,13 +55,17 @@ def fit(local: LocalEmbedder, world: World, space: Space, kind: str) -> list[str
 def test_nonsense_is_not_taken_and_what_is_meant_is(
     local: LocalEmbedder, world: World, *, measured: bool
 ) -> None:
-    """Before, 42 of 44 were taken: quantum physics was `quo forces`."""
+    """Before, 42 of 44 were taken: quantum physics was `quo forces`.
+
+    The labels are those of key phrases before ADR 73, with more of no use near to all: its floor, half of the
+    way, leaves nine of 48 (three with labels of today).
+    """
     space = world.space if measured else replace(world.space, labels=None)
     nonsense, right = (fit(local, world, space, kind) for kind in ("nonsense", "right"))
     assert not {"quantum physics", "banana pancake", "quantum chromodynamics"} & set(nonsense)
     assert len(nonsense) <= 2, nonsense
     wanted = {question for kind, question in QUESTIONS if kind == "right"}
-    assert len(right) >= len(wanted) - 7, wanted - set(right)
+    assert len(right) >= len(wanted) - 9, wanted - set(right)
 
 
 def test_a_concept_that_is_named_otherwise_is_near(local: LocalEmbedder, world: World) -> None:

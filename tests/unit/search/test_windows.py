@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.models.queries.places import Place
-from kg_api.models.queries.search import ContextWindow, MatchedChunk, Ranks, SourceHit
+from kg_api.models.queries.places import ContextWindow, Place
+from kg_api.models.queries.search import MatchedChunk, Ranks, SourceHit
 from kg_api.models.queries.windows import SourceContext
 from kg_api.search.present.windows import fit_to_budget, merge_windows
 
