@@ -30,7 +30,7 @@ from tests.support.records import record
 from tests.support.small_model_server import INSTALL, interpreter, serving
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1200)]
-PATIENCE = 300
+PATIENCE = 900
 """Seconds: on two busy cores a token may take one."""
 YES_OR_NO: dict[str, Any] = {"type": "string", "enum": ["yes", "no"]}
 """Bounded, for a model that may not find its end."""
