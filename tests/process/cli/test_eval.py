@@ -73,6 +73,26 @@ def test_a_run_tells_measures_latency_and_configuration_and_saves_them(kg: Kg, f
 
 
 @pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize(
+    ("mode", "endpoint"),
+    [("hybrid/source", "/queries/hybrid"), ("augment/text", "/queries/augment")],
+)
+def test_other_endpoints_are_measured_as_search_is(kg: Kg, folder: Path, mode: str, endpoint: str) -> None:
+    found = run(kg, folder, "--mode", mode)
+    assert (found["config"]["mode"], found["config"]["endpoint"]) == (mode, endpoint)
+    assert found["metrics"]["recall@5"] == 1.0
+    assert found["refused"] == {}
+    assert found["stages_ms"]
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_mode_through_concepts_is_refused_where_there_are_none(kg: Kg, folder: Path) -> None:
+    ran = kg("eval", "run", "-s", str(folder), "--mode", "concepts", "--option", "extractor=none")
+    assert ran.returncode == 5
+    assert "has no concepts, and this mode searches through them" in " ".join(ran.stderr.split())
+
+
+@pytest.mark.usefixtures("worker")
 def test_documents_keep_their_ids_and_are_taken_in_once(kg: Kg, folder: Path, service: Service) -> None:
     found = run(kg, folder, "--mode", "vector")
     with KgClient(service.url) as client:
@@ -217,7 +237,7 @@ def test_a_set_is_made_and_asked_in_place(kg: Kg, tmp_path: Path) -> None:
     (notes / "b.md").write_text("# Horses\n\nA bassoon was pawned in Trieste for nineteen spotted horses.\n")
     assert kg("ingest", str(notes), "-o", "notes", "--wait").returncode == 0
     made = str(tmp_path / "made")
-    about = told(kg("eval", "make", "--ontology", "notes", "--output", made, "--json"))
+    about = told(kg("eval", "make", "--ontology", "notes", "--output", made, "--kind", "sentences", "--json"))
     assert (about["questions"], about["documents"]) == (2, 2)
     assert "favour full text" in about["kind"]
     found = run(kg, Path(made), "--ontology", "notes", "--in-place", "--mode", "text")
