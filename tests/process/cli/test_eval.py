@@ -6,9 +6,7 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ from tests.process.cli.conftest import Kg
 from tests.process.cli.doubles import Reply, Request, answering
 from tests.support.embedders import small_embedder
 from tests.support.running import Service, environment, started, wait_until
-from tests.unit.evaluate.sets import CORPUS, QRELS, QUERIES, write
+from tests.unit.evaluate.sets import CORPUS, QUERIES, write
 
 SEARCH = "/queries/sources/search"
 
@@ -260,42 +258,6 @@ def test_an_ontology_with_other_documents_is_not_mixed_with_a_set(
     ran = kg("eval", "run", "--set", str(folder), "--ontology", "notes")
     assert ran.returncode == 5
     assert "documents that are not of this set, such as 'mine.md'" in " ".join(ran.stderr.split())
-
-
-BAD: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
-    "no set": (lambda folder: (folder / "corpus.jsonl").unlink(), [], "is not a question set"),
-    "a line": (
-        lambda folder: write(folder, qrels=QRELS + "q1\tx\t1\n"),
-        [],
-        "qrels.tsv, line 5: there is no",
-    ),
-    "mode": (lambda _: None, ["--mode", "fast"], "mode: "),
-    "option": (lambda _: None, ["--option", "mood=good"], "there is no option mood"),
-    "target": (lambda _: None, ["--target", "spans"], "handbook has no spans to measure"),
-    "in place": (lambda _: None, ["--in-place"], "--in-place needs --ontology"),
-}
-
-
-@pytest.mark.usefixtures("worker")
-@pytest.mark.parametrize("case", BAD)
-def test_what_cannot_be_run_is_said(kg: Kg, folder: Path, case: str) -> None:
-    spoil, arguments, said = BAD[case]
-    spoil(folder)
-    ran = kg("eval", "run", "--set", str(folder), *arguments)
-    assert ran.returncode == 2
-    assert said in " ".join(ran.stderr.split())
-
-
-def test_without_the_packages_their_names_are_told(folder: Path) -> None:
-    code = f"""
-import sys
-sys.modules["ir_measures"] = None
-from kg_cli.main import run_command
-sys.exit(run_command(["eval", "run", "--set", {str(folder)!r}]))
-"""
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ran.returncode == 78
-    assert "pip install '.[eval]'" in ran.stderr
 
 
 def test_two_of_the_same_run_do_not_mix(kg: Kg, folder: Path, service: Service, worker: None) -> None:
