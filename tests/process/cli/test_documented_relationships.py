@@ -37,6 +37,7 @@ STATED = {
 }
 TOLD = {
     "concept relations": ("worker requires lease", "The worker requires a lease"),
+    "search": ("a.md", "b.md", "A worker needs a lease."),
     "relationship-types list": ("requires", "casts doubt on", "neutral", "supports"),
     "relationship-types preview": ("nothing was merged",),
     "relationship-types merge": ("read as 'requires'", "1 relationship"),
@@ -64,7 +65,7 @@ def leases(service: Service, driver: neo4j.Driver, migrated_graph: Graph) -> Ite
 
 
 def test_they_say_what_the_page_says(kg: Kg, leases: KgClient) -> None:
-    assert len(COMMANDS) == 11
+    assert len(COMMANDS) == 12
     seen = set[str]()
     for command in COMMANDS:
         merges = leases.relationship_type_merges("leases").merges
