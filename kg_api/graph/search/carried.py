@@ -20,7 +20,7 @@ MAX_SOURCES: Final = 1000
 """A concept in more sources leads to none: it says less than a thirtieth of each."""
 MAX_APPEARANCES: Final = 10_000
 """So many appearances are followed in one search, those of the concepts of most weight."""
-NEAR_TO: Final = 16
+NEAR_TO: Final = 8
 """Of so many concepts, those of most weight, others that are near in meaning lead to sources too."""
 NEAREST: Final = 6
 """So many of each are asked for, itself among them."""
