@@ -1,7 +1,6 @@
 // A blob whose file is missing or damaged. Followed folders read the files again that it may come from, though they look
-// as they did; once, and not each time that somebody asks for it.
+// as they did.
 MATCH (b:Blob {key: $key})
-WHERE b.lost IS NULL
 SET b.lost = true
 WITH b
 MATCH (b)<-[:STORED_AS|SHOWN_AS|ORIGINAL]-(n)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from kg_api.blobs.port import MARKER, BlobStore, marker_of, name_of
 from kg_api.errors import Unavailable
 from kg_api.graph.database import Graph
-from kg_api.graph.images.blobs import Blob, adopt_store, known_store, remember_store, some_blobs
+from kg_api.graph.images.blobs import Blob, known_store, remember_store, some_blobs
 
 LOOKED_FOR = 100
 """Blobs: where a store has the file of one of them, it is theirs."""
@@ -73,13 +72,7 @@ class RightStore:
         if marked is None:
             self._store.mark(known)
         elif marked != known:
-            self._adopt(marked, known, blobs)
-
-    def _adopt(self, marked: str, known: str, blobs: Sequence[Blob]) -> None:
-        """Take a store of another marker that has most of our files: any may have some by chance."""
-        if not blobs or 2 * sum(map(self._has, blobs)) < len(blobs):
             raise self._another(known)
-        adopt_store(self._graph, marked, instead_of=known)
 
     def _has(self, blob: Blob) -> bool:
         return self._store.has(name_of(*blob))

@@ -217,23 +217,6 @@ def test_a_followed_folder_brings_a_lost_file_again(pictures: Pictures, graph: G
     assert pictures.read(key_of(BOAT)) == BOAT
 
 
-def test_a_file_is_lost_once_however_often_it_is_asked_for(pictures: Pictures, driver: neo4j.Driver) -> None:
-    """A followed folder would read what it refuses again at each scan, for each request."""
-    pictures.add(BOAT, "boat.jpg")
-    pictures.lose(BOAT)
-    stamps = "MATCH (d:Document) RETURN d.file_stamp AS stamp"
-    for stamp in ("was read before", "was read for it"):
-        rows(driver, "MATCH (d:Document) SET d.file_stamp = $stamp", stamp=stamp)
-        with pytest.raises(FileLost):
-            pictures.read(key_of(BOAT))
-        assert rows(driver, stamps) == [{"stamp": None if stamp == "was read before" else stamp}]
-    pictures.add(BOAT, "boat.jpg")
-    pictures.lose(BOAT)
-    with pytest.raises(FileLost):
-        pictures.read(key_of(BOAT))
-    assert rows(driver, stamps) == [{"stamp": None}]
-
-
 def test_a_file_that_was_lost_before_anything_used_it_can_be_lost_again(
     pictures: Pictures, driver: neo4j.Driver
 ) -> None:

@@ -128,33 +128,6 @@ def test_many_may_be_the_first(pictures: Pictures, graph: Graph, driver: neo4j.D
     assert FileBlobStore(pictures.folder).identity() == known_store(graph)
 
 
-def test_the_right_store_is_taken_whatever_its_marker_after_a_wrong_one_was_looked_at(
-    pictures: Pictures, elsewhere: Pictures, graph: Graph, driver: neo4j.Driver
-) -> None:
-    pictures.add(BOAT, "boat.jpg")
-    as_before_there_were_markers(pictures, driver)
-    FileBlobStore(pictures.folder).mark("of another database")
-    with pytest.raises(Unavailable, match=ANOTHER):
-        elsewhere.add(PLAN, "plan.png")
-    pictures.add(PLAN, "plan.png")
-    assert FileBlobStore(pictures.folder).identity() == known_store(graph) == "of another database"
-    with pytest.raises(Unavailable, match=ANOTHER):
-        elsewhere.read(key_of(BOAT))
-
-
-def test_a_store_of_another_database_that_has_a_file_by_chance_is_refused(
-    pictures: Pictures, elsewhere: Pictures
-) -> None:
-    FileBlobStore(elsewhere.folder).mark("of another database")
-    for at in range(3):
-        pictures.add(encoded(drawn(20 + at, 30)), f"{at}.png")
-    shared = next(each for each in pictures.folder.rglob("*/*") if each.is_file())
-    (elsewhere.folder / shared.parent.name).mkdir()
-    shutil.copy(shared, elsewhere.folder / shared.parent.name / shared.name)
-    with pytest.raises(Unavailable, match=ANOTHER):
-        elsewhere.add(BOAT, "boat.jpg")
-
-
 class Counting(FileBlobStore):
     """Counts what is looked for."""
 

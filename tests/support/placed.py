@@ -164,6 +164,12 @@ def bmp_of_runs(bits: int) -> bytes:
     return struct.pack("<2sIII", b"BM", offset + len(pixels), 0, offset) + head + palette + pixels + PLACE
 
 
+def bmp_without_an_end() -> bytes:
+    """Of runs whose end is not told, and what looks like further runs behind them."""
+    made = bmp_of_runs(8)
+    return made.replace(b"\0\1" + PLACE, b"\4A" + PLACE + b"!")
+
+
 def _runs(row: bytes, bits: int) -> bytes:
     """A run, values as they are, a move, and another run."""
     as_they_are = (

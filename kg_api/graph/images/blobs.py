@@ -89,13 +89,8 @@ def remember_store(graph: Graph, identity: str) -> str:
     return graph.write("blobs/know_store", store_id=identity)[0]["store_id"]
 
 
-def adopt_store(graph: Graph, identity: str, *, instead_of: str) -> None:
-    """Let another store have their files, unless somebody else has said which one."""
-    graph.write("blobs/adopt_store", store_id=identity, instead_of=instead_of)
-
-
 def lose_blob(graph: Graph, key: str) -> None:
-    """Say that the file of a blob is missing or damaged; written only where nobody has said so."""
+    """Say that the file of a blob is missing or damaged."""
     graph.write("blobs/lose", key=key)
 
 

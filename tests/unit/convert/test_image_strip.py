@@ -40,6 +40,7 @@ FILES = {
     "bmp with profile": placed.bmp_with_profile(),
     "bmp of runs": placed.bmp_of_runs(8),
     "bmp of short runs": placed.bmp_of_runs(4),
+    "bmp without an end": placed.bmp_without_an_end(),
 }
 SAID = {"jpeg", "jpeg progressive", "jpeg cmyk", "jpeg grey", "jpegs", "png", "webp", "webp animated", "tiff"}
 
@@ -127,6 +128,13 @@ def test_a_damaged_file_is_refused_or_stored_without_the_place(name: str) -> Non
         except UnreadableDocument:
             continue
         assert name == "gif" or not placed.tells(kept)  # there a damaged length makes pixels of words
+
+
+def test_a_bmp_whose_pixels_would_begin_behind_it_is_refused() -> None:
+    content = bytearray(placed.bmp_of_runs(8))
+    struct.pack_into("<I", content, 10, 0xFFFFFFF0)
+    with pytest.raises(UnreadableDocument):
+        stored(bytes(content))
 
 
 def tiff_entries(content: bytes, entries: list[tuple[int, int, int, int]]) -> bytes:

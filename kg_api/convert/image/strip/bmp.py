@@ -18,7 +18,7 @@ _MASKS = {3: 12, 6: 16}
 _SPACE, _PROFILE = slice(70, 74), slice(126, 138)
 """In version 5: what the colour space is, and where its profile lies, or which file it is."""
 _SRGB = b"BGRs"
-_RUN_ENDS, _DELTA = 1, 2
+_LINE_ENDS, _RUN_ENDS, _DELTA = 0, 1, 2
 
 
 def strip(data: bytes, picture: Image.Image) -> bytes:
@@ -28,10 +28,12 @@ def strip(data: bytes, picture: Image.Image) -> bytes:
     codec, _, offset, arguments = picture.tile[0]
     if not isinstance(arguments, tuple):
         return data
+    if offset > len(data):
+        raise struct.error("its pixels would begin behind its end")
     if codec == "raw":
         end = offset + arguments[1] * picture.height
     else:
-        end = _end_of_runs(data, offset, halves=bool(arguments[1]))
+        end = _end_of_runs(data, offset, picture.size, halves=bool(arguments[1]))
     return _cleared(bytearray(data[:end]), offset)
 
 
@@ -59,22 +61,31 @@ def _tables(content: bytearray, head: int) -> int:
     return masks + 4 * min(colours or 1 << bits, 1 << bits)
 
 
-def _end_of_runs(data: bytes, at: int, *, halves: bool) -> int:
-    """Where run-length encoded pixels end, of half a byte or one.
+def _end_of_runs(data: bytes, at: int, size: tuple[int, int], *, halves: bool) -> int:
+    """Where run-length encoded pixels end, of half a byte or one, as Pillow reads them.
 
     As in Microsoft's "Bitmap Compression": pairs of a count and a value; a count of zero escapes: the end of
-    a line, the end of the picture, a move, or so many values as they are, in whole words.
+    a line, the end of the picture, a move, or so many values as they are, in whole words. No pixel is behind
+    the last of the picture, whether its end is told or not.
     """
-    while at + 1 < len(data):
+    width, every = size[0], size[0] * size[1]
+    done = x = 0
+    while done < every and at + 1 < len(data):
         count, value = data[at : at + 2]
         at += 2
         if count:
-            continue
-        if value == _RUN_ENDS:
-            return at
-        if value == _DELTA:
-            at += 2
-        elif value:
-            stored = (value + 1) // 2 if halves else value
-            at += stored + stored % 2
-    return len(data)
+            drawn = max(0, min(count, width - x))
+            done, x = done + drawn, x + drawn
+        elif value == _LINE_ENDS:
+            done, x = done + -done % width, 0
+        elif value == _RUN_ENDS:
+            break
+        elif value == _DELTA:
+            done = min(every, done + sum(a * b for a, b in zip(data[at : at + 2], (1, width), strict=False)))
+            at, x = at + 2, done % width
+        else:
+            stored = min(every - done, value)
+            at += (stored + 1) // 2 if halves else stored
+            done, x = done + stored, x + value
+            at += at % 2 if done < every else 0
+    return min(at, len(data))
