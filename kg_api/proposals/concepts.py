@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
+from kg_api.graph.concepts.merging import near_concepts
+from kg_api.graph.concepts.names import Text
 from kg_api.graph.database import Graph
 from kg_api.graph.proposals.due import DueNode
-from kg_api.graph.proposals.near import ConceptName, near_concepts
 from kg_api.graph.proposals.reads import Pair, concepts_apart
 from kg_api.graph.proposals.writes import LinkEnd, NewProposal
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.proposals.configuration import UsedProposals
-from kg_api.proposals.near import KEPT, Near, contrast_of, mutual_pairs
-from kg_api.proposals.reason import reason_of, shared_words
-from kg_api.proposals.used import score_of
+from kg_api.proposals.near import KEPT, Near, candidates, contrast_of, mutual_pairs
+from kg_api.proposals.proposing import new_proposal
+
+ANY_COSINE: Final = -2.0
+"""However far it is: what else is near tells what stands out."""
 
 
 @dataclass(slots=True)
 class _Seen:
-    names: dict[str, ConceptName] = field(default_factory=dict[str, ConceptName])
+    texts: dict[str, Text] = field(default_factory=dict[str, Text])
+    hashes: dict[str, str] = field(default_factory=dict[str, str])
     near: dict[str, list[Near]] = field(default_factory=dict[str, list[Near]])
 
 
 class ConceptLinks:
     """Looks for links of concepts of an ontology, as one space has their vectors."""
-
-    kind = "concept"
 
     def __init__(self, graph: Graph, ontology: str, space: Space, used: UsedProposals) -> None:
         self._graph = graph
@@ -38,8 +41,7 @@ class ConceptLinks:
         """What may be linked to some concepts."""
         asked, seen, least = [each.id for each in due], _Seen(), self._used.min_concept_similarity
         self._look(asked, seen)
-        near = (each for own in asked for each in seen.near.get(own, ())[: self._used.neighbours])
-        self._look([*{each.id for each in near if each.similarity >= least} - seen.near.keys()], seen)
+        self._look(candidates(asked, seen.near, self._used.neighbours, least), seen)
         pairs = [
             (own, near)
             for own, near in mutual_pairs(asked, seen.near, self._used.neighbours, least)
@@ -51,29 +53,26 @@ class ConceptLinks:
     def _look(self, ids: Sequence[str], seen: _Seen) -> None:
         if not ids:
             return
-        for own, other, similarity in near_concepts(self._graph, self._space, self._ontology, ids, KEPT):
-            seen.names |= {own.id: own, other.id: other}
-            seen.near.setdefault(own.id, []).append(Near(other.id, similarity))
+        space, ontology = self._space, self._ontology
+        for each in near_concepts(self._graph, space, ontology, ids, KEPT, least=ANY_COSINE):
+            own, other = each.ids
+            seen.texts |= zip(each.ids, each.texts, strict=True)
+            seen.hashes |= zip(each.ids, each.text_hashes, strict=True)
+            seen.near.setdefault(own, []).append(Near(other, each.cosine))
 
     def _apart(self, pairs: Sequence[Pair]) -> dict[Pair, tuple[int, int]]:
         return concepts_apart(self._graph, pairs, hops=self._used.hops) if pairs else {}
 
     def _proposal(self, own: str, near: Near, seen: _Seen) -> NewProposal:
-        first, second = seen.names[own], seen.names[near.id]
-        contrast = contrast_of(own, near, seen.near)
-        reason = reason_of(
+        ends, texts = (own, near.id), (seen.texts[own], seen.texts[near.id])
+        first, second = (LinkEnd(each, seen.hashes[each]) for each in ends)
+        one, other = (" ".join((text.label, *text.terms)) for text in texts)
+        return new_proposal(
             "concept",
-            near.similarity,
-            within=self._used.neighbours,
-            hops=self._used.hops,
-            contrast=contrast,
-            shared=shared_words(first.words, second.words),
-        )
-        return NewProposal(
-            "concept",
-            LinkEnd(own, first.text_hash),
-            LinkEnd(near.id, second.text_hash),
-            score=score_of(contrast, self._space),
+            (first, second),
+            (one, other),
             similarity=near.similarity,
-            reason=reason,
+            contrast=contrast_of(own, near, seen.near),
+            space=self._space,
+            used=self._used,
         )

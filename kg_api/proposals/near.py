@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 KEPT = 10
@@ -24,6 +24,12 @@ class Near:
 
 Neighbours = Mapping[str, Sequence[Near]]
 """By id, the nearest first, none of the same document."""
+
+
+def candidates(asked: Iterable[str], near: Neighbours, within: int, least: float) -> list[str]:
+    """What is near enough to be looked at from its own side, and was not yet."""
+    found = (each for own in asked for each in near.get(own, ())[:within])
+    return list({each.id for each in found if each.similarity >= least} - near.keys())
 
 
 def mutual_pairs(

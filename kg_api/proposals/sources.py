@@ -23,10 +23,9 @@ from kg_api.graph.spaces.registry import Space
 from kg_api.models.identity import content_hash
 from kg_api.models.proposals.configuration import UsedProposals
 from kg_api.models.queries.places import Place
-from kg_api.proposals.near import KEPT, Near, contrast_of, mutual_pairs
-from kg_api.proposals.reason import reason_of, shared_words
+from kg_api.proposals.near import KEPT, Near, candidates, contrast_of, mutual_pairs
+from kg_api.proposals.proposing import new_proposal
 from kg_api.proposals.repeated import PlacedText, is_copy, is_repeated, says_enough
-from kg_api.proposals.used import score_of
 
 MAX_PARTS: Final = 4
 """Chunks of one source that are compared, from its beginning."""
@@ -48,8 +47,6 @@ class _Seen:
 class SourceLinks:
     """Looks for links of sources of an ontology, as one space has their vectors."""
 
-    kind = "source"
-
     def __init__(self, graph: Graph, ontology: str, space: Space, used: UsedProposals) -> None:
         self._graph = graph
         self._ontology = ontology
@@ -61,7 +58,7 @@ class SourceLinks:
         asked = [each.id for each in due]
         seen = _Seen({}, {}, {})
         self._look(asked, seen)
-        self._look(self._candidates(asked, seen), seen)
+        self._look(candidates(asked, seen.near, self._used.neighbours, self._used.min_similarity), seen)
         pairs = [
             (own, near)
             for own, near in mutual_pairs(asked, seen.near, self._used.neighbours, self._used.min_similarity)
@@ -71,12 +68,6 @@ class SourceLinks:
         apart = self._apart([(own, near.id) for own, near in pairs])
         chosen = [(own, near) for own, near in pairs if (own, near.id) in apart]
         return self._present(chosen, seen)
-
-    def _candidates(self, asked: Iterable[str], seen: _Seen) -> list[str]:
-        """What is near enough to be looked at from its own side."""
-        near = (each for own in asked for each in seen.near.get(own, ())[: self._used.neighbours])
-        least = self._used.min_similarity
-        return list({each.id for each in near if each.similarity >= least} - seen.near.keys())
 
     def _look(self, ids: Sequence[str], seen: _Seen) -> None:
         """Find what is nearest to some sources; a picture and what has no vector has nothing near."""
@@ -121,22 +112,14 @@ class SourceLinks:
         self, own: str, near: Near, chunk: str | None, spans: Mapping[str, tuple[int, int]], seen: _Seen
     ) -> NewProposal:
         first, second = seen.places[own], seen.places[near.id]
-        contrast = contrast_of(own, near, seen.near)
-        reason = reason_of(
+        return new_proposal(
             "source",
-            near.similarity,
-            within=self._used.neighbours,
-            hops=self._used.hops,
-            contrast=contrast,
-            shared=shared_words(first.full_text, second.full_text),
-        )
-        return NewProposal(
-            "source",
-            _end(first, spans.get(chunk or "")),
-            _end(second, spans.get(near.chunk_id or "")),
-            score=score_of(contrast, self._space),
+            (_end(first, spans.get(chunk or "")), _end(second, spans.get(near.chunk_id or ""))),
+            (first.full_text, second.full_text),
             similarity=near.similarity,
-            reason=reason,
+            contrast=contrast_of(own, near, seen.near),
+            space=self._space,
+            used=self._used,
         )
 
 

@@ -28,6 +28,8 @@ class NearConcepts:
     ids: tuple[str, str]
     texts: tuple[Text, Text]
     """Without their descriptions."""
+    text_hashes: tuple[str, str]
+    """Of these with their descriptions."""
     cosine: float
 
 
@@ -47,7 +49,7 @@ def near_concepts(
         least: the cosine of those that are near enough.
     """
     rows = graph.read(
-        "concepts/merge_near",
+        "concepts/near",
         space.slug,
         ids=list(concept_ids),
         ontology=ontology,
@@ -152,5 +154,6 @@ def _near(row: Row) -> NearConcepts:
     return NearConcepts(
         (row["concept_id"], row["near_id"]),
         (Text(row["label"], "", tuple(row["terms"])), Text(row["near_label"], "", tuple(row["near_terms"]))),
+        (row["text_hash"], row["near_text_hash"]),
         row["similarity"],
     )

@@ -12,6 +12,7 @@ CALL (c, own) {
   WHERE similarity >= $least AND n.concept_id <> c.concept_id
   RETURN n, similarity
 }
-RETURN c.concept_id AS concept_id, c.label AS label, c.search_terms AS terms, n.concept_id AS near_id,
-       n.label AS near_label, n.search_terms AS near_terms, similarity
+RETURN c.concept_id AS concept_id, c.label AS label, c.search_terms AS terms, c.text_hash AS text_hash,
+       n.concept_id AS near_id, n.label AS near_label, n.search_terms AS near_terms, n.text_hash AS near_text_hash,
+       similarity
 ORDER BY similarity DESC, concept_id, near_id
