@@ -39,7 +39,7 @@ def threshold_of(space: Space, request: AnswerRequest) -> Threshold:
         return Threshold(space=space.slug, min_similarity=request.min_similarity, source="request")
     known = space.calibration if space.calibration and space.calibration.gap >= MIN_GAP else None
     calibration = known or USUAL
-    least = round(calibration.unrelated + SHARE * calibration.gap, 4)
+    least = round(calibration.toward_related(SHARE), 4)
     return Threshold(space=space.slug, min_similarity=least, source="model" if known else "default")
 
 

@@ -54,9 +54,8 @@ def with_fits(
 def min_similarity_of(space: Space) -> float:
     """From which cosine on a concept of a space may be taken for what was asked."""
     if space.labels is not None and space.labels.gap >= MIN_GAP:
-        return space.labels.unrelated + SHARE * space.labels.gap
-    unrelated = (space.calibration or USUAL).unrelated
-    return unrelated + UNMEASURED_SHARE * (1 - unrelated)
+        return space.labels.toward_related(SHARE)
+    return (space.calibration or USUAL).toward_equal(UNMEASURED_SHARE)
 
 
 def _annotate(

@@ -40,4 +40,4 @@ def mark_of(used: UsedProposals, space: Space) -> str:
 
 
 def _cosine(meant: SimilarityCalibration, share: float) -> float:
-    return round(min(MAX_THRESHOLD, meant.unrelated + share * meant.gap), 3)
+    return round(min(MAX_THRESHOLD, meant.toward_related(share)), 3)

@@ -68,6 +68,14 @@ class SimilarityCalibration:
         """What is at least as near as this is rather related than not."""
         return (self.related + self.unrelated) / 2
 
+    def toward_related(self, share: float) -> float:
+        """The cosine so far on the way from unrelated texts to related ones."""
+        return self.unrelated + share * self.gap
+
+    def toward_equal(self, share: float) -> float:
+        """The cosine so far on the way from unrelated texts to equal ones."""
+        return self.unrelated + share * (1 - self.unrelated)
+
 
 USUAL = SimilarityCalibration(related=0.65, unrelated=0.38)
 """That of bge-small; for a space whose own is not known yet."""

@@ -12,7 +12,7 @@ from kg_api.search.rank.diversity import thin_out
 from kg_api.search.rank.order import join_further
 from kg_api.search.rank.threshold import filter_of
 from kg_api.search.retrieve.candidates import Ranking
-from kg_api.search.retrieve.hits import CONCEPTS, Hit
+from kg_api.search.retrieve.hits import CONCEPTS, Hit, below
 
 KEPT = 5
 """Hits that stay where they are."""
@@ -57,7 +57,6 @@ def _joined(
 def _behind(best: Sequence[Hit], joined: Sequence[Hit]) -> Iterator[Hit]:
     """With ranks that go on from the best, and scores below theirs."""
     least = min((hit.score for hit in best), default=0.0)
-    for rank, hit in enumerate(joined, start=len(best) + 1):
+    for rank, hit in enumerate(below(least, joined), start=len(best) + 1):
         before = None if hit.passage_rank is None else hit.passage_rank + len(best)
-        score = least - (rank - len(best)) * 1e-6
-        yield hit._replace(fused_rank=rank, passage_rank=before, score=score)
+        yield hit._replace(fused_rank=rank, passage_rank=before)

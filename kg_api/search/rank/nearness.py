@@ -106,7 +106,7 @@ def floor_of(space: Space, words: int) -> float | None:
         return None
     shares = SHARES.get(space.identity.model, USUAL_SHARES)
     share = shares.few_words if 0 < words <= FEW_WORDS else shares.question
-    return calibration.unrelated + share * calibration.gap
+    return calibration.toward_related(share)
 
 
 def _nearest(

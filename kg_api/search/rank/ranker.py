@@ -16,7 +16,7 @@ from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.rank.diversity import MAX_COMPARED, diverse, thin_out
 from kg_api.search.rank.threshold import filter_of
 from kg_api.search.retrieve.candidates import Ranking
-from kg_api.search.retrieve.hits import Hit, find_needed_texts, to_matched_chunk
+from kg_api.search.retrieve.hits import Hit, below, find_needed_texts, to_matched_chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,7 @@ def _behind(first: Sequence[Hit], rest: Sequence[Hit]) -> list[Hit]:
     """Hits that were not read, in their order, with scores below those that were."""
     if not first:
         return list(rest)
-    least = min(hit.score for hit in first)
-    return [hit._replace(score=least - number * 1e-6) for number, hit in enumerate(rest, start=1)]
+    return below(min(hit.score for hit in first), rest)
 
 
 def _not_reranked(why: str) -> Degradation:

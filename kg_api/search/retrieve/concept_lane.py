@@ -88,9 +88,8 @@ class ConceptLane:
         waiting = self._indexes.populating(*(space.concept_index_name for space in models))
         for space in models:
             if space.concept_index_name not in waiting:
-                unrelated = (space.calibration or USUAL).unrelated
                 within = space, plan.scope.ontologies[space.slug]
-                least = unrelated + NEAR_FROM * (1 - unrelated)
+                least = (space.calibration or USUAL).toward_equal(NEAR_FROM)
                 yield from near_concepts(self._graph, *within, seeds, passages, least=least)
 
     def seeds(self, plan: SearchPlan) -> list[Seed]:

@@ -61,6 +61,11 @@ class Hit(NamedTuple):
         )
 
 
+def below(least: float, hits: Iterable[Hit]) -> list[Hit]:
+    """Hits in their order, with scores below one."""
+    return [hit._replace(score=least - number * 1e-6) for number, hit in enumerate(hits, start=1)]
+
+
 def identity_of(found: LaneHit, group_by: GroupBy = "source") -> str:
     """What makes two findings one hit: the source, or the chunk."""
     return found.chunk.chunk_id if group_by == "chunk" and found.chunk else found.source.source_id
