@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import neo4j
 import pytest
 
+from kg_api.constructive.service import ConstructiveService
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.settings import Settings
 from tests.support.album import Album
 from tests.support.colour_grid import plain
+from tests.support.concept_graph import store_lives
+from tests.support.constructive import constructing
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.extraction import extract_concepts, settings_of
 from tests.support.kg import TEXTS, Kg
@@ -26,6 +30,18 @@ def kg(graph: Graph) -> Generator[Kg]:
     made.work()
     yield made
     made.spaces.close()
+
+
+@pytest.fixture
+def ids(kg: Kg, driver: neo4j.Driver) -> dict[str, str]:
+    """The concepts of some lives, by their labels."""
+    return store_lives(kg.graph, driver)
+
+
+@pytest.fixture
+def constructive(kg: Kg) -> Iterator[ConstructiveService]:
+    with constructing(kg) as service:
+        yield service
 
 
 @pytest.fixture

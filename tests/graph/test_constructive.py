@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import neo4j
 import pytest
 
-from kg_api.concepts.relations.search import RelationshipSearcher
-from kg_api.concepts.service import ConceptService
 from kg_api.constructive.service import ConstructiveService
 from kg_api.errors import InvalidInput
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.images.blobs import hold_blobs
 from kg_api.models.constructive.subgraph import SubgraphSource
-from kg_api.search.service import SearchService
 from tests.graph.test_kinds import pictured
 from tests.support.concept_graph import ADA, store_concepts, store_lives
 from tests.support.concepts import found, quote
@@ -25,23 +21,10 @@ from tests.support.kg import Kg
 from tests.support.records import record
 
 
-@pytest.fixture
-def ids(kg: Kg, driver: neo4j.Driver) -> dict[str, str]:
-    return store_lives(kg.graph, driver)
-
-
-@pytest.fixture
-def service(kg: Kg) -> Iterator[ConstructiveService]:
-    search = SearchService(kg.graph, kg.spaces)
-    concepts, relationships = ConceptService(kg.graph, kg.spaces), RelationshipSearcher(kg.graph, kg.spaces)
-    yield ConstructiveService(kg.graph, kg.spaces, search, concepts, relationships)
-    search.close()
-
-
 def test_relationships_are_followed_as_far_as_asked_with_what_proves_them(
-    service: ConstructiveService, ids: dict[str, str]
+    constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
-    found = ask(service, seed("Ada Lovelace"), expand("related_to", hops=2))
+    found = ask(constructive, seed("Ada Lovelace"), expand("related_to", hops=2))
     assert names(found) == ["Ada Lovelace", "Analytical Engine", "London", "Charles Babbage"]
     assert triples(found) == {
         ("Ada Lovelace", "wrote about", "Analytical Engine"),
@@ -76,17 +59,17 @@ def test_relationships_are_followed_as_far_as_asked_with_what_proves_them(
     ],
 )
 def test_only_some_directions_and_types(
-    service: ConstructiveService, ids: dict[str, str], more: dict[str, Any], reached: set[str]
+    constructive: ConstructiveService, ids: dict[str, str], more: dict[str, Any], reached: set[str]
 ) -> None:
-    found = ask(service, seed(ids["Analytical Engine"]), expand("related_to", **more))
+    found = ask(constructive, seed(ids["Analytical Engine"]), expand("related_to", **more))
     assert {*names(found)} - {"Analytical Engine"} == reached
 
 
 def test_concepts_lead_to_passages_and_passages_to_documents_and_neighbours(
-    service: ConstructiveService, ids: dict[str, str]
+    constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
     assert ids
-    found = ask(service, seed("thames"), expand("appears_in", "part_of", direction="out", hops=2))
+    found = ask(constructive, seed("thames"), expand("appears_in", "part_of", direction="out", hops=2))
     assert names(found) == ["Thames", "lives.md#5", "lives.md"]
     assert triples(found) == {
         ("Thames", "appears in", "lives.md#5"),
@@ -97,12 +80,12 @@ def test_concepts_lead_to_passages_and_passages_to_documents_and_neighbours(
     assert isinstance(passage, SubgraphSource)
     begin = quote.start - passage.source.start if quote.start else 0
     assert passage.source.full_text[begin:].startswith(quote.quote)
-    beside = ask(service, seed("notes/lives.md#5", "source"), expand("next_to"))
+    beside = ask(constructive, seed("notes/lives.md#5", "source"), expand("next_to"))
     assert names(beside) == ["lives.md#5", "lives.md#4", "lives.md#6"]
-    behind = ask(service, seed("notes/lives.md#5", "source"), expand("next_to", direction="out"))
+    behind = ask(constructive, seed("notes/lives.md#5", "source"), expand("next_to", direction="out"))
     assert names(behind) == ["lives.md#5", "lives.md#6"]
     first = ask(
-        service,
+        constructive,
         seed("notes/lives.md#5", "source"),
         expand("part_of", direction="out"),
         expand("part_of", direction="in", fan_out=2),
@@ -112,11 +95,11 @@ def test_concepts_lead_to_passages_and_passages_to_documents_and_neighbours(
 
 
 def test_passages_that_text_finds_lead_to_their_concepts(
-    service: ConstructiveService, ids: dict[str, str]
+    constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
     assert ids
     found = ask(
-        service,
+        constructive,
         seed("the Thames", "text", mode="text", limit=1),
         expand("appears_in", direction="in"),
         expand("related_to", direction="in"),
@@ -124,11 +107,13 @@ def test_passages_that_text_finds_lead_to_their_concepts(
     assert names(found) == ["lives.md#5", "Thames", "London", "Analytical Engine"]
 
 
-def test_a_cycle_ends_and_a_node_is_given_once_with_its_ways(kg: Kg, service: ConstructiveService) -> None:
+def test_a_cycle_ends_and_a_node_is_given_once_with_its_ways(
+    kg: Kg, constructive: ConstructiveService
+) -> None:
     text = "alpha beta gamma go round."
     ring = {0: [("alpha", "to", "beta"), ("beta", "to", "gamma"), ("gamma", "to", "alpha")]}
     store_concepts(kg.graph, record("ring.md", [text]), {0: ["alpha", "beta", "gamma"]}, ring)
-    found = ask(service, seed("alpha"), expand("related_to", "appears_in", hops=4))
+    found = ask(constructive, seed("alpha"), expand("related_to", "appears_in", hops=4))
     assert sorted(names(found)) == ["alpha", "beta", "gamma", "ring.md#0"]
     assert len(found.edges) == 6
     passage = next(node for node in found.nodes if node.kind == "passage")
@@ -138,7 +123,7 @@ def test_a_cycle_ends_and_a_node_is_given_once_with_its_ways(kg: Kg, service: Co
 
 
 def test_a_filter_keeps_nodes_of_documents_and_what_these_state(
-    kg: Kg, driver: neo4j.Driver, service: ConstructiveService
+    kg: Kg, driver: neo4j.Driver, constructive: ConstructiveService
 ) -> None:
     store_lives(kg.graph, driver)
     other = replace(record("more.md", [ADA, "Thames and London."]), metadata='{"year": 2020}')
@@ -149,35 +134,35 @@ def test_a_filter_keeps_nodes_of_documents_and_what_these_state(
         {0: [("Ada Lovelace", "wrote about", "Analytical Engine")]},
     )
     steps = [seed("Ada Lovelace"), expand("related_to", "appears_in", hops=2)]
-    whole = ask(service, *steps)
+    whole = ask(constructive, *steps)
     assert next(each.sources for each in whole.edges if each.type == "wrote about") == 2
-    found = ask(service, *steps, {"step": "filter", "where": ["year>=2020"]})
+    found = ask(constructive, *steps, {"step": "filter", "where": ["year>=2020"]})
     assert sorted(names(found)) == ["Ada Lovelace", "Analytical Engine", "more.md#0"]
     stated = next(each for each in found.edges if each.type == "wrote about")
     assert (stated.sources, [each.document for each in stated.quotes]) == (1, ["more.md"])
     assert cuts(found) == [(3, "filter", found.steps[2].removed)]
-    scoped = ask(service, *steps, where=["year>=2020"])
+    scoped = ask(constructive, *steps, where=["year>=2020"])
     assert sorted(names(scoped)) == sorted(names(found))
     assert next(each.sources for each in scoped.edges if each.type == "wrote about") == 1
-    named = ask(service, *steps, {"step": "filter", "documents": ["notes/more.md"]})
+    named = ask(constructive, *steps, {"step": "filter", "documents": ["notes/more.md"]})
     assert sorted(names(named)) == sorted(names(found))
-    kinds = ask(service, *steps, {"step": "filter", "kinds": ["passage"]})
+    kinds = ask(constructive, *steps, {"step": "filter", "kinds": ["passage"]})
     assert {node.kind for node in kinds.nodes} == {"passage"}
     assert kinds.edges == []
 
 
-def test_orders(service: ConstructiveService, ids: dict[str, str]) -> None:
+def test_orders(constructive: ConstructiveService, ids: dict[str, str]) -> None:
     assert ids
     steps = [seed("Ada Lovelace"), expand("related_to", hops=3)]
-    by_edges = ask(service, *steps, {"step": "rank", "by": "connections"}, {"step": "limit", "nodes": 1})
+    by_edges = ask(constructive, *steps, {"step": "rank", "by": "connections"}, {"step": "limit", "nodes": 1})
     assert (names(by_edges), by_edges.nodes[0].score) == (["Analytical Engine"], 3.0)
-    walked = ask(service, *steps, {"step": "rank", "by": "pagerank"})
+    walked = ask(constructive, *steps, {"step": "rank", "by": "pagerank"})
     assert names(walked)[-1] == "Thames"
-    like = ask(service, *steps, {"step": "rank", "by": "text", "text": "Thames"})
+    like = ask(constructive, *steps, {"step": "rank", "by": "text", "text": "Thames"})
     assert names(like)[0] == "Thames"
     assert like.nodes[0].similarity is not None
     passages = ask(
-        service,
+        constructive,
         seed("topic7", "text", limit=5),
         expand("part_of", direction="out"),
         {"step": "rank", "by": "text"},
@@ -188,52 +173,52 @@ def test_orders(service: ConstructiveService, ids: dict[str, str]) -> None:
 
 
 def test_relationships_are_seeds_with_both_ends(
-    kg: Kg, service: ConstructiveService, ids: dict[str, str]
+    kg: Kg, constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
     kg.work()
-    found = ask(service, seed("who designed the engine", "relationship", limit=1))
+    found = ask(constructive, seed("who designed the engine", "relationship", limit=1))
     assert len(found.nodes) == 2
     assert len(found.edges) == 1
     assert found.edges[0].quotes
     assert {node.id for node in found.nodes} <= {*ids.values()}
-    none = ask(service, seed("who designed the engine", "relationship"), documents=["notes/a.md"])
+    none = ask(constructive, seed("who designed the engine", "relationship"), documents=["notes/a.md"])
     assert none.nodes == []
     assert none.note is not None
     assert "no seed" in none.note
 
 
 def test_pictures_are_seeds_and_lead_to_the_passages_beside_them(
-    kg: Kg, service: ConstructiveService
+    kg: Kg, constructive: ConstructiveService
 ) -> None:
     hold_blobs(kg.graph, ["0" * 64])
     made = pictured(record("boats.md", ["A harbour.", "![red boat](b.png)", "Its boats are red."]), 1)
     store_document(kg.graph, made)
     kg.work()
-    found = ask(service, seed("notes/boats.md#1", "image"), expand("next_to"))
+    found = ask(constructive, seed("notes/boats.md#1", "image"), expand("next_to"))
     assert [node.kind for node in found.nodes] == ["image", "passage", "passage"]
     picture = found.nodes[0]
     assert isinstance(picture, SubgraphSource)
     assert picture.source.image is not None
-    by_words = ask(service, seed("red boat", "text", kinds=["image"]))
+    by_words = ask(constructive, seed("red boat", "text", kinds=["image"]))
     assert [node.kind for node in by_words.nodes] == ["image"]
     with pytest.raises(InvalidInput, match=r"step 1: .* is a passage, no picture: seed it by 'source'"):
-        ask(service, seed("notes/boats.md#0", "image"))
+        ask(constructive, seed("notes/boats.md#0", "image"))
 
 
 def test_a_name_means_the_concept_that_is_called_so_before_those_that_are_called_so_too(
-    kg: Kg, service: ConstructiveService, ids: dict[str, str]
+    kg: Kg, constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
     text = "The Thames Barrier is a barrier."
     barrier = found("Thames Barrier", quote(text, "Thames Barrier"), search_terms=("Thames",))
     other = store_concepts(kg.graph, record("barrier.md", [text]), {0: [barrier]})
-    assert [node.id for node in ask(service, seed("thames")).nodes] == [ids["Thames"]]
-    assert [node.id for node in ask(service, seed(ids["Thames"][:8])).nodes] == [ids["Thames"]]
-    assert [node.id for node in ask(service, seed("Thames Barrier")).nodes] == [other["Thames Barrier"]]
+    assert [node.id for node in ask(constructive, seed("thames")).nodes] == [ids["Thames"]]
+    assert [node.id for node in ask(constructive, seed(ids["Thames"][:8])).nodes] == [ids["Thames"]]
+    assert [node.id for node in ask(constructive, seed("Thames Barrier")).nodes] == [other["Thames Barrier"]]
 
 
 def test_a_phrase_is_taken_for_the_concepts_that_fit_and_it_is_told(
-    service: ConstructiveService, ids: dict[str, str]
+    constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
-    found = ask(service, seed("a mechanical computer", limit=1))
+    found = ask(constructive, seed("a mechanical computer", limit=1))
     assert [node.id for node in found.nodes] == [ids["Analytical Engine"]]
     assert "'a mechanical computer'" in found.degraded[0].effect

@@ -10,41 +10,25 @@ from typing import Any, LiteralString, cast
 import neo4j
 import pytest
 
-from kg_api.concepts.relations.search import RelationshipSearcher
-from kg_api.concepts.service import ConceptService
 from kg_api.constructive import expanding, progress
 from kg_api.constructive.service import ConstructiveService
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.traversal import edges
-from kg_api.search.service import SearchService
-from tests.support.concept_graph import store_concepts, store_lives
+from tests.support.concept_graph import store_concepts
 from tests.support.constructive import ALL, ask, cuts, expand, names, seed
 from tests.support.cypher import FILES, explain, explained_with
 from tests.support.kg import Kg
 from tests.support.records import record
 
 
-@pytest.fixture
-def ids(kg: Kg, driver: neo4j.Driver) -> dict[str, str]:
-    return store_lives(kg.graph, driver)
-
-
-@pytest.fixture
-def service(kg: Kg) -> Iterator[ConstructiveService]:
-    search = SearchService(kg.graph, kg.spaces)
-    concepts, relationships = ConceptService(kg.graph, kg.spaces), RelationshipSearcher(kg.graph, kg.spaces)
-    yield ConstructiveService(kg.graph, kg.spaces, search, concepts, relationships)
-    search.close()
-
-
 def test_a_filter_that_leaves_nothing_says_so_and_the_steps_behind_it_go_on(
-    service: ConstructiveService, ids: dict[str, str]
+    constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
     assert ids
     found = ask(
-        service,
+        constructive,
         seed("Thames"),
         {"step": "filter", "kinds": ["image"]},
         expand(*ALL),
@@ -54,57 +38,59 @@ def test_a_filter_that_leaves_nothing_says_so_and_the_steps_behind_it_go_on(
     )
     assert (found.nodes, found.edges) == ([], [])
     assert found.note == "step 2 (filter) left nothing of 1 node: ask it for less, or leave it out"
-    gone = ask(service, seed("Thames"), {"step": "filter", "where": ["document=none.md"]})
+    gone = ask(constructive, seed("Thames"), {"step": "filter", "where": ["document=none.md"]})
     assert gone.nodes == []
     assert "no document fits the conditions of the filter" in [each.effect for each in gone.degraded]
 
 
 def test_what_is_left_out_of_a_hub_is_counted(
-    kg: Kg, service: ConstructiveService, monkeypatch: pytest.MonkeyPatch
+    kg: Kg, constructive: ConstructiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     labels = [f"spoke{number}" for number in range(12)]
     text = f"hub {' '.join(labels)}"
     stated = [("hub", "has", each) for each in labels]
     store_concepts(kg.graph, record("hub.md", [text]), {0: ["hub", *labels]}, {0: stated})
-    found = ask(service, seed("hub"), expand("related_to", fan_out=5))
+    found = ask(constructive, seed("hub"), expand("related_to", fan_out=5))
     assert (len(found.nodes), cuts(found)) == (6, [(2, "fan_out", 7)])
-    few = ask(service, seed("hub"), expand("related_to", fan_out=100, limit=4))
+    few = ask(constructive, seed("hub"), expand("related_to", fan_out=100, limit=4))
     assert (len(few.nodes), cuts(few)) == (5, [(2, "limit", 8)])
     monkeypatch.setattr(edges, "SCANNED", 3)
-    scanned = ask(service, seed("hub"), expand("related_to"))
+    scanned = ask(constructive, seed("hub"), expand("related_to"))
     assert (len(scanned.nodes), [each[1] for each in cuts(scanned)]) == (4, ["hub"])
     monkeypatch.undo()
     monkeypatch.setattr(expanding, "FRONTIER", 2)
-    narrow = ask(service, seed("hub"), expand("related_to"), expand("appears_in", direction="out"))
+    narrow = ask(constructive, seed("hub"), expand("related_to"), expand("appears_in", direction="out"))
     assert (3, "frontier", 9) in cuts(narrow)
     monkeypatch.setattr(progress, "MAX_SUBGRAPH_NODES", 6)
-    crowded = ask(service, seed("hub"), expand("related_to", fan_out=12))
+    crowded = ask(constructive, seed("hub"), expand("related_to", fan_out=12))
     assert (len(crowded.nodes), cuts(crowded)) == (6, [(2, "nodes", 7)])
     monkeypatch.setattr(progress, "MAX_SUBGRAPH_EDGES", 2)
-    assert (2, "edges", 3) in cuts(ask(service, seed("hub"), expand("related_to", fan_out=5)))
+    assert (2, "edges", 3) in cuts(ask(constructive, seed("hub"), expand("related_to", fan_out=5)))
 
 
 def test_a_filter_comes_before_what_is_looked_at_of_a_hub(
-    kg: Kg, service: ConstructiveService, monkeypatch: pytest.MonkeyPatch
+    kg: Kg, constructive: ConstructiveService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(6):
         made = replace(record(f"{number}.md", ["The hub."]), metadata=json.dumps({"number": number}))
         store_concepts(kg.graph, made, {0: ["hub"]})
     monkeypatch.setattr(edges, "SCANNED", 2)
-    every = ask(service, seed("hub"), expand("appears_in", direction="out"))
+    every = ask(constructive, seed("hub"), expand("appears_in", direction="out"))
     assert [each[1] for each in cuts(every)] == ["hub"]
     for number in range(6):
-        only = ask(service, seed("hub"), expand("appears_in", direction="out"), where=[f"number={number}"])
+        only = ask(
+            constructive, seed("hub"), expand("appears_in", direction="out"), where=[f"number={number}"]
+        )
         assert (names(only), cuts(only)) == (["hub", f"{number}.md#0"], [])
 
 
 def test_time_that_is_over_ends_following_but_not_filtering(
-    service: ConstructiveService, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    constructive: ConstructiveService, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert ids
     monkeypatch.setattr(progress.QueryProgress, "is_late", property(lambda _: True))
     found = ask(
-        service,
+        constructive,
         seed("Ada Lovelace"),
         expand("related_to", hops=3),
         seed("Thames"),
@@ -114,10 +100,12 @@ def test_time_that_is_over_ends_following_but_not_filtering(
     assert [each[:2] for each in cuts(found)] == [(2, "time"), (3, "time")]
 
 
-def test_a_limit_counts_only_the_kinds_it_names(service: ConstructiveService, ids: dict[str, str]) -> None:
+def test_a_limit_counts_only_the_kinds_it_names(
+    constructive: ConstructiveService, ids: dict[str, str]
+) -> None:
     assert ids
     found = ask(
-        service,
+        constructive,
         seed("London"),
         expand("appears_in", "related_to"),
         {"step": "limit", "nodes": 1, "kinds": ["passage"]},
@@ -127,39 +115,41 @@ def test_a_limit_counts_only_the_kinds_it_names(service: ConstructiveService, id
     assert cuts(found) == [(3, "limit", 1)]
 
 
-def test_what_is_not_there_is_not_found(kg: Kg, service: ConstructiveService, ids: dict[str, str]) -> None:
+def test_what_is_not_there_is_not_found(
+    kg: Kg, constructive: ConstructiveService, ids: dict[str, str]
+) -> None:
     assert ids
     with pytest.raises(NotFound, match="no concept fits 'zzyzx'"):
-        ask(service, seed("zzyzx"))
+        ask(constructive, seed("zzyzx"))
     with pytest.raises(NotFound, match="no concept fits 'deadbeef'"):
-        ask(service, seed("deadbeef"))
+        ask(constructive, seed("deadbeef"))
     with pytest.raises(NotFound, match="there is no concept"):
-        ask(service, seed("0" * 32))
+        ask(constructive, seed("0" * 32))
     with pytest.raises(NotFound, match="there is no source"):
-        ask(service, seed("0" * 32, "source"))
+        ask(constructive, seed("0" * 32, "source"))
     with pytest.raises(NotFound, match="kg ontologies"):
-        ask(service, seed("London"), ontology="gone")
+        ask(constructive, seed("London"), ontology="gone")
     store_document(kg.graph, replace(record("dated.md", ["Dated."]), metadata=json.dumps({"year": 2020})))
     with pytest.raises(InvalidInput, match="the nearest: 'year'"):
-        ask(service, seed("London"), {"step": "filter", "where": ["yeer>3000"]})
+        ask(constructive, seed("London"), {"step": "filter", "where": ["yeer>3000"]})
 
 
 def test_nothing_of_another_ontology_is_seen(
-    kg: Kg, service: ConstructiveService, ids: dict[str, str]
+    kg: Kg, constructive: ConstructiveService, ids: dict[str, str]
 ) -> None:
     store_concepts(kg.graph, record("private.md", ["London is secret."], ontology="private"), {0: ["London"]})
-    everywhere = ask(service, seed("London"), expand(*ALL, hops=3))
+    everywhere = ask(constructive, seed("London"), expand(*ALL, hops=3))
     assert "private.md" in names(everywhere)
-    scoped = ask(service, seed("London"), expand(*ALL, hops=3), ontology="notes")
+    scoped = ask(constructive, seed("London"), expand(*ALL, hops=3), ontology="notes")
     assert not any("private" in each for each in names(scoped))
     with pytest.raises(InvalidInput, match="in the ontology 'notes', which the query does not see"):
-        ask(service, seed(ids["London"]), ontology="private")
+        ask(constructive, seed(ids["London"]), ontology="private")
     with pytest.raises(InvalidInput, match="in the ontology 'private', which the query does not see"):
-        ask(service, seed("private/private.md#0", "source"), ontology=["notes"])
+        ask(constructive, seed("private/private.md#0", "source"), ontology=["notes"])
     with pytest.raises(InvalidInput, match="in no document that the query sees"):
-        ask(service, seed("notes/lives.md#0", "source"), documents=["notes/a.md"])
+        ask(constructive, seed("notes/lives.md#0", "source"), documents=["notes/a.md"])
     with pytest.raises(InvalidInput, match="in no document that the query sees"):
-        ask(service, seed(ids["London"]), documents=["notes/a.md"])
+        ask(constructive, seed(ids["London"]), documents=["notes/a.md"])
 
 
 PLANNED = sorted(each for each in FILES if each.startswith("constructive/"))

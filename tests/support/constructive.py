@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
+from kg_api.concepts.relations.search import RelationshipSearcher
+from kg_api.concepts.service import ConceptService
 from kg_api.constructive.service import ConstructiveService
 from kg_api.models.constructive.query import ConstructiveQuery
 from kg_api.models.constructive.subgraph import AnyNode, Subgraph, SubgraphConcept, SubgraphSource
+from kg_api.search.service import SearchService
+from tests.support.kg import Kg
 
 ALL = ["related_to", "appears_in", "part_of", "next_to"]
 Step = dict[str, Any]
+
+
+@contextmanager
+def constructing(kg: Kg) -> Generator[ConstructiveService]:
+    """The service over a real database."""
+    search = SearchService(kg.graph, kg.spaces)
+    concepts, relationships = ConceptService(kg.graph, kg.spaces), RelationshipSearcher(kg.graph, kg.spaces)
+    yield ConstructiveService(kg.graph, kg.spaces, search, concepts, relationships)
+    search.close()
 
 
 def ask(service: ConstructiveService, *steps: Step, **query: Any) -> Subgraph:
