@@ -7,6 +7,7 @@
     ├── NotFound                   404   exit 4
     │   └── FileLost               404   exit 4    the graph knows a file that its store has not, or not whole
     ├── Conflict                   409   exit 5
+    │   └── FilesCollected         409   exit 5    files of a document went before it was stored
     ├── ConfigurationError         500   exit 78   settings, schema or model do not fit: a person must act
     │   ├── SchemaTooNew           500   exit 78
     │   ├── BudgetSpent            500   exit 78   what a language model may cost is used up
@@ -21,6 +22,7 @@
     │   │   ├── EmbeddingUnavailable  503   exit 69
     │   │   ├── LlmUnavailable     503   exit 69
     │   │   └── RerankUnavailable  503   exit 69
+    │   ├── FileStoreFull          507   exit 69   the store of files is full; the database is not
     │   ├── TooBusy                429   exit 69   so many jobs wait that no more are taken for now
     │   └── ServiceUnreachable     503   exit 69   the client cannot reach kg itself
     ├── EmbeddingFailed            502   exit 1    the model answered, but not with usable vectors
@@ -86,6 +88,10 @@ class Conflict(KgError):
 
     status = 409
     exit_code = 5
+
+
+class FilesCollected(Conflict):
+    """A file of it was deleted meanwhile; send it again, or scan the folder that it comes from."""
 
 
 class ConfigurationError(KgError):
@@ -154,6 +160,12 @@ class LlmUnavailable(ModelUnavailable):
 
 class RerankUnavailable(ModelUnavailable):
     """The reranker does not answer, or not in time."""
+
+
+class FileStoreFull(Unavailable):
+    """The store of files is full: no picture and no PDF can be kept until there is room."""
+
+    status = 507
 
 
 class TooBusy(Unavailable):

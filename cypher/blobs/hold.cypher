@@ -10,4 +10,4 @@ ON CREATE SET b.generation = replace(randomUUID(), '-', '')
 SET b.touched_at = datetime.realtime(), b:LooseBlob
 MERGE (h)-[:HOLDS]->(b)
 RETURN b.key AS key, b.generation AS generation,
-       EXISTS { (b)<-[:STORED_AS|SHOWN_AS|ORIGINAL]-() } AS used, coalesce(b.lost, false) AS lost
+       EXISTS { (b)<-[:STORED_AS|SHOWN_AS|ORIGINAL]-() } AS used

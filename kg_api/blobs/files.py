@@ -9,7 +9,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from kg_api.blobs.port import MARKER, gone, identity_in, marker_of, require_name, require_whole
-from kg_api.errors import StorageFull, Unavailable
+from kg_api.errors import FileStoreFull, Unavailable
 from kg_api.files.whole import FOLDER_MODE, write_whole
 
 ABANDONED_SECONDS = 24 * 3600
@@ -99,7 +99,7 @@ def _translated(done: str) -> Generator[None]:
         yield
     except OSError as error:
         if error.errno in _NO_ROOM:
-            raise StorageFull(
+            raise FileStoreFull(
                 "the disk of the store of files is full: free some space, and try again"
             ) from None
         raise Unavailable(f"a stored file cannot be {done}: {error.strerror or error}") from error

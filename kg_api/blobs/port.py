@@ -37,7 +37,7 @@ class BlobStore(Protocol):
         """Let it be that store from now on.
 
         Raises:
-            StorageFull, Unavailable: as `put` does.
+            FileStoreFull, Unavailable: as `put` does.
         """
         ...
 
@@ -45,7 +45,7 @@ class BlobStore(Protocol):
         """Keep bytes, all of them or none; whether they were not there already, whole.
 
         Raises:
-            StorageFull: there is no room.
+            FileStoreFull: there is no room.
             Unavailable: they cannot be kept.
         """
         ...

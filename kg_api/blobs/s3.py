@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kg_api.api_settings import S3Settings
 from kg_api.blobs.port import MARKER, gone, identity_in, marker_of, require_name, require_whole
-from kg_api.errors import ConfigurationError, StorageFull, Unavailable
+from kg_api.errors import ConfigurationError, FileStoreFull, Unavailable
 from kg_api.provider.extras import missing
 
 try:
@@ -110,14 +110,14 @@ class S3BlobStore:
         """Turn the library's errors into ours; their own words may hold keys, and are told to nobody.
 
         Raises:
-            StorageFull: there is no room.
+            FileStoreFull: there is no room.
             Unavailable: all else.
         """
         try:
             yield
         except (BaseError, OSError, ValueError) as error:
             if _NO_ROOM.search(str(error)):
-                raise StorageFull(f"{self._name} is full: free some space, and try again") from None
+                raise FileStoreFull(f"{self._name} is full: free some space, and try again") from None
             raise Unavailable(f"a stored file cannot be {done} in {self._name}: {_reason(error)}") from None
 
 

@@ -17,6 +17,7 @@ from kg_api.graph.images.blobs import (
     hold_blobs,
     loose_blobs,
     lose_blob,
+    lost_blobs,
     mend_blobs,
 )
 from kg_api.images.right_store import RightStore
@@ -36,7 +37,8 @@ class StoredFiles:
     def keep(self, contents: Sequence[bytes]) -> str:
         """Keep files until their document is stored, or an hour; gives the hold, which storing it releases.
 
-        The hold is committed before the first file is written: who collects sees it, or went before.
+        The hold is committed before the first file is written: who collects sees it, or went before. Which
+        files were lost is asked when they have been written, for a reader may miss one until then.
 
         Raises:
             Unavailable: the database or the store does not answer, or it is another store.
@@ -45,9 +47,11 @@ class StoredFiles:
         by_key = {key_of(content): content for content in contents}
         hold = hold_blobs(self._graph, [*by_key])
         written = {blob for blob, *_ in hold.blobs if self._store.put(name_of(*blob), by_key[blob.key])}
-        mended = [blob.key for blob, used, lost in hold.blobs if lost or (used and blob in written)]
+        mended = lost_blobs(self._graph, [*by_key]) | {
+            blob.key for blob, used in hold.blobs if used and blob in written
+        }
         if mended:
-            mend_blobs(self._graph, mended)
+            mend_blobs(self._graph, sorted(mended))
         return hold.hold_id
 
     def read(self, key: str) -> bytes:

@@ -8,16 +8,17 @@ from dataclasses import replace
 import structlog
 from pydantic import TypeAdapter
 
-from kg_api.errors import KgError
+from kg_api.errors import FilesCollected, KgError
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import AskForExtraction, StoreResult
 from kg_api.graph.review.waiting import (
     GivenDocument,
     count_waiting,
+    forget_waiting_files,
     read_waiting,
     reject_waiting,
 )
-from kg_api.ingest.batch import store_each
+from kg_api.ingest.batch import Stored, store_each
 from kg_api.ingest.present import present
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.models.library.batches import DocumentOutcome
@@ -72,12 +73,19 @@ class ReviewService:
         prepared = [_prepare(each) for each in found]
         records = [each[0] for each in prepared if not isinstance(each, Problem)]
         stored = store_each(self._graph, records, self._extract) if records else {}
+        self._ask_again(stored)
         return [
             DocumentOutcome(problem=each)
             if isinstance(each, Problem)
             else _outcome(each, stored[each[0].document_id])
             for each in prepared
         ]
+
+    def _ask_again(self, stored: Stored) -> None:
+        """Let folders bring again what cannot be stored as it waits, though it looks as it did."""
+        lost = [key for key, outcome in stored.items() if isinstance(outcome, FilesCollected)]
+        if lost:
+            forget_waiting_files(self._graph, lost)
 
 
 def _prepare(waiting: GivenDocument) -> Prepared | Problem:

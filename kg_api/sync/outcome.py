@@ -6,7 +6,15 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kg_api.errors import DatabasePanicked, DatabaseUnavailable, StorageFull, TooBusy, Unavailable
+from kg_api.errors import (
+    ConfigurationError,
+    DatabasePanicked,
+    DatabaseUnavailable,
+    SchemaChanging,
+    StorageFull,
+    TooBusy,
+    Unavailable,
+)
 from kg_api.graph.documents.folder_scans import FileMark
 from kg_api.models.library.documents import DocumentRecord, StoredChange
 from kg_api.models.library.folders import (
@@ -52,7 +60,15 @@ def reason_of_failure(error: Exception) -> str:
 
 _AWAY = tuple(
     f"{_FAILED} ({each.__name__})"
-    for each in (Unavailable, DatabaseUnavailable, DatabasePanicked, StorageFull, TooBusy)
+    for each in (
+        Unavailable,
+        DatabaseUnavailable,
+        DatabasePanicked,
+        SchemaChanging,
+        StorageFull,
+        TooBusy,
+        ConfigurationError,
+    )
 )
 """What earlier versions told of files while something that they need was away."""
 

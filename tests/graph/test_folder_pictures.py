@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
 from typing import Any
 
+import neo4j
 import pytest
 
+from kg_api.blobs import files as blob_files
 from kg_api.blobs.files import FileBlobStore
 from kg_api.graph.database import Graph
-from kg_api.graph.documents.folders import find_folder
+from kg_api.graph.documents.folders import find_folder, request_scan
 from kg_api.images.files import StoredFiles
 from kg_api.images.keeping import StoringKeeper
 from kg_api.images.service import ImageService
 from kg_api.ingest.reading import DocumentReader
+from kg_api.ingest.review import ReviewService
+from kg_api.models.library.review import Approval
 from kg_api.sync import pictures
 from kg_api.sync.handler import FolderSync
+from tests.support.cypher import rows
 from tests.support.images import drawn, encoded
 from tests.support.sync import EVERYWHERE, LARGEST, READER, counts, documents, follow, put, scan, settle, work
 
@@ -158,3 +164,41 @@ def test_a_store_that_is_not_there_is_waited_for(followed: Followed, folder: Pat
     after = find_folder(followed.graph, followed.id)
     assert counts(after) == {"added": 1, "unchanged": 4}
     assert followed.shown()["img/plan.jpg"] == (40, 90)
+
+
+def test_a_store_that_is_full_is_waited_for_and_holds_up_nobody_else(
+    followed: Followed, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (folder / "img" / "boat.jpg").write_bytes(BOAT)
+    put(tmp_path / "other", note="Another folder.\n")
+    settle(folder)
+    other = follow(followed.graph, tmp_path / "other", prefix="other")
+    with monkeypatch.context() as patched:
+        patched.setattr(blob_files, "write_whole", full)
+        request_scan(followed.graph, followed.id)
+        assert counts(scan(followed.graph, other, handler=followed.handler)) == {"added": 1}
+    time.sleep(1.3)
+    work(followed.graph, handler=followed.handler)
+    assert counts(find_folder(followed.graph, followed.id)) == {"added": 4}
+    assert followed.shown()["img/boat.jpg"] == (64, 48)
+
+
+def test_what_waits_without_its_files_is_read_again_by_the_next_scan(
+    followed: Followed, folder: Path, driver: neo4j.Driver
+) -> None:
+    """Versions before kept them for an hour."""
+    (folder / "img" / "boat.jpg").write_bytes(BOAT)
+    rows(driver, "MATCH (f:Folder) SET f.review = true")
+    assert followed.scan() == {"waiting": 4}
+    rows(driver, "MATCH (w:WaitingDocument) SET w.blobs = []")
+    assert followed.images.tidy() == 2
+    review, every = ReviewService(followed.graph, lambda *_: None), Approval(ontology="notes", all=True)
+    told = [each.problem.detail for each in review.approve(every).outcomes if each.problem]
+    assert len(told) == 3
+    assert all("scan the folder" in each for each in told)
+    assert followed.scan() == {"waiting": 3, "unchanged": 1}
+    assert all(each.problem is None for each in review.approve(every).outcomes)
+    assert followed.shown() == dict.fromkeys(("docs/note.md", "page.html", "img/boat.jpg"), (64, 48))

@@ -8,15 +8,17 @@ from pathlib import Path
 import neo4j
 import pytest
 
+from kg_api.blobs.files import FileBlobStore
 from kg_api.blobs.port import key_of
 from kg_api.errors import Conflict, FileLost, NotFound
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.folders import request_scan
 from kg_api.graph.documents.library import change_called, delete_document, find_source, neighbours
 from kg_api.graph.documents.writes import store_document, store_documents
-from kg_api.graph.images.blobs import hold_blobs
+from kg_api.graph.images.blobs import hold_blobs, lose_blob
 from kg_api.graph.images.reads import find_image, list_images
 from kg_api.graph.review.waiting import reject_waiting
+from kg_api.images.files import StoredFiles
 from kg_api.images.keeping import StoringKeeper
 from kg_api.images.service import ImageService
 from kg_api.ingest.reading import DocumentReader
@@ -226,6 +228,27 @@ def test_a_file_that_was_lost_before_anything_used_it_can_be_lost_again(
         pictures.read(key_of(BOAT))
     pictures.add(BOAT, "boat.jpg")
     assert rows(driver, "MATCH (b:Blob) WHERE b.lost RETURN b.key AS key") == []
+
+
+class Missed(FileBlobStore):
+    """Somebody looks for each file just before it is written, and says that it is lost."""
+
+    def __init__(self, graph: Graph, folder: Path) -> None:
+        super().__init__(folder)
+        self._graph = graph
+
+    def put(self, name: str, content: bytes) -> bool:
+        lose_blob(self._graph, key_of(content))
+        return super().put(name, content)
+
+
+def test_a_file_that_was_missed_until_it_was_written_is_not_lost(
+    pictures: Pictures, graph: Graph, driver: neo4j.Driver
+) -> None:
+    StoredFiles(graph, Missed(graph, pictures.folder)).keep([BOAT])
+    assert rows(driver, "MATCH (b:Blob) RETURN b.key AS key, b.lost AS lost") == [
+        {"key": key_of(BOAT), "lost": None}
+    ]
 
 
 def test_documents_of_one_batch_share_a_picture(pictures: Pictures, graph: Graph) -> None:

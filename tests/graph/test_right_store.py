@@ -12,7 +12,7 @@ import pytest
 
 from kg_api.blobs.files import FileBlobStore
 from kg_api.blobs.port import MARKER, key_of
-from kg_api.errors import FileLost, Unavailable
+from kg_api.errors import FileLost, FileStoreFull, Unavailable
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import delete_document
 from kg_api.graph.images.blobs import known_store
@@ -87,6 +87,36 @@ def test_a_store_of_before_is_known_by_its_files(
         elsewhere.read(key_of(BOAT))
 
 
+def as_before_there_were_generations(pictures: Pictures, driver: neo4j.Driver) -> None:
+    """Files are called by their hash alone, as the same ones are in any other store."""
+    as_before_there_were_markers(pictures, driver)
+    rows(driver, "MATCH (b:Blob) SET b.generation = null")
+    for path in pictures.folder.rglob("*/*-*"):
+        path.rename(path.with_name(path.name.partition("-")[0]))
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_one_file_that_is_in_another_store_too_makes_it_not_theirs(
+    pictures: Pictures, elsewhere: Pictures, driver: neo4j.Driver, marked: bool
+) -> None:
+    for content, name in ((BOAT, "boat.jpg"), (PLAN, "plan.png")):
+        pictures.add(content, name)
+    as_before_there_were_generations(pictures, driver)
+    rows(driver, "UNWIND range(1, 9) AS n CREATE (:DeadBlob {key: right('0' + n, 1) + $rest})", rest="a" * 63)
+    if marked:
+        FileBlobStore(elsewhere.folder).mark("of another")
+    (shared,) = pictures.paths(BOAT)
+    (elsewhere.folder / shared.parent.name).mkdir()
+    shutil.copy(shared, elsewhere.folder / shared.parent.name)
+    with pytest.raises(Unavailable, match=ANOTHER):
+        elsewhere.collect()
+    with pytest.raises(Unavailable, match=ANOTHER):
+        elsewhere.add(PLAN, "again.png")
+    (pictures.folder / MARKER).unlink(missing_ok=True)
+    pictures.add(PLAN, "again.png")
+    assert pictures.read(key_of(BOAT)) == BOAT
+
+
 def test_where_all_files_are_lost_somebody_says_so(pictures: Pictures, elsewhere: Pictures) -> None:
     pictures.add(BOAT, "boat.jpg")
     with pytest.raises(Unavailable, match=ANOTHER) as caught:
@@ -126,6 +156,28 @@ def test_many_may_be_the_first(pictures: Pictures, graph: Graph, driver: neo4j.D
         list(threads.map(lambda name: pictures.add(files[name], name), files))
     assert rows(driver, "MATCH (s:BlobStore) RETURN s.store_id AS id") == [{"id": known_store(graph)}]
     assert FileBlobStore(pictures.folder).identity() == known_store(graph)
+
+
+class Filling(FileBlobStore):
+    """Has no room for its marker once."""
+
+    full = True
+
+    def mark(self, identity: str) -> None:
+        if self.full:
+            self.full = False
+            raise FileStoreFull
+        super().mark(identity)
+
+
+def test_what_is_wrong_for_the_moment_is_told_as_it_is_and_not_remembered(
+    pictures: Pictures, graph: Graph
+) -> None:
+    stored = StoredFiles(graph, Filling(pictures.folder))
+    with pytest.raises(FileStoreFull):
+        stored.keep([BOAT])
+    stored.keep([BOAT])
+    assert pictures.files == 1
 
 
 class Counting(FileBlobStore):

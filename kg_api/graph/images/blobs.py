@@ -38,8 +38,14 @@ class HeldBlob(NamedTuple):
     blob: Blob
     used: bool
     """Whether something uses it already: then its file should be there."""
-    lost: bool
-    """Whether its file was seen to be missing or damaged."""
+
+
+class SampledBlob(NamedTuple):
+    """One of some."""
+
+    blob: Blob
+    dead: bool
+    """Whether it has gone, and its file is there or not."""
 
 
 class Hold(NamedTuple):
@@ -53,8 +59,7 @@ def hold_blobs(graph: Graph, keys: Sequence[str], seconds: float = HOLD_SECONDS)
     """Keep blobs that are about to be written; storing their document releases the hold."""
     hold_id = uuid.uuid4().hex
     rows = graph.write("blobs/hold", hold_id=hold_id, keys=sorted(set(keys)), seconds=seconds)
-    held = [HeldBlob(Blob(row["key"], row["generation"]), row["used"], row["lost"]) for row in rows]
-    return Hold(hold_id, held)
+    return Hold(hold_id, [HeldBlob(blob, row["used"]) for blob, row in zip(_blobs(rows), rows, strict=True)])
 
 
 def release_holds(tx: Transaction, hold_ids: Sequence[str]) -> None:
@@ -74,9 +79,10 @@ def find_blob(graph: Graph, key: str) -> Blob | None:
     return next(iter(_blobs(graph.read("blobs/find", key=key))), None)
 
 
-def some_blobs(graph: Graph, limit: int) -> list[Blob]:
-    """Some of those there are."""
-    return _blobs(graph.read("blobs/some", limit=limit))
+def some_blobs(graph: Graph, limit: int) -> list[SampledBlob]:
+    """Some of those there are, and some of those that have gone; so many of each."""
+    rows = graph.read("blobs/some", limit=limit)
+    return [SampledBlob(blob, row["dead"]) for blob, row in zip(_blobs(rows), rows, strict=True)]
 
 
 def known_store(graph: Graph) -> str | None:
@@ -92,6 +98,11 @@ def remember_store(graph: Graph, identity: str) -> str:
 def lose_blob(graph: Graph, key: str) -> None:
     """Say that the file of a blob is missing or damaged."""
     graph.write("blobs/lose", key=key)
+
+
+def lost_blobs(graph: Graph, keys: Sequence[str]) -> set[str]:
+    """Those of some whose files were seen to be missing or damaged."""
+    return {row["key"] for row in graph.read("blobs/lost", keys=sorted(keys))}
 
 
 def mend_blobs(graph: Graph, keys: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from kg_api.errors import Conflict
+from kg_api.errors import FilesCollected
 from kg_api.graph.database import Row, Transaction, portions
 from kg_api.graph.documents.difference import DocumentDifference
 from kg_api.graph.spaces.registry import spaces_within
@@ -24,7 +24,7 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
         By document, how many have another file than before, or are new.
 
     Raises:
-        Conflict: a file has been collected, for its hold ended long ago.
+        FilesCollected: a file has been collected, for its hold ended long ago.
     """
     rows = [_row(each, source) for each in differences for source in each.record.sources if source.image]
     there = [each.record.document_id for each in differences if each.before["content_hash"] is not None]
@@ -37,9 +37,7 @@ def write_images(tx: Transaction, differences: Sequence[DocumentDifference]) -> 
         changed.update(row["changed"])
         others += row["replaced"]
         if row["written"] < len(part):
-            raise Conflict(
-                "a picture of it was deleted meanwhile, for it took more than an hour; send it again"
-            )
+            raise FilesCollected
     _forget_vectors(tx, others)
     return changed
 
@@ -58,14 +56,14 @@ def write_originals(tx: Transaction, differences: Sequence[DocumentDifference]) 
     """Let documents have the files that they were made of.
 
     Raises:
-        Conflict: a file has been collected, for its hold ended long ago.
+        FilesCollected: a file has been collected, for its hold ended long ago.
     """
     there = [_original(each) for each in differences if each.before["content_hash"] is not None]
     if there:
         tx.run("originals/forget", rows=there)
     rows = sorted(map(_original, (each for each in differences if each.record.original)), key=_key)
     if rows and tx.run("originals/write", rows=rows)[0]["written"] < len(rows):
-        raise Conflict("its file was deleted meanwhile, for it took more than an hour; send it again")
+        raise FilesCollected
 
 
 def _original(difference: DocumentDifference) -> Row:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kg_api.errors import Conflict
+from kg_api.errors import Conflict, FilesCollected
 from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.documents.difference import unchanged
 from kg_api.graph.documents.same_text import find_stored, may_be_left_out, skipped
@@ -40,7 +40,8 @@ def put_waiting(tx: Transaction, records: Sequence[DocumentRecord]) -> dict[str,
         records: of one ontology, with what they were given as.
 
     Raises:
-        Conflict: too many wait, or a file has been collected, for its hold ended long ago.
+        Conflict: too many wait.
+        FilesCollected: a file has been collected, for its hold ended long ago.
     """
     rows = tx.run("waiting/before", document_ids=sorted(each.document_id for each in records))
     before = {row["document_id"]: row for row in rows}
@@ -87,7 +88,7 @@ def _require_files(tx: Transaction, records: Sequence[DocumentRecord]) -> None:
     ]
     rows.sort(key=lambda row: row["key"])
     if rows and tx.run("waiting/missing", rows=rows)[0]["missing"]:
-        raise Conflict("a file of it was deleted meanwhile, for it took more than an hour; send it again")
+        raise FilesCollected
 
 
 def _row(record: DocumentRecord) -> Row:
@@ -142,6 +143,11 @@ def read_waiting(
         else graph.read("waiting/named", **asked, documents=list(documents))
     )
     return [GivenDocument(**row) for row in rows]
+
+
+def forget_waiting_files(graph: Graph, document_ids: Sequence[str]) -> None:
+    """Let folders read again what waits, though their files look as they did; each waits until then."""
+    graph.write("waiting/forget_files", document_ids=sorted(document_ids))
 
 
 def reject_waiting(graph: Graph, ontology: str, documents: Sequence[str] | None, *, limit: int) -> set[str]:

@@ -110,7 +110,7 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
             batch = embedded()
         except RejectedText as error:
             if len(due) == 1:
-                self._remember(due[0], error)
+                self._set_aside(target, due[0], error)
             for half in halves(due):
                 self._take(target, half, lambda half=half: target.embed(half))
         else:
@@ -131,20 +131,25 @@ class EmbeddingPass(Generic[ItemT, BatchT]):
         self._reject(target)
         target.committed()
 
+    def _set_aside(self, target: EmbeddingTarget[ItemT, BatchT], item: ItemT, error: RejectedText) -> None:
+        if isinstance(error, LostItem):  # says nothing of the model
+            self._reject_one(target, item, error)
+        else:
+            self._remember(item, error)
+
     def _remember(self, item: ItemT, error: RejectedText) -> None:
         self._rejected.append((item, error))
-        if self._accepted or isinstance(error, LostItem):  # which says nothing of the model
-            return
-        if sum(not isinstance(each, LostItem) for _, each in self._rejected) >= MAX_REJECTED:
+        if not self._accepted and len(self._rejected) >= MAX_REJECTED:
             raise error
 
     def _reject(self, target: EmbeddingTarget[ItemT, BatchT]) -> None:
         """Set aside what was rejected, now that it is clear that others are taken, or that there were few."""
         for item, error in self._rejected:
-            self._reject_one(target, item, str(error)[:MAX_REASON])
+            self._reject_one(target, item, error)
         self._rejected.clear()
 
-    def _reject_one(self, target: EmbeddingTarget[ItemT, BatchT], item: ItemT, reason: str) -> None:
+    def _reject_one(self, target: EmbeddingTarget[ItemT, BatchT], item: ItemT, error: RejectedText) -> None:
+        reason = str(error)[:MAX_REASON]
         after = cursor_at(target.name, item)
         self._run.commit(lambda tx: target.reject(tx, item, reason), after=after, done=1, set_aside=1)
         self.written += 1

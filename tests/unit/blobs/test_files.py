@@ -12,7 +12,7 @@ import pytest
 from kg_api.blobs import files
 from kg_api.blobs.files import FileBlobStore
 from kg_api.blobs.port import key_of, name_of
-from kg_api.errors import FileLost, NotFound, StorageFull, Unavailable
+from kg_api.errors import FileLost, FileStoreFull, NotFound, Unavailable
 
 
 def kept(folder: Path) -> list[str]:
@@ -69,7 +69,7 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
 
     store = FileBlobStore(tmp_path)
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageFull, match="free some space"):
+    with pytest.raises(FileStoreFull, match="free some space"):
         put(store, b"picture")
     assert kept(tmp_path) == []
 

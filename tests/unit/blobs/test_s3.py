@@ -14,7 +14,7 @@ from kg_api.api_settings import BlobSettings, S3Settings
 from kg_api.blobs.open import open_blobs
 from kg_api.blobs.port import key_of, name_of
 from kg_api.blobs.s3 import S3BlobStore, open_bucket
-from kg_api.errors import ConfigurationError, FileLost, NotFound, StorageFull, Unavailable
+from kg_api.errors import ConfigurationError, FileLost, FileStoreFull, NotFound, Unavailable
 from tests.support.s3_server import BUCKET, KEY_ID, REGION, SECRET, Bucket, s3_server
 
 NAME = name_of(key_of(b"picture"), "0123456789abcdef" * 2)
@@ -72,7 +72,7 @@ def everything_told(error: BaseException) -> str:
         ((401, "Unauthorized"), Unavailable, "AWS_ACCESS_KEY_ID"),
         ((400, "InvalidRequest"), Unavailable, "not as it should"),
         ((503, "SlowDown"), Unavailable, "not as it should"),
-        ((507, "XMinioStorageFull"), StorageFull, "free some space"),
+        ((507, "XMinioStorageFull"), FileStoreFull, "free some space"),
         ((302, "Found"), Unavailable, "not as it should"),
     ],
 )

@@ -102,7 +102,16 @@ def test_any_number_that_is_lost_is_set_aside_whatever_the_model_takes() -> None
     dead = album("lost", *["poison"] * MAX_REJECTED)
     with pytest.raises(RejectedText, match="400: poison"):
         go_over(dead, Job(), Losing())
-    assert all(each.refused is None for each in dead)
+    assert [each.refused for each in dead] == ["it is not there any more"] + [None] * MAX_REJECTED
+
+
+def test_what_is_lost_is_set_aside_at_once() -> None:
+    """However many come before one that is embedded: none is held in memory, and none is looked for again."""
+    many, job = album(*["lost"] * 9, "poison"), Job()
+    with pytest.raises(EmbeddingUnavailable):
+        go_over(many, job, Losing(ill=True))
+    assert [each.refused is None for each in many] == [False] * 9 + [True]
+    assert sum(job.told("set_aside")) == 9
 
 
 def test_few_are_set_aside_only_by_a_model_that_is_well() -> None:

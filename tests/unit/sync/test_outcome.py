@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kg_api.errors import DatabaseUnavailable, StorageFull, TooBusy, Unavailable
+from kg_api.errors import (
+    ConfigurationError,
+    DatabaseUnavailable,
+    SchemaChanging,
+    StorageFull,
+    TooBusy,
+    Unavailable,
+)
 from kg_api.models.library.folders import (
     MAX_REFUSALS_KEPT,
     NewFolder,
@@ -98,7 +105,14 @@ def test_what_was_away_says_nothing_of_a_file() -> None:
     bug = RefusedFile(document="bug", reason=reason_of_failure(ValueError()), stamp="1")
     away = [
         RefusedFile(document=str(each), reason=reason_of_failure(each()), stamp="1")
-        for each in (Unavailable, TooBusy, StorageFull, DatabaseUnavailable)
+        for each in (
+            Unavailable,
+            TooBusy,
+            StorageFull,
+            DatabaseUnavailable,
+            SchemaChanging,
+            ConfigurationError,
+        )
     ]
     unsettled = RefusedFile(document="unsettled", reason="why")
     assert remembered([*away, bug, unsettled]) == {"bug": bug}
