@@ -13,7 +13,7 @@ from PIL import Image
 from kg_api.api_settings import ConversionSettings
 from kg_api.convert.image.document import convert, read_image
 from kg_api.errors import UnreadableDocument
-from tests.support import placed
+from tests.support import bitmaps, placed
 from tests.support.images import drawn, encoded
 
 SETTINGS, KEEPING = ConversionSettings(), ConversionSettings(image_keep_place=True)
@@ -128,6 +128,15 @@ def test_a_damaged_file_is_refused_or_stored_without_the_place(name: str) -> Non
         except UnreadableDocument:
             continue
         assert name == "gif" or not placed.tells(kept)  # there a damaged length makes pixels of words
+
+
+@pytest.mark.parametrize(("head", "bits"), bitmaps.KINDS)
+def test_nothing_of_a_bmp_that_is_no_pixel_is_stored(head: int, bits: int) -> None:
+    """Padding, bytes and colours that no pixel has, names, the colours of a screen: all may tell."""
+    one, other = (bitmaps.bitmap(head, bits, random.Random(seed)) for seed in (1, 2))
+    assert one != other
+    assert stored(one) == stored(other)
+    assert placed.frames(stored(one)) == placed.frames(one)
 
 
 def test_a_bmp_whose_pixels_would_begin_behind_it_is_refused() -> None:

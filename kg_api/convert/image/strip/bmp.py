@@ -1,4 +1,4 @@
-"""BMP files: heads, palette and pixels, and nothing between or behind them."""
+"""BMP files: heads, palette and pixels, and nothing within, between or behind them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import struct
 from PIL import Image, ImageFile
 
 _FILE_HEAD = 14
-_RESERVED = slice(6, 10)
-_CORE, _INFO, _V5 = 12, 40, 124
-_CORE_BITS = struct.Struct("<H")
-_BITS_AND_COMPRESSION = struct.Struct("<HI")
+_LENGTH, _RESERVED = slice(2, 6), slice(6, 10)
+_CORE, _INFO = 12, 40
+_BITS = struct.Struct("<H")
 _SIZE = struct.Struct("<I")
 _PALETTE_BITS = 8
 _MASKS = {3: 12, 6: 16}
 """Bytes of masks behind a head of 40 bytes, by compression."""
-_SPACE, _PROFILE = slice(70, 74), slice(126, 138)
-"""In version 5: what the colour space is, and where its profile lies, or which file it is."""
+_NO_PIXELS = {64: slice(54, 78), 108: slice(74, 122), 124: slice(74, 138)}
+"""By head: how OS/2 prints it and what a program calls it; the colours of a screen, and the profile."""
+_SPACES = {108: slice(70, 74), 124: slice(70, 74)}
+"""By head: what the colour space is."""
 _SRGB = b"BGRs"
+_NO_TOP_BIT = bytes(each & 0x7F for each in range(256))
 _LINE_ENDS, _RUN_ENDS, _DELTA = 0, 1, 2
 
 
@@ -31,34 +33,74 @@ def strip(data: bytes, picture: Image.Image) -> bytes:
     if offset > len(data):
         raise struct.error("its pixels would begin behind its end")
     if codec == "raw":
-        end = offset + arguments[1] * picture.height
+        content = bytearray(data[: offset + arguments[1] * picture.height])
+        _clear_rows(content, offset, picture, raw_mode=arguments[0], stride=arguments[1])
     else:
-        end = _end_of_runs(data, offset, picture.size, halves=bool(arguments[1]))
-    return _cleared(bytearray(data[:end]), offset)
-
-
-def _cleared(content: bytearray, offset: int) -> bytes:
-    """Zeros between the palette and the pixels, and no profile."""
-    (head,) = _SIZE.unpack_from(content, _FILE_HEAD)
-    content[_RESERVED] = bytes(4)
-    if head == _V5:
-        content[_SPACE], content[_PROFILE] = _SRGB, bytes(12)
-    begin = _FILE_HEAD + head + _tables(content, head)
-    content[begin:offset] = bytes(max(0, offset - begin))
+        content = bytearray(data[: _end_of_runs(data, offset, picture.size, halves=bool(arguments[1]))])
+    _clear_heads(content, offset, picture)
     return bytes(content)
 
 
-def _tables(content: bytearray, head: int) -> int:
-    """Bytes of masks and palette behind the head."""
+def _clear_heads(content: bytearray, offset: int, picture: Image.Image) -> None:
+    """No profile, no bytes of the palette that are no colour of the picture, zeros up to the pixels."""
+    (head,) = _SIZE.unpack_from(content, _FILE_HEAD)
+    content[_LENGTH] = _SIZE.pack(len(content))
+    _clear(content, _RESERVED)
+    _clear(content, _NO_PIXELS.get(head, slice(0)))
+    if head in _SPACES:
+        content[_SPACES[head]] = _SRGB
+    masks, colours = _tables(content, head)
+    palette, width = _FILE_HEAD + head + masks, 3 if head == _CORE else 4
+    end = palette + width * colours
+    if end <= offset:
+        _clear_palette(content, palette, width, colours, picture)
+    _clear(content, slice(end, offset))
+
+
+def _bits(content: bytearray) -> int:
+    """Of a pixel."""
+    core = _SIZE.unpack_from(content, _FILE_HEAD)[0] == _CORE
+    return _BITS.unpack_from(content, 24 if core else 28)[0]
+
+
+def _tables(content: bytearray, head: int) -> tuple[int, int]:
+    """Behind the head: bytes of masks, and colours of the palette."""
+    bits = _bits(content)
     if head == _CORE:
-        (bits,) = _CORE_BITS.unpack_from(content, 24)
-        return 3 << bits if bits <= _PALETTE_BITS else 0
-    bits, compression = _BITS_AND_COMPRESSION.unpack_from(content, 28)
+        return 0, 1 << bits if bits <= _PALETTE_BITS else 0
+    (compression,) = _SIZE.unpack_from(content, 30)
     masks = _MASKS.get(compression, 0) if head == _INFO else 0
     if bits > _PALETTE_BITS:
-        return masks
+        return masks, 0
     (colours,) = _SIZE.unpack_from(content, 46)
-    return masks + 4 * min(colours or 1 << bits, 1 << bits)
+    return masks, min(colours or 1 << bits, 1 << bits)
+
+
+def _clear_palette(content: bytearray, at: int, width: int, colours: int, picture: Image.Image) -> None:
+    """No fourth bytes, and no colours that no pixel has; Pillow shows shades of grey without a palette."""
+    if width > 3:  # noqa: PLR2004 - blue, green and red
+        _clear(content, slice(at + 3, at + width * colours, width))
+    if picture.mode == "P":
+        for index, pixels in enumerate(picture.histogram()[:colours]):
+            if not pixels:
+                _clear(content, slice(at + width * index, at + width * (index + 1)))
+
+
+def _clear_rows(content: bytearray, offset: int, picture: Image.Image, *, raw_mode: str, stride: int) -> None:
+    """No bits behind the end of a row, nor within a pixel where its colours leave some over."""
+    whole, left = divmod(picture.width * _bits(content), 8)
+    for row in range(offset, len(content), stride):
+        if left and row + whole < len(content):
+            content[row + whole] &= 0xFF00 >> left & 0xFF
+        _clear(content, slice(row + whole + bool(left), row + stride))
+    if "X" in raw_mode:
+        _clear(content, slice(offset + raw_mode.index("X"), None, 4))
+    elif raw_mode == "BGR;15":
+        content[offset + 1 :: 2] = content[offset + 1 :: 2].translate(_NO_TOP_BIT)
+
+
+def _clear(content: bytearray, part: slice) -> None:
+    content[part] = bytes(len(range(*part.indices(len(content)))))
 
 
 def _end_of_runs(data: bytes, at: int, size: tuple[int, int], *, halves: bool) -> int:
