@@ -32,6 +32,8 @@ def associate(incidence: Matrix) -> Matrix:
     from scipy import sparse  # noqa: PLC0415 - 25 MB that only the job needs
 
     passages, concepts = incidence.shape
+    if not concepts:
+        return sparse.csr_array((0, 0))
     carried: Floats = np.asarray(incidence.sum(axis=0), dtype=np.float64).ravel()
     by_concept = incidence.T.tocsr()
     blocks = [
