@@ -181,8 +181,12 @@ def test_jobs_are_not_made_while_concepts_are_being_found(notes: Detecting, driv
     run_jobs(notes.graph)
     rows(driver, "CREATE (:Job {job_id: 'x', unique_key: 'concept_extraction:notes', state: 'queued'})")
     notes.requests.look()
-    given = {"state": None, "kind": COMMUNITY_DETECTION, "ontology": "notes", "offset": 0, "limit": 9}
-    assert page_of_jobs(notes.graph, **given)[0] == []
+    assert jobs_of(notes) == 0
     rows(driver, "MATCH (j:Job {job_id: 'x'}) DETACH DELETE j")
     notes.requests.look()
-    assert len(page_of_jobs(notes.graph, **given)[0]) == 1
+    assert jobs_of(notes) == 1
+
+
+def jobs_of(notes: Detecting) -> int:
+    kind = COMMUNITY_DETECTION
+    return len(page_of_jobs(notes.graph, state=None, kind=kind, ontology="notes", offset=0, limit=9)[0])

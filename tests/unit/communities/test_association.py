@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,12 +25,12 @@ def incidence(rows: Iterable[Iterable[int]], concepts: int) -> Matrix:
 @given(both=st.integers(1, 40), one=st.integers(0, 40), other=st.integers(0, 40), neither=st.integers(0, 400))
 def test_the_ratio_is_that_of_a_known_library(both: int, one: int, other: int, neither: int) -> None:
     table = np.array([[both, one], [other, neither]])
-    counts = [np.array([float(each)]) for each in (both, both + one, both + other)]
-    found = float(log_likelihood_ratio(*counts, float(table.sum()))[0])
+    first, second, third = (np.array([float(each)]) for each in (both, both + one, both + other))
+    found = float(log_likelihood_ratio(first, second, third, float(table.sum()))[0])
     if both * neither <= one * other:
         assert found == 0
     else:
-        known = contingency.chi2_contingency(table, correction=False, lambda_="log-likelihood")
+        known: Any = contingency.chi2_contingency(table, correction=False, lambda_="log-likelihood")
         assert math.isclose(found, known.statistic, rel_tol=1e-6, abs_tol=1e-6)
 
 
