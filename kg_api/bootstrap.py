@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Self
 
 import structlog
-from prometheus_client import REGISTRY
 
 from kg_api.answer.service import AnswerService
 from kg_api.augment.service import AugmentService
 from kg_api.blobs.open import open_blobs
+from kg_api.communities.job import CommunityDetection
+from kg_api.communities.service import CommunityService
 from kg_api.concepts.merging.merge import merge_near
 from kg_api.concepts.merging.records import ConceptMergeRecords
 from kg_api.concepts.relations.search import RelationshipSearcher
@@ -30,9 +31,7 @@ from kg_api.configure.switch import SwitchService
 from kg_api.constructive.service import ConstructiveService
 from kg_api.convert.isolated.pool import ConverterPool
 from kg_api.embed.image.open import open_image_embedder
-from kg_api.embed.metered import EmbeddingMetrics, meter
-from kg_api.embed.open import open_embedder
-from kg_api.embed.port import Embedder
+from kg_api.embed.metered import open_metered
 from kg_api.errors import ConfigurationError
 from kg_api.extract.open import Extractors
 from kg_api.extract.requests import ExtractionRequests
@@ -56,8 +55,6 @@ from kg_api.jobs.space_cleanup import SpaceCleanup
 from kg_api.llm.lazy import LanguageModel
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j.role import disk_room
-from kg_api.metrics import reserve_room
-from kg_api.models.embedding.spaces import ModelChoice
 from kg_api.planning.contexts import Contexts
 from kg_api.proposals.job import LinkProposal
 from kg_api.proposals.requests import ProposalRequests
@@ -112,6 +109,7 @@ class Container:
     relationship_types: RelationshipVocabulary
     constructive: ConstructiveService
     proposals: ProposalService
+    communities: CommunityService
     concept_merges: ConceptMergeRecords
     augment: AugmentService
     answer: AnswerService
@@ -131,6 +129,7 @@ class Container:
         entries = self.settings.embedding.cache_entries
         passages = CachedPassages(self.graph, keeps=entries > 0)
         batch, many = self.settings.worker.sources_a_batch, self.settings.embedding.requests_at_once
+        looks = (self.proposals.look, self.communities.look)
         handlers: list[Handler] = [
             SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch, requests_at_once=many),
             SpaceCleanup(self.graph),
@@ -141,7 +140,8 @@ class Container:
             ),
             ConceptExtraction(self.graph, self.extractors, self.settings.worker.sources_read_a_batch),
             LinkProposal(self.graph, self.settings.proposals),
-            Backfill(self.graph, entries, self.extraction_requests, self.images.tidy, self.proposals.look),
+            CommunityDetection(self.graph, self.settings.communities),
+            Backfill(self.graph, entries, self.extraction_requests, self.images.tidy, *looks),
         ]
         if self.settings.sync.scans:
             largest = self.settings.api.max_document_bytes
@@ -208,7 +208,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
     """
     reranker = open_reranker(settings)
     graph = open_graph(settings)
-    spaces = SpaceRegistry(graph, partial(_open_model, settings))
+    spaces = SpaceRegistry(graph, partial(open_metered, settings))
     converters = ConverterPool(settings.conversion)
     image_spaces = ImageSpaceRegistry(graph, partial(open_image_embedder, settings), converters.render)
     try:
@@ -216,7 +216,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         if applied:
             log.info("schema migrated", applied=applied)
         required = needs_embedder or settings.embedding.provider != "local"
-        open_first_space(spaces, lambda: _open_model(settings, None), required=required)
+        open_first_space(spaces, lambda: open_metered(settings, None), required=required)
         register_first_images(image_spaces)
     except BaseException:
         spaces.close()
@@ -261,6 +261,7 @@ def open_container(settings: Settings, *, needs_embedder: bool) -> Container:
         relationship_types=RelationshipVocabulary(graph),
         constructive=ConstructiveService(graph, spaces, search, concepts, relationships),
         proposals=ProposalService(graph, ProposalRequests(graph, settings.proposals)),
+        communities=CommunityService(graph, settings.communities),
         concept_merges=ConceptMergeRecords(graph),
         augment=AugmentService(graph, spaces, search),
         answer=AnswerService(graph, spaces, search, llm),
@@ -286,14 +287,3 @@ def _folder_access(settings: Settings) -> FolderAccess:
     home = Home(settings.home)
     private = (home.path, settings.cache.expanduser().absolute())
     return FolderAccess(settings.sync.allowed, private, home.folder_key)
-
-
-def _open_model(settings: Settings, choice: ModelChoice | None) -> Embedder:
-    return meter(open_embedder(settings, choice), _metrics())
-
-
-@cache
-def _metrics() -> EmbeddingMetrics:
-    """One for all embedders of the process."""
-    reserve_room()
-    return EmbeddingMetrics(REGISTRY)

@@ -24,6 +24,7 @@ from pydantic_settings import (
 from kg_api.api_settings import ApiSettings, BlobSettings, ConversionSettings
 from kg_api.cores import batch_for, cores
 from kg_api.errors import ConfigurationError
+from kg_api.model_settings.communities import CommunitySettings
 from kg_api.model_settings.embedding import EmbeddingSettings, ImageEmbeddingSettings
 from kg_api.model_settings.proposals import ProposalSettings
 from kg_api.neo4j_settings import Neo4jSettings
@@ -157,6 +158,7 @@ class Settings(BaseSettings):
     llm: LlmSettings = LlmSettings()
     concepts: ConceptsSettings = ConceptsSettings()
     proposals: ProposalSettings = ProposalSettings()
+    communities: CommunitySettings = CommunitySettings()
     rerank: RerankSettings = RerankSettings()
     log: LogSettings = LogSettings()
     openai: OpenAISettings = OpenAISettings()

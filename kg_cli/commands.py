@@ -7,6 +7,7 @@ less than 0.3 s.
 from __future__ import annotations
 
 from kg_cli.admin import commands as admin
+from kg_cli.communities import commands as communities
 from kg_cli.concepts import commands as concepts
 from kg_cli.documents import folders, library
 from kg_cli.documents.ingest import conversation, ingest
@@ -30,6 +31,7 @@ COMMANDS = (
 )
 GROUPS = {
     "admin": admin.group,
+    "communities": communities.group,
     "concept": concepts.group,
     "eval": evaluate.group,
     "folders": folders.group,

@@ -1,5 +1,5 @@
-// An ontology goes when its last document has gone, with its vocabulary of relationships, what was merged and what was
-// proposed in it. It is locked first: a document may just be coming in.
+// An ontology goes when its last document has gone, with its vocabulary of relationships, its communities, what was
+// merged and what was proposed in it. It is locked first: a document may just be coming in.
 MATCH (o:Ontology {name: $name})
 SET o.changed_at = datetime.realtime()
 WITH o
@@ -18,6 +18,11 @@ CALL (o) {
   MATCH (p:Proposal)
   WHERE p.ontology = o.name
   DETACH DELETE p
+}
+CALL (o) {
+  MATCH (c:Community)
+  WHERE c.ontology = o.name AND c.generation >= ''
+  DETACH DELETE c
 }
 CALL (o) {
   MATCH (m:ConceptMerge)

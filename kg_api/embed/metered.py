@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TypeVar
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
 
+from kg_api.embed.open import open_embedder
 from kg_api.embed.port import Embedder, TextPart, TokenEmbedder, Vectors, gives_tokens
 from kg_api.embed.probed import embed_probed
 from kg_api.embed.tally import counting
 from kg_api.errors import EmbeddingUnavailable, KgError
-from kg_api.models.embedding.spaces import SpaceIdentity
+from kg_api.metrics import reserve_room
+from kg_api.models.embedding.spaces import ModelChoice, SpaceIdentity
+from kg_api.settings import Settings
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -137,6 +141,18 @@ def meter(embedder: Embedder, metrics: EmbeddingMetrics) -> Embedder:
     if gives_tokens(embedder):
         return MeteredTokenEmbedder(embedder, metrics)
     return MeteredEmbedder(embedder, metrics)
+
+
+def open_metered(settings: Settings, choice: ModelChoice | None) -> Embedder:
+    """Open a model as `open_embedder` does, and watch it."""
+    return meter(open_embedder(settings, choice), metrics_of_process())
+
+
+@cache
+def metrics_of_process() -> EmbeddingMetrics:
+    """One for all embedders of the process."""
+    reserve_room()
+    return EmbeddingMetrics(REGISTRY)
 
 
 def _ms(seconds: float) -> float:

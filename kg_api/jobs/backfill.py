@@ -57,7 +57,7 @@ class Backfill:
         cache_entries: int,
         extraction: ExtractionRequests | None = None,
         collect: Callable[[], int] = lambda: 0,
-        propose: Callable[[], None] = lambda: None,
+        *looks: Callable[[], None],
     ) -> None:
         """What is looked at.
 
@@ -66,9 +66,9 @@ class Backfill:
             cache_entries: how much of the cache stays.
             extraction: asks for reading.
             collect: deletes unused files.
-            propose: has links looked for.
+            looks: ask for what is made of concepts, where it is due.
         """
-        self._propose = propose
+        self._looks = looks
         self._graph = graph
         self._collect = collect
         self._extraction = extraction
@@ -91,8 +91,9 @@ class Backfill:
         delete_unused_types(self._graph)
         while prune_cache(self._graph, self._cache_entries) or prune_writes(self._graph):
             run.checkpoint()
-        run.checkpoint()
-        self._propose()
+        for look in self._looks:
+            run.checkpoint()
+            look()
         if deleted := self._collect():
             log.info("unused pictures deleted", files=deleted)
         run.finish()

@@ -144,3 +144,8 @@ def proposal_id(ontology: str, kind: str, first: str, second: str) -> str:
         second: of the other.
     """
     return digest("proposal", ontology, kind, *sorted((first, second)))
+
+
+def community_id(ontology: str, level: int, concept_ids: Iterable[str]) -> str:
+    """The id of a community: by its members, so that one that is found again has it again."""
+    return digest("community", ontology, str(level), *sorted(concept_ids))

@@ -11,7 +11,7 @@ FINISHED = frozenset({JobState.COMPLETED, JobState.COMPLETED_WITH_ERRORS, JobSta
 
 JOB_KINDS = (
     *("source_embedding", "concept_extraction", "concept_embedding", "image_embedding", "edge_embedding"),
-    *("folder_sync", "space_cleanup", "link_proposal", "backfill"),
+    *("folder_sync", "space_cleanup", "link_proposal", "community_detection", "backfill"),
 )
 """What jobs do. Another version of kg may have other kinds too."""
 

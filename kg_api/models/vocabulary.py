@@ -106,6 +106,10 @@ MIN_PIECE, MAX_PIECE = 64, 8192
 """Tokens of a piece."""
 MAX_PIECE_OVERLAP = 2048
 
+MAX_COMMUNITY_LEVEL = 3
+MAX_CENTRAL_PASSAGES = 50
+"""Passages, and documents, that say most of what a community is about."""
+
 MAX_PAIRS = 50
 """Pairs of passages of two documents."""
 MAX_NEIGHBOURS = 50

@@ -39,6 +39,7 @@ from kg_api.web.routes.library import (
 from kg_api.web.routes.operation import health, jobs, metrics, start
 from kg_api.web.routes.queries import (
     answering,
+    communities,
     concepts,
     constructive,
     image_search,
@@ -56,7 +57,10 @@ DESCRIPTION = (
 )
 MAX_LARGE_BODIES = 4
 """So many bodies of the largest size all processes hold at once; the next one is refused for the moment."""
-READING = (search, pictures, image_search, concepts, relationships, constructive, proposals, answering)
+READING = (
+    *(search, pictures, image_search, concepts, relationships, constructive),
+    *(communities, proposals, answering),
+)
 WITH_PARAMETERS = (
     *READING,
     ingest,

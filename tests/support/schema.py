@@ -19,6 +19,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
                 "extraction_expected",
             ),
             *("concepts_wanted_at", "flagged_for", "unread_for", "held_at"),
+            *("communities", "communities_at", "communities_generation", "communities_building"),
             *("proposals", "proposed_for", "proposed_at", "proposals_dropped"),
             *("synonyms", "language", "index_after", "index_after_paragraph"),
         }
@@ -105,6 +106,9 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("proposal_id", "ontology", "kind", "state", "score", "similarity", "reason", "held_at"),
             *("created_at", "looked_at", "decided_at", "decided_by"),
         }
+    ),
+    "Community": frozenset(
+        {"generation", "community_id", "ontology", "level", "place", "parent_id", "inside"}
     ),
     "ConceptName": frozenset({"name_id", "ontology", "name"}),
     "Instance": frozenset(
@@ -200,12 +204,15 @@ RELATIONSHIPS: Final = frozenset(
         *("STORED_AS", "SHOWN_AS", "ORIGINAL", "HOLDS"),  # of pictures, documents and their files
         *("NAMES", "APPEARS_IN", "EVIDENCED_BY", "FROM_SOURCE", "RELATED_TO", "MERGED_INTO"),
         *("PROPOSES", "LINKED_TO"),
+        *("MEMBER_OF", "NAMED_BY"),
     }
 )
 RELATIONSHIP_PROPERTIES: Final[dict[str, frozenset[str]]] = {
     "APPEARS_IN": frozenset(
         {"confidence", "verified", "extracted_with", "description", "terms", "unverified"}
     ),
+    "MEMBER_OF": frozenset({"place", "weight"}),
+    "NAMED_BY": frozenset({"place"}),
     "PROPOSES": frozenset({"place", "start", "end"}),
     "LINKED_TO": frozenset({"proposal_id", "type", "confidence", "by", "at"}),
     "RELATED_TO": frozenset(

@@ -180,7 +180,7 @@ def main(plan: Plan) -> None:
 def _open(plan: Plan, faults: Faults, settings: Settings, *, needs_embedder: bool) -> Container:
     own = plan.intervals or plan.stuck
     if not own:
-        bootstrap._open_model = lambda *_: RecordingEmbedder(plan, faults)
+        bootstrap.open_metered = lambda *_: RecordingEmbedder(plan, faults)
     opened = bootstrap.open_container(settings, needs_embedder=needs_embedder)
     if not own:
         return opened

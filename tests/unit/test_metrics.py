@@ -28,8 +28,8 @@ def test_a_queue_is_told_beside_what_the_process_counts() -> None:
 
 COUNTED = """
 from prometheus_client import REGISTRY
-from kg_api.bootstrap import _metrics
-metrics = _metrics()
+from kg_api.embed.metered import metrics_of_process
+metrics = metrics_of_process()
 for number in range(100):
     metrics.tokens.labels(f"model {number}").inc()
 """

@@ -33,7 +33,7 @@ WRONG = [
     ("KG_NEO4J__CONF", '{" server.directories.data": "/elsewhere"}'),
     ("KG_NEO4J__CONF", '{"db.format": "block\\nserver.http.enabled=true"}'),
     *((f"KG_API__{name}", value) for name, value in (("PORT", "65536"), ("PROCESSES", "65"))),
-    *((name, "x") for name, _ in variables() if name.startswith("KG_PROPOSALS__")),
+    *((name, "x") for name, _ in variables() if name.startswith(("KG_PROPOSALS__", "KG_COMMUNITIES__"))),
     *(("KG_API__MAX_DOCUMENT_BYTES", "0"), ("KG_API__MAX_REQUEST_BYTES", "1 MB")),
     *(("KG_WORKER__BATCH_SIZE", value) for value in ("0", "2049", "many")),
     *(("KG_WORKER__POLL_SECONDS", value) for value in ("0", "-0.5")),

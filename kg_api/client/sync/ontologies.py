@@ -1,5 +1,5 @@
 # Written by scripts/unasync.py from ../asynchronous/ontologies.py; change that, not this.
-"""Ontologies, how they are embedded, and how concepts are extracted from them."""
+"""Ontologies, what they are about, how they are embedded, and how concepts are extracted from them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from kg_api.client.call import UNSET, Unset, body_of, change_of, delete, get, post, put
 from kg_api.client.sync.sending import Sending
+from kg_api.models.communities.communities import Communities, CommunityDetails, CommunityRequest
 from kg_api.models.concepts.extraction_config import (
     ExtractionConfig,
     ExtractionStarted,
@@ -45,6 +46,24 @@ class OntologyMethods(Sending):
     def delete_ontology(self, ontology: str) -> Deleted:
         """Delete an ontology with its documents."""
         return self._send(delete(Deleted, "ontologies", ontology))
+
+    def communities(
+        self, ontology: str, *, level: int = 0, parent: str | None = None, offset: int = 0, limit: int = 100
+    ) -> Communities:
+        """List what an ontology is about: communities of its concepts, the largest first; or parts of one."""
+        asked = {"level": level, "parent": parent, "offset": offset, "limit": limit}
+        return self._send(get(Communities, "ontologies", ontology, "communities", **asked))
+
+    def community(
+        self, ontology: str, community_id: str, *, concepts: int = 20, passages: int = 5
+    ) -> CommunityDetails:
+        """Read a community with its first concepts, and the passages and documents that say most of it."""
+        path = ("ontologies", ontology, "communities", community_id)
+        return self._send(get(CommunityDetails, *path, concepts=concepts, passages=passages))
+
+    def detect_communities(self, ontology: str) -> CommunityRequest:
+        """Have communities detected now; else a worker does it when enough has changed."""
+        return self._send(post(CommunityRequest, "ontologies", ontology, "communities"))
 
     def synonyms(self, ontology: str) -> Synonyms:
         """Read the words that searches of an ontology take for each other."""

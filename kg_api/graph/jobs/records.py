@@ -11,7 +11,8 @@ import structlog
 from kg_api.models.vocabulary import JobState, Selection
 
 LINK_PROPOSAL = "link_proposal"
-PERIODIC_KINDS = ("backfill", LINK_PROPOSAL)
+COMMUNITY_DETECTION = "community_detection"
+PERIODIC_KINDS = ("backfill", LINK_PROPOSAL, COMMUNITY_DETECTION)
 """Kinds made by a schedule; hidden from lists unless asked for by kind."""
 EXTRACTION = "concept_extraction"
 CONCEPT_EMBEDDING = "concept_embedding"
@@ -28,11 +29,12 @@ _RANK_OF_KIND = {
     CONCEPT_EMBEDDING: 3,
     EDGE_EMBEDDING: 3,
     LINK_PROPOSAL: 4,
+    COMMUNITY_DETECTION: 4,
 }
 RANKS = (FIRST, STALE, 2, 3, 4)
 """What work is worth: new text first, with the scans that bring it and what a person put first; then what is
 stale and what is to be cleared away; then concepts and
-relationships; last what may be linked. Only jobs of one rank share turns (ADR 33)."""
+relationships; last what may be linked, and the overview. Only jobs of one rank share turns (ADR 33)."""
 
 
 def rank_of(kind: str) -> int:

@@ -54,4 +54,5 @@ def test_the_kinds_of_jobs_are_those_that_there_are() -> None:
         "image_embedding",
         "space_cleanup",
         "link_proposal",
+        "community_detection",
     } == set(JOB_KINDS)

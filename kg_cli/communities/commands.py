@@ -1,0 +1,79 @@
+"""`kg communities`: what an ontology is about, by the concepts that belong together."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from kg_api.models.vocabulary import MAX_CENTRAL_PASSAGES, MAX_COMMUNITY_LEVEL, MAX_PAGE
+from kg_cli.terminal.answers import report
+from kg_cli.terminal.options import JsonOption, OffsetOption, OntologyOption, PageOption
+
+group = typer.Typer(help="An overview of an ontology: communities of its concepts.", no_args_is_help=True)
+
+CommunityArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="Id of a community as `list` gives it, or its first digits.")
+]
+
+
+@group.command("list")
+def show_page(
+    *,
+    ontology: OntologyOption,
+    level: Annotated[int, typer.Option(min=0, max=MAX_COMMUNITY_LEVEL, help="0 is the coarsest.")] = 0,
+    parent: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only the parts of this community, one level below.")
+    ] = None,
+    offset: OffsetOption = 0,
+    limit: PageOption = 25,
+    as_json: JsonOption = False,
+) -> None:
+    """List what an ontology is about: communities with names of their own concepts, the largest first.
+
+    Example: kg communities list --ontology notes
+    """
+    from kg_cli.communities.views import print_communities
+
+    report(
+        lambda kg: kg.communities(ontology, level=level, parent=parent, offset=offset, limit=limit),
+        partial(print_communities, offset=offset),
+        as_json=as_json,
+    )
+
+
+@group.command()
+def show(
+    community_id: CommunityArgument,
+    *,
+    ontology: OntologyOption,
+    concepts: Annotated[int, typer.Option(min=1, max=MAX_PAGE, help="Maximum number of concepts.")] = 20,
+    passages: Annotated[
+        int,
+        typer.Option(min=1, max=MAX_CENTRAL_PASSAGES, help="Maximum number of passages, and of documents."),
+    ] = 5,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a community: its concepts, and the passages and documents that say most of it.
+
+    Example: kg communities show 4f1c0e12 --ontology notes
+    """
+    from kg_cli.communities.views import print_community
+
+    report(
+        lambda kg: kg.community(ontology, community_id, concepts=concepts, passages=passages),
+        print_community,
+        as_json=as_json,
+    )
+
+
+@group.command()
+def detect(*, ontology: OntologyOption, as_json: JsonOption = False) -> None:
+    """Detect communities now; else a worker does it by itself when enough has changed.
+
+    Example: kg communities detect --ontology notes
+    """
+    from kg_cli.communities.views import print_request
+
+    report(lambda kg: kg.detect_communities(ontology), print_request, as_json=as_json)

@@ -1,0 +1,192 @@
+"""Communities are detected, named, shown as one generation, and go with what they are of."""
+
+from __future__ import annotations
+
+import neo4j
+import pytest
+
+from kg_api.communities.concept_graph import read_concept_graph
+from kg_api.errors import NotFound
+from kg_api.graph.communities.concept_graph import fewest_ties
+from kg_api.graph.concepts.merging import merge_concepts
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.library import delete_document, delete_ontology
+from kg_api.graph.documents.writes import store_document
+from kg_api.graph.jobs import page_of_jobs
+from kg_api.graph.jobs.records import COMMUNITY_DETECTION
+from kg_api.models.concepts.extraction import ExtractedRelation
+from kg_api.models.identity import document_id
+from tests.support.communities import BAKERY, HARBOUR, Detecting
+from tests.support.concepts import extraction, found, labelled, quote, write
+from tests.support.cypher import rows
+from tests.support.embedding import run_jobs
+from tests.support.records import record
+
+STORED = "MATCH (c:Community) RETURN c.generation AS generation, count(*) AS communities"
+IDS = "MATCH (c:Concept) RETURN c.label AS label, c.concept_id AS id"
+
+
+@pytest.fixture
+def notes(graph: Graph) -> Detecting:
+    made = Detecting(graph)
+    made.add_topics()
+    return made
+
+
+def test_what_is_in_the_same_passages_is_a_community_with_a_name_of_its_own(notes: Detecting) -> None:
+    notes.work()
+    page = notes.page()
+    assert notes.labels() == [set(BAKERY), set(HARBOUR)]
+    assert [each.size for each in page.communities] == [5, 4]
+    assert all(set(each.name.split(", ")) < set(each.labels) for each in page.communities)
+    assert (page.total, page.levels, page.grouped, page.left_out) == (2, [2], 9, 1)
+    assert page.concepts == 10, "the hub is left out"
+    assert (page.changed, page.notes) == (0, [])
+    assert page.computed_at is not None
+
+
+def test_a_community_tells_its_concepts_passages_and_documents(notes: Detecting) -> None:
+    notes.work()
+    _, second = notes.page().communities
+    details = notes.service.find("notes", second.community_id[:8], concepts=2, passages=3)
+    assert details.model_dump(include={*type(second).model_fields}) == second.model_dump()
+    assert [each.weight for each in details.concepts] == sorted(
+        (each.weight for each in details.concepts), reverse=True
+    )
+    assert len(details.concepts) == 2
+    assert [each.concepts for each in details.passages] == [3, 3, 3]
+    assert {each.source.document for each in details.passages} == {"harbour.md"}
+    assert [each.document for each in details.documents] == ["harbour.md"]
+    with pytest.raises(NotFound, match="kg communities list --ontology notes"):
+        notes.service.find("notes", "0" * 32, concepts=2, passages=3)
+
+
+def test_too_large_a_community_is_divided_level_by_level(graph: Graph) -> None:
+    notes = Detecting(graph, max_size=10)
+    for at in range(6):
+        labels = tuple(f"{'abcdef'[at] * 3}{each}" for each in "uvwxy")
+        both = (f"{'abcdef'[at // 2] * 5}",)
+        notes.add(f"{at}.md", (*labels, *both))
+    notes.work()
+    page = notes.page()
+    assert len(page.levels) >= 1
+    for whole in page.communities:
+        parts = notes.page(parent=whole.community_id)
+        assert (parts.total, parts.level) == (whole.parts, 1)
+        assert all(each.parent_id == whole.community_id for each in parts.communities)
+
+
+def test_nothing_is_done_twice_and_enough_that_changes_is_looked_at_again(
+    notes: Detecting, driver: neo4j.Driver
+) -> None:
+    assert notes.work() == 1
+    before = notes.page()
+    assert notes.work() == 0, "nothing has changed"
+    notes.add("harbour.md", ("quay", "crane", "container", "ferry"))
+    changed = notes.page()
+    assert changed.changed > 0.3
+    assert {each.name for each in changed.communities} <= {each.name for each in before.communities}
+    assert notes.work() == 1
+    assert notes.labels() == [set(BAKERY), {"quay", "crane", "container", "ferry"}]
+    assert notes.page().communities[0].community_id == before.communities[0].community_id
+    assert len(rows(driver, STORED)) == 2, "the generation before stays until the next one, for who reads it"
+    assert Detecting(notes.graph, min_size=5).work() == 1, "other settings"
+    assert len(rows(driver, STORED)) == 2
+    assert notes.labels() == [set(BAKERY)]
+
+
+def test_a_small_change_waits_and_is_told(graph: Graph) -> None:
+    notes = Detecting(graph, changed_share=1.0)
+    notes.add_topics()
+    notes.work()
+    notes.add("more.md", ("quay", "crane", "container"))
+    assert notes.work() == 0
+    assert 0 < notes.page().changed < 1
+    off = Detecting(graph, enabled=False)
+    assert off.work() == 0
+    notes.service.detect("notes")
+    assert notes.work() == 1
+    assert notes.page().changed == 0
+
+
+def test_what_goes_leaves_its_community_and_its_name_at_once(notes: Detecting, driver: neo4j.Driver) -> None:
+    notes.work()
+    ids = {row["label"]: row["id"] for row in rows(driver, IDS)}
+    kept = merge_concepts(notes.graph, (ids["oven"], ids["crust"]), lambda *_: True)
+    page = notes.page()
+    gone = "oven" if kept == ids["crust"] else "crust"
+    assert [each.size for each in page.communities] == [4, 4]
+    assert all(gone not in each.labels and gone not in each.name for each in page.communities)
+    delete_document(notes.graph, document_id("notes", "harbour.md"))
+    (left,) = notes.page().communities
+    assert set(left.labels) == {*BAKERY} - {gone}
+    assert notes.page().total == 1
+
+
+def test_relationships_tie_concepts_of_a_single_source(graph: Graph) -> None:
+    notes = Detecting(graph)
+    texts = ["Ada met Bob and Cleo.", "Dan met Eve and Finn.", "Nothing else."]
+    made = record("people.md", texts)
+    store_document(graph, made)
+    people = [("Ada", "Bob", "Cleo"), ("Dan", "Eve", "Finn")]
+    several = [
+        extraction(
+            made,
+            at,
+            *(found(each, quote(texts[at], each)) for each in names),
+            relations=tuple(ExtractedRelation(names[0], "met", each, 1.0) for each in names[1:]),
+        )
+        for at, names in enumerate(people)
+    ]
+    write(graph, *several)
+    notes.work()
+    assert sorted(map(sorted, notes.labels())) == [[*each] for each in people]
+    assert notes.page().left_out == 0
+
+
+def test_an_ontology_with_little_or_nothing_has_none(graph: Graph) -> None:
+    notes = Detecting(graph)
+    made = record("a.md", ["One lighthouse."])
+    store_document(graph, made)
+    assert notes.work() == 0, "there are no concepts"
+    assert "not been detected yet" in notes.page().notes[0]
+    write(graph, labelled(made, 0, "lighthouse"))
+    assert notes.work() == 1
+    page = notes.page()
+    assert (page.communities, page.levels, page.concepts, page.notes) == ([], [], 1, [])
+    assert notes.work() == 0
+    with pytest.raises(NotFound, match="note"):
+        notes.page(ontology="note")
+    with pytest.raises(NotFound, match="note"):
+        notes.service.detect("note")
+
+
+def test_an_ontology_takes_its_communities_along(notes: Detecting, driver: neo4j.Driver) -> None:
+    notes.work()
+    assert rows(driver, STORED)
+    delete_ontology(notes.graph, "notes")
+    assert rows(driver, STORED) == []
+
+
+def test_no_more_concepts_are_looked_at_than_wanted(notes: Detecting) -> None:
+    assert fewest_ties(notes.graph, "notes", 1000) == 2
+    least = fewest_ties(notes.graph, "notes", 3)
+    read = read_concept_graph(notes.graph, "notes", most=3, between=lambda: None)
+    assert least == 9, "those of the bakery are in eight sources, the hub in more"
+    assert len(read.concept_ids) == 1
+    assert read.incidence.shape == (18, 1)
+
+
+def test_jobs_are_not_made_while_concepts_are_being_found(notes: Detecting, driver: neo4j.Driver) -> None:
+    run_jobs(notes.graph)
+    rows(driver, "CREATE (:Job {job_id: 'x', unique_key: 'concept_extraction:notes', state: 'queued'})")
+    notes.requests.look()
+    assert jobs_of(notes) == 0
+    rows(driver, "MATCH (j:Job {job_id: 'x'}) DETACH DELETE j")
+    notes.requests.look()
+    assert jobs_of(notes) == 1
+
+
+def jobs_of(notes: Detecting) -> int:
+    kind = COMMUNITY_DETECTION
+    return len(page_of_jobs(notes.graph, state=None, kind=kind, ontology="notes", offset=0, limit=9)[0])

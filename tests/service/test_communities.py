@@ -1,0 +1,78 @@
+"""Communities over REST and by the client."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from kg_api.client import KgClient
+from kg_api.communities.job import CommunityDetection
+from kg_api.errors import NotFound
+from kg_api.graph.database import Graph
+from kg_api.model_settings.communities import CommunitySettings
+from tests.service.asking import problem
+from tests.support.communities import BAKERY, HARBOUR, TOPICS, passages
+from tests.support.embedding import run_jobs
+
+
+@pytest.fixture
+def told(kg: KgClient, graph: Graph) -> KgClient:
+    """Short documents about two things, and their communities."""
+    several = [
+        (f"{name}/{at}.md", carried)
+        for name, labels in TOPICS.items()
+        for at, carried in enumerate(passages(labels))
+    ]
+    for name, carried in several:
+        kg.ingest_text(", ".join(carried), ontology="notes", document=name)
+    concepts = [
+        {"document": name, "concepts": [{"label": each} for each in carried]} for name, carried in several
+    ]
+    kg.import_concepts(concepts, ontology="notes")
+    run_jobs(graph)
+    kg.detect_communities("notes")
+    run_jobs(graph, further=[CommunityDetection(graph, CommunitySettings())])
+    return kg
+
+
+def test_an_overview_and_each_community_of_it(told: KgClient) -> None:
+    page = told.communities("notes")
+    assert [set(each.labels) for each in page.communities] == [set(BAKERY), set(HARBOUR)]
+    assert (page.total, page.levels, page.grouped) == (2, [2], 9)
+    assert page.computed_at is not None
+    second = told.communities("notes", offset=1, limit=1)
+    assert second.communities == page.communities[1:]
+    details = told.community("notes", second.communities[0].community_id, concepts=3, passages=2)
+    assert [len(details.concepts), len(details.passages), len(details.documents)] == [3, 2, 2]
+    assert details.name == second.communities[0].name
+    assert {each.source.document for each in details.passages} <= {f"harbour.md/{at}.md" for at in range(8)}
+    assert details.computed_at == page.computed_at
+    assert told.communities("notes", level=1).communities == []
+    assert told.communities("notes", parent=details.community_id[:8]).level == 1
+
+
+def test_a_job_is_joined_and_hidden_from_lists_unless_it_is_asked_for(told: KgClient) -> None:
+    one, other = (told.detect_communities("notes").job_id for _ in range(2))
+    assert one == other
+    assert one in {job.job_id for job in told.jobs(kind="community_detection").jobs}
+    assert one not in {job.job_id for job in told.jobs().jobs}
+
+
+def test_what_is_wrong_is_told(told: KgClient, http: httpx.Client) -> None:
+    with pytest.raises(NotFound, match="kg ontologies"):
+        told.communities("note")
+    with pytest.raises(NotFound, match="kg communities list"):
+        told.community("notes", "0" * 32)
+    with pytest.raises(NotFound, match="kg communities list"):
+        told.communities("notes", parent="nothing")
+    with pytest.raises(NotFound):
+        told.detect_communities("note")
+    for wrong in ({"level": 9}, {"colour": "red"}, {"limit": 0}):
+        assert problem(http.get("/ontologies/notes/communities", params=wrong), 422)
+
+
+def test_before_there_are_any_it_is_said_so(kg: KgClient) -> None:
+    kg.ingest_text("A lighthouse.", ontology="notes", document="a.md")
+    page = kg.communities("notes")
+    assert (page.total, page.computed_at) == (0, None)
+    assert "not been detected yet" in page.notes[0]

@@ -1,0 +1,73 @@
+"""Documents about two things, and the communities of their concepts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kg_api.communities.job import CommunityDetection
+from kg_api.communities.requests import CommunityRequests
+from kg_api.communities.service import CommunityService
+from kg_api.graph.database import Graph
+from kg_api.graph.documents.writes import store_document
+from kg_api.model_settings.communities import CommunitySettings
+from kg_api.models.communities.communities import Communities
+from kg_api.models.library.documents import DocumentRecord
+from tests.support.concepts import labelled, write
+from tests.support.embedding import run_jobs
+from tests.support.records import record
+
+HARBOUR = ("harbour", "lighthouse", "pilot boat", "tide")
+BAKERY = ("oven", "sourdough", "rye flour", "crust", "yeast")
+TOPICS = {"harbour.md": HARBOUR, "bakery.md": BAKERY}
+HUB = "town"
+"""A concept of every passage."""
+
+
+def passages(labels: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Of each passage its concepts: all but one, and the hub; twice."""
+    return [tuple(each for each in (*labels, HUB) if each != left) for left in labels] * 2
+
+
+def topic(name: str, labels: tuple[str, ...], ontology: str = "notes") -> DocumentRecord:
+    """A document whose passages name concepts of one topic."""
+    texts = [f"{at}: {', '.join(each)}." for at, each in enumerate(passages(labels))]
+    return record(name, texts, ontology)
+
+
+class Detecting:
+    """An ontology whose communities are detected."""
+
+    def __init__(self, graph: Graph, **settings: Any) -> None:
+        self.graph = graph
+        self.settings = CommunitySettings.model_validate(settings)
+        self.requests = CommunityRequests(graph, self.settings)
+        self.service = CommunityService(graph, self.settings)
+
+    def add(self, name: str, labels: tuple[str, ...], ontology: str = "notes") -> DocumentRecord:
+        """Store a document about something, with its concepts."""
+        made = topic(name, labels, ontology)
+        store_document(self.graph, made)
+        write(
+            self.graph,
+            *(labelled(made, at, *each) for at, each in enumerate(passages(labels))),
+            ontology=ontology,
+        )
+        return made
+
+    def add_topics(self) -> list[DocumentRecord]:
+        """Store two documents about two things."""
+        return [self.add(name, labels) for name, labels in TOPICS.items()]
+
+    def work(self) -> int:
+        """Let a worker do what is due; how many jobs."""
+        run_jobs(self.graph)
+        self.requests.look()
+        return run_jobs(self.graph, further=[CommunityDetection(self.graph, self.settings)])
+
+    def page(self, level: int = 0, parent: str | None = None, ontology: str = "notes") -> Communities:
+        """What is shown."""
+        return self.service.page(ontology, level=level, parent=parent, offset=0, limit=100)
+
+    def labels(self) -> list[set[str]]:
+        """Of each community of the coarsest level what it is about, the largest first."""
+        return [set(each.labels) for each in self.page().communities]
