@@ -8,18 +8,21 @@ from collections.abc import Callable, Sequence
 from kg_api.bootstrap import Container, open_container
 from kg_api.graph.documents import library
 from kg_api.images.pages import PageRequest
+from kg_api.models.communities.communities import Communities
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
 from kg_api.models.images import PageImage
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
 from kg_api.models.pictures.related import RelatedSearch, RelatedSources
 from kg_api.models.pictures.search import ImageHits, ImageSearch
 from kg_api.models.problems import valid
+from kg_api.models.proposals.proposals import Proposals
 from kg_api.models.queries.filters import DocumentFilter
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSources
 from kg_api.models.queries.windows import SourceContext
+from kg_api.models.vocabulary import ProposalKind, ProposalState
 from kg_api.settings import Settings
 from kg_api.spaces.plans import read_embedding_states
 
@@ -98,6 +101,22 @@ class ContainerLibrary:
         conditions = valid(DocumentFilter, {"where": list(where)}).where
         graph = self._container().graph
         return library.list_documents(graph, ontology=ontology, offset=offset, limit=limit, where=conditions)
+
+    def communities(self, ontology: str, parent: str | None, offset: int, limit: int) -> Communities:
+        """See `Library`."""
+        page = self._container().communities.page
+        return page(ontology, level=0, parent=parent, offset=offset, limit=limit)
+
+    def proposals(
+        self,
+        ontology: str | None,
+        kind: ProposalKind | None,
+        state: ProposalState | None,
+        offset: int,
+        limit: int,
+    ) -> Proposals:
+        """See `Library`."""
+        return self._container().proposals.page(ontology, kind, state, offset, limit)
 
 
 class LazyContainer:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from kg_api.models.communities.communities import Communities
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
 from kg_api.models.images import PageImage
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
 from kg_api.models.pictures.related import RelatedSearch, RelatedSources
 from kg_api.models.pictures.search import ImageHits, ImageSearch
+from kg_api.models.proposals.proposals import Proposals
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSources
 from kg_api.models.queries.windows import SourceContext
+from kg_api.models.vocabulary import ProposalKind, ProposalState
 
 
 class Library(Protocol):
@@ -78,4 +81,19 @@ class Library(Protocol):
         self, ontology: str | None, offset: int, limit: int, where: Sequence[str] = ()
     ) -> DocumentPage:
         """List documents for which conditions hold, by ontology and name."""
+        ...
+
+    def communities(self, ontology: str, parent: str | None, offset: int, limit: int) -> Communities:
+        """List communities of an ontology's concepts, or the parts of one."""
+        ...
+
+    def proposals(
+        self,
+        ontology: str | None,
+        kind: ProposalKind | None,
+        state: ProposalState | None,
+        offset: int,
+        limit: int,
+    ) -> Proposals:
+        """List proposed links, the best first."""
         ...

@@ -8,16 +8,19 @@ from typing import TypeVar
 
 from kg_api.client import KgClient
 from kg_api.errors import ServiceUnreachable
+from kg_api.models.communities.communities import Communities
 from kg_api.models.concepts.queries import ConceptContext, ConceptHits
 from kg_api.models.images import PageImage
 from kg_api.models.library.documents import DocumentContent, DocumentPage, OntologyList
 from kg_api.models.pictures.related import RelatedSearch, RelatedSources
 from kg_api.models.pictures.search import ImageHits, ImageSearch
+from kg_api.models.proposals.proposals import Proposals
 from kg_api.models.queries.hybrid import HybridHits, HybridSearch
 from kg_api.models.queries.reading import DocumentReading
 from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSources
 from kg_api.models.queries.windows import SourceContext
+from kg_api.models.vocabulary import ProposalKind, ProposalState
 
 T = TypeVar("T")
 
@@ -104,6 +107,23 @@ class ClientLibrary:
     ) -> DocumentPage:
         """List documents."""
         return self._ask(lambda kg: kg.documents(ontology, where=where, offset=offset, limit=limit))
+
+    def communities(self, ontology: str, parent: str | None, offset: int, limit: int) -> Communities:
+        """List communities of an ontology's concepts, or the parts of one."""
+        return self._ask(lambda kg: kg.communities(ontology, parent=parent, offset=offset, limit=limit))
+
+    def proposals(
+        self,
+        ontology: str | None,
+        kind: ProposalKind | None,
+        state: ProposalState | None,
+        offset: int,
+        limit: int,
+    ) -> Proposals:
+        """List proposed links, the best first."""
+        return self._ask(
+            lambda kg: kg.proposals(ontology, kind=kind, state=state, offset=offset, limit=limit)
+        )
 
     def _ask(self, call: Callable[[KgClient], T]) -> T:
         with self._changing:

@@ -44,16 +44,18 @@ from kg_api.models.queries.search import (
 from kg_api.models.queries.similarity import SimilarSearch, SimilarSource, SimilarSources
 from kg_api.models.queries.windows import SourceContext
 from tests.support.library_hits import hit_of_first_half
+from tests.support.library_overview import MemoryOverview
 
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
 LONG = 'A long paragraph about bees, "quoted" and with 蜂 in it. ' * 60 + "\n"
 PARAGRAPHS = ["Bees dance.\n\n", "They show the way.\n", LONG, "Bees swarm in May.\n", "The end."]
 
 
-class MemoryLibrary:
+class MemoryLibrary(MemoryOverview):
     """Documents of one ontology each, as lists of paragraphs."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.places: dict[str, list[Place]] = {}
         self.degraded: list[Degradation] = []
         self.failing: Exception | None = None
@@ -239,8 +241,7 @@ class MemoryLibrary:
         self._fail()
         for places in self.places.values():
             if places[0].document == called and ontology in {None, places[0].ontology}:
-                first = start or 0
-                about = self._summary(places[0])
+                about, first = self._summary(places[0]), start or 0
                 return DocumentReading(document=about, start=first, sources=places[first:], tokens=0)
         raise NotFound(f"there is no document {called!r}")
 
@@ -262,8 +263,8 @@ class MemoryLibrary:
         assert not where
         self._fail()
         firsts = [places[0] for places in self.places.values() if ontology in {None, places[0].ontology}]
-        inorder = sorted(firsts, key=lambda each: (each.ontology, each.document))
-        found = [self._summary(each) for each in inorder[offset : offset + limit]]
+        firsts.sort(key=lambda each: (each.ontology, each.document))
+        found = [self._summary(each) for each in firsts[offset : offset + limit]]
         return DocumentPage(documents=found, total=len(firsts), offset=offset, limit=limit)
 
     def _fail(self) -> None:

@@ -1,0 +1,107 @@
+"""Listing links that are proposed; a person decides on them elsewhere."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from kg_api.mcp.answers import Passage, ToolAnswer, cite
+from kg_api.mcp.library import Library
+from kg_api.mcp.paging import Listing, Paged, Pager
+from kg_api.mcp.tool import Tool
+from kg_api.models.base import Answer, Body, OntologyName
+from kg_api.models.problems import valid
+from kg_api.models.proposals.proposals import Proposal, ProposalEnd
+from kg_api.models.vocabulary import ProposalKind, ProposalState
+
+NAME = "list_proposed_links"
+DESCRIPTION = """\
+List links that kg proposes between passages, or concepts, of different documents: near in meaning, not \
+connected yet. The best first, each with its reason and both texts.
+
+Use it to find what belongs together and nobody has said so. People accept or reject them, elsewhere."""
+AT_ONCE = 50
+
+
+class ProposalsArguments(Paged):
+    """Which links."""
+
+    ontology: str | None = None
+    """Only of this collection; unset: of all."""
+    kind: ProposalKind | None = None
+    state: ProposalState = "open"
+
+
+class LinkEnd(Passage):
+    """One of the two."""
+
+    document: str
+    label: str | None = None
+    """Of a concept."""
+
+
+class ProposedLink(Answer):
+    """A link that is proposed, or was decided on."""
+
+    proposal_id: str
+    ontology: str
+    kind: ProposalKind
+    score: float
+    """0 to 1."""
+    reason: str
+    ends: list[LinkEnd]
+
+
+class ProposalsAnswer(ToolAnswer):
+    """Links, the best first."""
+
+    total: int
+    """All there are, not only those in this answer."""
+    links: list[ProposedLink]
+    notes: list[str] = Field(default_factory=list[str])
+    """Why there are none."""
+
+
+class _Asked(Body):
+    ontology: OntologyName | None = None
+
+
+def proposals(library: Library, arguments: ProposalsArguments) -> ProposalsAnswer:
+    """List proposed links."""
+    asked = valid(_Asked, {"ontology": arguments.ontology})
+    walk = Pager(NAME, arguments)
+    first = max(walk.position.index - 1, 0)  # the last one given tells whether the list has changed
+    page = library.proposals(asked.ontology, arguments.kind, arguments.state, first, AT_ONCE)
+    frame = ProposalsAnswer(total=page.total, links=[], notes=page.notes)
+    listing = Listing(
+        [_link(each) for each in page.proposals],
+        [each.proposal_id for each in page.proposals],
+        "links",
+        first=first,
+        total=page.total,
+        remembered=1,
+    )
+    frame.links, frame.more = walk.step(frame, listing)
+    return frame
+
+
+def _link(found: Proposal) -> ProposedLink:
+    return ProposedLink(
+        proposal_id=found.proposal_id,
+        ontology=found.ontology,
+        kind=found.kind,
+        score=round(found.score, 4),
+        reason=found.reason,
+        ends=[_end(each) for each in found.ends],
+    )
+
+
+def _end(found: ProposalEnd) -> LinkEnd:
+    return LinkEnd(
+        citation=cite(found.source.source_id, found.quote_start, found.quote_end),
+        text=found.quote,
+        document=found.source.document,
+        label=found.label,
+    )
+
+
+TOOL = Tool(NAME, "List proposed links", DESCRIPTION, ProposalsArguments, ProposalsAnswer, proposals)
