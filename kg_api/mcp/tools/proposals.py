@@ -31,7 +31,7 @@ class ProposalsArguments(Paged):
     state: ProposalState = "open"
 
 
-class LinkEnd(Passage):
+class ProposedEnd(Passage):
     """One of the two."""
 
     document: str
@@ -48,7 +48,7 @@ class ProposedLink(Answer):
     score: float
     """0 to 1."""
     reason: str
-    ends: list[LinkEnd]
+    ends: list[ProposedEnd]
 
 
 class ProposalsAnswer(ToolAnswer):
@@ -95,8 +95,8 @@ def _link(found: Proposal) -> ProposedLink:
     )
 
 
-def _end(found: ProposalEnd) -> LinkEnd:
-    return LinkEnd(
+def _end(found: ProposalEnd) -> ProposedEnd:
+    return ProposedEnd(
         citation=cite(found.source.source_id, found.quote_start, found.quote_end),
         text=found.quote,
         document=found.source.document,
