@@ -1,5 +1,5 @@
 // Some proposals, the best first, with both ends: of a source the passage that is near to the other, of a concept the
-// quote that proves it best.
+// quote that proves it best, among so many.
 MATCH (p:Proposal)
 WHERE ($ids IS NULL OR p.proposal_id IN $ids) AND ($ontology IS NULL OR p.ontology = $ontology)
   AND ($kind IS NULL OR p.kind = $kind) AND ($state IS NULL OR p.state = $state) AND EXISTS { (p)-[:PROPOSES]->() }
@@ -7,10 +7,13 @@ WITH p ORDER BY p.score DESC, p.proposal_id SKIP $offset LIMIT $limit
 RETURN p {.proposal_id, .ontology, .kind, .state, .score, .similarity, .reason, .created_at, .decided_at, .decided_by} AS proposal,
        COLLECT {
          MATCH (p)-[end:PROPOSES]->(n)
-         OPTIONAL MATCH (n)-[:EVIDENCED_BY]->(i:Instance)-[:FROM_SOURCE]->(of:Source)
-         WITH end, n, i, of ORDER BY i.score DESC, of.document, of.paragraph, i.start, i.instance_id
-         WITH end, n, head(collect([i, of])) AS best
-         WITH end, n, best[0] AS i, CASE WHEN n:Source THEN n ELSE best[1] END AS s
+         OPTIONAL CALL (n) {
+           MATCH (n)-[:EVIDENCED_BY]->(i:Instance)
+           WITH i LIMIT $quotes
+           MATCH (i)-[:FROM_SOURCE]->(of:Source)
+           RETURN i, of ORDER BY i.score DESC, of.document, of.paragraph, i.start, i.instance_id LIMIT 1
+         }
+         WITH end, n, i, CASE WHEN n:Source THEN n ELSE of END AS s
          ORDER BY end.place
          RETURN {concept_id: n.concept_id, label: n.label, quote_start: coalesce(end.start, i.start),
                  quote_end: coalesce(end.end, i.end), source_id: s.source_id, ontology: s.ontology, document: s.document,

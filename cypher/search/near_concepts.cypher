@@ -17,11 +17,11 @@ CALL () {
 }
 WITH c, sum(weight) AS weight
 WHERE c.ontology IN $ontologies AND c[$property] IS NOT NULL
-WITH c, weight, c[$property] AS own ORDER BY weight DESC, c.concept_id LIMIT $most
-CALL (c, own) {
+WITH c, weight, c[$property] AS own, c.ontology AS ontology ORDER BY weight DESC, c.concept_id LIMIT $most
+CALL (c, own, ontology) {
   MATCH (n:Concept)
-  SEARCH n IN (VECTOR INDEX concept_embedding FOR own WHERE n.ontology IN $ontologies LIMIT $limit) SCORE AS approximate
-  WITH n WHERE n <> c AND n.ontology = c.ontology AND 2 * vector.similarity.cosine(n[$property], own) - 1 >= $least
+  SEARCH n IN (VECTOR INDEX concept_embedding FOR own WHERE n.ontology = ontology LIMIT $limit) SCORE AS approximate
+  WITH n WHERE n <> c AND 2 * vector.similarity.cosine(n[$property], own) - 1 >= $least
   RETURN collect(n) AS near
 }
 UNWIND near AS n

@@ -57,7 +57,7 @@ class NodeFilter:
         asked = Narrowed(progress.query.ontologies, step.documents, step.where)
         chosen = choose(self._graph, self._remembered, asked, sorted(progress.ontologies))
         progress.note_degraded(chosen.notes)
-        return chosen.filters.document_ids or []
+        return _both(progress.document_ids, chosen.filters.document_ids or [])
 
     def _keep_of(self, ids: Sequence[str], progress: QueryProgress) -> int:
         """Keep the documents of some ids, their sources, the concepts in them, and what they state."""
@@ -96,6 +96,11 @@ def keep_best(step: LimitStep, progress: QueryProgress) -> int:
         effect = f"{pluralize(removed, 'node')} left out behind the best {step.nodes}"
         progress.cut.append(Cut(by="limit", left_out=removed, effect=effect))
     return removed
+
+
+def _both(own: Collection[str] | None, ids: Sequence[str]) -> Sequence[str]:
+    """Documents that a step means, of those that the query means."""
+    return ids if own is None else [each for each in ids if each in own]
 
 
 def _is_of(node: WorkingNode, documents: Collection[str], concepts: Collection[str]) -> bool:

@@ -12,6 +12,8 @@ from kg_api.models.queries.places import Place
 from kg_api.models.vocabulary import LINKED, ProposalKind, ProposalState
 
 Pair = tuple[str, str]
+MAX_QUOTES = 1000
+"""Of a concept: so many are looked at for the one that proves it best."""
 
 
 def page_of_proposals(
@@ -28,7 +30,7 @@ def page_of_proposals(
     counts = count_proposals(graph, ontology, kind)
     total = counts.get(state, 0) if state else sum(counts.values())
     given = {**chosen, "state": state, "ids": None, "offset": offset, "limit": limit}
-    rows = graph.read("proposals/page", **given)
+    rows = graph.read("proposals/page", **given, quotes=MAX_QUOTES)
     return [_proposal(row) for row in rows if _is_whole(row)], total
 
 
@@ -45,7 +47,7 @@ def find_proposal(graph: Reader, proposal_id: str) -> Proposal:
         NotFound: there is none by that id, or its texts have gone.
     """
     given = {"ids": [proposal_id], "ontology": None, "kind": None, "state": None, "offset": 0, "limit": 1}
-    rows = [row for row in graph.read("proposals/page", **given) if _is_whole(row)]
+    rows = [row for row in graph.read("proposals/page", **given, quotes=MAX_QUOTES) if _is_whole(row)]
     if not rows:
         raise _unknown(proposal_id)
     return _proposal(rows[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 
-from kg_api.graph.database import Transaction
+from kg_api.graph.database import Row, Transaction
 from kg_api.graph.proposals.due import DueNode
 from kg_api.models.identity import proposal_id
 from kg_api.models.vocabulary import ProposalKind
@@ -63,10 +63,22 @@ def write_proposals(
     still = [each for each in proposals if _is_held(each.first, held) and _is_held(each.second, held)]
     rows = {each.identity(ontology): each for each in still}
     ids = [each.id for each in seen]
-    tx.run("proposals/withdraw", ids=ids, hold=list(rows))
+    _delete_open(tx, tx.run("proposals/hold_of", ids=ids, hold=list(rows)))
     if rows:
         tx.run("proposals/write", ontology=ontology, rows=[_row(*each) for each in sorted(rows.items())])
-        tx.run("proposals/drop_weakest", ontology=ontology, most=most)
+        drop_weakest(tx, ontology, most)
+
+
+def drop_weakest(tx: Transaction, ontology: str, most: int) -> None:
+    """Keep the best open proposals of an ontology, so many; how many were dropped is noted."""
+    if dropped := _delete_open(tx, tx.run("proposals/hold_weakest", ontology=ontology, most=most)):
+        tx.run("proposals/note_dropped", ontology=ontology, dropped=dropped)
+
+
+def _delete_open(tx: Transaction, held: Sequence[Row]) -> int:
+    """Delete proposals that are locked and still open; what was decided on by then stays. How many."""
+    ids = [row["proposal_id"] for row in held]
+    return tx.run("proposals/delete_open", proposal_ids=ids)[0]["deleted"] if ids else 0
 
 
 def _row(identity: str, proposal: NewProposal) -> dict[str, object]:
