@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from pydantic import ValidationError
 
+from kg_api.graph.concepts.vectors import want_concepts
 from kg_api.graph.concepts.writes import write_extractions
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
+from kg_api.graph.search.carried import Seed, near_concepts
+from kg_api.models.identity import concept_id
 from kg_api.models.queries.hybrid import HybridSearch
 from kg_api.models.queries.search import SourceHits, SourceSearch
 from kg_api.search.hybrid import HybridService
 from kg_api.search.rank.graph import KEPT
 from kg_api.search.rank.ranker import NO_RERANKING, Reranking
 from kg_api.search.service import SearchService
+from kg_api.spaces.plans import read_embedding_state
 from tests.graph.test_reranked_search import Backwards
 from tests.support.kg import Kg
 from tests.support.lanterns import carried, lanterns
@@ -44,6 +49,27 @@ def search(kg: Kg, text: str = PRINTED, reranking: Reranking = NO_RERANKING, **m
         return service.search(SourceSearch.model_validate({"query_text": text, **more}))
     finally:
         service.close()
+
+
+def test_concepts_near_in_meaning_are_of_the_same_ontology(graph: Graph) -> None:
+    """However many ontologies have the same ones."""
+    own = Kg(graph)
+    ontologies = ["notes", *(f"o{n}" for n in range(8))]
+    for name in ontologies:
+        made = record("a.md", ["The Guild of Keepers is here.", SINGERS], name)
+        store_document(graph, made)
+        graph.transaction(partial(want_concepts, ontology=name))
+        found = [carried(made, 0, "Guild of Keepers"), carried(made, 1, "Guild of Keepers choir")]
+        graph.transaction(partial(write_extractions, ontology=name, extractions=found, mark="m"))
+    own.work()
+    space = read_embedding_state(graph, "notes").answering.space
+    seeds = [Seed(concept_id("notes", "Guild of Keepers"), 1.0)]
+    alone, among = (
+        near_concepts(graph, space, each, seeds, [], least=0.2) for each in (["notes"], ontologies)
+    )
+    assert [each.concept_id for each in alone] == [concept_id("notes", "Guild of Keepers choir")]
+    assert among == alone
+    own.spaces.close()
 
 
 def documents(hits: SourceHits) -> list[str]:

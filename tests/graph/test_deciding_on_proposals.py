@@ -1,0 +1,123 @@
+"""Whoever decides on a proposal is not undone by a worker that drops it at the same moment."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import LiteralString, cast
+
+import neo4j
+import pytest
+
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.proposals.due import DueNode
+from kg_api.graph.proposals.reads import sources_apart
+from kg_api.graph.proposals.writes import drop_weakest, write_proposals
+from kg_api.models.identity import concept_id
+from kg_api.models.vocabulary import LINKED, ProposalState
+from tests.support.concepts import extraction, found, labelled, quote, write
+from tests.support.cypher import FILES, explain, explained_with, rows
+from tests.support.proposals import EARS, LEASE, OWLS, RENT, Proposing
+from tests.support.records import record
+
+LINKS = "MATCH ()-[l:LINKED_TO]->() RETURN l.proposal_id AS id"
+WAITED_SECONDS = 1.0
+
+
+@pytest.fixture
+def notes(graph: Graph) -> Proposing:
+    made = Proposing(graph)
+    for name, text in (("owls.md", OWLS), ("ears.md", EARS), ("rent.md", RENT), ("lease.md", LEASE)):
+        made.add(name, text)
+    made.work()
+    return made
+
+
+@contextmanager
+def deciding(graph: Graph, proposal_id: str, state: ProposalState) -> Generator[None]:
+    """Somebody decides, and commits a moment after what happens within has begun."""
+    decided, go_on = threading.Event(), threading.Event()
+
+    def decide(tx: Transaction) -> None:
+        tx.run("proposals/hold", proposal_id=proposal_id)
+        tx.run("proposals/decide", proposal_id=proposal_id, state=state, by="Ada", type=LINKED)
+        decided.set()
+        go_on.wait(30)
+
+    with ThreadPoolExecutor(1) as threads:
+        done = threads.submit(graph.transaction, decide)
+        assert decided.wait(30)
+        try:
+            yield
+        finally:
+            go_on.set()
+            done.result(30)
+
+
+def meanwhile(
+    graph: Graph, proposal_id: str, state: ProposalState, work: Callable[[Transaction], None]
+) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        with deciding(graph, proposal_id, state):
+            dropped = threads.submit(graph.transaction, work)
+            time.sleep(WAITED_SECONDS)
+        dropped.result(30)
+
+
+@pytest.mark.parametrize("state", ["accepted", "rejected"])
+@pytest.mark.parametrize("how", ["too many", "looked at again"])
+def test_what_is_decided_on_is_not_dropped(
+    notes: Proposing, driver: neo4j.Driver, state: ProposalState, how: str
+) -> None:
+    weakest = notes.all()[-1]
+    ids = [end.source.source_id for end in weakest.ends]
+    hashes = {
+        row["id"]: row["hash"]
+        for row in rows(driver, "MATCH (s:Source) RETURN s.source_id AS id, s.content_hash AS hash")
+    }
+    seen = [DueNode(each, hashes[each], None) for each in ids[:1]]
+
+    def drop(tx: Transaction) -> None:
+        if how == "too many":
+            drop_weakest(tx, "notes", 1)
+        else:
+            write_proposals(tx, "source", "notes", seen, [], most=9)
+
+    meanwhile(notes.graph, weakest.proposal_id, state, drop)
+    assert {each.proposal_id: each.state for each in notes.all()}[weakest.proposal_id] == state
+    assert rows(driver, LINKS) == ([{"id": weakest.proposal_id}] if state == "accepted" else [])
+
+
+def test_a_frequent_concept_connects_nothing_on_any_step(graph: Graph, driver: neo4j.Driver) -> None:
+    notes = Proposing(graph)
+    fillers = [f"filler number {n} says owls." for n in range(60)]
+    for name, texts in (("owls.md", [OWLS]), ("ears.md", [EARS]), ("many.md", fillers)):
+        notes.add(name, *texts)
+    owls, ears, many = record("owls.md", [OWLS]), record("ears.md", [EARS]), record("many.md", fillers)
+    write(graph, labelled(owls, 0, "owls"), extraction(ears, 0, found("prey", quote(EARS, "prey"))))
+    pair = (owls.sources[0].source_id, ears.sources[0].source_id)
+    rows(
+        driver,
+        "MATCH (a:Concept {concept_id: $a}), (b:Concept {concept_id: $b})"
+        "CREATE (a)-[:RELATED_TO {relation_id: 'x', source_id: 's', type: 'eats'}]->(b)",
+        a=concept_id("notes", "owls"),
+        b=concept_id("notes", "prey"),
+    )
+    assert sources_apart(graph, [pair], hops=2, most_sources=50) == set()
+    write(graph, *(labelled(many, n, "owls") for n in range(60)))
+    assert sources_apart(graph, [pair], hops=2, most_sources=50) == {pair}
+    assert sources_apart(graph, [pair], hops=3, most_sources=50) == {pair}
+
+
+@pytest.mark.parametrize("name", ["count_due", "due_sources", "due_concepts"])
+def test_what_waits_elsewhere_is_not_looked_through(
+    name: str, migrated_graph: Graph, driver: neo4j.Driver
+) -> None:
+    assert migrated_graph
+    text = FILES[f"proposals/{name}"].read_text()
+    with driver.session() as session:
+        planned = session.run(cast("LiteralString", explain(text)), explained_with(text))
+        assert ":Unlinked(ontology)" in str(planned.consume().plan)
