@@ -7,7 +7,7 @@ CALL (c) {
   WHERE o <> c
   WITH o, r LIMIT $scanned
   WITH o, startNode(r) = c AS outgoing, toLower(r.type) AS folded, min(r.type) AS type,
-       max(r.confidence) AS confidence, collect(DISTINCT r.source_id) AS stated, max(r:LINKED_TO) AS linked
+       max(r.confidence) AS confidence, collect(DISTINCT r.source_id) AS stated, max(type(r) = 'LINKED_TO') AS linked
   ORDER BY linked DESC, size(stated) DESC, confidence DESC, o.concept_id, type, outgoing DESC
   LIMIT $limit
   RETURN o, outgoing, type, confidence, stated, linked
