@@ -1,4 +1,3 @@
 // How links are proposed in an ontology from now on.
 MATCH (o:Ontology {name: $name})
-SET o.proposals = $proposals, o.changed_at = datetime.realtime()
-RETURN o.name AS ontology
+SET o.proposals = $proposals

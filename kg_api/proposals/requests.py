@@ -21,7 +21,7 @@ from kg_api.graph.proposals.configuration import (
 from kg_api.graph.proposals.due import count_due
 from kg_api.graph.proposals.reads import count_proposals
 from kg_api.model_settings.proposals import ProposalSettings
-from kg_api.models.proposals.configuration import UsedProposals
+from kg_api.models.proposals.configuration import ProposalConfig, UsedProposals
 from kg_api.proposals.used import mark_of, use
 from kg_api.spaces.plans import read_embedding_state
 
@@ -48,6 +48,20 @@ class ProposalRequests:
         space = read_embedding_state(self._graph, stored.ontology).answering.space
         used = use(stored.config, self._settings, space)
         return used, mark_of(used, space)
+
+    def most_open(self, config: ProposalConfig) -> int:
+        """How many open proposals are kept in an ontology of that configuration."""
+        return self._settings.max_open if config.max_open is None else config.max_open
+
+    def look_for_dropped(self, ontology: str) -> None:
+        """Look again for proposals that were dropped, if more are kept now than are open.
+
+        Raises:
+            NotFound: there is no such ontology.
+        """
+        stored = read_proposals(self._graph, ontology)
+        if stored.dropped and self._open(ontology) < self.most_open(stored.config):
+            flag_again(self._graph, ontology)
 
     def look(self) -> None:
         """Make the jobs of ontologies of which something is due, when they are embedded and read."""
@@ -99,8 +113,10 @@ class ProposalRequests:
         """When half of what was kept has been decided, what was dropped is looked at again."""
         if not stored.dropped:
             return 0
-        left = count_proposals(self._graph, stored.ontology).get("open", 0)
-        if left > used.max_open // 2:
+        if self._open(stored.ontology) > used.max_open // 2:
             return 0
         flag_again(self._graph, stored.ontology)
         return 1
+
+    def _open(self, ontology: str) -> int:
+        return count_proposals(self._graph, ontology).get("open", 0)

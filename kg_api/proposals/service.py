@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from kg_api.graph.database import Graph
-from kg_api.graph.naming import note_on_ontology
+from dataclasses import replace
+
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.naming import note_on_ontology, unknown_ontology
 from kg_api.graph.proposals.configuration import (
     StoredProposals,
+    hold_proposals,
     read_all_proposals,
     read_proposals,
     write_configuration,
 )
 from kg_api.graph.proposals.due import count_due
 from kg_api.graph.proposals.reads import count_proposals, decide, find_proposal, page_of_proposals
+from kg_api.graph.proposals.writes import drop_weakest
 from kg_api.models.proposals.configuration import ProposalConfig, ProposalSearch, ProposalStatus
 from kg_api.models.proposals.proposals import Proposal, Proposals
 from kg_api.models.vocabulary import ProposalKind, ProposalState
@@ -77,16 +81,28 @@ class ProposalService:
     def configure(self, ontology: str, config: ProposalConfig, *, dry_run: bool) -> ProposalStatus:
         """Change what is given of an ontology's configuration; null is the service's own setting.
 
+        Open proposals behind the best that are kept now go at once. Where more are kept, those that were
+        dropped are looked for again.
+
         Raises:
             NotFound: there is no such ontology.
         """
-        before = read_proposals(self._graph, ontology)
-        after = before.config.model_copy(update=config.model_dump(exclude_unset=True))
         if dry_run:
-            told = StoredProposals(ontology, after, before.proposed_for, before.searched_at, before.dropped)
+            told = _changed(read_proposals(self._graph, ontology), config)
             return self._status(told, ["nothing was changed: this is a dry run"], applied=False)
-        write_configuration(self._graph, ontology, after)
+        if not self._graph.transaction(lambda tx: self._change(tx, ontology, config)):
+            raise unknown_ontology(self._graph, ontology)
+        self._requests.look_for_dropped(ontology)
         return self._status(read_proposals(self._graph, ontology), [])
+
+    def _change(self, tx: Transaction, ontology: str, config: ProposalConfig) -> bool:
+        """False: there is no such ontology."""
+        if (before := hold_proposals(tx, ontology)) is None:
+            return False
+        after = _changed(before, config).config
+        write_configuration(tx, ontology, after)
+        drop_weakest(tx, ontology, self._requests.most_open(after))
+        return True
 
     def search(self, ontology: str, *, anew: bool) -> ProposalSearch:
         """Look for links now.
@@ -125,6 +141,10 @@ class ProposalService:
         if ontology is not None:
             return read_proposals(self._graph, ontology).dropped
         return sum(each.dropped for each in read_all_proposals(self._graph))
+
+
+def _changed(before: StoredProposals, given: ProposalConfig) -> StoredProposals:
+    return replace(before, config=before.config.model_copy(update=given.model_dump(exclude_unset=True)))
 
 
 def _left_out(dropped: int) -> str:

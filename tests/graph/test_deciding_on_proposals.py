@@ -13,10 +13,12 @@ import neo4j
 import pytest
 
 from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.proposals.configuration import hold_proposals, write_configuration
 from kg_api.graph.proposals.due import DueNode
 from kg_api.graph.proposals.reads import sources_apart
 from kg_api.graph.proposals.writes import drop_weakest, write_proposals
 from kg_api.models.identity import concept_id
+from kg_api.models.proposals.configuration import ProposalConfig
 from kg_api.models.vocabulary import LINKED, ProposalState
 from tests.support.concepts import extraction, found, labelled, quote, write
 from tests.support.cypher import FILES, explain, explained_with, rows
@@ -91,6 +93,38 @@ def test_what_is_decided_on_is_not_dropped(
     assert rows(driver, LINKS) == ([{"id": weakest.proposal_id}] if state == "accepted" else [])
 
 
+def test_as_many_are_open_as_are_kept_from_now_on(notes: Proposing) -> None:
+    assert len(notes.all("open")) == 2
+    notes.service.configure("notes", ProposalConfig(max_open=1), dry_run=True)
+    assert len(notes.all("open")) == 2
+    status = notes.service.configure("notes", ProposalConfig(max_open=1), dry_run=False)
+    assert (status.open, status.dropped) == (1, 1)
+    notes.service.configure("notes", ProposalConfig(max_open=2), dry_run=False)
+    notes.work()
+    assert len(notes.all("open")) == 2
+
+
+def test_two_who_change_different_settings_keep_both(notes: Proposing) -> None:
+    """The second waits for the first, whose change it did not see when it began."""
+    began, go_on = threading.Event(), threading.Event()
+
+    def change(tx: Transaction) -> None:
+        assert hold_proposals(tx, "notes")
+        began.set()
+        go_on.wait(30)
+        write_configuration(tx, "notes", ProposalConfig(hops=1))
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(notes.graph.transaction, change)
+        assert began.wait(30)
+        second = threads.submit(notes.service.configure, "notes", ProposalConfig(neighbours=2), dry_run=False)
+        time.sleep(WAITED_SECONDS)
+        go_on.set()
+        first.result(30)
+        config = second.result(30).config
+    assert (config.hops, config.neighbours) == (1, 2)
+
+
 def test_a_frequent_concept_connects_nothing_on_any_step(graph: Graph, driver: neo4j.Driver) -> None:
     notes = Proposing(graph)
     fillers = [f"filler number {n} says owls." for n in range(60)]
@@ -113,10 +147,8 @@ def test_a_frequent_concept_connects_nothing_on_any_step(graph: Graph, driver: n
 
 
 @pytest.mark.parametrize("name", ["count_due", "due_sources", "due_concepts"])
-def test_what_waits_elsewhere_is_not_looked_through(
-    name: str, migrated_graph: Graph, driver: neo4j.Driver
-) -> None:
-    assert migrated_graph
+def test_what_waits_elsewhere_is_not_looked_through(name: str, graph: Graph, driver: neo4j.Driver) -> None:
+    assert graph
     text = FILES[f"proposals/{name}"].read_text()
     with driver.session() as session:
         planned = session.run(cast("LiteralString", explain(text)), explained_with(text))

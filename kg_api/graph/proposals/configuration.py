@@ -40,15 +40,17 @@ def read_all_proposals(graph: Graph) -> list[StoredProposals]:
     return [_to_stored(row) for row in graph.read("proposals/configuration", names=None)]
 
 
-def write_configuration(graph: Graph, ontology: str, config: ProposalConfig) -> None:
-    """Set how links are proposed in an ontology.
+def hold_proposals(tx: Transaction, ontology: str) -> StoredProposals | None:
+    """Lock an ontology for the transaction; how links are proposed in it; None: it has gone."""
+    tx.run("ontologies/hold", names=[ontology])
+    rows = tx.run("proposals/configuration", names=[ontology])
+    return _to_stored(rows[0]) if rows else None
 
-    Raises:
-        NotFound: there is no such ontology.
-    """
+
+def write_configuration(tx: Transaction, ontology: str, config: ProposalConfig) -> None:
+    """Set how links are proposed in an ontology that is locked."""
     stored = json.dumps(config.model_dump(exclude_none=True), sort_keys=True)
-    if not graph.write("proposals/configure", name=ontology, proposals=stored):
-        raise unknown_ontology(graph, ontology)
+    tx.run("proposals/configure", name=ontology, proposals=stored)
 
 
 def note_flagged(tx: Transaction, ontology: str, mark: str) -> None:

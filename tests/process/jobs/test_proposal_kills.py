@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from functools import partial
 
 import neo4j
 import pytest
@@ -32,7 +33,7 @@ def test_kills_lose_no_proposal(crew: Crew, graph: Graph, driver: neo4j.Driver, 
     graph.transaction(storing([record(name, [text]) for name, text in texts]))
     run_jobs(graph)
     rows(driver, "MATCH (j:Job) DETACH DELETE j")
-    write_configuration(graph, "notes", ENOUGH)
+    graph.transaction(partial(write_configuration, ontology="notes", config=ENOUGH))
     job_id, _ = ensure_job(graph, LINK_PROPOSAL, "notes", total=2 * pairs)
     for _ in range(kills):
         before = find_job(graph, job_id).worker
