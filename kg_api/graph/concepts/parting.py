@@ -67,8 +67,21 @@ def record_merge(
 
 
 def are_parted(tx: Transaction, ontology: str, pair: tuple[str, str]) -> bool:
-    """Whether somebody has parted two concepts."""
-    return tx.run("concept_merges/parted", ontology=ontology, pair=_pair(pair))[0]["parted"]
+    """Whether somebody has parted two concepts, or what became part of one from what became part of the other."""
+    parted = [row["pair"].split() for row in tx.run("concept_merges/parted", ontology=ontology)]
+    if not parted:
+        return False
+    one, other = (_made_of(tx, ontology, each) for each in pair)
+    return any((a in one and b in other) or (b in one and a in other) for a, b in parted)
+
+
+def _made_of(tx: Transaction, ontology: str, concept_id: str) -> set[str]:
+    found = new = {concept_id}
+    while new:
+        rows = tx.run("concept_merges/made_of", ontology=ontology, ids=sorted(new))
+        new = {row["gone"] for row in rows} - found
+        found = found | new
+    return found
 
 
 def read_concept_merges(
@@ -91,7 +104,8 @@ def unmerge_concepts(graph: Graph, ontology: str, merge_id: str, by: str | None)
 
     Raises:
         NotFound: there is no merge of that id.
-        Conflict: the one that stayed is part of another since.
+        Conflict: a later merge must be undone before: the one that stayed is part of another since, or
+            another part of it in the same sources.
     """
     if not read_concept_merges(graph, ontology, 0, 1, merge_id=merge_id)[0]:
         raise NotFound(
@@ -108,7 +122,8 @@ def _undo(tx: Transaction, ontology: str, merge_id: str, by: str | None) -> None
     record = held[0]
     if record["later"]:
         raise Conflict(
-            f"what it was merged into is part of another concept since: undo {record['later']!r} before"
+            f"what it was merged into was merged again since: undo {record['later']!r} before, "
+            "then this one; `kg admin concepts merges` lists them"
         )
     kept = record["kept"]
     locked = tx.run("concepts/merge_hold_sources", ontology=ontology, gone=kept)
