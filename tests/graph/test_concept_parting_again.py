@@ -56,6 +56,19 @@ def test_the_last_of_two_into_one_is_undone_first(
     check_invariants(driver)
 
 
+def test_merges_of_other_sources_are_undone_in_any_order(
+    graph: Graph, driver: neo4j.Driver, other: DocumentRecord
+) -> None:
+    write(graph, labelled(other, 0, "beta"), labelled(other, 1, "gamma"))
+    merged(graph, "alpha", "beta")
+    merged(graph, "alpha", "gamma")
+    undo(graph, "beta")
+    assert concepts(driver) == {"alpha": 4, "beta": 1}
+    undo(graph, "gamma")
+    assert concepts(driver) == APART
+    check_invariants(driver)
+
+
 def test_what_was_parted_stays_apart_over_a_third(
     graph: Graph, driver: neo4j.Driver, other: DocumentRecord
 ) -> None:

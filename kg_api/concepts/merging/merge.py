@@ -10,9 +10,8 @@ from itertools import chain
 import structlog
 
 from kg_api.concepts.merging.matching import Reason, least_cosine, likeness, same
-from kg_api.graph.concepts.merging import NearConcepts, merge_concepts, near_concepts
+from kg_api.graph.concepts.merging import NearConcepts, Why, merge_concepts, near_concepts
 from kg_api.graph.concepts.names import Text
-from kg_api.graph.concepts.parting import Why
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import Space
 
