@@ -69,6 +69,19 @@ def test_merges_of_other_sources_are_undone_in_any_order(
     check_invariants(driver)
 
 
+def test_a_merge_of_too_many_sources_is_told_not_to_be_undoable(
+    graph: Graph, driver: neo4j.Driver, other: DocumentRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kg_api.graph.concepts.merging.MOST_RECORDED", 1)
+    write(graph, labelled(other, 0, "beta", "gamma"), labelled(other, 1, "gamma"))
+    merged(graph, "alpha", "beta")
+    merged(graph, "alpha", "gamma")
+    assert (merge_of(graph, "beta").undoable, merge_of(graph, "gamma").undoable) == (True, False)
+    with pytest.raises(Conflict, match="cannot be undone: what it moved is not recorded"):
+        undo(graph, "gamma")
+    assert concepts(driver) == {"alpha": 5}
+
+
 def test_what_was_parted_stays_apart_over_a_third(
     graph: Graph, driver: neo4j.Driver, other: DocumentRecord
 ) -> None:

@@ -20,6 +20,9 @@ from kg_api.graph.spaces.registry import Space
 
 RECORDED: Final = 500
 """Sources of which what they say is recorded by one statement."""
+MOST_RECORDED: Final = 5000
+"""Sources of a concept that goes: a merge of more cannot be undone, for what it moves and the record of it may
+take more than the memory of one transaction (of 346 MiB 8,000 took less, 20,000 more)."""
 
 Still = Callable[[Text, Text], bool]
 """Whether two concepts are one, by what is said of them now."""
@@ -153,7 +156,8 @@ def _record(
     kept, gone = pair
     merge_id = uuid.uuid4().hex
     carried = tx.run("concept_merges/carriers", concept_id=gone)[0]
-    rows = _moved(tx, pair, carried["source_ids"])
+    undoable = len(carried["source_ids"]) <= MOST_RECORDED
+    rows = _moved(tx, pair, carried["source_ids"]) if undoable else {}
     text = texts[gone]
     said = {"label": text.label, "terms": list(text.terms), "described_by": _described_by(rows, gone, text)}
     tx.run(
@@ -168,7 +172,7 @@ def _record(
         sources=len(carried["source_ids"]),
         reason=why.reason,
         similarity=why.similarity,
-        moved=json.dumps({"names": carried["names"], "text": said}, ensure_ascii=False),
+        moved=_json({"names": carried["names"], "text": said}) if undoable else None,
     )
     for part in portions([{"source_id": id_, "row": _json(row)} for id_, row in rows.items()], RECORDED):
         tx.run("concept_merges/record_rows", merge_id=merge_id, rows=part)

@@ -42,8 +42,8 @@ def unmerge_concepts(graph: Graph, ontology: str, merge_id: str, by: str | None)
 
     Raises:
         NotFound: there is no merge of that id.
-        Conflict: a later merge must be undone before: the one that stayed is part of another since, or
-            another part of it in the same sources.
+        Conflict: what it moved is not recorded; or a later merge must be undone before: the one that stayed
+            is part of another since, or another part of it in the same sources.
     """
     if not read_concept_merges(graph, ontology, 0, 1, merge_id=merge_id)[0]:
         raise NotFound(
@@ -58,6 +58,11 @@ def _undo(tx: Transaction, ontology: str, merge_id: str, by: str | None) -> None
     if not held or held[0]["undone"]:
         return
     record = held[0]
+    if record["moved"] is None or "appearances" in json.loads(record["moved"]):
+        raise Conflict(
+            "this merge cannot be undone: what it moved is not recorded, because the concept that went had "
+            "very many sources, or an earlier kg recorded it; the two stay one"
+        )
     if record["later"]:
         raise Conflict(
             f"what it was merged into was merged again since: undo {record['later']!r} before, "
