@@ -72,7 +72,7 @@ def test_merges_of_other_sources_are_undone_in_any_order(
 def test_a_merge_of_too_many_sources_is_told_not_to_be_undoable(
     graph: Graph, driver: neo4j.Driver, other: DocumentRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kg_api.graph.concepts.merging.MOST_RECORDED", 1)
+    monkeypatch.setattr("kg_api.graph.concepts.merging.MAX_RECORDED", 1)
     write(graph, labelled(other, 0, "beta", "gamma"), labelled(other, 1, "gamma"))
     merged(graph, "alpha", "beta")
     merged(graph, "alpha", "gamma")

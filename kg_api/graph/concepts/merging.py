@@ -20,8 +20,8 @@ from kg_api.graph.spaces.registry import Space
 
 RECORDED: Final = 500
 """Sources of which what they say is recorded by one statement."""
-MOST_RECORDED: Final = 5000
-"""Sources of a concept that goes: a merge of more cannot be undone, for what it moves and the record of it may
+MAX_RECORDED: Final = 5000
+"""Sources of a concept that goes: a merge of more cannot be undone, for it and the record of it may
 take more than the memory of one transaction (of 346 MiB 8,000 took less, 20,000 more)."""
 
 Still = Callable[[Text, Text], bool]
@@ -156,7 +156,7 @@ def _record(
     kept, gone = pair
     merge_id = uuid.uuid4().hex
     carried = tx.run("concept_merges/carriers", concept_id=gone)[0]
-    undoable = len(carried["source_ids"]) <= MOST_RECORDED
+    undoable = len(carried["source_ids"]) <= MAX_RECORDED
     rows = _moved(tx, pair, carried["source_ids"]) if undoable else {}
     text = texts[gone]
     said = {"label": text.label, "terms": list(text.terms), "described_by": _described_by(rows, gone, text)}
