@@ -55,6 +55,10 @@ class KgError(Exception):
         return "".join(f"-{c.lower()}" if c.isupper() else c for c in cls.__name__).lstrip("-")
 
 
+class TooMuchAtOnce(KgError):
+    """It takes more memory or time than one transaction of Neo4j has; do it in parts."""
+
+
 class InvalidInput(KgError):
     """The request cannot be understood; correct it and send it again."""
 

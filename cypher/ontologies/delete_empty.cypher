@@ -27,6 +27,6 @@ CALL (o) {
 CALL (o) {
   MATCH (m:ConceptMerge)
   WHERE m.ontology = o.name AND m.pair >= ''
-  DELETE m
+  DETACH DELETE m
 }
 DETACH DELETE o

@@ -17,7 +17,7 @@ from neo4j.exceptions import (
     ConfigurationError as DriverConfigurationError,
 )
 
-from kg_api.errors import ConfigurationError, DatabaseUnavailable, KgError, SchemaChanging, Unavailable
+from kg_api.errors import ConfigurationError, DatabaseUnavailable, SchemaChanging, TooMuchAtOnce, Unavailable
 from kg_api.graph.faults import fault_of
 from kg_api.graph.retrying import RETRY_SECONDS, read_again, repeated
 from kg_api.graph.statements import statement, together
@@ -240,7 +240,7 @@ def _translate_errors(uri: str) -> Generator[None]:
                 "it is still warming up: try again in a minute, `kg doctor` says more"
             ) from error
         if code in _TOO_MUCH:
-            raise KgError(
+            raise TooMuchAtOnce(
                 f"that was too much for one transaction of Neo4j ({code}): do it in parts"
             ) from error
         if isinstance(error, Neo4jError) and (fault := fault_of(error, uri)):

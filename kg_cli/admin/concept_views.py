@@ -122,7 +122,7 @@ def print_merges(answer: ConceptMerges) -> None:
             _why(each),
             str(each.sources),
             f"{each.at:%Y-%m-%d %H:%M}",
-            f"{escape(each.undone_by or '')} {each.undone_at:%Y-%m-%d %H:%M}" if each.undone_at else "",
+            _undone(each),
         ]
         for each in answer.merges
     ]
@@ -136,6 +136,12 @@ def print_merge(answer: ConceptMerge) -> None:
         f"{escape(repr(answer.merged))} and {escape(repr(answer.into))} are two concepts, and stay so; "
         "sources that were read since are read again."
     )
+
+
+def _undone(merge: ConceptMerge) -> str:
+    if merge.undone_at is None:
+        return "" if merge.undoable else "cannot be"
+    return f"{escape(merge.undone_by or '')} {merge.undone_at:%Y-%m-%d %H:%M}"
 
 
 def _why(merge: ConceptMerge) -> str:

@@ -13,7 +13,7 @@ from kg_api.graph.documents.writes import store_document
 from kg_api.models.concepts.merges import ConceptMerge
 from kg_api.models.identity import concept_id
 from kg_api.models.library.documents import DocumentRecord
-from tests.support.concepts import check_invariants, concepts, labelled, write
+from tests.support.concepts import check_invariants, concepts, extraction, found, labelled, quote, write
 from tests.support.cypher import rows
 from tests.support.records import record
 from tests.support.two_concepts import MANY, ONE, TEXTS, both, merged
@@ -40,8 +40,8 @@ def test_a_merge_is_recorded_and_undone_to_the_letter(
     (record,), total = read_concept_merges(graph, "notes", 0, 10)
     assert (record.into, record.merged, record.sources, total) == (ONE, MANY, 1, 1)
     assert record.concept_id == concept_id("notes", ONE)
-    found = undone(graph)
-    assert (found.undone_by, found.undone_at is not None) == ("Ada", True)
+    parted = undone(graph)
+    assert (parted.undone_by, parted.undone_at is not None) == ("Ada", True)
     assert evidence(driver) == before
     check_invariants(driver)
     again = unmerge_concepts(graph, "notes", record.merge_id, "Bob")
@@ -119,6 +119,25 @@ def test_a_later_merge_is_undone_before(graph: Graph, driver: neo4j.Driver, text
     unmerge_concepts(graph, "notes", first.merge_id, None)
     assert evidence(driver) == before
     check_invariants(driver)
+
+
+def test_text_that_was_deleted_is_not_in_the_record(graph: Graph, driver: neo4j.Driver) -> None:
+    other = record("other.md", [f"One {ONE} more.", f"And one {ONE} more."])
+    private = record("private.md", [f"The {MANY} of Mr. X live here."])
+    for each in (other, private):
+        store_document(graph, each)
+    quoted = quote(private.sources[0].full_text, f"{MANY} of Mr. X")
+    told = extraction(private, 0, found(MANY, quoted, description="Private to Mr. X."))
+    write(graph, labelled(other, 0, ONE), labelled(other, 1, ONE), told)
+    merged(graph, MANY, ONE)
+    delete_document(graph, private.document_id)
+    kept = rows(
+        driver, "MATCH (m:ConceptMerge) OPTIONAL MATCH (m)-[r]-() RETURN properties(m) AS m, r.row AS r"
+    )
+    assert "Mr. X" not in str(kept)
+    undone(graph)
+    check_invariants(driver)
+    assert concepts(driver) == {ONE: 2}
 
 
 def test_an_unknown_merge_is_said(graph: Graph, texts: DocumentRecord) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from kg_api.concepts.merging.merge import merge_near
+from kg_api.errors import TooMuchAtOnce
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.spaces.registry import Space
@@ -98,6 +99,20 @@ def test_a_chain_does_not_bring_in_what_is_unlike_the_one_that_stays(
     assert near(graph, space, short, long, turned) == 1
     assert concepts(driver) == {short: 3, turned: 1}, "the turned one was looked at again, and is not like it"
     check_invariants(driver)
+
+
+def test_a_pair_that_is_too_large_is_passed_over(
+    graph: Graph, driver: neo4j.Driver, texts: DocumentRecord, space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise TooMuchAtOnce
+
+    write(graph, *both(texts))
+    embed(driver, {ONE: [1, 0], MANY: [1, 0.1]})
+    with monkeypatch.context() as patched:
+        patched.setattr("kg_api.concepts.merging.merge.merge_concepts", refuse)
+        assert near(graph, space, ONE, MANY) == 0
+    assert near(graph, space, ONE, MANY) == 1, "later it is tried again"
 
 
 def test_what_merges_is_looked_at_again(graph: Graph, driver: neo4j.Driver, space: Space) -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from kg_api.client import KgClient
 from kg_api.errors import NotFound
-from kg_api.graph.concepts.merging import merge_concepts
+from kg_api.graph.concepts.merging import Why, merge_concepts
 from kg_api.graph.concepts.names import Text
-from kg_api.graph.concepts.parting import Why
 from kg_api.graph.database import Graph
 from kg_api.models.identity import concept_id
 from tests.service.asking import problem

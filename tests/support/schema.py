@@ -203,7 +203,7 @@ RELATIONSHIPS: Final = frozenset(
         *("IN_ONTOLOGY", "PART_OF", "CHUNK_OF", "CHILD_OF"),
         *("STORED_AS", "SHOWN_AS", "ORIGINAL", "HOLDS"),  # of pictures, documents and their files
         *("NAMES", "APPEARS_IN", "EVIDENCED_BY", "FROM_SOURCE", "RELATED_TO", "MERGED_INTO"),
-        *("PROPOSES", "LINKED_TO"),
+        *("PROPOSES", "LINKED_TO", "MOVED"),
         *("MEMBER_OF", "NAMED_BY"),
     }
 )
@@ -213,6 +213,7 @@ RELATIONSHIP_PROPERTIES: Final[dict[str, frozenset[str]]] = {
     ),
     "MEMBER_OF": frozenset({"place", "weight"}),
     "NAMED_BY": frozenset({"place"}),
+    "MOVED": frozenset({"row"}),
     "PROPOSES": frozenset({"place", "start", "end"}),
     "LINKED_TO": frozenset({"proposal_id", "type", "confidence", "by", "at"}),
     "RELATED_TO": frozenset(

@@ -10,9 +10,9 @@ from itertools import chain
 import structlog
 
 from kg_api.concepts.merging.matching import Reason, least_cosine, likeness, same
-from kg_api.graph.concepts.merging import NearConcepts, merge_concepts, near_concepts
+from kg_api.errors import TooMuchAtOnce
+from kg_api.graph.concepts.merging import NearConcepts, Why, merge_concepts, near_concepts
 from kg_api.graph.concepts.names import Text
-from kg_api.graph.concepts.parting import Why
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import Space
 
@@ -29,7 +29,8 @@ def merge_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[
     """Merge some concepts with those of their ontology that are the same; how many went.
 
     What a merge leaves is looked at again. Safe to repeat, and while others write or merge. The text of a
-    concept that another went into has changed, so it is due for embedding, whatever its id.
+    concept that another went into has changed, so it is due for embedding, whatever its id. Two of so many
+    sources that merging them takes more than one transaction has stay two.
 
     Args:
         graph: where they are.
@@ -85,7 +86,11 @@ def _merge_pair(graph: Graph, pair: NearConcepts, space: Space) -> str | None:
         return _same(pair, one, other, space) is not None
 
     why = Why(_same(pair, *pair.texts, space), round(pair.cosine, 4))
-    kept = merge_concepts(graph, pair.ids, still, why)
+    try:
+        kept = merge_concepts(graph, pair.ids, still, why)
+    except TooMuchAtOnce as error:  # two of very many sources stay two; the rest goes on
+        log.warning("concepts_not_merged", concept_ids=pair.ids, reason=str(error))
+        return None
     if kept is not None:
         labels = [text.label for text in pair.texts]
         log.info("concepts_merged", kept=kept, labels=labels, cosine=round(pair.cosine, 3))

@@ -29,7 +29,7 @@ class ConceptMergeRecords:
 
         Raises:
             NotFound: there is no such ontology, or merge.
-            Conflict: the one that stayed is part of another since.
+            Conflict: a later merge must be undone before; the message names it.
         """
         read_embedding_state(self._graph, ontology)
         return unmerge_concepts(self._graph, ontology, merge_id, by)

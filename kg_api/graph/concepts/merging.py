@@ -6,19 +6,37 @@ that a name means the concept that goes finds it gone when it locks it, and look
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from kg_api.graph.concepts.names import TERMS, NamedConcept, Text
-from kg_api.graph.concepts.parting import NO_REASON, Why, are_parted, record_merge
 from kg_api.graph.concepts.rows import IMPORTED, UNVERIFIED
 from kg_api.graph.concepts.texts import text_of, write_texts
-from kg_api.graph.database import Graph, Row, Transaction
+from kg_api.graph.database import Graph, Row, Transaction, portions
 from kg_api.graph.spaces.registry import Space
+
+RECORDED: Final = 500
+"""Sources of which what they say is recorded by one statement."""
+MAX_RECORDED: Final = 5000
+"""Sources of a concept that goes: a merge of more cannot be undone, for it and the record of it may
+take more than the memory of one transaction (of 346 MiB 8,000 took less, 20,000 more)."""
 
 Still = Callable[[Text, Text], bool]
 """Whether two concepts are one, by what is said of them now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why two concepts are taken for one."""
+
+    reason: str | None = None
+    similarity: float | None = None
+
+
+NO_REASON = Why()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +126,9 @@ def _merge(tx: Transaction, pair: tuple[str, str], still: Still, why: Why) -> st
     if len(ranks) < len(pair):
         return None
     kept, gone = (row["concept_id"] for row in ranks)
-    if not still(texts[kept], texts[gone]) or are_parted(tx, ontology, pair):
+    if not still(texts[kept], texts[gone]) or _are_parted(tx, ontology, pair):
         return None
-    record_merge(tx, ontology, (kept, gone), texts, why)
+    _record(tx, ontology, (kept, gone), texts, why)
     _move(tx, kept, gone)
     _call(tx, kept, ontology, texts[kept], texts[gone])
     return kept
@@ -126,6 +144,86 @@ def _hold(tx: Transaction, ontology: str, pair: tuple[str, str], gone: str) -> d
     related = [each for row in held for each in row["related"]]
     rows = tx.run("concepts/hold", ontology=ontology, ids=sorted({*pair, *related}))
     return {row["concept_id"]: text_of(row) for row in rows}
+
+
+def _record(
+    tx: Transaction, ontology: str, pair: tuple[str, str], texts: Mapping[str, Text], why: Why
+) -> None:
+    """Record that the second of two locked concepts becomes part of the first, before it does.
+
+    Texts of sources are recorded at these only, so that they go with them.
+    """
+    kept, gone = pair
+    merge_id = uuid.uuid4().hex
+    carried = tx.run("concept_merges/carriers", concept_id=gone)[0]
+    undoable = len(carried["source_ids"]) <= MAX_RECORDED
+    rows = _moved(tx, pair, carried["source_ids"]) if undoable else {}
+    text = texts[gone]
+    said = {"label": text.label, "terms": list(text.terms), "described_by": _described_by(rows, gone, text)}
+    tx.run(
+        "concept_merges/record",
+        merge_id=merge_id,
+        ontology=ontology,
+        pair=_pair(pair),
+        kept=kept,
+        gone=gone,
+        into=texts[kept].label,
+        merged=text.label,
+        sources=len(carried["source_ids"]),
+        reason=why.reason,
+        similarity=why.similarity,
+        moved=_json({"names": carried["names"], "text": said}) if undoable else None,
+    )
+    for part in portions([{"source_id": id_, "row": _json(row)} for id_, row in rows.items()], RECORDED):
+        tx.run("concept_merges/record_rows", merge_id=merge_id, rows=part)
+
+
+def _moved(tx: Transaction, pair: tuple[str, str], source_ids: Sequence[str]) -> dict[str, Row]:
+    """By source what both have there, and what is stated there of the one that goes."""
+    kept, gone = pair
+    rows = dict[str, Row]()
+    for ids in portions(source_ids, RECORDED):
+        for row in tx.run("concept_merges/moved", source_ids=ids, ids=[*pair]):
+            rows[row["source_id"]] = {**row, "relations": []}
+    for row in tx.run("concept_merges/moved_relations", kept=kept, gone=gone):
+        empty: Row = {"appearances": [], "quotes": [], "relations": []}
+        rows.setdefault(row.pop("source_id"), empty)["relations"].append(row)
+    return rows
+
+
+def _described_by(rows: Mapping[str, Row], gone: str, text: Text) -> str | None:
+    """The source that gave a concept its description."""
+    for source_id, row in rows.items():
+        for each in row["appearances"]:
+            if each["concept_id"] == gone and each["description"] == text.description:
+                return source_id
+    return None
+
+
+def _json(row: Row) -> str:
+    return json.dumps(row, ensure_ascii=False)
+
+
+def _pair(pair: tuple[str, str]) -> str:
+    return " ".join(sorted(pair))
+
+
+def _are_parted(tx: Transaction, ontology: str, pair: tuple[str, str]) -> bool:
+    """Whether somebody has parted two concepts, or any that became part of them."""
+    parted = [row["pair"].split() for row in tx.run("concept_merges/parted", ontology=ontology)]
+    if not parted:
+        return False
+    one, other = (_made_of(tx, ontology, each) for each in pair)
+    return any((a in one and b in other) or (b in one and a in other) for a, b in parted)
+
+
+def _made_of(tx: Transaction, ontology: str, concept_id: str) -> set[str]:
+    found = new = {concept_id}
+    while new:
+        rows = tx.run("concept_merges/made_of", ontology=ontology, ids=sorted(new))
+        new = {row["gone"] for row in rows} - found
+        found = found | new
+    return found
 
 
 def _move(tx: Transaction, kept: str, gone: str) -> None:

@@ -7,9 +7,8 @@ stayed; the sources that were read since are read again, so that each gets its o
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -21,54 +20,6 @@ from kg_api.graph.database import Graph, Row, Transaction, portions
 from kg_api.graph.relations.rows import RelationRow
 from kg_api.graph.relations.writes import write_relations
 from kg_api.models.concepts.merges import ConceptMerge
-
-
-@dataclass(frozen=True, slots=True)
-class Why:
-    """Why two concepts are taken for one."""
-
-    reason: str | None = None
-    similarity: float | None = None
-
-
-NO_REASON = Why()
-
-
-def record_merge(
-    tx: Transaction, ontology: str, pair: tuple[str, str], texts: Mapping[str, Text], why: Why
-) -> None:
-    """Record that one concept becomes part of another, before it does; both are locked.
-
-    Args:
-        tx: that of the merge.
-        ontology: of both.
-        pair: ids of the one that stays and of the one that goes.
-        texts: what is said of both.
-        why: they are one.
-    """
-    kept, gone = pair
-    moved = tx.run("concept_merges/moved", kept=kept, gone=gone)[0]
-    text = texts[gone]
-    said = {"label": text.label, "description": text.description, "terms": list(text.terms)}
-    tx.run(
-        "concept_merges/record",
-        merge_id=uuid.uuid4().hex,
-        ontology=ontology,
-        pair=_pair(pair),
-        kept=kept,
-        gone=gone,
-        into=texts[kept].label,
-        merged=text.label,
-        sources=len(moved["appearances"]),
-        reason=why.reason,
-        similarity=why.similarity,
-        moved=json.dumps({**moved, "text": said}, ensure_ascii=False),
-    )
-
-
-def are_parted(tx: Transaction, ontology: str, pair: tuple[str, str]) -> bool:
-    """Whether somebody has parted two concepts."""
-    return tx.run("concept_merges/parted", ontology=ontology, pair=_pair(pair))[0]["parted"]
 
 
 def read_concept_merges(
@@ -91,7 +42,8 @@ def unmerge_concepts(graph: Graph, ontology: str, merge_id: str, by: str | None)
 
     Raises:
         NotFound: there is no merge of that id.
-        Conflict: the one that stayed is part of another since.
+        Conflict: what it moved is not recorded; or a later merge must be undone before: the one that stayed
+            is part of another since, or another part of it in the same sources.
     """
     if not read_concept_merges(graph, ontology, 0, 1, merge_id=merge_id)[0]:
         raise NotFound(
@@ -106,17 +58,42 @@ def _undo(tx: Transaction, ontology: str, merge_id: str, by: str | None) -> None
     if not held or held[0]["undone"]:
         return
     record = held[0]
+    if record["moved"] is None or "appearances" in json.loads(record["moved"]):
+        raise Conflict(
+            "this merge cannot be undone: what it moved is not recorded, because the concept that went had "
+            "very many sources, or an earlier kg recorded it; the two stay one"
+        )
     if record["later"]:
         raise Conflict(
-            f"what it was merged into is part of another concept since: undo {record['later']!r} before"
+            f"what it was merged into was merged again since: undo {record['later']!r} before, "
+            "then this one; `kg admin concepts merges` lists them"
         )
     kept = record["kept"]
     locked = tx.run("concepts/merge_hold_sources", ontology=ontology, gone=kept)
     related = {each for row in locked for each in row["related"]}
     known = hold_concepts(tx, ontology, {kept, record["gone"], *related})
     if kept in known:
-        _Parting(tx, ontology, record, json.loads(record["moved"])).part(known)
+        _Parting(tx, ontology, record, _read_moved(tx, merge_id, record)).part(known)
     tx.run("concept_merges/undone", merge_id=merge_id, by=by)
+
+
+def _read_moved(tx: Transaction, merge_id: str, record: Row) -> Row:
+    """What a merge moved of the sources that are still there."""
+    gone = record["gone"]
+    lists = ("appearances", "shared", "quotes", "shared_quotes", "outgoing", "incoming", "between")
+    moved: Row = {name: [] for name in lists} | json.loads(record["moved"])
+    for each in tx.run("concept_merges/rows", merge_id=merge_id):
+        row = json.loads(each["row"])
+        for one in row["appearances"]:
+            moved["appearances" if one["concept_id"] == gone else "shared"].append(one)
+        for one in row["quotes"]:
+            moved["quotes" if one["concept_id"] == gone else "shared_quotes"].append(one)
+        for one in row["relations"]:
+            if one["between"] is None:
+                moved["outgoing" if one["outgoing"] else "incoming"].append(one["relation_id"])
+            else:
+                moved["between"].append(one["between"])
+    return moved
 
 
 class _Parting:
@@ -138,9 +115,9 @@ class _Parting:
         if not self._now:
             ids = [name["name_id"] for name in self._moved["names"]]
             self._tx.run("concept_merges/forget_names", name_ids=ids)
+            self._tx.run("concept_merges/read_again", ids=[self._kept], at=self._at)
             return
-        text = self._moved["text"]
-        own = Text(text["label"], text["description"], tuple(text["terms"]))
+        own = self._text()
         write_texts(self._tx, self._ontology, {self._gone: own})
         names = {"rows": self._moved["names"], "concept_id": self._gone, "ontology": self._ontology}
         self._tx.run("concept_merges/give_names", **names)
@@ -148,9 +125,19 @@ class _Parting:
         self._give_relations()
         both = {self._kept, self._gone}
         delete_orphans(self._tx, both)
-        retell(self._tx, self._ontology, {self._kept}, known)
+        retold = {self._kept} if self._is_told() else both
+        retell(self._tx, self._ontology, retold, {**known, self._gone: own})
         self._tx.run("concept_merges/read_again", ids=sorted(both), at=self._at)
         ask_for_embedding(self._tx, self._ontology, both, limited=False)
+
+    def _text(self) -> Text:
+        text, rows = self._moved["text"], self._moved["appearances"]
+        told = (row["description"] for row in rows if row["source_id"] == text["described_by"])
+        return Text(text["label"], next(told, ""), tuple(text["terms"]))
+
+    def _is_told(self) -> bool:
+        """Whether all that carried it still do, so that what was said of it is what they say."""
+        return self._moved["text"]["described_by"] in self._now
 
     def _read_now(self, source_ids: Sequence[str]) -> None:
         for ids in portions(source_ids):
@@ -235,10 +222,6 @@ def _appearance(row: Row) -> AppearanceRow:
 
 def _row(row: AppearanceRow | QuoteRow) -> Row:
     return {name: getattr(row, name) for name in row.__slots__}
-
-
-def _pair(pair: tuple[str, str]) -> str:
-    return " ".join(sorted(pair))
 
 
 def _to_merge(row: Row) -> ConceptMerge:

@@ -34,6 +34,8 @@ class ConceptMerge(Answer):
     at: datetime
     undone_at: datetime | None = None
     undone_by: str | None = None
+    undoable: bool = True
+    """Not where it is undone, or had so many sources that what it moved is not recorded."""
 
 
 class ConceptMerges(Page):
