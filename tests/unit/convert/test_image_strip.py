@@ -139,9 +139,11 @@ def test_nothing_of_a_bmp_that_is_no_pixel_is_stored(head: int, bits: int) -> No
     assert placed.frames(stored(one)) == placed.frames(one)
 
 
-def test_a_bmp_whose_pixels_would_begin_behind_it_is_refused() -> None:
+@pytest.mark.parametrize("begin", [0xFFFFFFF0, 40])
+def test_a_bmp_whose_pixels_would_begin_elsewhere_is_refused(begin: int) -> None:
+    """Behind it, or within its head, of which some bytes are no pixels."""
     content = bytearray(placed.bmp_of_runs(8))
-    struct.pack_into("<I", content, 10, 0xFFFFFFF0)
+    struct.pack_into("<I", content, 10, begin)
     with pytest.raises(UnreadableDocument):
         stored(bytes(content))
 

@@ -30,8 +30,8 @@ def strip(data: bytes, picture: Image.Image) -> bytes:
     codec, _, offset, arguments = picture.tile[0]
     if not isinstance(arguments, tuple):
         return data
-    if offset > len(data):
-        raise struct.error("its pixels would begin behind its end")
+    if not _FILE_HEAD + _SIZE.unpack_from(data, _FILE_HEAD)[0] <= offset <= len(data):
+        raise struct.error("its pixels would begin within its head, or behind its end")
     if codec == "raw":
         content = bytearray(data[: offset + arguments[1] * picture.height])
         _clear_rows(content, offset, picture, raw_mode=arguments[0], stride=arguments[1])
