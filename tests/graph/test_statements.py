@@ -17,7 +17,15 @@ from kg_api.graph.spaces.registry import ensure_space
 from kg_api.graph.statements import FIRST_IMAGE_INDEX, together
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
-from tests.support.cypher import FILES, explain, explained_with, parameters_of, rows, statuses
+from tests.support.cypher import (
+    FILES,
+    explain,
+    explained_with,
+    make_image_index,
+    parameters_of,
+    rows,
+    statuses,
+)
 from tests.support.embedders import small_embedder
 from tests.support.schema import LABELS, PROPERTIES, RELATIONSHIP_PROPERTIES, RELATIONSHIPS
 
@@ -107,9 +115,7 @@ def explained(migrated_graph: Graph, server: Neo4jServer) -> Iterator[neo4j.Driv
         logging.getLogger("neo4j.notifications").setLevel(logging.ERROR)
         wipe(driver)  # plans depend on how many nodes there are
         make_tokens(driver)
-        images = FILES["spaces/create_image_index"].read_text()  # statements are written for a first space
-        config = {"vector.dimensions": 4, "vector.similarity_function": "cosine"}
-        rows(driver, images, name=FIRST_IMAGE_INDEX, options={"indexConfig": config})
+        make_image_index(driver)
         yield driver
         rows(driver, f"DROP INDEX {FIRST_IMAGE_INDEX}")
 

@@ -8,6 +8,8 @@ from typing import Any, LiteralString, cast
 
 import neo4j
 
+from kg_api.graph.statements import FIRST_IMAGE_INDEX
+
 ROOT = Path(__file__).parents[2]
 FILES = {
     str(path.relative_to(ROOT / "cypher").with_suffix("")): path for path in ROOT.glob("cypher/**/*.cypher")
@@ -19,6 +21,13 @@ def rows(driver: neo4j.Driver, text: str, **parameters: Any) -> list[dict[str, A
     """Run a statement that a test put together; give all its rows."""
     with driver.session() as session:
         return session.run(cast("LiteralString", text), parameters).data()
+
+
+def make_image_index(driver: neo4j.Driver) -> None:
+    """Make the index of a first space of pictures, which statements are written for; kg makes others only."""
+    config = {"vector.dimensions": 4, "vector.similarity_function": "cosine"}
+    made = FILES["spaces/create_image_index"].read_text(encoding="utf-8")
+    rows(driver, made, name=FIRST_IMAGE_INDEX, options={"indexConfig": config})
 
 
 def statuses(driver: neo4j.Driver, text: str, values: dict[str, Any]) -> set[str]:
