@@ -139,6 +139,34 @@ def test_nothing_of_a_bmp_that_is_no_pixel_is_stored(head: int, bits: int) -> No
     assert placed.frames(stored(one)) == placed.frames(one)
 
 
+@pytest.mark.parametrize(
+    ("bits", "colours", "row"),
+    [
+        (8, [(200, 0, 0), (255, 255, 255)], b"\1" * 16),
+        (4, [(200, 0, 0), (255, 255, 255)], b"\x11" * 8),
+        (8, [(9, 9, 9), (1, 1, 1), (2, 2, 2)], b"\1\2" * 8),
+        (4, [(9, 9, 9), *((at, at, at) for at in range(1, 16))], bytes.fromhex("123456789abcdef1")),
+        (8, [(200, 0, 0)], b"\7" * 16),
+    ],
+)
+def test_a_palette_never_becomes_one_that_is_read_otherwise(
+    bits: int, colours: list[tuple[int, int, int]], row: bytes
+) -> None:
+    """A picture of greys, or of black and white, that has its colours in order is read without a palette."""
+    about = struct.pack("<IiiHHIIiiII", 40, 16, 3, 1, bits, 0, 0, 0, 0, len(colours), 0)
+    palette = b"".join(bytes([blue, green, red, 0]) for red, green, blue in colours)
+    offset = 14 + len(about) + len(palette)
+    content = b"BM" + struct.pack("<IHHI", 0, 0, 0, offset) + about + palette + row * 3
+    assert opened(stored(content)).convert("RGB").tobytes() == opened(content).convert("RGB").tobytes()
+
+
+def test_masks_in_a_head_of_os2_stay() -> None:
+    about = struct.pack("<IiiHHIIiiII", 64, 4, 1, 1, 32, 3, 0, 0, 0, 0, 0)
+    about += struct.pack("<4I8x", 0xFF0000, 0xFF00, 0xFF, 0)
+    content = b"BM" + struct.pack("<IHHI", 0, 0, 0, 14 + len(about)) + about + bytes(range(16))
+    assert opened(stored(content)).convert("RGBA").tobytes() == opened(content).convert("RGBA").tobytes()
+
+
 @pytest.mark.parametrize("begin", [0xFFFFFFF0, 40])
 def test_a_bmp_whose_pixels_would_begin_elsewhere_is_refused(begin: int) -> None:
     """Behind it, or within its head, of which some bytes are no pixels."""

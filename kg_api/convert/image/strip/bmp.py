@@ -8,7 +8,8 @@ from PIL import Image, ImageFile
 
 _FILE_HEAD = 14
 _LENGTH, _RESERVED = slice(2, 6), slice(6, 10)
-_CORE, _INFO = 12, 40
+_CORE, _INFO, _OS2 = 12, 40, 64
+_BIT_FIELDS = 3
 _BITS = struct.Struct("<H")
 _SIZE = struct.Struct("<I")
 _PALETTE_BITS = 8
@@ -46,7 +47,7 @@ def _clear_heads(content: bytearray, offset: int, picture: Image.Image) -> None:
     (head,) = _SIZE.unpack_from(content, _FILE_HEAD)
     content[_LENGTH] = _SIZE.pack(len(content))
     _clear(content, _RESERVED)
-    _clear(content, _NO_PIXELS.get(head, slice(0)))
+    _clear(content, slice(0) if _has_masks_of_os2(content, head) else _NO_PIXELS.get(head, slice(0)))
     if head in _SPACES:
         content[_SPACES[head]] = _SRGB
     masks, colours = _tables(content, head)
@@ -55,6 +56,11 @@ def _clear_heads(content: bytearray, offset: int, picture: Image.Image) -> None:
     if end <= offset:
         _clear_palette(content, palette, width, colours, picture)
     _clear(content, slice(end, offset))
+
+
+def _has_masks_of_os2(content: bytearray, head: int) -> bool:
+    """Whether Pillow reads masks where OS/2 says how it is printed."""
+    return head == _OS2 and _SIZE.unpack_from(content, 30)[0] == _BIT_FIELDS
 
 
 def _bits(content: bytearray) -> int:
@@ -77,13 +83,21 @@ def _tables(content: bytearray, head: int) -> tuple[int, int]:
 
 
 def _clear_palette(content: bytearray, at: int, width: int, colours: int, picture: Image.Image) -> None:
-    """No fourth bytes, and no colours that no pixel has; Pillow shows shades of grey without a palette."""
+    """No fourth bytes, and no colours that no pixel has: those become one that a pixel has.
+
+    So no palette becomes one of greys in their order, or of black and white, which Pillow does without: it
+    would read the pixels otherwise.
+    """
     if width > 3:  # noqa: PLR2004 - blue, green and red
         _clear(content, slice(at + 3, at + width * colours, width))
-    if picture.mode == "P":
-        for index, pixels in enumerate(picture.histogram()[:colours]):
-            if not pixels:
-                _clear(content, slice(at + width * index, at + width * (index + 1)))
+    if picture.mode != "P":
+        return
+    places = [slice(at + width * index, at + width * (index + 1)) for index in range(colours)]
+    pixels = dict(zip(range(colours), picture.histogram(), strict=False))
+    shown = next((content[places[index]] for index, count in pixels.items() if count), None)
+    for index, count in pixels.items():
+        if shown is not None and not count:
+            content[places[index]] = shown
 
 
 def _clear_rows(content: bytearray, offset: int, picture: Image.Image, *, raw_mode: str, stride: int) -> None:
