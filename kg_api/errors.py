@@ -28,6 +28,7 @@
     ├── EmbeddingFailed            502   exit 1    the model answered, but not with usable vectors
     ├── LlmFailed                  502   exit 1    the language model answered, but not what was asked for
     ├── LeaseLost                  409   exit 1    another worker owns the job now
+    ├── TooMuchAtOnce              500   exit 1    more than one transaction of Neo4j has memory or time for
     └── ManagedProcessError        500   exit 70   a local process does not start or stop
 
 The class carries the HTTP status and the exit code; its docstring is the default message. Messages tell the
