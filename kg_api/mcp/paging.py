@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from kg_api.mcp.answers import More, ToolAnswer
 from kg_api.mcp.budget import fill, room_in
 from kg_api.mcp.cursor import Cursor, Position, read_cursor, write_cursor
-from kg_api.models.base import Body
+from kg_api.models.base import Body, Page
 from kg_api.models.cursors import digest
 
 MIN_BUDGET = 300
@@ -54,6 +54,11 @@ class Listing(Generic[ItemT]):
         return self.keys[0 if self.remembered is None else max(end - self.remembered, 0) : max(end, 0)]
 
 
+def list_page(page: Page, items: Sequence[ItemT], keys: Sequence[str], noun: str) -> Listing[ItemT]:
+    """A page of a whole list, which begins at `Pager.page_start`."""
+    return Listing(items, keys, noun, first=page.offset, total=page.total, remembered=1)
+
+
 class Pager:
     """One step of a walk through a list.
 
@@ -78,6 +83,11 @@ class Pager:
     def position(self) -> Position:
         """Where this step begins."""
         return self._cursor.position if self._cursor else Position()
+
+    @property
+    def page_start(self) -> int:
+        """Where a page begins that has this step: the last item given tells whether the list has changed."""
+        return max(self.position.index - 1, 0)
 
     def step(self, frame: ToolAnswer, listing: Listing[ItemT]) -> tuple[list[ItemT], More | None]:
         """The items that have room, and how to get the rest.

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from kg_api.mcp.answers import ToolAnswer
 from kg_api.mcp.library import Library
-from kg_api.mcp.paging import Listing, Paged, Pager
+from kg_api.mcp.paging import Paged, Pager, list_page
 from kg_api.mcp.tool import Tool
 from kg_api.models.base import Answer, Body, NodeId, OntologyName
 from kg_api.models.communities.communities import Community
@@ -61,17 +61,10 @@ def communities(library: Library, arguments: CommunitiesArguments) -> Communitie
     """List communities."""
     asked = valid(_Asked, {"ontology": arguments.ontology, "parent": arguments.parent})
     walk = Pager(NAME, arguments)
-    first = max(walk.position.index - 1, 0)  # the last one given tells whether the list has changed
-    page = library.communities(asked.ontology, asked.parent, first, AT_ONCE)
+    page = library.communities(asked.ontology, asked.parent, walk.page_start, AT_ONCE)
     frame = CommunitiesAnswer(total=page.total, communities=[], notes=page.notes)
-    listing = Listing(
-        [_entry(each) for each in page.communities],
-        [each.community_id for each in page.communities],
-        "communities",
-        first=first,
-        total=page.total,
-        remembered=1,
-    )
+    entries = [_entry(each) for each in page.communities]
+    listing = list_page(page, entries, [each.community_id for each in entries], "communities")
     frame.communities, frame.more = walk.step(frame, listing)
     return frame
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from kg_api.mcp.answers import ToolAnswer
 from kg_api.mcp.library import Library
-from kg_api.mcp.paging import Listing, Paged, Pager
+from kg_api.mcp.paging import Paged, Pager, list_page
 from kg_api.mcp.tool import Tool
 from kg_api.models.base import Answer, Body, OntologyName
 from kg_api.models.library.documents import DocumentSummary
@@ -70,17 +70,10 @@ def documents(library: Library, arguments: DocumentsArguments) -> DocumentsAnswe
     """List documents."""
     asked = valid(_Asked, {"ontology": arguments.ontology})
     walk = Pager(NAME, arguments)
-    first = max(walk.position.index - 1, 0)  # the last one given tells whether the list has changed
-    page = library.documents(asked.ontology, first, AT_ONCE, arguments.where or ())
+    page = library.documents(asked.ontology, walk.page_start, AT_ONCE, arguments.where or ())
     frame = DocumentsAnswer(total=page.total, documents=[], notes=page.notes)
-    listing = Listing(
-        [_entry(each) for each in page.documents],
-        [each.document_id for each in page.documents],
-        "documents",
-        first=first,
-        total=page.total,
-        remembered=1,
-    )
+    entries = [_entry(each) for each in page.documents]
+    listing = list_page(page, entries, [each.document_id for each in entries], "documents")
     frame.documents, frame.more = walk.step(frame, listing)
     return frame
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from kg_api.mcp.answers import Passage, ToolAnswer, cite
 from kg_api.mcp.library import Library
-from kg_api.mcp.paging import Listing, Paged, Pager
+from kg_api.mcp.paging import Paged, Pager, list_page
 from kg_api.mcp.tool import Tool
 from kg_api.models.base import Answer, Body, OntologyName
 from kg_api.models.problems import valid
@@ -69,17 +69,10 @@ def proposals(library: Library, arguments: ProposalsArguments) -> ProposalsAnswe
     """List proposed links."""
     asked = valid(_Asked, {"ontology": arguments.ontology})
     walk = Pager(NAME, arguments)
-    first = max(walk.position.index - 1, 0)  # the last one given tells whether the list has changed
-    page = library.proposals(asked.ontology, arguments.kind, arguments.state, first, AT_ONCE)
+    page = library.proposals(asked.ontology, arguments.kind, arguments.state, walk.page_start, AT_ONCE)
     frame = ProposalsAnswer(total=page.total, links=[], notes=page.notes)
-    listing = Listing(
-        [_link(each) for each in page.proposals],
-        [each.proposal_id for each in page.proposals],
-        "links",
-        first=first,
-        total=page.total,
-        remembered=1,
-    )
+    entries = [_link(each) for each in page.proposals]
+    listing = list_page(page, entries, [each.proposal_id for each in entries], "links")
     frame.links, frame.more = walk.step(frame, listing)
     return frame
 
