@@ -23,7 +23,7 @@ from kg_api.graph.communities.generations import (
 )
 from kg_api.graph.database import Graph, Transaction, portions
 from kg_api.graph.jobs.records import COMMUNITY_DETECTION
-from kg_api.jobs.run import JobRun, Stopped
+from kg_api.jobs.run import JobRun
 from kg_api.model_settings.communities import CommunitySettings
 
 log = structlog.get_logger()
@@ -59,9 +59,9 @@ class CommunityDetection:
         if not _commit(run, partial(begin_generation, made=made)):
             return
         while run.commit(partial(discard_portion, ontology=made.ontology), after=run.cursor, done=0):
-            _require(run)
+            run.require_running()
         read = read_concept_graph(
-            self._graph, made.ontology, most=self._settings.max_concepts, between=lambda: _require(run)
+            self._graph, made.ontology, most=self._settings.max_concepts, between=run.require_running
         )
         limits = {"max_size": self._settings.max_size, "min_size": self._settings.min_size}
         found = detect_communities(read, made.ontology, **limits)
@@ -90,12 +90,5 @@ class CommunityDetection:
 
 
 def _commit(run: JobRun, write: Write, done: int = 0) -> bool:
-    _require(run)
+    run.require_running()
     return run.commit(write, after=run.cursor, done=done)
-
-
-def _require(run: JobRun) -> None:
-    """Go on only while this worker shall, and owns the job."""
-    run.require_lease()
-    if run.is_stopping:
-        raise Stopped

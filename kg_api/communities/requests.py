@@ -9,7 +9,7 @@ from kg_api.graph.communities.concept_graph import read_size
 from kg_api.graph.communities.generations import StoredState, read_state, read_states
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.jobs.records import COMMUNITY_DETECTION, CONCEPT_EMBEDDING, EXTRACTION
-from kg_api.graph.jobs.requests import ensure_job, is_asked_for, request_job
+from kg_api.graph.jobs.requests import ensure_job, is_any_asked_for, request_job
 from kg_api.graph.jobs.views import rests
 from kg_api.model_settings.communities import CommunitySettings
 
@@ -30,7 +30,8 @@ class CommunityRequests:
         if not self._settings.enabled:
             return
         for state in read_states(self._graph):
-            if not self._is_under_way(state.ontology) and (due := self._due(state)):
+            under_way = is_any_asked_for(self._graph, BEFORE, state.ontology)
+            if not under_way and (due := self._due(state)):
                 self._ensure(state.ontology, due)
 
     def begin(self, ontology: str) -> str:
@@ -67,10 +68,6 @@ class CommunityRequests:
         summary = CommunitySummary.model_validate_json(state.summary)
         enough = summary.changed(size) >= self._settings.changed_share or self.is_outdated(summary)
         return max(size.concepts, 1) if enough else 0
-
-    def _is_under_way(self, ontology: str) -> bool:
-        """Whether concepts are still being found."""
-        return self._graph.transaction(lambda tx: any(is_asked_for(tx, kind, ontology) for kind in BEFORE))
 
     def _ensure(self, ontology: str, due: int) -> None:
         if not rests(self._graph, COMMUNITY_DETECTION, ontology, at_most=time.monotonic() - self._begun):

@@ -182,10 +182,20 @@ def _may_begin(called: str) -> bool:
     return _PREFIX.fullmatch(called) is not None and not is_whole_id(called)
 
 
-def _only(key: str, called: str, rows: Sequence[Row]) -> str | None:
+def only_one(key: str, called: str, rows: Sequence[Row]) -> Row | None:
+    """The row of what begins as it is called; None where there is none.
+
+    Raises:
+        Conflict: there are several.
+    """
     if len(rows) > 1:
         raise Conflict(f"several ids begin with {called!r}: {', '.join(row[key] for row in rows)}")
-    return rows[0][key] if rows else None
+    return rows[0] if rows else None
+
+
+def _only(key: str, called: str, rows: Sequence[Row]) -> str | None:
+    row = only_one(key, called, rows)
+    return None if row is None else row[key]
 
 
 def _by_name(graph: Graph, called: str, ontology: str | None) -> Row | None:

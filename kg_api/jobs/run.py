@@ -62,11 +62,20 @@ class JobRun:
             LeaseLost: another worker has the job, or it was cancelled.
             DatabaseUnavailable: Neo4j does not answer.
         """
+        self.require_running()
+        if self._turn is not None and self._turn.is_over(self.job):
+            raise Yielded
+
+    def require_running(self) -> None:
+        """Call instead of `checkpoint` where what is done must be done in one go, so that others wait.
+
+        Raises:
+            Stopped: the worker shall end.
+            LeaseLost: another worker has the job, or it was cancelled.
+        """
         self.require_lease()
         if self.is_stopping:
             raise Stopped
-        if self._turn is not None and self._turn.is_over(self.job):
-            raise Yielded
 
     def require_lease(self) -> None:
         """Call while a batch is waited for.

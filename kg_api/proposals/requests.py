@@ -10,7 +10,7 @@ import structlog
 from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.jobs.records import CONCEPT_EMBEDDING, EXTRACTION, LINK_PROPOSAL, SOURCE_EMBEDDING
-from kg_api.graph.jobs.requests import ensure_job, is_asked_for, request_job
+from kg_api.graph.jobs.requests import ensure_job, is_any_asked_for, request_job
 from kg_api.graph.jobs.views import rests
 from kg_api.graph.proposals.configuration import (
     StoredProposals,
@@ -60,8 +60,7 @@ class ProposalRequests:
             NotFound: there is no such ontology.
         """
         stored = read_proposals(self._graph, ontology)
-        if stored.dropped and self._open(ontology) < self.most_open(stored.config):
-            flag_again(self._graph, ontology)
+        self._look_again(stored, at_most=self.most_open(stored.config) - 1)
 
     def look(self) -> None:
         """Make the jobs of ontologies of which something is due, when they are embedded and read."""
@@ -95,28 +94,21 @@ class ProposalRequests:
     def _look(self, stored: StoredProposals) -> None:
         ontology = stored.ontology
         used, mark = self.used(stored)
-        if not used.enabled or self._is_under_way(ontology):
+        if not used.enabled or is_any_asked_for(self._graph, BEFORE, ontology):
             return
         due = count_due(self._graph, ontology)
         if stored.proposed_for == mark and not due:
-            due = self._make_room(stored, used)
+            due = int(self._look_again(stored, at_most=used.max_open // 2))  # half of them are decided
         elif stored.proposed_for != mark:
             due = max(due, 1)
         if due and not rests(self._graph, LINK_PROPOSAL, ontology, at_most=time.monotonic() - self._begun):
             ensure_job(self._graph, LINK_PROPOSAL, ontology, total=due)
 
-    def _is_under_way(self, ontology: str) -> bool:
-        """Whether what decides over links is still being made."""
-        return self._graph.transaction(lambda tx: any(is_asked_for(tx, kind, ontology) for kind in BEFORE))
-
-    def _make_room(self, stored: StoredProposals, used: UsedProposals) -> int:
-        """When half of what was kept has been decided, what was dropped is looked at again."""
+    def _look_again(self, stored: StoredProposals, *, at_most: int) -> bool:
+        """Look again for what was dropped, if no more than so many are open; whether that is so."""
         if not stored.dropped:
-            return 0
-        if self._open(stored.ontology) > used.max_open // 2:
-            return 0
+            return False
+        if count_proposals(self._graph, stored.ontology).get("open", 0) > at_most:
+            return False
         flag_again(self._graph, stored.ontology)
-        return 1
-
-    def _open(self, ontology: str) -> int:
-        return count_proposals(self._graph, ontology).get("open", 0)
+        return True

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kg_api.errors import Conflict, NotFound
+from kg_api.errors import NotFound
 from kg_api.graph.communities.generations import StoredState, read_state, state_of
 from kg_api.graph.database import Graph, Reader, Row
-from kg_api.graph.naming import unknown_ontology
+from kg_api.graph.naming import MAX_OFFERED, only_one, unknown_ontology
 from kg_api.models.communities.communities import CommunityConcept, CommunityDocument, CommunityPassage
 from kg_api.models.queries.places import Place
 
 CENTRAL: Final = 30
 """Concepts of a community by which passages are chosen, those that are most its own."""
-MAX_OFFERED: Final = 5
 
 
 def page_of_communities(
@@ -42,17 +41,14 @@ def find_community(graph: Reader, ontology: str, called: str) -> Row:
         Conflict: there are several.
     """
     rows = graph.read("communities/find", ontology=ontology, prefix=called, limit=MAX_OFFERED)
-    found: list[Row] = [{**row["community"], "computed_at": row["at"].to_native()} for row in rows]
-    if not found:
+    found = only_one("community_id", called, [row["community"] for row in rows])
+    if found is None:
         read_state(graph, ontology)
         raise NotFound(
             f"{ontology} has no community {called!r}: it may have changed since; "
             f"`kg communities list --ontology {ontology}` shows the existing ones"
         )
-    if len(found) > 1:
-        told = ", ".join(each["community_id"] for each in found)
-        raise Conflict(f"several ids begin with {called!r}: {told}")
-    return found[0]
+    return {**found, "computed_at": rows[0]["at"].to_native()}
 
 
 def members_of(graph: Graph, community: Row, *, offset: int, limit: int) -> list[CommunityConcept]:

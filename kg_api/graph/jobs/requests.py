@@ -83,6 +83,11 @@ def is_asked_for(tx: Transaction, kind: str, ontology: str) -> bool:
     return bool(tx.run("jobs/holder_of_key", unique_key=f"{kind}:{ontology}"))
 
 
+def is_any_asked_for(graph: Graph, kinds: Sequence[str], ontology: str) -> bool:
+    """Whether there is an unfinished job of any of these kinds."""
+    return graph.transaction(lambda tx: any(is_asked_for(tx, kind, ontology) for kind in kinds))
+
+
 def _refuse_too_many(tx: Transaction, *, created: bool) -> None:
     if created and not _has_room(tx, 0):
         raise TooBusy(
