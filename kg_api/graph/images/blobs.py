@@ -59,7 +59,7 @@ def hold_blobs(graph: Graph, keys: Sequence[str], seconds: float = HOLD_SECONDS)
     """Keep blobs that are about to be written; storing their document releases the hold."""
     hold_id = uuid.uuid4().hex
     rows = graph.write("blobs/hold", hold_id=hold_id, keys=sorted(set(keys)), seconds=seconds)
-    return Hold(hold_id, [HeldBlob(blob, row["used"]) for blob, row in zip(_blobs(rows), rows, strict=True)])
+    return Hold(hold_id, [HeldBlob(_blob(row), row["used"]) for row in rows])
 
 
 def release_holds(tx: Transaction, hold_ids: Sequence[str]) -> None:
@@ -82,7 +82,7 @@ def find_blob(graph: Graph, key: str) -> Blob | None:
 def some_blobs(graph: Graph, limit: int) -> list[SampledBlob]:
     """Some of those there are, and some of those that have gone; so many of each."""
     rows = graph.read("blobs/some", limit=limit)
-    return [SampledBlob(blob, row["dead"]) for blob, row in zip(_blobs(rows), rows, strict=True)]
+    return [SampledBlob(_blob(row), row["dead"]) for row in rows]
 
 
 def known_store(graph: Graph) -> str | None:
@@ -140,4 +140,8 @@ def forget_dead(graph: Graph, blobs: Sequence[Blob]) -> int:
 
 
 def _blobs(rows: Sequence[Row]) -> list[Blob]:
-    return [Blob(row["key"], row["generation"]) for row in rows]
+    return [_blob(row) for row in rows]
+
+
+def _blob(row: Row) -> Blob:
+    return Blob(row["key"], row["generation"])

@@ -30,8 +30,7 @@ def page_of_proposals(
     counts = count_proposals(graph, ontology, kind)
     total = counts.get(state, 0) if state else sum(counts.values())
     given = {**chosen, "state": state, "ids": None, "offset": offset, "limit": limit}
-    rows = graph.read("proposals/page", **given, quotes=MAX_QUOTES)
-    return [_proposal(row) for row in rows if _is_whole(row)], total
+    return _read_page(graph, **given), total
 
 
 def count_proposals(graph: Reader, ontology: str | None, kind: ProposalKind | None = None) -> dict[str, int]:
@@ -47,10 +46,10 @@ def find_proposal(graph: Reader, proposal_id: str) -> Proposal:
         NotFound: there is none by that id, or its texts have gone.
     """
     given = {"ids": [proposal_id], "ontology": None, "kind": None, "state": None, "offset": 0, "limit": 1}
-    rows = [row for row in graph.read("proposals/page", **given, quotes=MAX_QUOTES) if _is_whole(row)]
-    if not rows:
+    found = _read_page(graph, **given)
+    if not found:
         raise _unknown(proposal_id)
-    return _proposal(rows[0])
+    return found[0]
 
 
 def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
@@ -104,6 +103,11 @@ def _unknown(proposal_id: str) -> NotFound:
         f"there is no proposal {proposal_id!r}: its texts may have changed or gone; "
         "`kg proposals list` shows the existing ones"
     )
+
+
+def _read_page(graph: Reader, **given: Any) -> list[Proposal]:
+    rows = graph.read("proposals/page", **given, quotes=MAX_QUOTES)
+    return [_proposal(row) for row in rows if _is_whole(row)]
 
 
 def _is_whole(row: Row) -> bool:

@@ -13,9 +13,9 @@ _BIT_FIELDS = 3
 _BITS = struct.Struct("<H")
 _SIZE = struct.Struct("<I")
 _PALETTE_BITS = 8
-_MASKS = {3: 12, 6: 16}
+_MASKS = {_BIT_FIELDS: 12, 6: 16}
 """Bytes of masks behind a head of 40 bytes, by compression."""
-_NO_PIXELS = {64: slice(54, 78), 108: slice(74, 122), 124: slice(74, 138)}
+_NO_PIXELS = {_OS2: slice(54, 78), 108: slice(74, 122), 124: slice(74, 138)}
 """By head: how OS/2 prints it and what a program calls it; the colours of a screen, and the profile."""
 _SPACES = {108: slice(70, 74), 124: slice(70, 74)}
 """By head: what the colour space is."""
@@ -47,7 +47,8 @@ def _clear_heads(content: bytearray, offset: int, picture: Image.Image) -> None:
     (head,) = _SIZE.unpack_from(content, _FILE_HEAD)
     content[_LENGTH] = _SIZE.pack(len(content))
     _clear(content, _RESERVED)
-    _clear(content, slice(0) if _has_masks_of_os2(content, head) else _NO_PIXELS.get(head, slice(0)))
+    if head in _NO_PIXELS and not _has_masks_of_os2(content, head):
+        _clear(content, _NO_PIXELS[head])
     if head in _SPACES:
         content[_SPACES[head]] = _SRGB
     masks, colours = _tables(content, head)
@@ -60,7 +61,7 @@ def _clear_heads(content: bytearray, offset: int, picture: Image.Image) -> None:
 
 def _has_masks_of_os2(content: bytearray, head: int) -> bool:
     """Whether Pillow reads masks where OS/2 says how it is printed."""
-    return head == _OS2 and _SIZE.unpack_from(content, 30)[0] == _BIT_FIELDS
+    return head == _OS2 and _compression(content) == _BIT_FIELDS
 
 
 def _bits(content: bytearray) -> int:
@@ -69,13 +70,16 @@ def _bits(content: bytearray) -> int:
     return _BITS.unpack_from(content, 24 if core else 28)[0]
 
 
+def _compression(content: bytearray) -> int:
+    return _SIZE.unpack_from(content, 30)[0]
+
+
 def _tables(content: bytearray, head: int) -> tuple[int, int]:
     """Behind the head: bytes of masks, and colours of the palette."""
     bits = _bits(content)
     if head == _CORE:
         return 0, 1 << bits if bits <= _PALETTE_BITS else 0
-    (compression,) = _SIZE.unpack_from(content, 30)
-    masks = _MASKS.get(compression, 0) if head == _INFO else 0
+    masks = _MASKS.get(_compression(content), 0) if head == _INFO else 0
     if bits > _PALETTE_BITS:
         return masks, 0
     (colours,) = _SIZE.unpack_from(content, 46)
@@ -93,11 +97,11 @@ def _clear_palette(content: bytearray, at: int, width: int, colours: int, pictur
     if picture.mode != "P":
         return
     places = [slice(at + width * index, at + width * (index + 1)) for index in range(colours)]
-    pixels = dict(zip(range(colours), picture.histogram(), strict=False))
-    shown = next((content[places[index]] for index, count in pixels.items() if count), None)
-    for index, count in pixels.items():
+    pixels = picture.histogram()[:colours]
+    shown = next((content[place] for place, count in zip(places, pixels, strict=False) if count), None)
+    for place, count in zip(places, pixels, strict=False):
         if shown is not None and not count:
-            content[places[index]] = shown
+            content[place] = shown
 
 
 def _clear_rows(content: bytearray, offset: int, picture: Image.Image, *, raw_mode: str, stride: int) -> None:
