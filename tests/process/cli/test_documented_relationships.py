@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 
 import neo4j
 import pytest
@@ -16,17 +15,12 @@ from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import ensure_space
 from tests.conftest import wipe
 from tests.process.cli.conftest import Kg
+from tests.support.documented import check_refusal, commands_in, section_of
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.running import Service
 
-PAGE = Path(__file__).parents[3] / "docs" / "concepts.md"
-SECTION = PAGE.read_text(encoding="utf-8").partition("\n## Relationships\n")[2].partition("\n## ")[0]
-COMMANDS = [
-    line.removeprefix("kg ")
-    for block in re.findall(r"^```bash\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
-    for line in block.splitlines()
-]
+COMMANDS = commands_in(section_of("docs/concepts.md", "Relationships"))
 TEXTS = {
     "a.md": "The worker requires a lease, and so it supports safety.",
     "b.md": "A worker needs a lease. A frozen worker casts doubt on safety.",
@@ -103,6 +97,4 @@ def test_they_say_what_the_page_says(kg: Kg, leases: KgClient) -> None:
 )
 def test_bad_inputs_are_refused_by_name(kg: Kg, leases: KgClient, arguments: list[str], told: str) -> None:
     assert leases
-    shown = kg(*arguments)
-    assert shown.returncode not in {0, 1}, shown.stdout
-    assert told in " ".join(shown.stderr.split())
+    check_refusal(kg(*arguments), told)

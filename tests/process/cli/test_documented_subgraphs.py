@@ -18,17 +18,14 @@ from kg_api.models.constructive.query import ConstructiveQuery
 from tests.conftest import wipe
 from tests.process.cli.conftest import Kg
 from tests.process.cli.test_documented_relationships import STATED, TEXTS
+from tests.support.documented import ROOT, commands_in
 from tests.support.embedders import small_embedder
 from tests.support.embedding import run_jobs
 from tests.support.running import Service
 
-PAGE = (Path(__file__).parents[3] / "docs" / "subgraphs.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "subgraphs.md").read_text(encoding="utf-8")
 QUERIES = dict(re.findall(r"^`(\w+\.json)`:\n\n```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
-COMMANDS = [
-    line.removeprefix("kg ")
-    for block in re.findall(r"^```bash\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    for line in block.splitlines()
-]
+COMMANDS = commands_in(PAGE)
 TOLD = {
     "subgraph requires.json": (
         "worker requires lease",
