@@ -1,5 +1,5 @@
 // Concepts that no source carries any more go, with their names. Whoever asks has locked them.
-// Proposals go with them; of one that was rejected stays that it was, without a word of its text.
+// Proposals go with them; of one that was decided stays that it was, without a word of its text.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})
 WHERE NOT EXISTS { (c)-[:APPEARS_IN]->(:Source) }
@@ -11,7 +11,7 @@ CALL (c) {
   FOREACH (end IN ends | DELETE end)
   SET p.reason = null, p.score = null, p.similarity = null
   WITH p
-  WHERE p.state <> 'rejected'
+  WHERE p.state = 'open'
   DETACH DELETE p
 }
 OPTIONAL MATCH (n:ConceptName)-[:NAMES]->(c)

@@ -1,5 +1,5 @@
-// Links that are proposed. Of a pair that was decided nothing changes, but that it gets its ends again when they had gone.
-// Whoever asks has locked both ends.
+// Links that are proposed. Of a pair that was decided nothing changes, but that it gets its ends again when they had gone,
+// and its link where it was accepted. Whoever asks has locked both ends.
 UNWIND $rows AS row
 OPTIONAL MATCH (sa:Source {source_id: row.first})
 OPTIONAL MATCH (ca:Concept {concept_id: row.first})
@@ -18,4 +18,7 @@ FOREACH (_ IN CASE WHEN loose THEN [1] ELSE [] END |
   MERGE (p)-[second:PROPOSES {place: 1}]->(b)
   SET first.start = row.first_start, first.end = row.first_end, second.start = row.second_start,
       second.end = row.second_end)
+FOREACH (_ IN CASE WHEN loose AND p.state = 'accepted' THEN [1] ELSE [] END |
+  MERGE (a)-[link:LINKED_TO {proposal_id: row.proposal_id}]->(b)
+  SET link.type = $type, link.confidence = row.similarity, link.by = p.decided_by, link.at = p.decided_at)
 RETURN count(p) AS written

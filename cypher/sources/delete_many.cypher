@@ -1,6 +1,6 @@
 // Sources go with their chunks. They are locked before their chunks are looked for: a batch that was embedding
 // them may just have made some. Sources that shared such a chunk are looked at again. Files of pictures may have no use
-// any more. Proposals go with them; of one that was rejected stays that it was, without a word of its text.
+// any more. Proposals go with them; of one that was decided stays that it was, without a word of its text.
 UNWIND $ids AS id
 MATCH (s:Source {source_id: id})
 SET s.held_at = datetime.realtime()
@@ -33,7 +33,7 @@ CALL (gone) {
   FOREACH (end IN ends | DELETE end)
   SET p.reason = null, p.score = null, p.similarity = null
   WITH p
-  WHERE p.state <> 'rejected'
+  WHERE p.state = 'open'
   DETACH DELETE p
 }
 CALL (gone) { UNWIND gone AS s DETACH DELETE s }

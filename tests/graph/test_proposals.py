@@ -78,6 +78,27 @@ def test_what_is_accepted_is_an_edge_until_it_is_undone(notes: Proposing, driver
     assert rows(driver, links) == []
 
 
+def test_what_is_accepted_is_linked_again_when_its_text_comes_again(
+    notes: Proposing, driver: neo4j.Driver
+) -> None:
+    notes.work()
+    (found,) = notes.all()
+    notes.service.decide(found.proposal_id, "accepted", "Ada")
+    links = "MATCH (:Source)-[l:LINKED_TO]->(:Source) RETURN l.proposal_id AS id, l.type AS type, l.by AS by"
+    before = rows(driver, links)
+    delete_document(notes.graph, document_id("notes", "owls.md"))
+    assert (notes.all(), rows(driver, links)) == ([], []), "it went with its text"
+    left = "MATCH (p:Proposal) RETURN p.reason AS reason, p.score AS score, p.state AS state"
+    assert rows(driver, left) == [{"reason": None, "score": None, "state": "accepted"}]
+    notes.add("owls.md", OWLS)
+    notes.work()
+    (again,) = notes.all()
+    assert (again.proposal_id, again.state, again.decided_by) == (found.proposal_id, "accepted", "Ada")
+    assert rows(driver, links) == before
+    assert notes.service.decide(found.proposal_id, "open", None).state == "open"
+    assert rows(driver, links) == []
+
+
 def test_what_many_documents_repeat_is_no_proposal(graph: Graph) -> None:
     notes = Proposing(graph)
     for number in range(4):

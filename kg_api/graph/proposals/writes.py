@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from kg_api.graph.database import Row, Transaction
 from kg_api.graph.proposals.due import DueNode
 from kg_api.models.identity import proposal_id
-from kg_api.models.vocabulary import ProposalKind
+from kg_api.models.vocabulary import LINKED, ProposalKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ def write_proposals(
     ids = [each.id for each in seen]
     _delete_open(tx, tx.run("proposals/hold_of", ids=ids, hold=list(rows)))
     if rows:
-        tx.run("proposals/write", ontology=ontology, rows=[_row(*each) for each in sorted(rows.items())])
+        written = [_row(*each) for each in sorted(rows.items())]
+        tx.run("proposals/write", ontology=ontology, rows=written, type=LINKED)
         drop_weakest(tx, ontology, most)
 
 
