@@ -78,9 +78,9 @@ class ExtractionRequests:
         due = self.due(replace(stored, asked=mark) if everything else stored)
 
         def ask(tx: Transaction) -> tuple[int, str | None]:
-            if everything:
-                ask_for_all(tx, ontology, mark)
             all_due = due + retry_unread(tx, ontology)
+            if everything:
+                ask_for_all(tx, ontology, mark if all_due else None)
             if not all_due:
                 return 0, None
             added = 0 if is_asked_for(tx, EXTRACTION, ontology) else all_due

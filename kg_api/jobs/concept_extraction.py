@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import groupby
 
 import structlog
@@ -15,7 +16,12 @@ from kg_api.extract.llm import AT_ONCE
 from kg_api.extract.open import Extractors
 from kg_api.extract.port import Extractor
 from kg_api.extract.requests import selection
-from kg_api.graph.concepts.extraction_config import StoredExtraction, expect_cost, read_extraction
+from kg_api.graph.concepts.extraction_config import (
+    StoredExtraction,
+    expect_cost,
+    note_all_read,
+    read_extraction,
+)
 from kg_api.graph.concepts.writes import count_for_extraction, due_for_extraction, write_extractions
 from kg_api.graph.database import Graph
 from kg_api.graph.jobs.records import EXTRACTION
@@ -81,6 +87,9 @@ class ConceptExtraction:
         over.through(size, is_current)
         if not is_current():
             return True
+        if stored.asked == extractor.mark and not over.left():
+            read = partial(note_all_read, ontology=stored.ontology, mark=extractor.mark)
+            run.commit(read, after=run.cursor, done=0)
         return (resumed or over.passed_over > 0) and over.left() and (over.written > 0 or resumed)
 
     def _expect_cost(self, run: JobRun, ontology: str, used: UsedExtraction, due: int) -> None:

@@ -42,6 +42,25 @@ def test_what_another_model_has_read_is_stale_until_somebody_asks(
     assert len(writer.requests) > asked + 1
 
 
+@pytest.mark.parametrize("nothing_is_stale", [True, False], ids=["nothing was stale", "all was read again"])
+def test_a_wish_that_is_fulfilled_reads_nothing_later(
+    graph: Graph, writer: EmbeddingServer, settings: Settings, nothing_is_stale: bool
+) -> None:
+    """The model is changed, and changed back: what the other one read meanwhile is left alone."""
+    store_document(graph, record("a.md", PARAGRAPHS))
+    run_extraction(graph, settings if nothing_is_stale else settings_of(writer, model="first-model"))
+    service = service_of(graph, settings)
+    assert service.extract("notes", stale=True).due == (0 if nothing_is_stale else 20)
+    run_extraction(graph, settings)
+    assert service.show("notes").stale == 0
+    store_document(graph, record("b.md", ["Another engineer named Ada made kettles."]))
+    run_extraction(graph, settings_of(writer, model="another-model"))
+    asked, status = len(writer.requests), service.show("notes")
+    assert (status.due, status.stale) == (0, 1)
+    run_extraction(graph, settings)
+    assert len(writer.requests) == asked
+
+
 def test_more_money_alone_reads_nothing_again(
     graph: Graph, writer: EmbeddingServer, settings: Settings
 ) -> None:

@@ -21,7 +21,7 @@ class StoredExtraction:
     spent: float = 0.0
     """US dollars."""
     asked: str | None = None
-    """The mark of the extractor by which somebody wanted all to be read (`kg_api/extract/requests.py`)."""
+    """The mark of the extractor by which somebody wants all to be read, until it is."""
     expected: float = 0.0
     """US dollars that its jobs were to cost, as was estimated when each began."""
     paused: bool = False
@@ -77,9 +77,14 @@ def read_spent(graph: Graph, ontology: str) -> float:
     return float(rows[0]["spent"]) if rows else 0.0
 
 
-def ask_for_all(tx: Transaction, ontology: str, mark: str) -> None:
-    """Note that somebody wants all of an ontology to be read by an extractor of this mark."""
+def ask_for_all(tx: Transaction, ontology: str, mark: str | None) -> None:
+    """Note by which extractor, of this mark, somebody wants all of an ontology to be read; None: by none."""
     tx.run("extraction/ask", ontology=ontology, mark=mark)
+
+
+def note_all_read(tx: Transaction, ontology: str, mark: str) -> None:
+    """Note that an extractor of this mark has read all that somebody wanted it to."""
+    tx.run("extraction/all_read", ontology=ontology, mark=mark)
 
 
 def add_spent(
