@@ -7,6 +7,7 @@ import pytest
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
 from kg_api.models.concepts.extraction_config import ExtractionConfig
+from kg_api.models.vocabulary import JobState
 from kg_api.settings import Settings
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.extraction import PARAGRAPHS, run_extraction, service_of, settings_of, the_job
@@ -86,3 +87,23 @@ def test_what_a_job_costs_is_compared_with_what_was_expected(
     assert job.expected_cost == told.price == status.expected
     assert job.spent == pytest.approx(status.spent)
     assert (job.spent or 0) > 0
+
+
+def test_what_jobs_that_died_left_is_expected_once(
+    graph: Graph, writer: EmbeddingServer, settings: Settings
+) -> None:
+    store_document(graph, record("a.md", PARAGRAPHS))
+    service = service_of(graph, settings)
+    told = service.show("notes", with_cost=True).cost
+    assert told is not None
+    assert told.price is not None
+    service.set("notes", ExtractionConfig(budget=told.price / 50), dry_run=False)
+    for _ in range(3):
+        run_extraction(graph, settings)
+        assert (the_job(graph).state, writer.requests) == (JobState.DEAD, [])
+        assert service.show("notes").expected == pytest.approx(told.price)
+        service.extract("notes")
+    service.set("notes", ExtractionConfig(budget=told.price * 9), dry_run=False)
+    run_extraction(graph, settings)
+    assert the_job(graph).state is JobState.COMPLETED
+    assert service.show("notes").expected == pytest.approx(told.price)

@@ -177,6 +177,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
                 "forced_at",
                 "set_aside",
                 "expected_cost",
+                "expected_again",
                 "spent",
                 "parent_id",
                 "part",
