@@ -2,8 +2,9 @@
 CYPHER 25
 MATCH (c:Concept)
 USING INDEX SEEK c:Concept(ontology, concept_id)
-WHERE c.ontology = $ontology AND c.concept_id >= '' AND c[$time_property] IS NOT NULL AND NOT c:Unlinked
+WHERE c.ontology = $ontology AND c.concept_id > $after
+WITH c ORDER BY c.ontology, c.concept_id
+WHERE c[$time_property] IS NOT NULL AND NOT c:Unlinked
 WITH c LIMIT $limit
-WITH c ORDER BY c.concept_id
 SET c:Unlinked
-RETURN count(c) AS flagged
+RETURN max(c.concept_id) AS after

@@ -12,8 +12,9 @@ from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.jobs.records import LINK_PROPOSAL
 from kg_api.graph.proposals.configuration import note_flagged, note_searched, read_proposals
-from kg_api.graph.proposals.due import DueNode, count_due, flag_portion, note_seen, read_due
+from kg_api.graph.proposals.due import DueNode, FlaggedTo, count_due, flag_portion, note_seen, read_due
 from kg_api.graph.proposals.writes import NewProposal, write_proposals
+from kg_api.graph.spaces.due import BEGINNING
 from kg_api.graph.spaces.registry import Space
 from kg_api.jobs.run import JobRun
 from kg_api.model_settings.proposals import ProposalSettings
@@ -77,8 +78,10 @@ class LinkProposal:
     def _flag(self, run: JobRun, ontology: str, space: Space, mark: str) -> None:
         """Have all of the ontology looked at; what is flagged stays so when this is broken off."""
         for kind in KINDS:
-            flag = partial(flag_portion, kind=kind, ontology=ontology, space=space)
-            while run.commit(lambda tx, flag=flag: flag(tx), after=run.cursor, done=0):
+            flagged: FlaggedTo | None = BEGINNING
+            while flagged:
+                flag = partial(flag_portion, kind=kind, ontology=ontology, space=space, after=flagged)
+                flagged = run.commit(flag, after=run.cursor, done=0)
                 run.checkpoint()
         run.commit(partial(note_flagged, ontology=ontology, mark=mark), after=run.cursor, done=0)
 

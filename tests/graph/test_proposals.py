@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import neo4j
 import pytest
@@ -13,7 +14,8 @@ from kg_api.graph.documents.library import delete_document, delete_ontology
 from kg_api.graph.documents.writes import store_document
 from kg_api.graph.jobs import enqueue_slot, page_of_jobs
 from kg_api.graph.jobs.records import LINK_PROPOSAL
-from kg_api.graph.proposals.due import count_due, note_seen, read_due
+from kg_api.graph.proposals.due import count_due, flag_portion, note_seen, read_due
+from kg_api.graph.spaces.due import BEGINNING
 from kg_api.graph.spaces.registry import ensure_space
 from kg_api.models.identity import document_id
 from kg_api.models.proposals.configuration import ProposalConfig
@@ -223,6 +225,27 @@ def test_what_is_embedded_anew_while_it_is_looked_at_is_looked_at_again(graph: G
     assert count_due(graph, "notes") == 1
     graph.transaction(lambda tx: note_seen(tx, "source", space, [due]))
     assert count_due(graph, "notes") == 0
+
+
+def test_each_portion_is_flagged_behind_the_one_before(
+    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However much is flagged already, only what is behind that is looked through."""
+    monkeypatch.setattr("kg_api.graph.proposals.due.PORTION", 2)
+    notes = Proposing(graph)
+    notes.add("a.md", OWLS, EARS, RENT)
+    notes.add("b.md", TAXES, LEASE)
+    run_jobs(graph)
+    space = read_embedding_state(graph, "notes").answering.space
+    rows(driver, "MATCH (n:Unlinked) REMOVE n:Unlinked")
+    flagged, portions = BEGINNING, list[int]()
+    while after := graph.transaction(
+        partial(flag_portion, kind="source", ontology="notes", space=space, after=flagged)
+    ):
+        portions.append(len(rows(driver, "MATCH (n:Unlinked) REMOVE n:Unlinked RETURN n")))
+        assert after > flagged
+        flagged = after
+    assert portions == [2, 2, 1]
 
 
 def jobs_of(notes: Proposing) -> int:

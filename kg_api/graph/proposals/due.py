@@ -15,6 +15,8 @@ from kg_api.models.vocabulary import ProposalKind
 
 PORTION: Final = 5000
 """Nodes that are flagged in one transaction."""
+FlaggedTo = tuple[str, int]
+"""The last that was flagged: of sources document and paragraph, of concepts the id and 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,16 @@ def read_due(graph: Graph, kind: ProposalKind, ontology: str, space: Space, limi
     return [DueNode(**row) for row in rows]
 
 
-def flag_portion(tx: Transaction, kind: ProposalKind, ontology: str, space: Space) -> int:
-    """Flag some of an ontology that are not; how many, 0 at the end."""
+def flag_portion(
+    tx: Transaction, kind: ProposalKind, ontology: str, space: Space, after: FlaggedTo
+) -> FlaggedTo | None:
+    """Flag the next of an ontology that are not flagged; how far that is, none at the end."""
     given = {"ontology": ontology, "time_property": time_property(kind, space), "limit": PORTION}
     if kind == "source":
-        return tx.run("proposals/flag_sources", **given)[0]["flagged"]
-    return tx.run("proposals/flag_concepts", **given)[0]["flagged"]
+        rows = tx.run("proposals/flag_sources", **given, after=after[0], after_paragraph=after[1])
+        return (rows[0]["after"], rows[0]["after_paragraph"]) if rows else None
+    last = tx.run("proposals/flag_concepts", **given, after=after[0])[0]["after"]
+    return (last, 0) if last else None
 
 
 def note_seen(tx: Transaction, kind: ProposalKind, space: Space, nodes: Sequence[DueNode]) -> None:
