@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Final
 
 from kg_api.models.queries.similarity import RepeatedText
@@ -18,8 +18,12 @@ MIN_DOCUMENTS: Final = 4
 """Of 157 PEPs that share a text of several paragraphs are three at most, of those with the same words of
 copyright 49 and 93 (adr/0077)."""
 MIN_FIELDS: Final = 3
+"""Names that a text has, each once for the greater part: those who speak in a transcript come again."""
+MIN_SHARED: Final = 0.5
+"""Of the names of the text that has fewer of them, the share that makes two texts one kind of fields."""
 EXCERPT: Final = 200
-_FIELD = re.compile(r"(?m)^(?P<name>\w[\w -]{0,30}):(?:[ \t]+\S.*)?$")
+_FIELD = re.compile(r"(?m)^(?P<name>\w[\w -]{0,30}):(?:[ \t]+(?P<value>\S.*))?$")
+_SENTENCE = re.compile(r"[.!?…。！？।]\W*$")
 _MORE = re.compile(r"\s")
 
 
@@ -68,9 +72,10 @@ def repeats(text: str, others: Mapping[str, Sequence[str]]) -> int:
 def fields_of(text: str) -> frozenset[str]:
     """The names of a text's fields, where it is nothing but fields, such as the header of a message."""
     lines = [line for line in text.splitlines() if line.strip()]
-    names = [found["name"] for line in lines if (found := _FIELD.match(line))]
+    fields = [found for line in lines if (found := _FIELD.match(line))]
     others = sum(1 for line in lines if not _FIELD.match(line) and not _MORE.match(line))
-    return frozenset(names) if len(names) >= MIN_FIELDS and not others else frozenset()
+    names = frozenset(field["name"].casefold() for field in fields)
+    return names if len(names) >= MIN_FIELDS and not others and not _is_speech(fields, names) else frozenset()
 
 
 def describe_repeated(text: str, documents: int, source_ids: Sequence[str]) -> RepeatedText:
@@ -81,21 +86,24 @@ def describe_repeated(text: str, documents: int, source_ids: Sequence[str]) -> R
 
 
 def _alike(texts: Sequence[str], same: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Texts of the same kind of fields, named by the first, and others that say almost the same."""
-    fields = defaultdict[str, list[int]](list)
+    """Texts of the same kind of fields, and others that say almost the same."""
+    kinds = defaultdict[frozenset[str], list[int]](list)
     for at, text in enumerate(texts):
-        if fields_of(text):
-            fields[_first_field(text)].append(at)
-    among = {at for group in fields.values() for at in group}
-    return [*fields.values(), *([at for at in group if at not in among] for group in same)]
+        if own := fields_of(text):
+            kinds[next((kind for kind in kinds if _same_kind(kind, own)), own)].append(at)
+    among = {at for group in kinds.values() for at in group}
+    return [*kinds.values(), *([at for at in group if at not in among] for group in same)]
 
 
 def _same(text: str, own: frozenset[str], other: str) -> bool:
-    if own:
-        return bool(fields_of(other)) and _first_field(text) == _first_field(other)
-    return overlap(text, other) >= MIN_OVERLAP
+    return _same_kind(own, fields_of(other)) if own else overlap(text, other) >= MIN_OVERLAP
 
 
-def _first_field(text: str) -> str:
-    found = _FIELD.search(text)
-    return found["name"].casefold() if found else ""
+def _same_kind(own: Set[str], other: Set[str]) -> bool:
+    return bool(other) and len(own & other) >= MIN_SHARED * min(len(own), len(other))
+
+
+def _is_speech(fields: Sequence[re.Match[str]], names: Set[str]) -> bool:
+    """Whether fields are rather what several people say: names that come again, or sentences."""
+    sentences = sum(1 for field in fields if field["value"] and _SENTENCE.search(field["value"]))
+    return 2 * len(names) <= len(fields) or 2 * sentences > len(fields)

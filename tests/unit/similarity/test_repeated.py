@@ -62,9 +62,24 @@ def test_fields_are_one_kind_of_text_whatever_they_say() -> None:
 
 
 def test_fields_are_told_from_prose() -> None:
-    assert fields_of(HEADER.format(n=1, word="x")) == {"PEP", "Title", "Author", "Status"}
+    assert fields_of(HEADER.format(n=1, word="x")) == {"pep", "title", "author", "status"}
     assert fields_of("Note: this is so.\nIt goes on here.\nAnd here: too.\nWell: yes.") == frozenset()
     assert fields_of("Title: alone\nAuthor: two") == frozenset()
+
+
+def test_what_people_say_in_turn_is_no_fields() -> None:
+    """A transcript of the same three people is another text each time."""
+    said = "Anna: Good morning, how far are we?\nBen: The lease of {word} is signed.\nCleo: And the rest is not."
+    assert fields_of(said.format(word="x")) == frozenset()
+    assert fields_of("Anna: yes\nBen: no\nAnna: why\nBen: so\nCleo: well\nAnna: fine") == frozenset()
+    texts, names = documents(MIN_DOCUMENTS)
+    talks = [said.format(word=WORDS[n]) for n in range(MIN_DOCUMENTS)]
+    assert found([*texts, *talks], [*names, *(f"d{n}" for n in range(MIN_DOCUMENTS))]) == []
+
+
+def test_fields_of_another_kind_are_another_text() -> None:
+    heads = [f"Title: {word}\n{word}: one\n{word[1:]}: two\n{word[2:]}: three" for word in WORDS]
+    assert found(heads, [f"d{n}" for n in range(len(heads))], whole=False) == []
 
 
 def test_the_documents_that_repeat_a_text_are_counted() -> None:
