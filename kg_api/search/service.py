@@ -20,7 +20,7 @@ from kg_api.search.present.document import ParagraphReader
 from kg_api.search.present.presenter import Presenter
 from kg_api.search.present.reading import Reader
 from kg_api.search.rank.diversity import go_on
-from kg_api.search.rank.graph import fill_from_graph
+from kg_api.search.rank.graph import fill_from_graph, not_among
 from kg_api.search.rank.order import falls_short, fuse_lanes, order
 from kg_api.search.rank.pages import can_go_deeper, is_short, take_page
 from kg_api.search.rank.ranker import NO_RERANKING, Ranker, Reranking
@@ -106,7 +106,7 @@ class SearchService:
             plan = plan.deeper
             candidates = self._retriever.retrieve(plan, candidates)
             found = order(plan, candidates)
-        ranking = replace(refined, hits=kept, left_out=found.left_out)
+        ranking = replace(refined, hits=kept, lost=not_among(kept, found.lost, refined.lost))
         page = take_page(plan, candidates, ranking, len(found.hits), places)
         return self._presenter.present(plan, page, places, candidates)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from kg_api.models.queries.similarity import RepeatedText
@@ -99,11 +99,11 @@ def _same(text: str, own: frozenset[str], other: str) -> bool:
     return _same_kind(own, fields_of(other)) if own else overlap(text, other) >= MIN_OVERLAP
 
 
-def _same_kind(own: Set[str], other: Set[str]) -> bool:
+def _same_kind(own: frozenset[str], other: frozenset[str]) -> bool:
     return bool(other) and len(own & other) >= MIN_SHARED * min(len(own), len(other))
 
 
-def _is_speech(fields: Sequence[re.Match[str]], names: Set[str]) -> bool:
+def _is_speech(fields: Sequence[re.Match[str]], names: frozenset[str]) -> bool:
     """Whether fields are rather what several people say: names that come again, or sentences."""
     sentences = sum(1 for field in fields if field["value"] and _SENTENCE.search(field["value"]))
     return 2 * len(names) <= len(fields) or 2 * sentences > len(fields)

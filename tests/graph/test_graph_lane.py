@@ -149,6 +149,35 @@ def test_what_is_near_in_meaning_leads_on_too(kg: Kg) -> None:
     assert "singers.md" not in documents(search(kg, question, limit=20, mode="text"))
 
 
+@pytest.mark.parametrize("more", [{}, {"mmr_lambda": 0.9}], ids=["plain", "mmr"])
+def test_what_a_hit_stands_for_is_told_with_the_graph_too(kg: Kg, more: dict[str, float]) -> None:
+    text = (
+        "The Gazette of Lanterns is printed by the guild each week, and whoever wants a copy asks the warden."
+    )
+    for name in ("x1.md", "x2.md", "x3.md"):
+        store_document(kg.graph, record(name, [text]))
+    kg.work()
+    asked = partial(search, kg, text, limit=10, collapse_duplicates=True, explain=True, **more)
+    plain, filled = asked(), asked(graph=True)
+    assert [len(hits.sources[0].duplicates) for hits in (plain, filled)] == [2, 2]
+    values = [
+        [hit.explanation.mmr_score for hit in hits.sources if hit.explanation] for hits in (plain, filled)
+    ]
+    assert values[0][:KEPT] == values[1][:KEPT]
+    assert all(value is None or 0 <= value <= 1 for value in values[1])
+
+
+def test_concepts_that_are_not_embedded_yet_are_told_in_mode_text_too(graph: Graph) -> None:
+    own = Kg(graph)
+    made = record("a.md", ["The Guild of Keepers is here."])
+    store_document(graph, made)
+    found = [carried(made, 0, "Guild of Keepers")]
+    graph.transaction(partial(write_extractions, ontology="notes", extractions=found, mark="m"))
+    hits = search(own, "warden", mode="text", graph=True)
+    assert any("by their words until they are embedded" in each.effect for each in hits.degraded)
+    own.spaces.close()
+
+
 def test_hybrid_has_it_as_a_mode(kg: Kg) -> None:
     service = SearchService(kg.graph, kg.spaces)
     try:

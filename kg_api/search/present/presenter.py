@@ -15,6 +15,7 @@ from kg_api.search.plan.search_plan import SearchPlan
 from kg_api.search.present.reading import Reader
 from kg_api.search.rank.graph import KEPT
 from kg_api.search.rank.nearness import nearness
+from kg_api.search.rank.threshold import left_out
 from kg_api.search.retrieve.candidates import Candidates, Ranking
 from kg_api.search.retrieve.hits import (
     CONCEPTS,
@@ -60,7 +61,7 @@ class Presenter:
             hypothetical=next(hypothetical, list[str]()),
             sources=hits,
             next_cursor=_next_cursor(plan, ranking),
-            left_out=ranking.left_out,
+            left_out=left_out(ranking),
             near=told.near,
             note=told.note,
             windows=windows,
@@ -140,7 +141,7 @@ def _explain(plan: SearchPlan, hit: Hit) -> Explanation:
         fused_score=hit.fused_score,
         rerank_score=hit.rerank_score,
         rerank_rank=hit.rerank_rank,
-        mmr_score=hit.score if hit.mmr_rank is not None else None,
+        mmr_score=hit.mmr_score,
         mmr_rank=hit.mmr_rank,
     )
 

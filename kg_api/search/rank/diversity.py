@@ -44,10 +44,15 @@ def without_duplicates(hits: Sequence[Hit], places: PlaceReader) -> list[Hit]:
     """The first of each group of near-duplicates, naming the others; without those that were deleted."""
     hits = places.there(hits)
     groups = places.alike([hit.found.source.source_id for hit in hits])
-    return [
-        hits[first]._replace(duplicates=tuple(hits[other].found.source.source_id for other in others))
-        for first, *others in groups
+    return [_naming(hits[first], [hits[other] for other in others]) for first, *others in groups]
+
+
+def _naming(hit: Hit, others: Sequence[Hit]) -> Hit:
+    """A hit with those that it stands for, and those that each of them stood for."""
+    stood_for = [
+        source_id for each in others for source_id in (each.found.source.source_id, *each.duplicates)
     ]
+    return hit._replace(duplicates=tuple(dict.fromkeys([*hit.duplicates, *stood_for])))
 
 
 def diverse(plan: SearchPlan, hits: Sequence[Hit], vectors: Mapping[str, NDArray[np.float32]]) -> list[Hit]:
@@ -58,7 +63,10 @@ def diverse(plan: SearchPlan, hits: Sequence[Hit], vectors: Mapping[str, NDArray
     spaces = [plan.scope.space_of(hit.found.source.ontology) for hit in hits]
     near = similarities([vectors.get(hit.identity) for hit in hits], spaces)
     chosen = marginal_relevance([hit.score for hit in hits], near, weight, plan.reach)
-    return [hits[at]._replace(score=value, mmr_rank=rank) for rank, (at, value) in enumerate(chosen, start=1)]
+    return [
+        hits[at]._replace(score=value, mmr_score=value, mmr_rank=rank)
+        for rank, (at, value) in enumerate(chosen, start=1)
+    ]
 
 
 def limit_per_group(items: Iterable[T], group_of: Callable[[T], Hashable], most: int) -> list[T]:

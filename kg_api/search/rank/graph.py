@@ -32,14 +32,23 @@ def fill_from_graph(
     """
     best = [hit._replace(passage_rank=rank) for rank, hit in enumerate(refined.hits[:KEPT], start=1)]
     reordered = plan.request.rerank or plan.request.mmr_lambda is not None
-    behind = _joined(plan, best, refined.hits if reordered else hits, carried)
-    every = [*best, *_behind(best, behind)]
-    return replace(refined, hits=thin_out(every, plan.request, places))
+    joined = _joined(plan, best, refined.hits if reordered else hits, carried)
+    every = [*best, *_behind(best, joined.hits)]
+    return replace(
+        refined, hits=thin_out(every, plan.request, places), lost=not_among(every, refined.lost, joined.lost)
+    )
+
+
+def not_among(shown: Sequence[Hit], *lost: Sequence[Hit]) -> list[Hit]:
+    """What was lost on several ways, each once, and without what another way brought."""
+    known = {hit.identity for hit in shown}
+    every = {hit.identity: hit for each in lost for hit in each}
+    return [hit for identity, hit in every.items() if identity not in known]
 
 
 def _joined(
     plan: SearchPlan, best: Sequence[Hit], hits: Sequence[Hit], carried: Sequence[LaneHit]
-) -> Sequence[Hit]:
+) -> Ranking:
     """All that is not among the best; of what is not similar enough only what stands beside such as is.
 
     Ranks count what is thinned out later, on both sides.
@@ -50,8 +59,7 @@ def _joined(
     led = [each for each in carried if each.source.source_id not in there]
     similar = filter_of(plan)
     beside = similar.similar.keep_carried and any(similar.passes(hit) for hit in best)
-    joined = join_further(rest, {CONCEPTS: led})
-    return [hit for hit in joined if similar.passes(hit) or (beside and hit.found.through)]
+    return similar.divide(join_further(rest, {CONCEPTS: led}), beside=beside)
 
 
 def _behind(best: Sequence[Hit], joined: Sequence[Hit]) -> Iterator[Hit]:

@@ -19,6 +19,16 @@ def filter_of(plan: SearchPlan) -> BoundFilter:
     return BoundFilter(plan.similar, blind, plan.scope.space_of)
 
 
+def left_out(ranking: Ranking) -> LeftOut:
+    """What is said of those that were not similar enough."""
+    measured = [similarity for hit in ranking.lost if (similarity := hit.found.similarity) is not None]
+    return LeftOut(
+        below_similarity=len(measured),
+        without_vector=len(ranking.lost) - len(measured),
+        nearest=max(measured, default=None),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class BoundFilter:
     """A filter, for the vectors of one question."""
@@ -46,17 +56,14 @@ class BoundFilter:
     def apply(self, hits: Sequence[Hit]) -> Ranking:
         """The hits that are to be kept, in their order."""
         beside = self.similar.keep_carried and any(self.passes(hit) for hit in hits)
-        keep = [self.passes(hit) or (beside and bool(hit.found.through)) for hit in hits]
-        lost = [hit.found.similarity for hit, kept in zip(hits, keep, strict=True) if not kept]
-        measured = [similarity for similarity in lost if similarity is not None]
-        return Ranking(
-            [hit for hit, kept in zip(hits, keep, strict=True) if kept],
-            LeftOut(
-                below_similarity=len(measured),
-                without_vector=len(lost) - len(measured),
-                nearest=max(measured, default=None),
-            ),
-        )
+        return self.divide(hits, beside=beside)
+
+    def divide(self, hits: Iterable[Hit], *, beside: bool) -> Ranking:
+        """Those that are similar enough, or that concepts brought `beside` such as are; and the others."""
+        kept, lost = list[Hit](), list[Hit]()
+        for hit in hits:
+            (kept if self.passes(hit) or (beside and hit.found.through) else lost).append(hit)
+        return Ranking(kept, lost)
 
     def may_hide(self, candidates: Candidates, spaces: Iterable[str]) -> bool:
         """Whether deeper lanes may hold more that is similar enough.

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from kg_api.graph.search.carried import Seed
 from kg_api.graph.search.passages import LaneHit
-from kg_api.models.queries.search import LeftOut
 from kg_api.search.plan.wording import Wording
 from kg_api.search.retrieve.hits import Hit
 
@@ -36,6 +35,7 @@ class Ranking:
     """Hits, the best first, and what is said of those that are not among them."""
 
     hits: Sequence[Hit]
-    left_out: LeftOut = field(default_factory=LeftOut)
+    lost: Sequence[Hit] = ()
+    """Those that are not similar enough."""
     more: bool = False
     """Whether there may be others behind them."""

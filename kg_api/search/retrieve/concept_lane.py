@@ -98,9 +98,10 @@ class ConceptLane:
         told = [
             *under_way(self._extraction.read(), names, EXTRACTION),
             *under_way(self._embedding.read(), names, EMBEDDING),
-            *(start_embedding(self._graph, plan.known, names) if meanings else ()),
+            *(start_embedding(self._graph, plan.known, names) if meanings or plan.request.graph else ()),
         ]
-        waiting = self._indexes.populating(*(each.space.concept_index_name for each in meanings))
+        spaces = plan.scope.models if plan.request.graph else [each.space for each in meanings]
+        waiting = self._indexes.populating(*(space.concept_index_name for space in spaces))
         weights: dict[str, float] = {}
         for each in meanings:
             if each.space.concept_index_name not in waiting:

@@ -42,6 +42,7 @@ class Hit(NamedTuple):
     fused_score: float = 0.0
     rerank_score: float | None = None
     rerank_rank: int | None = None
+    mmr_score: float | None = None
     mmr_rank: int | None = None
     duplicates: tuple[str, ...] = ()
     passage_rank: int | None = None

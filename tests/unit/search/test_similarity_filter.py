@@ -9,10 +9,13 @@ from typing import Any
 from kg_api.graph.search.passages import MAX_CHUNKS, LaneHit
 from kg_api.models.queries.augment import Threshold, ThresholdSource
 from kg_api.models.queries.search import CarriedConcept, LeftOut
+from kg_api.search.places import PlaceReader
 from kg_api.search.plan.similarity import SimilarityFilter, filter_by
-from kg_api.search.rank.threshold import BoundFilter
+from kg_api.search.rank.graph import fill_from_graph
+from kg_api.search.rank.threshold import BoundFilter, filter_of, left_out
 from kg_api.search.retrieve.candidates import Ranking
 from kg_api.search.retrieve.hits import Hit
+from tests.unit.search.canned import CannedGraph
 from tests.unit.search.found import found, lanes, plan
 
 HALF = SimilarityFilter({"default": 0.5})
@@ -44,7 +47,7 @@ def test_what_is_below_or_has_no_vector_is_counted_with_the_nearest() -> None:
         hits(found("a", 1, 0.8), found("b", 1, 0.5), found("c", 1), found("d", 1, 0.49), found("e", 1, 0.1))
     )
     assert ids(kept) == ["a", "b"]
-    assert kept.left_out == LeftOut(below_similarity=2, without_vector=1, nearest=0.49)
+    assert left_out(kept) == LeftOut(below_similarity=2, without_vector=1, nearest=0.49)
 
 
 def test_each_space_has_its_own_and_one_without_takes_all() -> None:
@@ -58,7 +61,16 @@ def test_without_a_vector_of_the_question_words_are_kept_or_left_out_as_unmeasur
     words = hits(found("a", 1), far(found("b", 1, 0.9)))
     assert ids(bound(HALF, ["default"]).apply(words)) == ["a", "b"]
     strict = bound(replace(HALF, keep_unmeasured=False), ["default"]).apply(words)
-    assert (ids(strict), strict.left_out.without_vector) == (["b"], 1)
+    assert (ids(strict), left_out(strict).without_vector) == (["b"], 1)
+
+
+def test_what_the_graph_brings_and_is_not_similar_enough_is_counted_once() -> None:
+    asked = plan(0.5, graph=True)
+    ranking = filter_of(asked).apply(hits(found("a", 1, 0.9), found("b", 1, 0.2)))
+    carried = [found(name, 1, near, through=BROUGHT) for name, near in (("a", 0.9), ("b", 0.2), ("c", 0.3))]
+    filled = fill_from_graph(asked, ranking, ranking.hits, carried, PlaceReader(CannedGraph()))
+    assert ids(filled) == ["a"]
+    assert left_out(filled) == LeftOut(below_similarity=2, nearest=0.3)
 
 
 def test_what_concepts_brought_is_kept_beside_what_is_near_only() -> None:
@@ -66,7 +78,7 @@ def test_what_concepts_brought_is_kept_beside_what_is_near_only() -> None:
     brought = found("b", 1, 0.1, through=BROUGHT)
     assert ids(similar.apply(hits(brought, found("a", 1, 0.8), found("d", 1, 0.1)))) == ["b", "a"]
     alone = similar.apply(hits(brought))
-    assert (alone.hits, alone.left_out.below_similarity) == ([], 1)
+    assert (alone.hits, left_out(alone).below_similarity) == ([], 1)
     assert ids(bound(HALF).apply(hits(brought, found("a", 1, 0.8)))) == ["a"]
 
 
