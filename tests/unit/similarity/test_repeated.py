@@ -69,7 +69,7 @@ def test_fields_are_told_from_prose() -> None:
 
 def test_what_people_say_in_turn_is_no_fields() -> None:
     """A transcript of the same three people is another text each time."""
-    said = "Anna: Good morning, how far are we?\nBen: The lease of {word} is signed.\nCleo: And the rest is not."
+    said = "Anna: How far are we?\nBen: The lease of {word} is signed.\nCleo: The rest is not."
     assert fields_of(said.format(word="x")) == frozenset()
     assert fields_of("Anna: yes\nBen: no\nAnna: why\nBen: so\nCleo: well\nAnna: fine") == frozenset()
     texts, names = documents(MIN_DOCUMENTS)
