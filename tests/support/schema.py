@@ -78,7 +78,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
     "ConceptMerge": frozenset(
         {
             *("merge_id", "ontology", "pair", "kept_id", "gone_id", "into", "merged", "sources", "reason"),
-            *("similarity", "moved", "at", "undone_at", "undone_by", "held_at"),
+            *("similarity", "moved", "linked", "at", "undone_at", "undone_by", "held_at"),
         }
     ),
     "TypeMerge": frozenset(

@@ -16,6 +16,7 @@ from kg_api.graph.concepts.names import TERMS, NamedConcept, Text
 from kg_api.graph.concepts.rows import IMPORTED, UNVERIFIED
 from kg_api.graph.concepts.texts import text_of, write_texts
 from kg_api.graph.database import Graph, Row, Transaction, portions
+from kg_api.graph.proposals.moving import move_links
 from kg_api.graph.spaces.registry import Space
 
 RECORDED: Final = 500
@@ -149,13 +150,14 @@ def _hold(tx: Transaction, ontology: str, pair: tuple[str, str], gone: str) -> d
 def _record(
     tx: Transaction, ontology: str, pair: tuple[str, str], texts: Mapping[str, Text], why: Why
 ) -> None:
-    """Record that the second of two locked concepts becomes part of the first, before it does.
+    """Record that the second of two locked concepts becomes part of the first, before it does; its links go.
 
     Texts of sources are recorded at these only, so that they go with them.
     """
     kept, gone = pair
     merge_id = uuid.uuid4().hex
     carried = tx.run("concept_merges/carriers", concept_id=gone)[0]
+    links = move_links(tx, ontology, gone, kept)
     undoable = len(carried["source_ids"]) <= MAX_RECORDED
     rows = _moved(tx, pair, carried["source_ids"]) if undoable else {}
     text = texts[gone]
@@ -172,7 +174,8 @@ def _record(
         sources=len(carried["source_ids"]),
         reason=why.reason,
         similarity=why.similarity,
-        moved=_json({"names": carried["names"], "text": said}) if undoable else None,
+        moved=_json({"names": carried["names"], "text": said, "links": links}) if undoable else None,
+        linked=[link["other"] for link in links],
     )
     for part in portions([{"source_id": id_, "row": _json(row)} for id_, row in rows.items()], RECORDED):
         tx.run("concept_merges/record_rows", merge_id=merge_id, rows=part)

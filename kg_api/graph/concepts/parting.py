@@ -17,6 +17,7 @@ from kg_api.graph.concepts.names import Text
 from kg_api.graph.concepts.rows import AppearanceRow, QuoteRow
 from kg_api.graph.concepts.texts import ask_for_embedding, delete_orphans, hold_concepts, retell, write_texts
 from kg_api.graph.database import Graph, Row, Transaction, portions
+from kg_api.graph.proposals.moving import give_links_back
 from kg_api.graph.relations.rows import RelationRow
 from kg_api.graph.relations.writes import write_relations
 from kg_api.models.concepts.merges import ConceptMerge
@@ -65,8 +66,8 @@ def _undo(tx: Transaction, ontology: str, merge_id: str, by: str | None) -> None
         )
     if record["later"]:
         raise Conflict(
-            f"what it was merged into was merged again since: undo {record['later']!r} before, "
-            "then this one; `kg admin concepts merges` lists them"
+            "what it was merged into, or is linked to, was merged again since: "
+            f"undo {record['later']!r} before, then this one; `kg admin concepts merges` lists them"
         )
     kept = record["kept"]
     locked = tx.run("concepts/merge_hold_sources", ontology=ontology, gone=kept)
@@ -80,7 +81,7 @@ def _undo(tx: Transaction, ontology: str, merge_id: str, by: str | None) -> None
 def _read_moved(tx: Transaction, merge_id: str, record: Row) -> Row:
     """What a merge moved of the sources that are still there."""
     gone = record["gone"]
-    lists = ("appearances", "shared", "quotes", "shared_quotes", "outgoing", "incoming", "between")
+    lists = ("appearances", "shared", "quotes", "shared_quotes", "outgoing", "incoming", "between", "links")
     moved: Row = {name: [] for name in lists} | json.loads(record["moved"])
     for each in tx.run("concept_merges/rows", merge_id=merge_id):
         row = json.loads(each["row"])
@@ -123,6 +124,7 @@ class _Parting:
         self._tx.run("concept_merges/give_names", **names)
         self._give_evidence()
         self._give_relations()
+        give_links_back(self._tx, self._moved["links"], self._gone, self._kept)
         both = {self._kept, self._gone}
         delete_orphans(self._tx, both)
         retold = {self._kept} if self._is_told() else both
