@@ -13,7 +13,7 @@ from kg_api.augment.service import AugmentService
 from kg_api.blobs.open import open_blobs
 from kg_api.communities.job import CommunityDetection
 from kg_api.communities.service import CommunityService
-from kg_api.concepts.merging.merge import merge_near
+from kg_api.concepts.merging.merge import link_near, merge_near
 from kg_api.concepts.merging.records import ConceptMergeRecords
 from kg_api.concepts.relations.search import RelationshipSearcher
 from kg_api.concepts.relations.vocabulary import RelationshipVocabulary
@@ -133,7 +133,15 @@ class Container:
         handlers: list[Handler] = [
             SourceEmbedding(self.graph, self.spaces, self.contexts, passages, batch, requests_at_once=many),
             SpaceCleanup(self.graph),
-            ConceptEmbedding(self.graph, self.spaces, passages, batch, merge_near, requests_at_once=many),
+            ConceptEmbedding(
+                self.graph,
+                self.spaces,
+                passages,
+                batch,
+                merge_near,
+                link_near=link_near,
+                requests_at_once=many,
+            ),
             EdgeEmbedding(self.graph, self.spaces, passages, batch, requests_at_once=many),
             ImageEmbedding(
                 self.graph, self.image_spaces, self.images.read_blob, batch, requests_at_once=many

@@ -19,6 +19,7 @@ FIRST_PROPERTY: Final = "embedding"
 FIRST_MARK: Final = "embedded_with"
 FIRST_TIME: Final = "embedded_at"
 FIRST_REFUSAL: Final = "refused_because"
+FIRST_NEAR: Final = "linked_at"
 
 _PARAMETER = re.compile(r"\$(\w+)")
 _PREAMBLE = re.compile(r"^(?://.*|CYPHER 25)\n", re.MULTILINE)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from kg_api.graph.concepts.merging import near_concepts
 from kg_api.graph.concepts.names import Text
+from kg_api.graph.concepts.vectors import near_concepts
 from kg_api.graph.database import Graph
 from kg_api.graph.proposals.due import DueNode
 from kg_api.graph.proposals.reads import Pair, concepts_apart

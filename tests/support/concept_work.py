@@ -10,6 +10,7 @@ import neo4j
 import numpy as np
 from numpy.typing import NDArray
 
+from kg_api.concepts.merging.merge import link_near
 from kg_api.graph.concepts.vectors import want_concepts
 from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
@@ -65,7 +66,9 @@ class Merging:
 
 
 def work(kg: Kg, merging: Merging, batch: int = 2) -> None:
-    job = ConceptEmbedding(kg.graph, kg.spaces, CachedPassages(kg.graph, keeps=False), batch, merging)
+    job = ConceptEmbedding(
+        kg.graph, kg.spaces, CachedPassages(kg.graph, keeps=False), batch, merging, link_near=link_near
+    )
     runner = Runner(kg.graph, [job], WorkerSettings(), worker="w", stopping=threading.Event())
     while runner.run_one():
         pass

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kg_api.concepts.merging.merge import merge_near
+from kg_api.concepts.merging.merge import link_near, merge_near
 from kg_api.embed.deterministic import DeterministicEmbedder
 from kg_api.embed.port import Embedder
 from kg_api.graph.database import Graph
@@ -67,7 +67,9 @@ def run_jobs(
             graph, spaces, contexts or Contexts(graph), passages, batch_size, requests_at_once=many
         ),
         SpaceCleanup(graph),
-        ConceptEmbedding(graph, spaces, passages, batch_size, merge_near, requests_at_once=many),
+        ConceptEmbedding(
+            graph, spaces, passages, batch_size, merge_near, link_near=link_near, requests_at_once=many
+        ),
         EdgeEmbedding(graph, spaces, passages, batch_size, requests_at_once=many),
         Backfill(graph, cache_entries=1000),
         *further,

@@ -66,7 +66,7 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
         {
             *("concept_id", "ontology", "label", "description", "search_terms", "text_hash", "scope"),
             *("created_at", "changed_at", "held_at"),
-            *("embedding", "embedded_with", "embedded_at", "refused_because"),
+            *("embedding", "embedded_with", "embedded_at", "refused_because", "linked_at"),
         }
     ),
     "RelationType": frozenset(
@@ -204,7 +204,7 @@ RELATIONSHIPS: Final = frozenset(
         *("IN_ONTOLOGY", "PART_OF", "CHUNK_OF", "CHILD_OF"),
         *("STORED_AS", "SHOWN_AS", "ORIGINAL", "HOLDS"),  # of pictures, documents and their files
         *("NAMES", "APPEARS_IN", "EVIDENCED_BY", "FROM_SOURCE", "RELATED_TO", "MERGED_INTO"),
-        *("PROPOSES", "LINKED_TO", "MOVED"),
+        *("PROPOSES", "LINKED_TO", "MOVED", "NEAR_TO"),
         *("MEMBER_OF", "NAMED_BY"),
     }
 )
@@ -215,6 +215,7 @@ RELATIONSHIP_PROPERTIES: Final[dict[str, frozenset[str]]] = {
     "MEMBER_OF": frozenset({"place", "weight"}),
     "NAMED_BY": frozenset({"place"}),
     "MOVED": frozenset({"row"}),
+    "NEAR_TO": frozenset({"space", "cosine"}),
     "PROPOSES": frozenset({"place", "start", "end"}),
     "LINKED_TO": frozenset({"proposal_id", "type", "confidence", "by", "at"}),
     "RELATED_TO": frozenset(

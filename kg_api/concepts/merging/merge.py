@@ -1,4 +1,4 @@
-"""Concepts that are one become one."""
+"""Concepts are linked with what is near to them in meaning, and those that are one become one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import structlog
 
 from kg_api.concepts.merging.matching import Reason, least_cosine, likeness, same
 from kg_api.errors import TooMuchAtOnce
-from kg_api.graph.concepts.merging import NearConcepts, Why, merge_concepts, near_concepts
+from kg_api.graph.concepts.merging import Why, merge_concepts
 from kg_api.graph.concepts.names import Text
-from kg_api.graph.database import Graph
+from kg_api.graph.concepts.vectors import NearConcepts, least_near, link_concepts, near_concepts
+from kg_api.graph.database import Graph, portions
 from kg_api.graph.spaces.registry import Space
 
 NEIGHBOURS = 20
@@ -26,7 +27,7 @@ log = structlog.get_logger()
 
 
 def merge_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[str]) -> int:
-    """Merge some concepts with those of their ontology that are the same; how many went.
+    """Link some concepts, and merge them with those of their ontology that are the same; how many went.
 
     What a merge leaves is looked at again. Safe to repeat, and while others write or merge. The text of a
     concept that another went into has changed, so it is due for embedding, whatever its id. Two of so many
@@ -45,16 +46,42 @@ def merge_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[
     merged = 0
     while waiting:
         ids = [waiting.popleft() for _ in range(min(PORTION, len(waiting)))]
-        near = _near(graph, space, ontology, ids)
+        near = _link(graph, space, ontology, ids)
         left = [kept for pair in _pairs(near, space) if (kept := _merge_pair(graph, pair, space))]
         merged += len(left)
         waiting.extend(dict.fromkeys(left))
     return merged
 
 
+def link_near(graph: Graph, space: Space, ontology: str, concept_ids: Iterable[str]) -> None:
+    """Link some concepts with those of their ontology that are near to them in meaning.
+
+    Args:
+        graph: where they are.
+        space: whose vectors are compared; those without one are passed over.
+        ontology: of the concepts.
+        concept_ids: those that are new, or were embedded anew.
+
+    Raises:
+        DatabaseUnavailable: Neo4j does not answer.
+    """
+    for ids in portions([*dict.fromkeys(concept_ids)], PORTION):
+        _link(graph, space, ontology, ids)
+
+
+def _link(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list[NearConcepts]:
+    """Link some with what is near; that, the nearest pairs first."""
+    near = _near(graph, space, ontology, ids)
+    of = {each: list[NearConcepts]() for each in ids}
+    for pair in near:
+        of[pair.ids[0]].append(pair)
+    link_concepts(graph, space, of)
+    return near
+
+
 def _near(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list[NearConcepts]:
     """What is near to some, the nearest pairs first; looked up beside each other, for that takes its time."""
-    least = least_cosine(space.calibration)
+    least = min(least_cosine(space.calibration), least_near(space))
 
     def look(some: Sequence[str]) -> list[NearConcepts]:
         return near_concepts(graph, space, ontology, some, NEIGHBOURS, least=least)

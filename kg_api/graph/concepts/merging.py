@@ -17,7 +17,6 @@ from kg_api.graph.concepts.rows import IMPORTED, UNVERIFIED
 from kg_api.graph.concepts.texts import text_of, write_texts
 from kg_api.graph.database import Graph, Row, Transaction, portions
 from kg_api.graph.proposals.moving import move_links
-from kg_api.graph.spaces.registry import Space
 
 RECORDED: Final = 500
 """Sources of which what they say is recorded by one statement."""
@@ -38,45 +37,6 @@ class Why:
 
 
 NO_REASON = Why()
-
-
-@dataclass(frozen=True, slots=True)
-class NearConcepts:
-    """Two concepts whose vectors are near to each other."""
-
-    ids: tuple[str, str]
-    texts: tuple[Text, Text]
-    """Without their descriptions."""
-    text_hashes: tuple[str, str]
-    """Of these with their descriptions."""
-    cosine: float
-
-
-def near_concepts(
-    graph: Graph, space: Space, ontology: str, concept_ids: Sequence[str], limit: int, *, least: float
-) -> list[NearConcepts]:
-    """What is nearest to some concepts of an ontology and near enough, the nearest pairs first.
-
-    Concepts without a vector are neither asked for nor found.
-
-    Args:
-        graph: where they are.
-        space: whose vectors are compared.
-        ontology: of the concepts.
-        concept_ids: of the concepts.
-        limit: so many for each.
-        least: the cosine of those that are near enough.
-    """
-    rows = graph.read(
-        "concepts/near",
-        space.slug,
-        ids=list(concept_ids),
-        ontology=ontology,
-        property=space.at("").vector_property,
-        limit=limit + 1,
-        least=least,
-    )
-    return [_near(row) for row in rows]
 
 
 def merge_concepts(graph: Graph, pair: tuple[str, str], still: Still, why: Why = NO_REASON) -> str | None:
@@ -249,12 +209,3 @@ def _call(tx: Transaction, kept: str, ontology: str, own: Text, other: Text) -> 
     """Add the other's names and description."""
     text = own.with_more(NamedConcept(other.label, other.description, other.terms))
     write_texts(tx, ontology, {kept: text})
-
-
-def _near(row: Row) -> NearConcepts:
-    return NearConcepts(
-        (row["concept_id"], row["near_id"]),
-        (Text(row["label"], "", tuple(row["terms"])), Text(row["near_label"], "", tuple(row["near_terms"]))),
-        (row["text_hash"], row["near_text_hash"]),
-        row["similarity"],
-    )

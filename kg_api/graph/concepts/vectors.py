@@ -1,23 +1,32 @@
-"""Vectors of concepts: what is to be embedded, and writing it."""
+"""Vectors of concepts: what is to be embedded, writing it, and what is near by them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
+from kg_api.graph.concepts.names import Text
 from kg_api.graph.database import Graph, Row, Transaction, portions
 from kg_api.graph.spaces.chunks import require_fitting
 from kg_api.graph.spaces.due import DueText, Wanted, due_in_order
 from kg_api.graph.spaces.marks import Mark, mark_of_model
 from kg_api.graph.spaces.registry import Space
-from kg_api.graph.statements import FIRST_MARK
+from kg_api.graph.statements import FIRST_MARK, FIRST_NEAR, of_space
+from kg_api.models.embedding.spaces import USUAL
 from kg_api.models.identity import concept_text
 from kg_api.models.library.documents import ConceptCounts
 from kg_api.models.vocabulary import Selection
+
+NEAR_FROM: Final = 2 / 3
+"""Concepts are near in meaning from so far on the way from unrelated texts to equal ones: 0.79 for bge-small;
+between 0.7 and 0.85 nothing much changes (ADR 0078)."""
+NEAREST: Final = 5
+"""So many of each lead on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,18 @@ class ConceptPlan:
         """The concepts that are to be embedded by it."""
         answering = self.answering.at("").mark_property
         return Wanted(self.ontology, self.mark, answering, selection, forced_at, wants_all=self.wants_all)
+
+
+@dataclass(frozen=True, slots=True)
+class NearConcepts:
+    """Two concepts whose vectors are near to each other."""
+
+    ids: tuple[str, str]
+    texts: tuple[Text, Text]
+    """Without their descriptions."""
+    text_hashes: tuple[str, str]
+    """Of these with their descriptions."""
+    cosine: float
 
 
 def due_concepts(graph: Graph, wanted: Wanted, *, after: str, limit: int) -> list[DueText]:
@@ -112,6 +133,72 @@ def write_concept_vectors(
     return [row["concept_id"] for row in written]
 
 
+def least_near(space: Space) -> float:
+    """The cosine from which on concepts are near in meaning."""
+    return (space.calibration or USUAL).toward_equal(NEAR_FROM)
+
+
+def near_property(space: Space) -> str:
+    """The property of a concept that says when it was linked with what is near to it."""
+    return of_space(FIRST_NEAR, space.slug)
+
+
+def near_concepts(
+    graph: Graph, space: Space, ontology: str, concept_ids: Sequence[str], limit: int, *, least: float
+) -> list[NearConcepts]:
+    """What is nearest to some concepts of an ontology and near enough, the nearest pairs first.
+
+    Concepts without a vector are neither asked for nor found.
+
+    Args:
+        graph: where they are.
+        space: whose vectors are compared.
+        ontology: of the concepts.
+        concept_ids: of the concepts.
+        limit: so many for each.
+        least: the cosine of those that are near enough.
+    """
+    rows = graph.read(
+        "concepts/near",
+        space.slug,
+        ids=list(concept_ids),
+        ontology=ontology,
+        property=space.at("").vector_property,
+        limit=limit + 1,
+        least=least,
+    )
+    return [_near(row) for row in rows]
+
+
+def link_concepts(graph: Graph, space: Space, near: Mapping[str, Sequence[NearConcepts]]) -> None:
+    """Link concepts with the nearest of what is near to them, in place of what they were linked to.
+
+    Args:
+        graph: where they are.
+        space: whose vectors were compared.
+        near: by the id of a concept what is near to it, the nearest first; those that have gone are left out.
+    """
+    rows = [
+        {"concept_id": each, "near": [_link(pair) for pair in pairs[:NEAREST]]}
+        for each, pairs in sorted(near.items())
+    ]
+    properties = {"property": space.at("").vector_property, "near_property": near_property(space)}
+    graph.write("concepts/link_near", rows=rows, space=space.slug, **properties)
+
+
 def _concept(row: Row) -> DueText:
     text = concept_text(row["label"], row["description"], row["search_terms"])
     return DueText(row["concept_id"], text, row["text_hash"])
+
+
+def _link(pair: NearConcepts) -> Row:
+    return {"concept_id": pair.ids[1], "cosine": pair.cosine}
+
+
+def _near(row: Row) -> NearConcepts:
+    return NearConcepts(
+        (row["concept_id"], row["near_id"]),
+        (Text(row["label"], "", tuple(row["terms"])), Text(row["near_label"], "", tuple(row["near_terms"]))),
+        (row["text_hash"], row["near_text_hash"]),
+        row["similarity"],
+    )

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from kg_api.graph.concepts.rows import IMPORTED
+from kg_api.graph.concepts.vectors import NEAREST, near_property
 from kg_api.graph.database import Graph
 from kg_api.graph.search.passages import Filters, LaneHit, SpaceVectors, to_lane_hit
 from kg_api.graph.spaces.registry import Space
@@ -22,8 +23,8 @@ MAX_APPEARANCES: Final = 10_000
 """So many appearances are followed in one search, those of the concepts of most weight."""
 NEAR_TO: Final = 8
 """Of so many concepts, those of most weight, others that are near in meaning lead to sources too."""
-NEAREST: Final = 6
-"""So many of each are asked for, itself among them."""
+MAX_LINKED: Final = 50
+"""Links of a concept that are looked at; what many are near to is not near to all of these."""
 NEAR_SHARE: Final = 0.5
 """Of the weight of a concept; those near to it share it by the root of their number."""
 MAX_SHOWN: Final = 3
@@ -71,7 +72,10 @@ def near_concepts(
         **_begin(seeds, passages),
         ontologies=list(ontologies),
         property=space.at("").vector_property,
+        near_property=near_property(space),
+        space=space.slug,
         most=NEAR_TO,
+        most_linked=MAX_LINKED,
         limit=NEAREST,
         least=least,
         share=NEAR_SHARE,

@@ -14,6 +14,7 @@ from kg_api.graph.statements import (
     FIRST_IMAGE_INDEX,
     FIRST_INDEX,
     FIRST_MARK,
+    FIRST_NEAR,
     FIRST_PROPERTY,
     FIRST_REFUSAL,
     FIRST_RELATION_INDEX,
@@ -24,14 +25,14 @@ from kg_api.models.embedding.spaces import SECOND_SLOT
 
 CLEANUP = "space_cleanup"
 PORTION = 2000
-Vectored = Literal["chunks", "sources", "concepts", "relations", "relation_types"]
+Vectored = Literal["chunks", "sources", "concepts", "near", "relations", "relation_types"]
 _LABELS: Final[dict[Vectored, EmbeddedLabel]] = {
     "sources": "Source",
     "concepts": "Concept",
     "relations": "RELATED_TO",
     "relation_types": "RelationType",
 }
-OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL)
+OF_A_NODE = (FIRST_PROPERTY, FIRST_MARK, FIRST_TIME, FIRST_REFUSAL, FIRST_NEAR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ def forget_portion(tx: Transaction, leftover: Leftover, of: Vectored, after: str
     keys = leftover.keys if of == "sources" else _of_concepts(leftover)
     if not keys:
         return None
+    if of == "near":
+        return tx.run("concepts/forget_near", spaces=list(keys), **given)[0]["last"]
     properties = [of_space(name, key) for key in keys for name in OF_A_NODE]
     return tx.run("embedding/forget_vectors", label=_LABELS[of], properties=properties, **given)[0]["last"]
 

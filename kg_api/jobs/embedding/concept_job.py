@@ -18,7 +18,10 @@ from kg_api.spaces.plans import EmbeddingState
 from kg_api.spaces.registry import SpaceRegistry
 
 MergeNear = Callable[[Graph, Space, str, Iterable[str]], int]
-"""Merges concepts of an ontology with those that are the same, by vectors of a space; how many went."""
+"""Links concepts of an ontology with what is near by vectors of a space, and merges those that are the same;
+how many went."""
+LinkNear = Callable[[Graph, Space, str, Iterable[str]], object]
+"""Links them only."""
 
 
 class ConceptEmbedding(TextEmbeddingJob[DueText, EmbeddedTexts]):
@@ -34,10 +37,12 @@ class ConceptEmbedding(TextEmbeddingJob[DueText, EmbeddedTexts]):
         batch_size: int,
         merge_near: MergeNear,
         *,
+        link_near: LinkNear,
         requests_at_once: int = 1,
     ) -> None:
         super().__init__(graph, spaces, passages, batch_size, requests_at_once=requests_at_once)
         self._merge_near = merge_near
+        self._link_near = link_near
 
     def targets(self, run: JobRun, embedding_state: EmbeddingState) -> list[ConceptTarget]:
         """The concepts of each space that is kept up."""
@@ -52,3 +57,5 @@ class ConceptEmbedding(TextEmbeddingJob[DueText, EmbeddedTexts]):
         """Merge by what answers: a space that is being built does not decide over the graph yet."""
         if plan.space.slug == plan.answering.slug:
             self._merge_near(self._graph, plan.space, plan.ontology, concept_ids)
+        else:
+            self._link_near(self._graph, plan.space, plan.ontology, concept_ids)

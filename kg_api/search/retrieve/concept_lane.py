@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from kg_api.concepts.asking import EMBEDDING, EXTRACTION, none_yet, under_way
 from kg_api.concepts.wanted import start_embedding
+from kg_api.graph.concepts.vectors import least_near
 from kg_api.graph.database import Graph
 from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
 from kg_api.graph.search.carried import Seed, SeedPassage, by_concepts, near_concepts
@@ -35,9 +36,6 @@ PASSAGE = 2.0
 """Weight of the best hit, shared among its concepts by the root of their number: each of four counts as
 a named one."""
 BEST_PASSAGES = 3
-NEAR_FROM = 2 / 3
-"""Concepts are near in meaning from so far on the way from unrelated texts to equal ones: 0.79 for bge-small;
-between 0.7 and 0.85 nothing much changes (ADR 0078)."""
 NEAREST = 5
 """Concepts near to the question in meaning."""
 MAX_NAMED = 20
@@ -89,8 +87,7 @@ class ConceptLane:
         for space in models:
             if space.concept_index_name not in waiting:
                 within = space, plan.scope.ontologies[space.slug]
-                least = (space.calibration or USUAL).toward_equal(NEAR_FROM)
-                yield from near_concepts(self._graph, *within, seeds, passages, least=least)
+                yield from near_concepts(self._graph, *within, seeds, passages, least=least_near(space))
 
     def seeds(self, plan: SearchPlan) -> list[Seed]:
         """The concepts that the question names or is near to; asked beside the other lanes."""

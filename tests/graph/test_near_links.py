@@ -1,0 +1,81 @@
+"""Concepts are linked with what is near to them in meaning when they are embedded, in each space."""
+
+from __future__ import annotations
+
+import neo4j
+import numpy as np
+import pytest
+
+from kg_api.graph.concepts.vectors import least_near
+from kg_api.graph.search.carried import Seed, near_concepts
+from kg_api.models.embedding.switching import SpaceBuild
+from kg_api.models.identity import concept_id
+from kg_api.spaces.plans import read_embedding_state
+from tests.support.concept_work import learn, vectors
+from tests.support.cypher import rows
+from tests.support.kg import Kg
+
+NEST, WASP, GREY = "paper nest", "paper nest wasp", "grey paper nest"
+LINKS = """MATCH (a:Concept)-[r:NEAR_TO]->(b:Concept)
+           RETURN r.space AS space, a.label AS one, b.label AS other, r.cosine AS cosine
+           ORDER BY space, one, other"""
+
+
+@pytest.fixture
+def learned(kg: Kg) -> Kg:
+    """Five concepts, of which two are near to each other."""
+    learn(kg.graph)
+    learn(kg.graph, WASP, paragraph=1)
+    kg.work()
+    return kg
+
+
+def linked(driver: neo4j.Driver) -> list[tuple[str, str, str]]:
+    return [(row["space"], row["one"], row["other"]) for row in rows(driver, LINKS)]
+
+
+def near(kg: Kg, label: str) -> list[Seed]:
+    """What a search goes on to from a concept."""
+    space = read_embedding_state(kg.graph, "notes").answering.space
+    seeds = [Seed(concept_id("notes", label), 1.0)]
+    return near_concepts(kg.graph, space, ["notes"], seeds, [], least=least_near(space))
+
+
+def test_what_is_embedded_is_linked_with_what_is_near(learned: Kg, driver: neo4j.Driver) -> None:
+    assert {(one, other) for _, one, other in linked(driver)} == {(NEST, WASP), (WASP, NEST)}
+    found = vectors(driver)
+    one, other = (found[each] / np.linalg.norm(found[each]) for each in (NEST, WASP))
+    assert [row["cosine"] for row in rows(driver, LINKS)] == pytest.approx([one @ other] * 2, abs=1e-4)
+    assert [each.concept_id for each in near(learned, NEST)] == [concept_id("notes", WASP)]
+    assert near(learned, "river delta") == []
+
+
+def test_links_lead_to_what_the_index_leads_to(learned: Kg, driver: neo4j.Driver) -> None:
+    learn(learned.graph, GREY, paragraph=2)
+    learned.work()
+    by_links = {label: near(learned, label) for label in (NEST, WASP, GREY)}
+    assert [len(each) for each in by_links.values()] == [2, 1, 1], "from what was there before, too"
+    rows(driver, "MATCH (c:Concept) SET c.linked_at = null")
+    assert {label: near(learned, label) for label in by_links} == by_links
+
+
+def test_a_link_to_what_says_something_else_by_now_leads_nowhere(learned: Kg, driver: neo4j.Driver) -> None:
+    rows(
+        driver,
+        "MATCH (d:Concept {label: 'river delta'}), (w:Concept {label: $l}) SET w.embedding = d.embedding",
+        l=WASP,
+    )
+    assert near(learned, NEST) == []
+
+
+def test_a_space_has_its_own_links_and_takes_them_along(learned: Kg, driver: neo4j.Driver) -> None:
+    learned.add("small")
+    learned.switch.build("small", SpaceBuild(activate=False))
+    learned.work()
+    assert {space for space, *_ in linked(driver)} == {"default", "small"}
+    learned.switch.activate("small")
+    assert [each.concept_id for each in near(learned, NEST)] == [concept_id("notes", WASP)]
+    learned.drop.drop("default", "notes")
+    learned.work()
+    assert {space for space, *_ in linked(driver)} == {"small"}
+    assert rows(driver, "MATCH (c:Concept) WHERE c.linked_at IS NOT NULL RETURN c") == []
