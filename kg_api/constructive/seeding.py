@@ -9,14 +9,13 @@ from typing import TypeVar
 from kg_api.concepts.network.ends import ID
 from kg_api.concepts.relations.search import RelationshipSearcher
 from kg_api.concepts.service import ConceptService
-from kg_api.constructive.filtering import stated_by
 from kg_api.constructive.progress import QueryProgress
+from kg_api.constructive.proving import appearing_in, stated_by
 from kg_api.constructive.working_set import WorkingEdge, WorkingNode
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.concepts.reads import find_concept
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_source
-from kg_api.graph.traversal.evidence import concepts_within
 from kg_api.models.concepts.queries import Concept, nearest_labels
 from kg_api.models.concepts.relations import RelationshipHit, RelationshipSearch
 from kg_api.models.constructive.query import SeedStep
@@ -134,7 +133,7 @@ class Seeder:
         ids = progress.filters.document_ids
         if ids is None:
             return found
-        within = concepts_within(self._graph, [each.concept_id for each in found], ids)
+        within = appearing_in(self._graph, [each.concept_id for each in found], ids, progress)
         return [each for each in found if each.concept_id in within]
 
     def _by_relationship(self, step: SeedStep, number: int, progress: QueryProgress) -> int:
@@ -207,6 +206,8 @@ def _not_seen(value: str, ontology: str, progress: QueryProgress) -> InvalidInpu
     """The error that the query's own filters leave out a seed that it names."""
     if ontology not in progress.ontologies:
         told = f"is in the ontology {ontology!r}, which the query does not see: name it in ontology"
+    elif progress.cut:
+        told = f"was not found in the documents that the query sees: {progress.cut[-1].effect}"
     else:
         told = "is in no document that the query sees: change its documents or where"
     return InvalidInput(f"{value!r} {told}")

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from kg_api.graph.database import Graph, Row
 from kg_api.graph.traversal.edges import MAX_QUOTES, SCANNED
 from kg_api.models.constructive.subgraph import DocumentFacts, EdgeQuote
 from kg_api.models.queries.places import DescribedPlace
+
+LOOKED_AT: Final = 1_000
+"""Sources of one concept, among which one of some documents is looked for at first."""
+LOOKED_AT_IN_ALL: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,15 @@ class Stated:
     relation_ids: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ConceptsWithin:
+    """Which concepts appear in some documents."""
+
+    found: frozenset[str]
+    unknown: frozenset[str] = frozenset()
+    """Of these, too, not all sources were looked at: so many they have, and the documents have."""
+
+
 def stated_within(graph: Graph, edges: Sequence[Triple], document_ids: Sequence[str]) -> dict[Triple, Stated]:
     """What sources of some documents state of relationships; one that none of them states is missing."""
     rows = graph.read(
@@ -44,10 +58,18 @@ def stated_within(graph: Graph, edges: Sequence[Triple], document_ids: Sequence[
     return {edges[row["number"]]: Stated(row["support"], tuple(row["relation_ids"])) for row in rows}
 
 
-def concepts_within(graph: Graph, concept_ids: Sequence[str], document_ids: Sequence[str]) -> set[str]:
+def concepts_within(graph: Graph, concept_ids: Sequence[str], document_ids: Sequence[str]) -> ConceptsWithin:
     """Those of some concepts that appear in some documents."""
-    rows = graph.read("constructive/within", ids=list(concept_ids), document_ids=list(document_ids))
-    return {row["concept_id"] for row in rows}
+    share = max(1, min(LOOKED_AT, LOOKED_AT_IN_ALL // max(1, len(concept_ids))))
+    given = {"document_ids": list(document_ids)}
+    rows = graph.read("constructive/within", ids=list(concept_ids), scanned=share, **given)
+    within = frozenset(row["concept_id"] for row in rows if row["appears"])
+    hubs = [row["concept_id"] for row in rows if not row["appears"]]
+    if not hubs:
+        return ConceptsWithin(within)
+    (row,) = graph.read("constructive/from_documents/within", ids=hubs, scanned=SCANNED, **given)
+    found = within.union(row["found"])
+    return ConceptsWithin(found, frozenset[str]() if row["whole"] else frozenset(hubs) - found)
 
 
 def statements_of(graph: Graph, relation_ids: Iterable[str]) -> dict[str, EdgeQuote]:
