@@ -67,7 +67,7 @@ class NodeFilter:
         wanted = frozenset(ids)
         removed = built.keep(lambda node: _is_of(node, wanted, within))
         stated = [edge for edge in built.edges.values() if edge.kind == "related_to"]
-        kept = {edge.key: edge for edge in stated_by(self._graph, stated, ids)}
+        kept = {edge.key: edge for edge in stated_by(self._graph, stated, ids, progress)}
         built.edges = {
             key: kept.get(key, edge)
             for key, edge in built.edges.items()

@@ -30,14 +30,19 @@ def appearing_in(
     return within.found
 
 
-def stated_by(graph: Graph, edges: Sequence[WorkingEdge], ids: Sequence[str]) -> list[WorkingEdge]:
+def stated_by(
+    graph: Graph, edges: Sequence[WorkingEdge], ids: Sequence[str], progress: QueryProgress
+) -> list[WorkingEdge]:
     """Those of some relationships that sources of some documents state, with what these say of them."""
+    if not edges or not ids:
+        return []
     triples = [Triple(edge.subject, edge.type_key, edge.object) for edge in edges]
-    found = stated_within(graph, triples, ids) if triples and ids else {}
+    within = stated_within(graph, triples, ids)
+    _note_unproven("relationship", len(within.unknown), progress)
     return [
-        replace(edge, support=found[each].support, relation_ids=found[each].relation_ids)
+        replace(edge, support=stated.support, relation_ids=stated.relation_ids)
         for edge, each in zip(edges, triples, strict=True)
-        if each in found
+        if (stated := within.found.get(each))
     ]
 
 

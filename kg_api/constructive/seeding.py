@@ -149,7 +149,7 @@ class Seeder:
         progress.note_degraded(found.degraded)
         edges = [_edge(hit, number) for hit in found.relationships]
         if ids is not None:
-            edges = stated_by(self._graph, edges, ids)
+            edges = stated_by(self._graph, edges, ids, progress)
         pairs = _ranked(edges[: step.limit])
         ontologies = {end: hit.ontology for hit in found.relationships for end in _ids_of(hit)}
         nodes = [_of_concept(end, ontologies[end], number, at) for at, edge in pairs for end in edge.ends]
