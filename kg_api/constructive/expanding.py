@@ -9,6 +9,7 @@ from typing import Final
 
 from kg_api.constructive.progress import QueryProgress
 from kg_api.constructive.working_set import WorkingEdge, WorkingNode
+from kg_api.errors import TookTooLong
 from kg_api.graph.database import Graph
 from kg_api.graph.relations.search import resolve_types
 from kg_api.graph.traversal.edges import (
@@ -127,7 +128,7 @@ class Expander:
             if not frontier:
                 break
             if progress.is_late:
-                progress.cut.append(_late(hop, step.hops, progress))
+                progress.note_late(f"{hop} of {pluralize(step.hops, 'hop')} followed")
                 break
             before, cuts = frozenset(built.nodes), len(progress.cut)
             total += self._hop(step, how, _first(frontier, progress), _Hop(number, progress), total)
@@ -143,14 +144,20 @@ class Expander:
     def _hop(
         self, step: ExpandStep, how: Following, frontier: Sequence[WorkingNode], hop: _Hop, taken: int
     ) -> int:
-        for way in WAYS:
-            if way.kind in step.along and step.direction in way.directions:
-                starts = {node.id: node for node in frontier if node.kind in way.start}
-                around = way.follow(self._graph, list(starts), how) if starts else {}
-                for identity, each in around.items():
-                    hop.gather(way.kind, starts[identity], each)
+        try:
+            for way in WAYS:
+                if way.kind in step.along and step.direction in way.directions:
+                    self._follow(way, how, frontier, hop)
+        except TookTooLong as error:
+            hop.progress.note_late("not all edges followed", error)
         hop.note(step.fan_out)
         return hop.take(step.limit - taken)
+
+    def _follow(self, way: Way, how: Following, frontier: Sequence[WorkingNode], hop: _Hop) -> None:
+        starts = {node.id: node for node in frontier if node.kind in way.start}
+        around = way.follow(self._graph, list(starts), how) if starts else {}
+        for identity, each in around.items():
+            hop.gather(way.kind, starts[identity], each)
 
 
 def _edge(kind: EdgeKind, start: str, each: NeighbouringNode, step: int) -> WorkingEdge:
@@ -188,8 +195,3 @@ def _in_order(found: Sequence[Reach]) -> list[WorkingNode]:
 
 def _of_hop(cut: Cut, hop: int) -> Cut:
     return cut.model_copy(update={"effect": f"hop {hop}: {cut.effect}"})
-
-
-def _late(hop: int, hops: int, progress: QueryProgress) -> Cut:
-    effect = f"{hop} of {pluralize(hops, 'hop')} followed: the query's {progress.query.seconds:g} s were over"
-    return Cut(by="time", left_out=None, effect=effect)
