@@ -23,7 +23,7 @@ from kg_api.models.constructive.subgraph import Reached
 from kg_api.models.identity import ID_DIGITS, concept_name
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import Degradation, SourceSearch
-from kg_api.models.vocabulary import MAX_LIMIT, MAX_ONTOLOGIES, SeedKind
+from kg_api.models.vocabulary import MAX_ONTOLOGIES, SeedKind
 from kg_api.search.service import SearchService
 from kg_api.wording.plural import pluralize
 
@@ -143,9 +143,9 @@ class Seeder:
         asked = RelationshipSearch(
             query_text=step.value,
             ontologies=within and within[:MAX_ONTOLOGIES],
-            limit=step.limit if ids is None else MAX_LIMIT,
+            limit=step.limit,
         )
-        found = self._relationships.search(asked)
+        found = self._relationships.search(asked, progress.document_ids)
         progress.note_degraded(found.degraded)
         edges = [_edge(hit, number) for hit in found.relationships]
         if ids is not None:

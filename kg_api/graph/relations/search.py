@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from neo4j.vector import Vector
@@ -34,6 +34,15 @@ class StatedRelationship:
         return self.subject.concept_id, self.type_key, self.object.concept_id
 
 
+@dataclass(frozen=True, slots=True)
+class NearRelations:
+    """Ids and cosines."""
+
+    cosines: Mapping[str, float]
+    whole: bool
+    """Whether all sources of the documents and all their relationships were looked at."""
+
+
 def near_relations(
     graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, limit: int
 ) -> dict[str, float]:
@@ -50,6 +59,24 @@ def near_relations(
     else:
         rows = graph.read("relations/search_by_vector_of_types", space, types=list(type_keys), **given)
     return {row["relation_id"]: row["similarity"] for row in rows if row["similarity"] is not None}
+
+
+def near_relations_in(
+    graph: Graph, meaning: Meaning, type_keys: Sequence[str] | None, document_ids: Sequence[str], limit: int
+) -> NearRelations:
+    """The relationships nearest to a vector of those that sources of some documents state."""
+    (row,) = graph.read(
+        "relations/search_in_documents",
+        vector=Vector.from_numpy(meaning.vector),
+        ontologies=list(meaning.ontologies),
+        property=meaning.space.at("").vector_property,
+        types=None if type_keys is None else list(type_keys),
+        document_ids=list(document_ids),
+        scanned=SCANNED,
+        limit=limit,
+    )
+    cosines = {each["relation_id"]: each["similarity"] for each in row["found"]}
+    return NearRelations(cosines, whole=row["whole"])
 
 
 def read_relations(graph: Graph, relation_ids: Iterable[str]) -> dict[str, StatedRelationship]:
