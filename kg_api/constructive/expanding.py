@@ -26,6 +26,7 @@ from kg_api.graph.traversal.edges import (
 )
 from kg_api.models.constructive.query import ExpandStep
 from kg_api.models.constructive.subgraph import Cut, Reached
+from kg_api.models.queries.search import Degradation
 from kg_api.models.vocabulary import MAX_SUBGRAPH_EDGES, EdgeDirection, EdgeKind, NodeKind
 from kg_api.wording.plural import pluralize
 
@@ -138,8 +139,10 @@ class Expander:
         return total
 
     def _how(self, step: ExpandStep, progress: QueryProgress) -> Following:
-        types = step.types and resolve_types(self._graph, sorted(progress.ontologies), step.types)
-        return Following(step.direction, step.fan_out, types, progress.filters.document_ids)
+        types = resolve_types(self._graph, sorted(progress.ontologies), step.types)
+        if types.unknown:
+            progress.note_degraded([Degradation(part="concepts", effect=types.unknown)])
+        return Following(step.direction, step.fan_out, types.keys, progress.filters.document_ids)
 
     def _hop(
         self, step: ExpandStep, how: Following, frontier: Sequence[WorkingNode], hop: _Hop, taken: int

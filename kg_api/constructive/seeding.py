@@ -88,11 +88,15 @@ class Seeder:
         return progress.add([_of_source(each, number, at) for at, each in _ranked(found.sources)], step.limit)
 
     def _by_concept(self, step: SeedStep, number: int, progress: QueryProgress) -> int:
-        found = self._by_id(step.value) or self._meant(step, progress)
-        taken = self._within_documents(found, progress)
-        nodes = [_of_concept(each.concept_id, each.ontology, number, at) for at, each in _ranked(taken)]
-        if not any(map(progress.sees, nodes)):
+        named = self._by_id(step.value)
+        found, is_phrase = (named, False) if named else self._meant(step, progress)
+        seen = self._within_documents(found, progress)
+        taken = [each for each in seen if each.ontology in progress.ontologies]
+        if not taken:
             raise _not_seen(step.value, found[0].ontology, progress)
+        if is_phrase:
+            progress.note_degraded([_describe_taken(step.value, taken[: step.limit])])
+        nodes = [_of_concept(each.concept_id, each.ontology, number, at) for at, each in _ranked(taken)]
         return progress.add(nodes, step.limit)
 
     def _by_id(self, value: str) -> Sequence[Concept]:
@@ -111,8 +115,8 @@ class Seeder:
                 raise
             return []
 
-    def _meant(self, step: SeedStep, progress: QueryProgress) -> Sequence[Concept]:
-        """The concepts of the very name, else those also called so, else those that fit, which is told."""
+    def _meant(self, step: SeedStep, progress: QueryProgress) -> tuple[Sequence[Concept], bool]:
+        """The concepts of the very name, else those also called so, else those that fit; whether these."""
         found = self._concepts.search(step.value, _named(progress), max(CANDIDATES, step.limit))
         also_called = [each for each in found.concepts if each.fits == "name"]
         name = concept_name(step.value)
@@ -124,9 +128,7 @@ class Seeder:
                 f"no concept fits {step.value!r}{nearest_labels(found.concepts)}; begin with a seed by "
                 f"'text', or look for one with `kg concept search`{why}"
             )
-        if not called:
-            progress.note_degraded([_describe_taken(step.value, taken[: step.limit])])
-        return taken
+        return taken, not called
 
     def _within_documents(self, found: Sequence[Concept], progress: QueryProgress) -> Sequence[Concept]:
         """Those that appear in the documents that the query sees."""
@@ -221,5 +223,5 @@ def _describe_many(within: Sequence[str]) -> Degradation:
 def _describe_taken(value: str, taken: Sequence[Concept]) -> Degradation:
     labels = ", ".join(repr(each.label) for each in taken)
     what = pluralize(len(taken), "concept")
-    effect = f"no concept is called {value!r}: {what} that it fits were taken: {labels}"
+    effect = f"no concept is called {value!r}; taken for it: {what} that it fits, {labels}"
     return Degradation(part="concepts", effect=effect)

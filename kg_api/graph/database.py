@@ -53,10 +53,10 @@ CONNECT_SECONDS = 5.0
 SEARCH_SECONDS = 15.0
 """How long one statement of a search may take: a database that is warming up is told of, not waited for."""
 _OF_SEARCHES = (
-    *("search/", "similar/by_ids", "chunks/texts", "constructive/"),
+    *("search/", "similar/by_ids", "chunks/texts", "constructive/", "relations/search_", "relations/read"),
     *("concepts/search_", "indexes/states", "ontologies/configuration", "ontologies/synonyms", "spaces/all"),
-    *("relations/search_", "relations/read", "relations/any_of", "relations/resolve_types"),
-    *("relations/speaking_of", "relations/stances"),
+    *("relations/any_of", "relations/resolve_types", "relations/type_names", "relations/speaking_of"),
+    "relations/stances",
 )
 SHORTEST_SECONDS = 0.01
 """The driver takes 0 for no limit."""

@@ -84,17 +84,15 @@ class RelationshipSearcher:
         known = self._plans.known(asked.ontologies or (), fresh=asked.ontologies is None)
         query = question(asked.query_text, asked.ontologies, known, self._spaces)
         missing = self._indexes.populating(*(each.space.relation_index_name for each in query.meanings))
-        looking = _Looking(asked, query, missing, self._types(asked, query), document_ids)
+        types = resolve_types(self._graph, query.ontologies, asked.types)
+        looking = _Looking(asked, query, missing, types.keys, document_ids)
         hits = self._hits(looking)[: asked.limit]
         degraded = [*map(_describe, query.degraded), *self._describe_degradation(query, looking.unsearched)]
-        if not looking.whole:
-            degraded.append(Degradation(part="concepts", effect=PARTLY))
+        told = [types.unknown, None if looking.whole else PARTLY]
+        degraded += [Degradation(part="concepts", effect=each) for each in told if each]
         if not hits and query.ontologies and not has_relations(self._graph, query.ontologies):
             degraded.append(Degradation(part="concepts", effect=NONE))
         return RelationshipHits(query_text=asked.query_text, relationships=hits, degraded=degraded)
-
-    def _types(self, asked: RelationshipSearch, query: ConceptQuery) -> Sequence[str] | None:
-        return asked.types and resolve_types(self._graph, query.ontologies, asked.types)
 
     def _hits(self, looking: _Looking) -> list[RelationshipHit]:
         """As many as are asked for, where there are so many, though very many sources state the first."""

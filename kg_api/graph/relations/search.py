@@ -13,6 +13,10 @@ from kg_api.graph.relations.speaking import evidence_of_row
 from kg_api.graph.search.concepts import Meaning
 from kg_api.models.concepts.relations import RelationshipEnd, RelationshipEvidence
 from kg_api.models.identity import concept_name, relation_type_id
+from kg_api.wording.nearest import MAX_NAMED, suggestion
+
+MAX_TYPE_NAMES = 10_000
+"""Among which the nearest to a misspelt one is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,16 @@ class StatedRelationship:
     def key(self) -> tuple[str, str, str]:
         """Statements of one key say the same."""
         return self.subject.concept_id, self.type_key, self.object.concept_id
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedTypes:
+    """Which types are meant."""
+
+    keys: Sequence[str] | None
+    """None: all."""
+    unknown: str | None = None
+    """The sentence that there is no relationship of some of them, with the nearest names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +104,22 @@ def has_relations(graph: Graph, ontologies: Sequence[str]) -> bool:
     return bool(graph.read("relations/any_of", ontologies=list(ontologies)))
 
 
-def resolve_types(graph: Graph, ontologies: Sequence[str], types: Iterable[str]) -> list[str]:
-    """The keys of the types that some mean in some ontologies: of what they were merged into."""
-    given = [*types]
-    ids = [relation_type_id(ontology, kind) for ontology in ontologies for kind in given]
-    known = [row["key"] for row in graph.read("relations/resolve_types", type_ids=ids)]
-    return sorted({*known, *map(concept_name, given)})
+def resolve_types(graph: Graph, ontologies: Sequence[str], types: Sequence[str] | None) -> ResolvedTypes:
+    """The keys of the types that some mean in some ontologies: of what they were merged into; None: all."""
+    if types is None:
+        return ResolvedTypes(None)
+    ids = [relation_type_id(ontology, kind) for ontology in ontologies for kind in types]
+    rows = graph.read("relations/resolve_types", type_ids=ids)
+    known = {row["given"] for row in rows}
+    unknown = [each for each in types if concept_name(each) not in known]
+    keys = {*(row["key"] for row in rows), *map(concept_name, types)}
+    return ResolvedTypes(sorted(keys), _describe_unknown(graph, ontologies, unknown) if unknown else None)
+
+
+def _describe_unknown(graph: Graph, ontologies: Sequence[str], unknown: Sequence[str]) -> str:
+    rows = graph.read("relations/type_names", ontologies=list(ontologies), limit=MAX_TYPE_NAMES)
+    named = ", ".join(map(repr, unknown[:MAX_NAMED]))
+    return f"no relationship is of a type {named}{suggestion(unknown, (row['name'] for row in rows))}"
 
 
 def _stated(row: Row) -> StatedRelationship:
