@@ -58,7 +58,7 @@ _OF_SEARCHES = (
     *("relations/any_of", "relations/resolve_types", "relations/type_names", "relations/speaking_of"),
     "relations/stances",
 )
-SHORTEST_SECONDS = 0.01
+MIN_SECONDS = 0.01
 """The driver takes 0 for no limit."""
 _until = ContextVar[float | None]("_until", default=None)
 """When reads of this request are to end, by the monotonic clock."""
@@ -85,7 +85,7 @@ def _seconds_left(usual: float | None) -> float | None:
     left = until - time.monotonic()
     if left <= 0:
         raise TookTooLong
-    return max(SHORTEST_SECONDS, left if usual is None else min(left, usual))
+    return max(MIN_SECONDS, left if usual is None else min(left, usual))
 
 
 _SCHEMA_RACE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
