@@ -16,6 +16,7 @@
     ├── Unavailable                503   exit 69   a part that should answer does not; try again
     │   ├── DatabaseUnavailable    503   exit 69
     │   │   ├── DatabasePanicked   503   exit 69   Neo4j runs, and answers nothing until it is started again
+    │   │   ├── TookTooLong        503   exit 69   a read, or the request that it is of, had no time left
     │   │   ├── StorageFull        507   exit 69   the disk is full: reads are answered, writes are not
     │   │   └── SchemaChanging     503   exit 69   two processes start at once on an empty database
     │   ├── ModelUnavailable       503   exit 69   with how long it asks to be left alone
@@ -134,6 +135,10 @@ class DatabaseUnavailable(Unavailable):
 
 class DatabasePanicked(DatabaseUnavailable):
     """Neo4j has met an error after which it answers nothing until it is started again."""
+
+
+class TookTooLong(DatabaseUnavailable):
+    """The time for a part of the request is over: try again, or ask for less at once."""
 
 
 class StorageFull(DatabaseUnavailable):

@@ -1,13 +1,15 @@
 // What some concepts are stated to be related to, in some directions, of some types and by some documents only; what
-// most sources state first, at most so many of each. Of a concept with very many relationships so many are looked at.
+// most sources state first, at most so many of each. Of a concept with very many relationships so many are looked at;
+// beside documents none, for these lead to it.
 UNWIND $ids AS id
 MATCH (c:Concept {concept_id: id})
-CALL (c) {
+WITH id, c, COUNT { (c)-[:RELATED_TO]-() } > $scanned AS hub
+CALL (c, hub) {
+  WITH c WHERE $document_ids IS NULL OR NOT hub
   MATCH (c)-[r:RELATED_TO]-(o:Concept)
-  WHERE o <> c
   WITH c, r, o LIMIT $scanned
-  WITH r, o, startNode(r) = c AS outgoing
-  WHERE outgoing IN $outgoing
+  WITH c, r, o, startNode(r) = c AS outgoing
+  WHERE o <> c AND outgoing IN $outgoing
     AND ($types IS NULL OR r.type_key IN $types)
     AND ($document_ids IS NULL
          OR EXISTS { MATCH (s:Source {source_id: r.source_id}) WHERE s.document_id IN $document_ids })
@@ -19,4 +21,4 @@ CALL (c) {
                 type_key: type_key, support: support, relation_ids: relation_ids}) AS found
   RETURN found[..$fan_out] AS found, size(found) AS number
 }
-RETURN id AS of, found, number, COUNT { (c)-[:RELATED_TO]-() } > $scanned AS hub
+RETURN id AS of, found, number, hub

@@ -1,12 +1,16 @@
 // Of pairs of concepts those that nothing connects: no link, no document in which both are, and not so few relationships
-// or links. Both must have a quote.
+// or links. A concept of very many sources connects nothing where it stands in between. Both must have a quote.
 UNWIND $pairs AS pair
 MATCH (a:Concept {concept_id: pair[0]})
 MATCH (b:Concept {concept_id: pair[1]})
 WHERE NOT EXISTS { (a)-[:RELATED_TO|LINKED_TO]-(b) }
-  AND ($hops < 2 OR NOT EXISTS { (a)-[:RELATED_TO|LINKED_TO]-(:Concept)-[:RELATED_TO|LINKED_TO]-(b) })
+  AND ($hops < 2 OR NOT EXISTS {
+    MATCH (a)-[:RELATED_TO|LINKED_TO]-(m:Concept)-[:RELATED_TO|LINKED_TO]-(b)
+    WHERE COUNT { (m)-[:APPEARS_IN]->() } <= $most_sources
+  })
   AND ($hops < 3 OR NOT EXISTS {
-    (a)-[:RELATED_TO|LINKED_TO]-(:Concept)-[:RELATED_TO|LINKED_TO]-(:Concept)-[:RELATED_TO|LINKED_TO]-(b)
+    MATCH (a)-[:RELATED_TO|LINKED_TO]-(m:Concept)-[:RELATED_TO|LINKED_TO]-(n:Concept)-[:RELATED_TO|LINKED_TO]-(b)
+    WHERE COUNT { (m)-[:APPEARS_IN]->() } <= $most_sources AND COUNT { (n)-[:APPEARS_IN]->() } <= $most_sources
   })
   AND EXISTS { (a)-[:EVIDENCED_BY]->() } AND EXISTS { (b)-[:EVIDENCED_BY]->() }
 CALL (a) {

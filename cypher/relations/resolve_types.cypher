@@ -2,4 +2,4 @@
 UNWIND $type_ids AS id
 MATCH (t:RelationType {type_id: id})-[:MERGED_INTO*0..20]->(k:RelationType)
 WHERE NOT (k)-[:MERGED_INTO]->()
-RETURN DISTINCT k.key AS key
+RETURN t.key AS given, k.key AS key

@@ -9,6 +9,7 @@ from typing import Final
 
 from kg_api.constructive.progress import QueryProgress
 from kg_api.constructive.working_set import WorkingEdge, WorkingNode
+from kg_api.errors import TookTooLong
 from kg_api.graph.database import Graph
 from kg_api.graph.relations.search import resolve_types
 from kg_api.graph.traversal.edges import (
@@ -25,6 +26,7 @@ from kg_api.graph.traversal.edges import (
 )
 from kg_api.models.constructive.query import ExpandStep
 from kg_api.models.constructive.subgraph import Cut, Reached
+from kg_api.models.queries.search import Degradation
 from kg_api.models.vocabulary import MAX_SUBGRAPH_EDGES, EdgeDirection, EdgeKind, NodeKind
 from kg_api.wording.plural import pluralize
 
@@ -127,7 +129,7 @@ class Expander:
             if not frontier:
                 break
             if progress.is_late:
-                progress.cut.append(_late(hop, step.hops, progress))
+                progress.note_late(f"{hop} of {pluralize(step.hops, 'hop')} followed")
                 break
             before, cuts = frozenset(built.nodes), len(progress.cut)
             total += self._hop(step, how, _first(frontier, progress), _Hop(number, progress), total)
@@ -137,20 +139,28 @@ class Expander:
         return total
 
     def _how(self, step: ExpandStep, progress: QueryProgress) -> Following:
-        types = step.types and resolve_types(self._graph, sorted(progress.ontologies), step.types)
-        return Following(step.direction, step.fan_out, types, progress.filters.document_ids)
+        types = resolve_types(self._graph, sorted(progress.ontologies), step.types)
+        if types.unknown:
+            progress.note_degraded([Degradation(part="concepts", effect=types.unknown)])
+        return Following(step.direction, step.fan_out, types.keys, progress.filters.document_ids)
 
     def _hop(
         self, step: ExpandStep, how: Following, frontier: Sequence[WorkingNode], hop: _Hop, taken: int
     ) -> int:
-        for way in WAYS:
-            if way.kind in step.along and step.direction in way.directions:
-                starts = {node.id: node for node in frontier if node.kind in way.start}
-                around = way.follow(self._graph, list(starts), how) if starts else {}
-                for identity, each in around.items():
-                    hop.gather(way.kind, starts[identity], each)
+        try:
+            for way in WAYS:
+                if way.kind in step.along and step.direction in way.directions:
+                    self._follow(way, how, frontier, hop)
+        except TookTooLong as error:
+            hop.progress.note_late("not all edges followed", error)
         hop.note(step.fan_out)
         return hop.take(step.limit - taken)
+
+    def _follow(self, way: Way, how: Following, frontier: Sequence[WorkingNode], hop: _Hop) -> None:
+        starts = {node.id: node for node in frontier if node.kind in way.start}
+        around = way.follow(self._graph, list(starts), how) if starts else {}
+        for identity, each in around.items():
+            hop.gather(way.kind, starts[identity], each)
 
 
 def _edge(kind: EdgeKind, start: str, each: NeighbouringNode, step: int) -> WorkingEdge:
@@ -188,8 +198,3 @@ def _in_order(found: Sequence[Reach]) -> list[WorkingNode]:
 
 def _of_hop(cut: Cut, hop: int) -> Cut:
     return cut.model_copy(update={"effect": f"hop {hop}: {cut.effect}"})
-
-
-def _late(hop: int, hops: int, progress: QueryProgress) -> Cut:
-    effect = f"{hop} of {pluralize(hops, 'hop')} followed: the query's {progress.query.seconds:g} s were over"
-    return Cut(by="time", left_out=None, effect=effect)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kg_api.constructive.progress import QueryProgress
-from kg_api.constructive.working_set import WorkingEdge, WorkingNode
+from kg_api.constructive.proving import appearing_in, stated_by
+from kg_api.constructive.working_set import WorkingNode
 from kg_api.graph.database import Graph
 from kg_api.graph.filters.remembered import RememberedFilters
-from kg_api.graph.traversal.evidence import Triple, concepts_within, stated_within
 from kg_api.models.constructive.query import FilterStep, LimitStep
 from kg_api.models.constructive.subgraph import Cut
 from kg_api.models.queries.filters import Clause
@@ -63,28 +63,17 @@ class NodeFilter:
         """Keep the documents of some ids, their sources, the concepts in them, and what they state."""
         built = progress.built
         concepts = [node.id for node in built.of("concept")]
-        within = concepts_within(self._graph, concepts, ids) if concepts and ids else set[str]()
+        within = appearing_in(self._graph, concepts, ids, progress)
         wanted = frozenset(ids)
         removed = built.keep(lambda node: _is_of(node, wanted, within))
         stated = [edge for edge in built.edges.values() if edge.kind == "related_to"]
-        kept = {edge.key: edge for edge in stated_by(self._graph, stated, ids)}
+        kept = {edge.key: edge for edge in stated_by(self._graph, stated, ids, progress)}
         built.edges = {
             key: kept.get(key, edge)
             for key, edge in built.edges.items()
             if edge.kind != "related_to" or key in kept
         }
         return removed
-
-
-def stated_by(graph: Graph, edges: Sequence[WorkingEdge], ids: Sequence[str]) -> list[WorkingEdge]:
-    """Those of some relationships that sources of some documents state, with what these say of them."""
-    triples = [Triple(edge.subject, edge.type_key, edge.object) for edge in edges]
-    found = stated_within(graph, triples, ids) if triples and ids else {}
-    return [
-        replace(edge, support=found[each].support, relation_ids=found[each].relation_ids)
-        for edge, each in zip(edges, triples, strict=True)
-        if each in found
-    ]
 
 
 def keep_best(step: LimitStep, progress: QueryProgress) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kg_api.constructive.working_set import WorkingEdge, WorkingNode, WorkingSet
+from kg_api.errors import TookTooLong
 from kg_api.graph.search.passages import Filters
 from kg_api.models.constructive.query import ConstructiveQuery
 from kg_api.models.constructive.subgraph import Cut
@@ -40,6 +41,12 @@ class QueryProgress:
     def is_late(self) -> bool:
         """Whether the time is up."""
         return time.monotonic() > self.until
+
+    def note_late(self, what: str, error: TookTooLong | None = None) -> None:
+        """Tell what was not done: the query's time was up, or a statement of the database took too long."""
+        over = f"the query's {self.query.seconds:g} s were over"
+        effect = f"{what}: {over if error is None or self.is_late else error}"
+        self.cut.append(Cut(by="time", effect=effect))
 
     def sees(self, node: WorkingNode) -> bool:
         """Whether the query is about a node's ontology and document."""

@@ -9,14 +9,13 @@ from typing import TypeVar
 from kg_api.concepts.network.ends import ID
 from kg_api.concepts.relations.search import RelationshipSearcher
 from kg_api.concepts.service import ConceptService
-from kg_api.constructive.filtering import stated_by
 from kg_api.constructive.progress import QueryProgress
+from kg_api.constructive.proving import appearing_in, stated_by
 from kg_api.constructive.working_set import WorkingEdge, WorkingNode
 from kg_api.errors import InvalidInput, NotFound
 from kg_api.graph.concepts.reads import find_concept
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import find_source
-from kg_api.graph.traversal.evidence import concepts_within
 from kg_api.models.concepts.queries import Concept, nearest_labels
 from kg_api.models.concepts.relations import RelationshipHit, RelationshipSearch
 from kg_api.models.constructive.query import SeedStep
@@ -24,7 +23,7 @@ from kg_api.models.constructive.subgraph import Reached
 from kg_api.models.identity import ID_DIGITS, concept_name
 from kg_api.models.queries.places import Place
 from kg_api.models.queries.search import Degradation, SourceSearch
-from kg_api.models.vocabulary import MAX_LIMIT, MAX_ONTOLOGIES, SeedKind
+from kg_api.models.vocabulary import MAX_ONTOLOGIES, SeedKind
 from kg_api.search.service import SearchService
 from kg_api.wording.plural import pluralize
 
@@ -89,11 +88,15 @@ class Seeder:
         return progress.add([_of_source(each, number, at) for at, each in _ranked(found.sources)], step.limit)
 
     def _by_concept(self, step: SeedStep, number: int, progress: QueryProgress) -> int:
-        found = self._by_id(step.value) or self._meant(step, progress)
-        taken = self._within_documents(found, progress)
-        nodes = [_of_concept(each.concept_id, each.ontology, number, at) for at, each in _ranked(taken)]
-        if not any(map(progress.sees, nodes)):
+        named = self._by_id(step.value)
+        found, is_phrase = (named, False) if named else self._meant(step, progress)
+        seen = self._within_documents(found, progress)
+        taken = [each for each in seen if each.ontology in progress.ontologies]
+        if not taken:
             raise _not_seen(step.value, found[0].ontology, progress)
+        if is_phrase:
+            progress.note_degraded([_describe_taken(step.value, taken[: step.limit])])
+        nodes = [_of_concept(each.concept_id, each.ontology, number, at) for at, each in _ranked(taken)]
         return progress.add(nodes, step.limit)
 
     def _by_id(self, value: str) -> Sequence[Concept]:
@@ -112,8 +115,8 @@ class Seeder:
                 raise
             return []
 
-    def _meant(self, step: SeedStep, progress: QueryProgress) -> Sequence[Concept]:
-        """The concepts of the very name, else those also called so, else those that fit, which is told."""
+    def _meant(self, step: SeedStep, progress: QueryProgress) -> tuple[Sequence[Concept], bool]:
+        """The concepts of the very name, else those also called so, else those that fit; whether these."""
         found = self._concepts.search(step.value, _named(progress), max(CANDIDATES, step.limit))
         also_called = [each for each in found.concepts if each.fits == "name"]
         name = concept_name(step.value)
@@ -125,16 +128,14 @@ class Seeder:
                 f"no concept fits {step.value!r}{nearest_labels(found.concepts)}; begin with a seed by "
                 f"'text', or look for one with `kg concept search`{why}"
             )
-        if not called:
-            progress.note_degraded([_describe_taken(step.value, taken[: step.limit])])
-        return taken
+        return taken, not called
 
     def _within_documents(self, found: Sequence[Concept], progress: QueryProgress) -> Sequence[Concept]:
         """Those that appear in the documents that the query sees."""
         ids = progress.filters.document_ids
         if ids is None:
             return found
-        within = concepts_within(self._graph, [each.concept_id for each in found], ids)
+        within = appearing_in(self._graph, [each.concept_id for each in found], ids, progress)
         return [each for each in found if each.concept_id in within]
 
     def _by_relationship(self, step: SeedStep, number: int, progress: QueryProgress) -> int:
@@ -144,13 +145,13 @@ class Seeder:
         asked = RelationshipSearch(
             query_text=step.value,
             ontologies=within and within[:MAX_ONTOLOGIES],
-            limit=step.limit if ids is None else MAX_LIMIT,
+            limit=step.limit,
         )
-        found = self._relationships.search(asked)
+        found = self._relationships.search(asked, progress.document_ids)
         progress.note_degraded(found.degraded)
         edges = [_edge(hit, number) for hit in found.relationships]
         if ids is not None:
-            edges = stated_by(self._graph, edges, ids)
+            edges = stated_by(self._graph, edges, ids, progress)
         pairs = _ranked(edges[: step.limit])
         ontologies = {end: hit.ontology for hit in found.relationships for end in _ids_of(hit)}
         nodes = [_of_concept(end, ontologies[end], number, at) for at, edge in pairs for end in edge.ends]
@@ -207,6 +208,8 @@ def _not_seen(value: str, ontology: str, progress: QueryProgress) -> InvalidInpu
     """The error that the query's own filters leave out a seed that it names."""
     if ontology not in progress.ontologies:
         told = f"is in the ontology {ontology!r}, which the query does not see: name it in ontology"
+    elif progress.cut:
+        told = f"was not found in the documents that the query sees: {progress.cut[-1].effect}"
     else:
         told = "is in no document that the query sees: change its documents or where"
     return InvalidInput(f"{value!r} {told}")
@@ -220,5 +223,5 @@ def _describe_many(within: Sequence[str]) -> Degradation:
 def _describe_taken(value: str, taken: Sequence[Concept]) -> Degradation:
     labels = ", ".join(repr(each.label) for each in taken)
     what = pluralize(len(taken), "concept")
-    effect = f"no concept is called {value!r}: {what} that it fits were taken: {labels}"
+    effect = f"no concept is called {value!r}; taken for it: {what} that it fits, {labels}"
     return Degradation(part="concepts", effect=effect)

@@ -13,7 +13,8 @@ from kg_api.constructive.presenting import present
 from kg_api.constructive.progress import QueryProgress
 from kg_api.constructive.ranking import NodeRanker
 from kg_api.constructive.seeding import Seeder
-from kg_api.graph.database import Graph
+from kg_api.errors import TookTooLong
+from kg_api.graph.database import SEARCH_SECONDS, Graph, limit_time
 from kg_api.graph.filters.remembered import RememberedFilters
 from kg_api.graph.naming import unknown_ontology
 from kg_api.models.constructive.query import (
@@ -25,7 +26,7 @@ from kg_api.models.constructive.query import (
     SeedStep,
     Step,
 )
-from kg_api.models.constructive.subgraph import Cut, StepReport, Subgraph
+from kg_api.models.constructive.subgraph import StepReport, Subgraph
 from kg_api.search.plan.chosen import choose
 from kg_api.search.service import SearchService
 from kg_api.search.timing import Stopwatch
@@ -70,10 +71,16 @@ class ConstructiveService:
             InvalidInput: a seed is of an ontology or a document that the query leaves out, or a condition is
                 of a field that no document has, and another one is called nearly so.
             Unavailable: an index that a seed needs does not answer.
+            TookTooLong: the database takes too long to filter or to read what there is.
         """
+        until = time.monotonic() + query.seconds
+        with limit_time(until + SEARCH_SECONDS):
+            return self._build(query, until)
+
+    def _build(self, query: ConstructiveQuery, until: float) -> Subgraph:
         watch = Stopwatch()
         with watch.stage("scope"):
-            progress = self._begin(query)
+            progress = self._begin(query, until)
         with watch.stage("steps"):
             reports = [self._report(step, at, progress) for at, step in enumerate(query.steps, start=1)]
         with watch.stage("present"):
@@ -87,12 +94,11 @@ class ConstructiveService:
             timings_ms=watch.milliseconds(),
         )
 
-    def _begin(self, query: ConstructiveQuery) -> QueryProgress:
+    def _begin(self, query: ConstructiveQuery, until: float) -> QueryProgress:
         known = self._plans.known(query.ontologies or (), fresh=query.ontologies is None)
         there = self._require_any(query, known)
         asked = Narrowed(query.ontologies, query.documents, query.where)
         chosen = choose(self._graph, self._remembered, asked, there)
-        until = time.monotonic() + query.seconds
         ids = chosen.filters.document_ids
         within = None if ids is None else frozenset(ids)
         progress = QueryProgress(query, known, frozenset(there), chosen.filters, until, within)
@@ -122,26 +128,44 @@ class ConstructiveService:
 
     def _do(self, step: Step, number: int, progress: QueryProgress) -> _Changed:
         match step:
-            case SeedStep() if number > 1 and progress.is_late:
-                effect = f"not searched: the query's {progress.query.seconds:g} s were over"
-                progress.cut.append(Cut(by="time", effect=effect))
-                return _Changed()
-            case SeedStep():
-                return _Changed(added=self._seeder.seed(step, number, progress))
-            case ExpandStep():
-                return _Changed(added=self._expander.expand(step, number, progress))
+            case SeedStep() | ExpandStep():
+                return self._bring(step, number, progress)
             case FilterStep():
                 return _Changed(removed=self._filter.filter(step, progress))
             case RankStep():
-                self._ranker.rank(step, progress)
+                self._rank(step, progress)
                 return _Changed()
             case LimitStep():
                 return _Changed(removed=keep_best(step, progress))
+
+    def _bring(self, step: SeedStep | ExpandStep, number: int, progress: QueryProgress) -> _Changed:
+        """Search or follow, as long as there is time."""
+        if step.step == "seed" and number > 1 and progress.is_late:
+            progress.note_late("not searched")
+            return _Changed()
+        before = len(progress.built.nodes)
+        try:
+            with limit_time(progress.until):
+                if step.step == "seed":
+                    self._seeder.seed(step, number, progress)
+                else:
+                    self._expander.expand(step, number, progress)
+        except TookTooLong as error:
+            progress.note_late("not searched to its end" if step.step == "seed" else "not followed", error)
+        return _Changed(added=len(progress.built.nodes) - before)
+
+    def _rank(self, step: RankStep, progress: QueryProgress) -> None:
+        try:
+            self._ranker.rank(step, progress)
+        except TookTooLong as error:
+            progress.note_late("not ranked, the order is the one before", error)
 
 
 def _why_nothing(reports: list[StepReport]) -> str:
     """Which step left nothing."""
     emptied = next((each for each in reports if each.removed and not each.nodes), None)
+    if emptied is None and any(cut.by == "time" for each in reports for cut in each.cut):
+        return "the time was up before a seed was found: give it more seconds, or ask for less"
     if emptied is None:
         return "no seed was found: try other words, or mode 'vector' or 'text'"
     before = pluralize(emptied.removed, "node")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, LiteralString, Self, TypeVar
 
@@ -17,7 +19,14 @@ from neo4j.exceptions import (
     ConfigurationError as DriverConfigurationError,
 )
 
-from kg_api.errors import ConfigurationError, DatabaseUnavailable, SchemaChanging, TooMuchAtOnce, Unavailable
+from kg_api.errors import (
+    ConfigurationError,
+    DatabaseUnavailable,
+    SchemaChanging,
+    TookTooLong,
+    TooMuchAtOnce,
+    Unavailable,
+)
 from kg_api.graph.faults import fault_of
 from kg_api.graph.retrying import RETRY_SECONDS, read_again, repeated
 from kg_api.graph.statements import statement, together
@@ -44,9 +53,39 @@ CONNECT_SECONDS = 5.0
 SEARCH_SECONDS = 15.0
 """How long one statement of a search may take: a database that is warming up is told of, not waited for."""
 _OF_SEARCHES = (
-    *("search/", "similar/by_ids", "chunks/texts", "constructive/"),
+    *("search/", "similar/by_ids", "chunks/texts", "constructive/", "relations/search_", "relations/read"),
     *("concepts/search_", "indexes/states", "ontologies/configuration", "ontologies/synonyms", "spaces/all"),
+    *("relations/any_of", "relations/resolve_types", "relations/type_names", "relations/speaking_of"),
+    "relations/stances",
 )
+MIN_SECONDS = 0.01
+"""The driver takes 0 for no limit."""
+_until = ContextVar[float | None]("_until", default=None)
+"""When reads of this request are to end, by the monotonic clock."""
+
+
+@contextmanager
+def limit_time(until: float) -> Generator[None]:
+    """Let no read of this thread last beyond a moment of the monotonic clock: it raises TookTooLong.
+
+    A limit within another one does not go beyond it.
+    """
+    outer = _until.get()
+    token = _until.set(until if outer is None else min(outer, until))
+    try:
+        yield
+    finally:
+        _until.reset(token)
+
+
+def _seconds_left(usual: float | None) -> float | None:
+    until = _until.get()
+    if until is None:
+        return usual
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TookTooLong
+    return max(MIN_SECONDS, left if usual is None else min(left, usual))
 
 
 _SCHEMA_RACE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
@@ -138,7 +177,7 @@ class Graph:
         """
         seconds = SEARCH_SECONDS if name.startswith(_OF_SEARCHES) else None
         with _translate_errors(self._uri):
-            return self._read(neo4j.Query(statement(name, space), timeout=seconds), parameters)
+            return self._read(neo4j.Query(statement(name, space), timeout=_seconds_left(seconds)), parameters)
 
     def look_up(self, lookups: Sequence[Lookup]) -> list[list[Row]]:
         """Do several lookups in one round trip, one after the other; give what each found.
@@ -158,7 +197,8 @@ class Graph:
             for name, value in each.parameters.items()
         }
         with _translate_errors(self._uri):
-            return self._read(neo4j.Query(text, timeout=SEARCH_SECONDS * len(lookups)), numbered)[0]["found"]
+            seconds = _seconds_left(SEARCH_SECONDS * len(lookups))
+            return self._read(neo4j.Query(text, timeout=seconds), numbered)[0]["found"]
 
     def write(self, name: LiteralString, space: str = FIRST_SLUG, /, **parameters: Any) -> list[Row]:
         """Run one writing statement; it must be safe to repeat.
@@ -235,10 +275,7 @@ def _translate_errors(uri: str) -> Generator[None]:
         if isinstance(error, Neo4jError) and error.gql_status == _NO_SUCH_INDEX:
             raise Unavailable("a search index has just been dropped or made anew: try again") from error
         if code == _OUR_TIME_IS_UP:
-            raise DatabaseUnavailable(
-                f"Neo4j at {uri} took more than {SEARCH_SECONDS:.0f} s for a part of a search; after a start "
-                "it is still warming up: try again in a minute, `kg doctor` says more"
-            ) from error
+            raise _describe_slow(uri) from error
         if code in _TOO_MUCH:
             raise TooMuchAtOnce(
                 f"that was too much for one transaction of Neo4j ({code}): do it in parts"
@@ -250,3 +287,13 @@ def _translate_errors(uri: str) -> Generator[None]:
                 f"Neo4j at {uri} does not answer ({type(error).__name__}); `kg doctor` says why"
             ) from error
         raise
+
+
+def _describe_slow(uri: str) -> TookTooLong:
+    until = _until.get()
+    if until is not None and time.monotonic() >= until:
+        return TookTooLong()
+    return TookTooLong(
+        f"Neo4j at {uri} took more than {SEARCH_SECONDS:.0f} s for a part of a search; after a start it is "
+        "still warming up: try again in a minute; else ask for less at once; `kg doctor` says more"
+    )

@@ -14,7 +14,7 @@ from kg_api.graph.proposals.reads import Pair, concepts_apart
 from kg_api.graph.proposals.writes import LinkEnd, NewProposal
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.proposals.configuration import UsedProposals
-from kg_api.proposals.near import KEPT, Near, candidates, contrast_of, mutual_pairs
+from kg_api.proposals.near import KEPT, MAX_SOURCES, Near, candidates, contrast_of, mutual_pairs
 from kg_api.proposals.proposing import new_proposal
 
 ANY_COSINE: Final = -2.0
@@ -61,7 +61,9 @@ class ConceptLinks:
             seen.near.setdefault(own, []).append(Near(other, each.cosine))
 
     def _apart(self, pairs: Sequence[Pair]) -> dict[Pair, tuple[int, int]]:
-        return concepts_apart(self._graph, pairs, hops=self._used.hops) if pairs else {}
+        if not pairs:
+            return {}
+        return concepts_apart(self._graph, pairs, hops=self._used.hops, most_sources=MAX_SOURCES)
 
     def _proposal(self, own: str, near: Near, seen: _Seen) -> NewProposal:
         ends, texts = (own, near.id), (seen.texts[own], seen.texts[near.id])

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 KEPT = 10
 """Neighbours of each that are looked at: the nearest, and what shows whether a text is repeated."""
+MAX_SOURCES = 50
+"""A concept of more sources connects nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from kg_api.graph.spaces.registry import Space
 from kg_api.models.identity import content_hash
 from kg_api.models.proposals.configuration import UsedProposals
 from kg_api.models.queries.places import Place
-from kg_api.proposals.near import KEPT, Near, candidates, contrast_of, mutual_pairs
+from kg_api.proposals.near import KEPT, MAX_SOURCES, Near, candidates, contrast_of, mutual_pairs
 from kg_api.proposals.proposing import new_proposal
 from kg_api.proposals.repeated import PlacedText, is_copy, is_repeated, says_enough
 
@@ -31,8 +31,6 @@ MAX_PARTS: Final = 4
 """Chunks of one source that are compared, from its beginning."""
 PASSAGES: Final = KEPT + 2
 """Asked of the index for each vector: several may be of one source."""
-MAX_SOURCES: Final = 50
-"""A concept of more sources connects nothing."""
 
 
 @dataclass(slots=True)

@@ -77,9 +77,20 @@ def sources_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_source
     return {(row["first"], row["second"]) for row in rows}
 
 
-def concepts_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int) -> dict[Pair, tuple[int, int]]:
-    """Of pairs of concepts those that nothing connects, and in how many documents each is."""
-    rows = graph.read("proposals/concepts_apart", pairs=[list(each) for each in pairs], hops=hops)
+def concepts_apart(
+    graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sources: int
+) -> dict[Pair, tuple[int, int]]:
+    """Of pairs of concepts those that nothing connects, and in how many documents each is.
+
+    Args:
+        graph: where they are.
+        pairs: ids.
+        hops: steps, at most 3.
+        most_sources: a concept of more sources connects nothing.
+    """
+    rows = graph.read(
+        "proposals/concepts_apart", pairs=[list(each) for each in pairs], hops=hops, most_sources=most_sources
+    )
     return {(row["first"], row["second"]): (row["first_documents"], row["second_documents"]) for row in rows}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +10,7 @@ from kg_api.graph.database import Graph, Row
 from kg_api.models.vocabulary import EdgeDirection, NodeKind
 
 SCANNED: Final = 10_000
-"""Edges of one node that are looked at in one hop."""
+"""Edges of one node that are looked at in one hop, and sources of documents that lead to it."""
 SCANNED_IN_ALL: Final = 50_000
 """And of all nodes of a hop together."""
 MAX_QUOTES: Final = 3
@@ -68,7 +68,7 @@ class NeighbouringNodes:
     left_out: int
     """So many more there are."""
     hub: bool = False
-    """It has so many edges that not all were looked at."""
+    """It has so many edges, or its documents so many sources, that not all were looked at."""
 
 
 Follow = Callable[[Graph, Sequence[str], Following], dict[str, NeighbouringNodes]]
@@ -76,31 +76,31 @@ Follow = Callable[[Graph, Sequence[str], Following], dict[str, NeighbouringNodes
 
 def related(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, NeighbouringNodes]:
     """From concepts to those they are stated to be related to."""
-    return _neighbours(
-        graph.read(
-            "constructive/related",
-            ids=list(ids),
-            outgoing=how.outgoing,
-            types=None if how.types is None else list(how.types),
-            document_ids=how.documents,
-            fan_out=how.fan_out,
-            scanned=_share(ids),
-            most_quotes=MAX_QUOTES,
-        )
-    )
+    given = {
+        "outgoing": how.outgoing,
+        "types": None if how.types is None else list(how.types),
+        "document_ids": how.documents,
+        "fan_out": how.fan_out,
+        "most_quotes": MAX_QUOTES,
+    }
+    found = _neighbours(graph.read("constructive/related", ids=list(ids), scanned=_share(ids), **given))
+    hubs = _left_to_documents(found, how)
+    if not hubs:
+        return found
+    rows = graph.read("constructive/from_documents/related", ids=hubs, scanned=SCANNED, **given)
+    return found | _from_documents(hubs, rows)
 
 
 def sources_of_concepts(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, NeighbouringNodes]:
     """From concepts to the sources that carry them."""
-    return _neighbours(
-        graph.read(
-            "constructive/sources_of_concepts",
-            ids=list(ids),
-            document_ids=how.documents,
-            fan_out=how.fan_out,
-            scanned=_share(ids),
-        )
-    )
+    given = {"document_ids": how.documents, "fan_out": how.fan_out}
+    rows = graph.read("constructive/sources_of_concepts", ids=list(ids), scanned=_share(ids), **given)
+    found = _neighbours(rows)
+    hubs = _left_to_documents(found, how)
+    if not hubs:
+        return found
+    rows = graph.read("constructive/from_documents/sources_of_concepts", ids=hubs, scanned=SCANNED, **given)
+    return found | _from_documents(hubs, rows)
 
 
 def concepts_of_sources(graph: Graph, ids: Sequence[str], how: Following) -> dict[str, NeighbouringNodes]:
@@ -123,6 +123,17 @@ def sources_of_documents(graph: Graph, ids: Sequence[str], how: Following) -> di
 def documents_of_sources(graph: Graph, ids: Sequence[str], _: Following) -> dict[str, NeighbouringNodes]:
     """From sources to the document of each."""
     return _neighbours(graph.read("constructive/documents_of_sources", ids=list(ids)))
+
+
+def _left_to_documents(found: Mapping[str, NeighbouringNodes], how: Following) -> list[str]:
+    """Nodes with so many edges that those which some documents state are looked for from these."""
+    return [] if how.document_ids is None else [each for each, around in found.items() if around.hub]
+
+
+def _from_documents(hubs: Sequence[str], rows: Sequence[Row]) -> dict[str, NeighbouringNodes]:
+    (row,) = rows
+    missed = {each: NeighbouringNodes([], 0, hub=not row["whole"]) for each in hubs}
+    return missed | _neighbours([each | {"hub": not row["whole"]} for each in row["found"]])
 
 
 def _share(ids: Sequence[str]) -> int:

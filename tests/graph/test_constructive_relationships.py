@@ -1,0 +1,57 @@
+"""Seeds by relationship: those of the documents that a query sees, however many others are nearer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kg_api.concepts.relations.search import PARTLY
+from kg_api.constructive.service import ConstructiveService
+from kg_api.graph.relations import search
+from tests.support.concept_graph import store_concepts
+from tests.support.constructive import ask, seed, triples
+from tests.support.kg import Kg
+from tests.support.records import record
+
+ASKED = seed("engine drives wheel", "relationship")
+EATS = ("heron", "eats", "frog")
+
+
+@pytest.fixture
+def nature(kg: Kg) -> Kg:
+    """More relationships like what is asked for than a search gives, and a document of other ones."""
+    texts = [f"engine{number} drives wheel{number}." for number in range(120)]
+    drives = {at: [(f"engine{at}", "drives", f"wheel{at}")] for at in range(120)}
+    store_concepts(
+        kg.graph, record("big.md", texts), {at: [f"engine{at}", f"wheel{at}"] for at in range(120)}, drives
+    )
+    small = record("small.md", ["A heron eats a frog.", "Ducks.", "A frog eats flies."])
+    stated = {0: [EATS], 2: [("frog", "eats", "flies")]}
+    store_concepts(kg.graph, small, {0: ["heron", "frog"], 2: ["frog", "flies"]}, stated)
+    kg.work()
+    return kg
+
+
+@pytest.mark.parametrize("named", [{"documents": ["small.md"]}, {"where": ["document=small.md"]}])
+def test_relationships_of_documents_are_found_behind_all_that_are_nearer(
+    nature: Kg, constructive: ConstructiveService, named: dict[str, Any]
+) -> None:
+    assert nature
+    assert len(ask(constructive, ASKED).edges) == 10
+    found = ask(constructive, ASKED, **named)
+    assert triples(found) == {EATS, ("frog", "eats", "flies")}
+    assert found.degraded == []
+    assert {quote.document for edge in found.edges for quote in edge.quotes} == {"small.md"}
+
+
+def test_documents_of_more_sources_than_are_looked_at_are_told(
+    nature: Kg, constructive: ConstructiveService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert nature
+    monkeypatch.setattr(search, "SCANNED", 2)
+    found = ask(constructive, ASKED, documents=["small.md"])
+    assert triples(found) == {EATS}
+    assert [each.effect for each in found.degraded] == [PARTLY]
+    near = ask(constructive, seed("frog eats flies", "relationship"), documents=["small.md"])
+    assert ("frog", "eats", "flies") in triples(near), "the index finds what is near to the question"
