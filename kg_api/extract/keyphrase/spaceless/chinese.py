@@ -18,8 +18,8 @@ _NOUNS = _NAMES | {"n", "ng", "j", "l", "g", "an"}
 _BEFORE = _NOUNS | {"vn", "b"}
 """What may stand before a noun: verbs that are nouns, too, and adjectives that only classify."""
 _VERBS = frozenset({"v", "vn"})
-_UNSURE = "zg"
-"""The tag of a character that jieba does not know the use of."""
+_UNSURE = frozenset({"zg", "q", "k"})
+"""Tags of single characters that may make a noun of the one before them: unknown ones, measures, endings."""
 _BEFORE_VERBS = frozenset({"d", "v", "r"})
 """Behind adverbs, other verbs and pronouns a verb is one, though it may be a noun elsewhere."""
 _CLAUSES = frozenset({"并", "而", "且", "以", "来", "就", "定期"})
@@ -141,8 +141,8 @@ def _names(words: Sequence[_Word], at: int) -> bool:
 
 def _goes_on(words: Sequence[_Word], at: int, end: int) -> bool:
     each = words[end]
-    is_place = end > at and each.tag == _UNSURE and each.is_suffix  # 西岭县
-    return _touches(words, at, end) and (each.is_part or is_place)
+    is_ending = end > at and each.tag in _UNSURE and each.is_suffix  # 西岭县, 复杂性类
+    return _touches(words, at, end) and (each.is_part or is_ending)
 
 
 def _touches(words: Sequence[_Word], at: int, end: int) -> bool:
