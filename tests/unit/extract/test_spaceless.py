@@ -78,6 +78,11 @@ def test_of_thai_names_in_latin_letters_alone_are_found() -> None:
     assert labels(thai) == ["LA Galaxy"]
 
 
+def test_a_name_that_another_language_quotes_is_not_taken_apart() -> None:
+    text = "They wrote the new code of the Great Yuan (Chinese: 大元通制), and it was the law of the empire."
+    assert not [each for each in labels(text) if not each.isascii()]
+
+
 def test_quotes_are_the_sentences_that_say_it() -> None:
     text = "野马队赢了。他们用全文索引。"
     (found,) = extract(sources(text))

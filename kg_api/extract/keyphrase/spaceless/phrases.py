@@ -16,12 +16,16 @@ from kg_api.extract.keyphrase.phrases import Candidate
 from kg_api.extract.keyphrase.spaceless.chinese import chinese_phrases
 from kg_api.extract.keyphrase.spaceless.japanese import japanese_phrases
 from kg_api.extract.keyphrase.words import Token
+from kg_api.wording.scripts import UNSPACED
 
+_UNSPACED = regex.compile(rf"[{UNSPACED}]")
 _HAN = regex.compile(r"\p{Han}")
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 _HIRAGANA = regex.compile(r"\p{Hiragana}")
 _JAPANESE = 0.1
 """Share of hiragana among what is written without spaces, from which a text is Japanese."""
+_QUOTED = 0.2
+"""A sentence with a smaller share of such letters is of another language that quotes a name."""
 _USUAL, _STEP, _LIGHT = 5.0, 2.0, 0.25
 """A word as common as the first weighs the last; one that is rarer by the second a tenth of it."""
 
@@ -75,7 +79,9 @@ def _text(sentence: Line) -> str:
 
 
 def _language(text: str, *, all_japanese: bool) -> str:
-    """Of a sentence: Chinese is what has no kana and does not stand among Japanese."""
+    """Of a sentence: Chinese is what has no kana and does not stand among Japanese; else none."""
+    if len(_UNSPACED.findall(text)) < sum(map(str.isalpha, text)) * _QUOTED:
+        return ""
     if _KANA.search(text):
         return "ja" if all_japanese or _is_japanese(text) or not _HAN.search(text) else "zh"
     if not _HAN.search(text):
