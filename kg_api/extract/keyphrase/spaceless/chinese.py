@@ -22,6 +22,7 @@ _UNSURE = frozenset({"zg", "q", "k"})
 """Tags of single characters that may make a noun of the one before them: unknown ones, measures, endings."""
 _BEFORE_VERBS = frozenset({"d", "v", "r"})
 """Behind adverbs, other verbs and pronouns a verb is one, though it may be a noun elsewhere."""
+_ADVERBS = frozenset({"d", "r"})
 _CLAUSES = frozenset({"并", "而", "且", "以", "来", "就", "定期"})
 """Words behind which a verb stands, too."""
 _BEHIND_NOUN = frozenset({"x", "c", "uj", "f"})
@@ -159,20 +160,25 @@ def _trim(words: Sequence[_Word], at: int, end: int) -> Sequence[_Word]:
 
 
 def _ends_compound(words: Sequence[_Word], at: int, end: int) -> bool:
-    """Whether the last of several words ends a noun though it is none by itself: 发表权, 胰岛素抵抗."""
+    """Whether the last word ends a noun though it is none by itself: 发表权, 胰岛素抵抗, 提起诉讼."""
     last = words[end - 1]
-    if end - 1 == at or last.is_suffix:
-        return last.is_suffix and end - 1 > at
+    if last.is_suffix:
+        return end - 1 > at
     if last.tag != "vn" or words[end - 2].said in lists().zh_weak:
         return False
-    return end == len(words) or words[end].tag in _BEHIND_NOUN or words[end].said in _MODALS
+    behind = end == len(words) or words[end].tag in _BEHIND_NOUN or words[end].said in _MODALS
+    return behind and (end - 1 > at or is_rare(last.said, "zh"))
 
 
 def _is_verb(words: Sequence[_Word], at: int, end: int) -> bool:
     """Whether a word that is a verb or a noun is a verb by what stands before it."""
-    if words[at].tag != "vn" or not at or (end > at + 1 and words[at + 1].is_suffix):
+    is_last = end == at + 1
+    if words[at].tag != "vn" or not at or (not is_last and words[at + 1].is_suffix):
         return False
-    return words[at - 1].tag in _BEFORE_VERBS or words[at - 1].said in _CLAUSES
+    before = words[at - 1]
+    if is_last:  # what is left here stands where nouns do: 提起诉讼
+        return before.tag in _ADVERBS or before.said in _CLAUSES
+    return before.tag in _BEFORE_VERBS or before.said in _CLAUSES
 
 
 def _is_phrase(run: Sequence[_Word]) -> bool:
