@@ -179,3 +179,17 @@ def test_a_question_without_spaces_names_a_concept_within_it(kg: Kg) -> None:
     hits = hybrid(kg, "谁领导着灯笼公会呢？", mode="concept")
     assert documents(hits) == ["灯.md"]
     assert [each.label for each in hits.sources[0].through] == ["灯笼公会"]
+
+
+def test_a_question_without_spaces_that_names_none_is_answered_without_concepts(kg: Kg) -> None:
+    made = [
+        record(name, [text]) for name, text in {"灯.md": "灯笼公会的年鉴。", "港.md": "公会在港口。"}.items()
+    ]
+    for each in made:
+        store_document(kg.graph, each)
+    found = [carried(each, 0, "公会") for each in made]
+    kg.graph.transaction(lambda tx: write_extractions(tx, "notes", found, "m"))
+    kg.work()
+    assert documents(search(kg, "年鉴在哪里？", concepts=True)) == documents(search(kg, "年鉴在哪里？"))
+    assert not any(hit.through for hit in search(kg, "年鉴在哪里？", concepts=True).sources)
+    assert any(hit.through for hit in search(kg, "公会的年鉴在哪里？", concepts=True).sources)

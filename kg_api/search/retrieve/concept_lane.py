@@ -61,8 +61,11 @@ class ConceptLane:
         Args:
             plan: where to look, and the question's vectors.
             seeds: the concepts of the question.
-            best: what vectors and words found, the best first; empty: from the question's own concepts.
+            best: what vectors and words found, the best first; empty: from the question's own concepts. They
+                lead on from a question without spaces only if it names a concept itself.
         """
+        if best and not seeds and is_unspaced(plan.text):
+            return []
         passages = [
             SeedPassage(found.source.source_id, PASSAGE / math.sqrt(rank))
             for rank, found in enumerate(best[:BEST_PASSAGES], start=1)
@@ -90,8 +93,8 @@ class ConceptLane:
     def seeds(self, plan: SearchPlan) -> list[Seed]:
         """The concepts that the question names or is near to; asked beside the other lanes.
 
-        One without spaces that names some goes by these: to a model that does not know its language, as the
-        default one, all concepts are near (adr/0083).
+        One without spaces goes by those that it names: to a model that does not know its language, as the
+        default one, all concepts are near (adr/0083). Where concepts alone are asked, it may name none.
         """
         meanings, names = meanings_of(plan), plan.scope.names
         told = [
@@ -102,7 +105,8 @@ class ConceptLane:
         waiting = self._indexes.populating(*(each.space.concept_index_name for each in meanings))
         named = self._find_named(plan)
         weights: dict[str, float] = {}
-        for each in meanings if not (named and is_unspaced(plan.text)) else ():
+        by_names = is_unspaced(plan.text) and (named or not plan.concepts_alone)
+        for each in () if by_names else meanings:
             if each.space.concept_index_name not in waiting:
                 for near in concepts_by_vector(self._graph, each, NEAREST):
                     weights[near.concept.concept_id] = _weight(near, each.space.calibration or USUAL)
