@@ -2,6 +2,7 @@
 
     python -m benchmarks.concept_terms
     python -m benchmarks.concept_terms --per-source 20 --show    # with what is missed and wrong
+    python -m benchmarks.concept_terms --gold tests/data/terms_spaceless    # Chinese and Japanese
 
 The passages and the rules by which they were marked: tests/data/terms/README.md. Rules and lists are made by
 looking at the tuning half alone, so `--show` tells nothing of the other one. No database.
@@ -11,8 +12,9 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
+from pathlib import Path
 
-from benchmarks.term_gold import MarkedDocument, Outcome, Score, read_gold, score
+from benchmarks.term_gold import GOLD, MarkedDocument, Outcome, Score, read_gold, score
 from kg_api.models.concepts.extraction import PER_SOURCE
 
 
@@ -20,10 +22,11 @@ def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--per-source", type=int, default=PER_SOURCE["keyphrase"])
+    parser.add_argument("--gold", type=Path, default=GOLD)
     parser.add_argument("--show", action="store_true")
     chosen = parser.parse_args()
     rows = defaultdict[tuple[str, str], Score](Score)
-    for document in read_gold():
+    for document in read_gold(chosen.gold):
         outcomes = score(document, chosen.per_source)
         total = sum((each.score for each in outcomes), Score())
         for group in groups(document):

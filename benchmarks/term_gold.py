@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import Stemmer
@@ -13,6 +14,7 @@ from kg_api.extract.keyphrase.extractor import KeyphraseExtractor
 from kg_api.graph.spaces.due import DocumentAbout, SourceText
 from kg_api.ingest.records import Incoming, to_record
 from kg_api.models.concepts.extraction import ExtractedConcept
+from kg_api.models.identity import content_hash
 
 GOLD = Path(__file__).parent.parent / "tests" / "data" / "terms"
 _STEMMERS = {"en": "english", "de": "german", "es": "spanish"}
@@ -111,8 +113,11 @@ def score(document: MarkedDocument, per_source: int) -> list[Outcome]:
 
 def fold(name: str, language: str) -> str:
     """One form of a name, whatever its case, hyphens, number and case endings."""
+    words = [word.casefold() for word in _WORD.findall(name)]
+    if language not in _STEMMERS:  # Chinese and Japanese nouns have one form
+        return " ".join(words)
     stem = Stemmer.Stemmer(_STEMMERS[language]).stemWord
-    return " ".join(stem(word.casefold()) for word in _WORD.findall(name))
+    return " ".join(map(stem, words))
 
 
 def _read(file: Path) -> MarkedDocument:
@@ -154,6 +159,8 @@ def _joined(terms: Iterable[frozenset[str]]) -> Iterator[frozenset[str]]:
 
 
 def _sources(document: MarkedDocument) -> Sequence[SourceText]:
+    if document.about["language"] not in _STEMMERS:
+        return _short_sources(document)
     record, _ = to_record(Incoming(ontology="gold", document=document.name, text=document.text))
     return [
         SourceText(
@@ -167,6 +174,15 @@ def _sources(document: MarkedDocument) -> Sequence[SourceText]:
             tuple(each.blocks),
         )
         for each in record.sources
+    ]
+
+
+def _short_sources(document: MarkedDocument) -> Sequence[SourceText]:
+    """Each passage a source: they say much in few characters, and kg would join some of them."""
+    starts = accumulate((len(each.text) + len("\n\n") for each in document.passages), initial=0)
+    return [
+        SourceText(str(at), document.name, at, (), start, each.text, content_hash(each.text))
+        for at, (start, each) in enumerate(zip(starts, document.passages, strict=False))
     ]
 
 

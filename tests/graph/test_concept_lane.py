@@ -165,3 +165,31 @@ def test_mode_concept_does_not_tell_of_lanes_that_it_does_not_ask(kg: Kg) -> Non
     hits = hybrid(kg, "of the and", mode="concept")
     assert all(each.part not in {"text_index", "vector_index"} for each in hits.degraded)
     assert "full text: there is no word" not in str(hits.degraded)
+
+
+def test_a_question_without_spaces_names_a_concept_within_it(kg: Kg) -> None:
+    """And goes by that alone: a model that knows no Chinese finds all concepts near."""
+    said = {"灯.md": "灯笼公会的年鉴。", "港.md": "船坞在港口。"}
+    made = [record(name, [text]) for name, text in said.items()]
+    for each in made:
+        store_document(kg.graph, each)
+    found = [carried(made[0], 0, "灯笼公会"), carried(made[1], 0, "船坞")]
+    kg.graph.transaction(lambda tx: write_extractions(tx, "notes", found, "m"))
+    kg.work()
+    hits = hybrid(kg, "谁领导着灯笼公会呢？", mode="concept")
+    assert documents(hits) == ["灯.md"]
+    assert [each.label for each in hits.sources[0].through] == ["灯笼公会"]
+
+
+def test_a_question_without_spaces_that_names_none_is_answered_without_concepts(kg: Kg) -> None:
+    made = [
+        record(name, [text]) for name, text in {"灯.md": "灯笼公会的年鉴。", "港.md": "公会在港口。"}.items()
+    ]
+    for each in made:
+        store_document(kg.graph, each)
+    found = [carried(each, 0, "公会") for each in made]
+    kg.graph.transaction(lambda tx: write_extractions(tx, "notes", found, "m"))
+    kg.work()
+    assert documents(search(kg, "年鉴在哪里？", concepts=True)) == documents(search(kg, "年鉴在哪里？"))
+    assert not any(hit.through for hit in search(kg, "年鉴在哪里？", concepts=True).sources)
+    assert any(hit.through for hit in search(kg, "公会的年鉴在哪里？", concepts=True).sources)

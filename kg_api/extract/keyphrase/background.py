@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Mapping
 from functools import cache
+from importlib.resources import files
 from math import log10
+from typing import cast
 
 _CODES = {"no": "nb"}
 """Names of languages that wordfreq writes another way."""
 _PER_BILLION = 9
-_RARE = {"en": 4.2, "de": 4.2, "es": 4.1}
+_RARE = {"en": 4.2, "de": 4.2, "es": 4.1, "zh": 4.5, "ja": 4.2}
 UNLISTED = 2.9
 """Of a word that is in no list: the lists end at 3."""
 
@@ -31,6 +34,20 @@ def is_rare(word: str, language: str) -> bool:
     if common is None:
         return False
     return max(common, zipf(folded.removesuffix("s"), language) or 0) < _RARE.get(language, 0)
+
+
+def simplify(text: str) -> str:
+    """Chinese in simplified characters, one for each, as the list has it."""
+    return text.translate(_simplified())
+
+
+@cache
+def _simplified() -> Mapping[int, str]:
+    """By code point. wordfreq gives it to none but its own tokenizer, which needs jieba."""
+    import msgpack  # noqa: PLC0415 # with wordfreq
+
+    packed = files("wordfreq").joinpath("data", "_chinese_mapping.msgpack.gz").read_bytes()
+    return cast("Mapping[int, str]", msgpack.unpackb(gzip.decompress(packed), strict_map_key=False))
 
 
 @cache

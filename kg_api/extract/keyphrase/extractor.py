@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kg_api.extract.keyphrase.code_names import names_in_code, names_in_text
 from kg_api.extract.keyphrase.phrases import Candidate, candidates
 from kg_api.extract.keyphrase.ranking import RankedPhrase, rank
-from kg_api.extract.keyphrase.spaceless import spaceless
+from kg_api.extract.keyphrase.spaceless.phrases import spaceless_phrases
 from kg_api.extract.keyphrase.spanish import spanish_phrases
 from kg_api.extract.keyphrase.tagging.kinds import Kind, kinds_of
 from kg_api.extract.keyphrase.text import code_lines, sentences
@@ -22,7 +22,7 @@ from kg_api.models.identity import digest
 from kg_api.models.library.parsing import BlockKind, SourceBlock
 from kg_api.models.vocabulary import ExtractorName
 
-VERSION = "4"
+VERSION = "5"
 """Another one finds other concepts in the same text."""
 MAX_LABEL_LENGTH = 200
 MAX_QUOTE_LENGTH = 1000
@@ -104,12 +104,16 @@ def find(sources: Sequence[SourceText], per_source: int) -> dict[str, tuple[Extr
         for phrase in _phrases(words, kinds, language)
         if phrase.end - phrase.start <= MAX_LABEL_LENGTH
     ]
-    mentions += [Mention(*read[at][:2], phrase) for at, phrase in spaceless(lines)]
+    spaceless = list(spaceless_phrases(lines))
+    mentions += [Mention(*read[each.sentence][:2], each.phrase) for each in spaceless]
     mentions += _code_mentions(sources, [(at, span) for at, span, _ in read])
     mentions += _block_mentions(sources, frozenset(each.phrase.keys for each in mentions))
     mentions.sort(key=lambda each: (each.source, each.phrase.start))
     count = sum(token.is_word for words in lines for token in words)
-    by_source = _by_source(rank(mentions, weigh(lines, language), language, count))
+    weights = weigh(lines, language)
+    for each in spaceless:
+        weights |= each.weights
+    by_source = _by_source(rank(mentions, weights, language, count))
     return {
         each.source_id: tuple(_choose(by_source.get(at, []), each.full_text, per_source))
         for at, each in enumerate(sources)

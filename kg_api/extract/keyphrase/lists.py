@@ -35,7 +35,17 @@ class Lists:
     es_objects: frozenset[str]
     """Spanish words behind a verb."""
     han_edges: frozenset[str]
-    """Chinese characters with which no phrase begins or ends."""
+    """Chinese characters with which no word begins or ends that no dictionary has."""
+    zh_weak: frozenset[str]
+    """Chinese nouns that end no term."""
+    zh_openers: frozenset[str]
+    """Chinese words that begin none."""
+    zh_verbs: frozenset[str]
+    """Chinese verbs that stand before objects and begin no name."""
+    zh_suffixes: frozenset[str]
+    """Chinese characters that make a noun of the word before them."""
+    zh_sounds: frozenset[str]
+    """Chinese characters that write foreign names."""
 
 
 @cache

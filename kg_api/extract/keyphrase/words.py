@@ -13,14 +13,14 @@ import regex
 from yake_rust import Yake
 
 from kg_api.extract.keyphrase.text import Sentence
+from kg_api.wording.scripts import UNSPACED
 
 _LANGUAGES = tuple(
     "en ar bg br da de el es et fa fi fr hi hr hu hy id it lt lv nl no pl pt ro ru sk sl sv tr uk".split()  # noqa: SIM905 - one line says more
 )
 """Those with spaces between words that yake-rust brings stop words of; the first is meant when nothing speaks
 for another."""
-_SPACELESS = r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
-"""Scripts without spaces between words."""
+_SPACELESS = rf"[{UNSPACED}ー]"
 _IS_SPACELESS = regex.compile(_SPACELESS)
 _MAX_WORD_LENGTH = 60
 _SAMPLE = 20_000

@@ -13,12 +13,13 @@ from collections.abc import Sequence
 
 import regex
 
+from kg_api.wording.scripts import UNSPACED
+
 MIN_OVERLAP = 0.85
 """Of the phrases of both texts, the share that both must have. On five corpora templates end at 0.80."""
 PHRASE_WORDS = 3
 
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_WORD = regex.compile(rf"[{_UNSPACED}]\p{{M}}*|[\p{{L}}\p{{N}}\p{{M}}--[{_UNSPACED}]]+", regex.VERSION1)
+_WORD = regex.compile(rf"[{UNSPACED}]\p{{M}}*|[\p{{L}}\p{{N}}\p{{M}}--[{UNSPACED}]]+", regex.VERSION1)
 
 Phrase = tuple[str, ...]
 

@@ -29,6 +29,7 @@ from kg_api.models.embedding.spaces import USUAL, SimilarityCalibration
 from kg_api.models.identity import concept_name, name_id
 from kg_api.models.queries.search import Degradation
 from kg_api.search.plan.search_plan import SearchPlan
+from kg_api.search.retrieve.named import is_named_within, is_unspaced, names_in
 
 NAMED = 1.0
 """Weight of a concept that the question names."""
@@ -39,12 +40,6 @@ BEST_PASSAGES = 3
 NEAREST = 5
 """Concepts near to the question in meaning."""
 MAX_NAMED = 20
-MAX_NAME_WORDS = 6
-"""Words of a name that is looked for in the question."""
-MIN_NAME_CHARACTERS = 3
-"""Characters."""
-MAX_WORDS = 100
-"""Words of the question whose combinations are looked up as names."""
 MAX_NAMES = 5000
 """Names that are looked up, of all ontologies together."""
 
@@ -64,8 +59,11 @@ class ConceptLane:
         Args:
             plan: where to look, and the question's vectors.
             seeds: the concepts of the question.
-            best: what vectors and words found, the best first; empty: from the question's own concepts.
+            best: what vectors and words found, the best first; empty: from the question's own concepts. They
+                lead on from a question without spaces only if it names a concept itself.
         """
+        if best and not seeds and is_unspaced(plan.text):
+            return []
         passages = [
             SeedPassage(found.source.source_id, PASSAGE / math.sqrt(rank))
             for rank, found in enumerate(best[:BEST_PASSAGES], start=1)
@@ -90,7 +88,11 @@ class ConceptLane:
                 yield from near_concepts(self._graph, *within, seeds, passages, least=least_near(space))
 
     def seeds(self, plan: SearchPlan) -> list[Seed]:
-        """The concepts that the question names or is near to; asked beside the other lanes."""
+        """The concepts that the question names or is near to; asked beside the other lanes.
+
+        One without spaces goes by those that it names: to a model that does not know its language, as the
+        default one, all concepts are near (adr/0083). Where concepts alone are asked, it may name none.
+        """
         meanings, names = meanings_of(plan), plan.scope.names
         told = [
             *under_way(self._extraction.read(), names, EXTRACTION),
@@ -99,13 +101,14 @@ class ConceptLane:
         ]
         spaces = plan.scope.models if plan.request.graph else [each.space for each in meanings]
         waiting = self._indexes.populating(*(space.concept_index_name for space in spaces))
+        named = self._find_named(plan)
         weights: dict[str, float] = {}
-        for each in meanings:
+        by_names = is_unspaced(plan.text) and (named or not plan.concepts_alone)
+        for each in () if by_names else meanings:
             if each.space.concept_index_name not in waiting:
                 for near in concepts_by_vector(self._graph, each, NEAREST):
                     weights[near.concept.concept_id] = _weight(near, each.space.calibration or USUAL)
-        for named in self._find_named(plan):
-            weights[named.concept.concept_id] = NAMED
+        weights |= {each.concept.concept_id: NAMED for each in named}
         effects = [f"the index {name} is {state}: looked for by name only" for name, state in waiting.items()]
         told += [Degradation(part="concepts", effect=effect) for effect in effects]
         plan.notes.record("seeds", told)
@@ -115,11 +118,11 @@ class ConceptLane:
         names = list(names_in(plan.text))
         ids = [name_id(ontology, name) for ontology in plan.scope.names for name in names][:MAX_NAMES]
         found = concepts_by_name(self._graph, ids, [], MAX_NAMED) if ids else []
-        labels = [f" {concept_name(each.concept.label)} " for each in found]
+        labels = [concept_name(each.concept.label) for each in found]
         return [
             each
             for each, own in zip(found, labels, strict=True)
-            if not any(own != other and own in other for other in labels)
+            if not any(is_named_within(own, other) for other in labels)
         ]
 
 
@@ -130,16 +133,6 @@ def meanings_of(plan: SearchPlan) -> list[Meaning]:
         for vector in plan.vectors
         if vector.vector is not None
     ]
-
-
-def names_in(text: str) -> Iterator[str]:
-    """What may be the name of a concept in a question: up to six words in a row, the longest first."""
-    words = concept_name(text).split()[:MAX_WORDS]
-    for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
-        for at in range(len(words) - length + 1):
-            name = " ".join(words[at : at + length])
-            if len(name) >= MIN_NAME_CHARACTERS:
-                yield name
 
 
 def _weight(near: ConceptLaneHit, calibration: SimilarityCalibration) -> float:

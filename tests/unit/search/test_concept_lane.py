@@ -6,8 +6,16 @@ from hypothesis import strategies as st
 from kg_api.models.identity import concept_name
 from kg_api.models.queries.search import CarriedConcept
 from kg_api.search.rank.order import fuse_lanes, join_further
-from kg_api.search.retrieve.concept_lane import MAX_NAME_WORDS, MAX_WORDS, MIN_NAME_CHARACTERS, names_in
 from kg_api.search.retrieve.hits import CONCEPTS
+from kg_api.search.retrieve.named import (
+    MAX_NAME_WORDS,
+    MAX_UNSPACED,
+    MAX_WORDS,
+    MIN_NAME_CHARACTERS,
+    UNSPACED_NAME,
+    is_named_within,
+    names_in,
+)
 from tests.unit.search.found import found, lanes, plan
 
 BEE = CarriedConcept(concept_id="c", label="bee")
@@ -27,13 +35,33 @@ def test_names_are_looked_for_in_all_words_of_the_question_in_a_row() -> None:
 def test_names_are_parts_of_the_question(text: str) -> None:
     whole = f" {concept_name(text)} "
     for name in names_in(text):
-        assert f" {name} " in whole
-        assert len(name) >= MIN_NAME_CHARACTERS
-        assert len(name.split()) <= MAX_NAME_WORDS
+        if f" {name} " in whole and len(name) >= MIN_NAME_CHARACTERS:
+            assert len(name.split()) <= MAX_NAME_WORDS or len(name) in UNSPACED_NAME
+        else:
+            assert name in whole
+            assert len(name) in UNSPACED_NAME
+            assert not any(each.isascii() and each != " " for each in name)
 
 
 def test_a_very_long_question_has_bounded_names() -> None:
     assert len(list(names_in("word " * 10_000))) <= MAX_NAME_WORDS * MAX_WORDS
+    assert len(list(names_in("超级碗比赛" * 10_000))) <= len(UNSPACED_NAME) * MAX_UNSPACED + 1
+
+
+def test_names_without_spaces_are_looked_for_in_all_characters_in_a_row() -> None:
+    found = list(names_in("托马斯·戴维斯在哪个球队？"))
+    assert {"托马斯 戴维斯", "托马斯", "戴维斯", "球队"} <= set(found)
+    assert len(found) == len(set(found))
+    assert not {"在", "队", "斯 戴 "} & set(found)
+    assert "ラ・ガ" not in found
+    assert {"neo4j", "数据库"} <= set(names_in("什么是 Neo4j 数据库？"))
+
+
+def test_a_name_within_another_one_is_none_itself() -> None:
+    assert is_named_within("ada", "ada lovelace")
+    assert not is_named_within("ada", "adamant")
+    assert is_named_within("著作权", "著作权法")
+    assert not is_named_within("著作权", "著作权")
 
 
 def test_what_concepts_lead_to_is_joined_by_rank() -> None:
