@@ -118,7 +118,7 @@ def print_merges(answer: ConceptMerges) -> None:
     rows = [
         [
             each.merge_id,
-            escape(f"{each.merged} → {each.into}"),
+            f"{each.merged} → {each.into}",
             _why(each),
             str(each.sources),
             f"{each.at:%Y-%m-%d %H:%M}",
@@ -141,7 +141,7 @@ def print_merge(answer: ConceptMerge) -> None:
 def _undone(merge: ConceptMerge) -> str:
     if merge.undone_at is None:
         return "" if merge.undoable else "cannot be"
-    return f"{escape(merge.undone_by or '')} {merge.undone_at:%Y-%m-%d %H:%M}"
+    return f"{merge.undone_by or ''} {merge.undone_at:%Y-%m-%d %H:%M}"
 
 
 def _why(merge: ConceptMerge) -> str:
