@@ -53,19 +53,18 @@ def print_merges(answer: TypeMerges) -> None:
     """Print the record of merges."""
     rows = [
         [
-            str(each.merge_id),
-            f"{', '.join(each.merged)} → {each.into}",
+            f"{', '.join(each.merged)} → {each.into}\n{each.merge_id}",
             _when(each.by, f"{each.at:%Y-%m-%d %H:%M}"),
             _when(each.undone_by, f"{each.undone_at:%Y-%m-%d %H:%M}") if each.undone_at else "",
         ]
         for each in answer.merges
     ]
-    print_table(["id", "merged", "by", "undone"], rows)
+    print_table(["merged", "by", "undone"], rows)
     say(f"{len(rows)} of {pluralize(answer.total, 'merge')}.")
 
 
 def _when(by: str | None, at: str) -> str:
-    return f"{by}, {at}" if by else at
+    return f"{by}\n{at}" if by else at
 
 
 def _undo(answer: TypeMerge) -> str:
