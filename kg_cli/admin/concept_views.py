@@ -39,7 +39,8 @@ def print_started(started: ExtractionStarted) -> None:
 def print_refused(found: UnreadSources) -> None:
     """Print from what nothing could be extracted, and why."""
     print_reasons(found.sources)
-    say(f"set aside: {pluralize(found.total, 'source')}; `kg admin concepts extract` tries them again")
+    again = f"; `kg admin concepts extract --ontology {found.ontology!r}` tries them again"
+    say(f"set aside: {pluralize(found.total, 'source')}{escape(again) if found.total else ''}")
 
 
 def print_status(found: ExtractionStatus) -> None:

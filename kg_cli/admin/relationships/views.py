@@ -34,7 +34,8 @@ def print_proposals(answer: TypeProposals) -> None:
         say(f"No two of {pluralize(answer.compared, 'type')} are that alike.")
         return
     print_table(["type", "relationships", "similarity", "same pairs", "example"], rows)
-    say("Merge those that say the same: kg admin relationship-types merge INTO TYPE...")
+    merge = f"kg admin relationship-types merge INTO TYPE... --ontology {answer.ontology!r}"
+    say(f"Merge those that say the same: {escape(merge)}")
 
 
 def print_merge(answer: TypeMerge) -> None:
