@@ -76,7 +76,8 @@ def print_concept_hits(answer: ConceptHits) -> None:
 
 
 def print_concepts(answer: ConceptList) -> None:
-    """Print a page of concepts."""
+    """Print a page of concepts, and why there may be more soon."""
+    console.note(*answer.notes)
     rows = [[str(each.sources), _concept(each)] for each in answer.concepts]
     console.print_table(["sources", "concept"], rows)
     console.say(f"{len(rows)} of {pluralize(answer.total, 'concept')}.")
