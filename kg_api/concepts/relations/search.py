@@ -13,7 +13,6 @@ from kg_api.graph.relations.search import (
     near_relations,
     read_relations,
     resolve_types,
-    unknown_types,
 )
 from kg_api.models.concepts.relations import RelationshipHit, RelationshipHits, RelationshipSearch
 from kg_api.models.queries.search import Degradation
@@ -29,10 +28,6 @@ EMBEDDING = "relationships are still to be embedded{}; until then they are not f
 NONE = (
     "no relationships are stated where it was searched: key phrases give none, a language model's extraction "
     "or an import does"
-)
-NO_TYPE = (
-    "no relationships of type {} are stated where it was searched; "
-    "`kg admin relationship-types list --ontology ONTOLOGY` shows the types"
 )
 
 Ranked = tuple[StatedRelationship, float, str]
@@ -56,7 +51,8 @@ class RelationshipSearcher:
         missing = self._indexes.populating(*(each.space.relation_index_name for each in query.meanings))
         hits = self._hits(asked, query, missing)[: asked.limit]
         degraded = [*map(_describe, query.degraded), *self._describe_degradation(query, missing)]
-        degraded += self._describe_absence(asked, query, found=bool(hits))
+        if not hits and query.ontologies and not has_relations(self._graph, query.ontologies):
+            degraded.append(Degradation(part="concepts", effect=NONE))
         return RelationshipHits(query_text=asked.query_text, relationships=hits, degraded=degraded)
 
     def _hits(
@@ -90,17 +86,6 @@ class RelationshipSearcher:
         read = read_relations(self._graph, kept)
         ranked = [(stated, *kept[each]) for each, stated in read.items()]
         return sorted(ranked, key=lambda each: (-each[1], each[0].evidence.relation_id))
-
-    def _describe_absence(
-        self, asked: RelationshipSearch, query: ConceptQuery, *, found: bool
-    ) -> Iterator[Degradation]:
-        """That nothing is stated there at all, or nothing with some of the types that are asked for."""
-        if not query.ontologies:
-            return
-        if not found and not has_relations(self._graph, query.ontologies):
-            yield Degradation(part="concepts", effect=NONE)
-        elif unknown := unknown_types(self._graph, query.ontologies, asked.types or ()):
-            yield Degradation(part="query", effect=NO_TYPE.format(", ".join(map(repr, unknown))))
 
     def _describe_degradation(self, query: ConceptQuery, missing: Mapping[str, str]) -> Iterator[Degradation]:
         for name, state in missing.items():

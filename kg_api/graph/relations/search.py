@@ -66,20 +66,9 @@ def has_relations(graph: Graph, ontologies: Sequence[str]) -> bool:
 def resolve_types(graph: Graph, ontologies: Sequence[str], types: Iterable[str]) -> list[str]:
     """The keys of the types that some mean in some ontologies: of what they were merged into."""
     given = [*types]
-    known = (row["key"] for row in _known_types(graph, ontologies, given))
+    ids = [relation_type_id(ontology, kind) for ontology in ontologies for kind in given]
+    known = [row["key"] for row in graph.read("relations/resolve_types", type_ids=ids)]
     return sorted({*known, *map(concept_name, given)})
-
-
-def unknown_types(graph: Graph, ontologies: Sequence[str], types: Iterable[str]) -> list[str]:
-    """Those of some types that none of some ontologies has, as they were given."""
-    given = [*types]
-    known = {row["type_id"] for row in _known_types(graph, ontologies, given)}
-    return [each for each in given if not known & {relation_type_id(name, each) for name in ontologies}]
-
-
-def _known_types(graph: Graph, ontologies: Sequence[str], types: Sequence[str]) -> list[Row]:
-    ids = [relation_type_id(ontology, kind) for ontology in ontologies for kind in types]
-    return graph.read("relations/resolve_types", type_ids=ids)
 
 
 def _stated(row: Row) -> StatedRelationship:
