@@ -64,13 +64,20 @@ def path_of(*parts: str) -> str:
     """A path of these parts, each quoted.
 
     Raises:
-        InvalidInput: one is no text, such as the job of a change that needed none.
+        InvalidInput: one is blank, or no text, such as the job of a change that needed none.
     """
     if absent := [part for part in parts if not isinstance(part, str)]:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
             f"an id or a name was expected, not {absent[0]!r}; `job_id` is None where nothing was to be done"
         )
-    return "".join(f"/{quote(part, safe='', errors='replace')}" for part in parts)
+    if not all(map(str.strip, parts)):
+        raise InvalidInput("an id or a name was expected, but it is blank")
+    return "".join(f"/{_quote(part)}" for part in parts)
+
+
+def _quote(part: str) -> str:
+    dots = part in {".", ".."}  # they would lead up, whoever reads the path
+    return part.replace(".", "%2E") if dots else quote(part, safe="", errors="replace")
 
 
 def get(answer: type[T], *path: str, **params: Any) -> Call[T]:

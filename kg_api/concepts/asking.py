@@ -85,5 +85,8 @@ def none_yet(graph: Graph, ontologies: Sequence[str]) -> list[Degradation]:
     """That there is no concept at all in some ontologies. Of none nothing is said: they are not there."""
     if not ontologies or has_concepts(graph, ontologies):
         return []
-    effect = "there are no concepts yet where it was searched: the status of their extraction says why"
+    effect = (
+        "there are no concepts yet where it was searched: the status of their extraction "
+        "(`kg admin concepts status --ontology ONTOLOGY`) says why"
+    )
     return [Degradation(part="concepts", effect=effect)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from kg_api.concepts.asking import EMBEDDING, EXTRACTION, question, under_way
+from kg_api.concepts.asking import EMBEDDING, EXTRACTION, none_yet, question, under_way
 from kg_api.concepts.network.ends import CANDIDATES, both_ends
 from kg_api.concepts.network.paths import PathFinder
 from kg_api.concepts.network.surroundings import find_related, neighbourhood
@@ -161,14 +161,19 @@ class ConceptService:
         )
 
     def page(self, ontology: str, offset: int, limit: int) -> ConceptList:
-        """Some of an ontology's concepts, those of most sources first.
+        """Some of an ontology's concepts, those of most sources first; `notes` say when more are to come.
 
         Raises:
             NotFound: there is no such ontology.
         """
         read_embedding_state(self._graph, ontology)
         concepts, total = page_of_concepts(self._graph, ontology, offset, limit)
-        return ConceptList(concepts=concepts, total=total, offset=offset, limit=limit)
+        due = [
+            *none_yet(self._graph, [ontology]),
+            *under_way(self._extraction.read(), [ontology], EXTRACTION),
+        ]
+        notes = [each.effect for each in due]
+        return ConceptList(concepts=concepts, total=total, offset=offset, limit=limit, notes=notes)
 
     def _degradations(
         self, found: Sequence[Degradation], ontologies: Sequence[str], started: Sequence[Degradation]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -22,6 +23,8 @@ log = structlog.get_logger()
 RETRY_AFTER_SECONDS = 2
 FULL_RETRY_AFTER_SECONDS = 30
 METHOD_NOT_ALLOWED = 405
+MAX_SHOWN_PATH = 200
+"""Characters of an address that an error quotes."""
 
 
 class ProblemResponse(JSONResponse):
@@ -80,11 +83,19 @@ def _on_invalid(_: Request, error: RequestValidationError) -> Response:
 
 
 def _on_http_error(request: Request, error: HTTPException) -> Response:
-    response = problem(error.status_code, "http", error.detail, error.detail)
+    title = HTTPStatus(error.status_code).phrase
+    nowhere = error.status_code == HTTPStatus.NOT_FOUND and error.detail == title
+    response = problem(error.status_code, "http", title, _nowhere(request) if nowhere else error.detail)
     response.headers.update(error.headers or {})
     if error.status_code == METHOD_NOT_ALLOWED and (methods := _methods_of(request)):
         response.headers["Allow"] = ", ".join(methods)
     return response
+
+
+def _nowhere(request: Request) -> str:
+    """That no route has the address."""
+    asked = f"{request.method} {request.url.path[:MAX_SHOWN_PATH]}"
+    return f"there is nothing at {asked}; /openapi.json describes what there is"
 
 
 def _methods_of(request: Request) -> list[str]:

@@ -39,7 +39,8 @@ def print_started(started: ExtractionStarted) -> None:
 def print_refused(found: UnreadSources) -> None:
     """Print from what nothing could be extracted, and why."""
     print_reasons(found.sources)
-    say(f"set aside: {pluralize(found.total, 'source')}; `kg admin concepts extract` tries them again")
+    again = f"; `kg admin concepts extract --ontology {found.ontology!r}` tries them again"
+    say(f"set aside: {pluralize(found.total, 'source')}{escape(again) if found.total else ''}")
 
 
 def print_status(found: ExtractionStatus) -> None:
@@ -116,17 +117,10 @@ def _cost(cost: ExtractionCost) -> list[tuple[str, str]]:
 def print_merges(answer: ConceptMerges) -> None:
     """Print the record of merges."""
     rows = [
-        [
-            each.merge_id,
-            escape(f"{each.merged} → {each.into}"),
-            _why(each),
-            str(each.sources),
-            f"{each.at:%Y-%m-%d %H:%M}",
-            _undone(each),
-        ]
+        [f"{each.merged} → {each.into}\n{each.merge_id}", _why(each), str(each.sources), _when(each)]
         for each in answer.merges
     ]
-    print_table(["id", "merged", "why", "sources", "at", "undone"], rows)
+    print_table(["merged", "why", "sources", "when"], rows)
     say(f"{len(rows)} of {pluralize(answer.total, 'merge')}.")
 
 
@@ -138,10 +132,12 @@ def print_merge(answer: ConceptMerge) -> None:
     )
 
 
-def _undone(merge: ConceptMerge) -> str:
+def _when(merge: ConceptMerge) -> str:
+    at = f"{merge.at:%Y-%m-%d %H:%M}"
     if merge.undone_at is None:
-        return "" if merge.undoable else "cannot be"
-    return f"{escape(merge.undone_by or '')} {merge.undone_at:%Y-%m-%d %H:%M}"
+        return at if merge.undoable else f"{at}\ncannot be undone"
+    by = f" by {merge.undone_by}" if merge.undone_by else ""
+    return f"{at}\nundone{by}\n{merge.undone_at:%Y-%m-%d %H:%M}"
 
 
 def _why(merge: ConceptMerge) -> str:

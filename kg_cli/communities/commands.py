@@ -24,7 +24,8 @@ def show_page(
     ontology: OntologyOption,
     level: Annotated[int, typer.Option(min=0, max=MAX_COMMUNITY_LEVEL, help="0 is the coarsest.")] = 0,
     parent: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only the parts of this community, one level below.")
+        str | None,
+        typer.Option(metavar="ID", help="Only the parts of this community, whatever --level says."),
     ] = None,
     offset: OffsetOption = 0,
     limit: PageOption = 25,

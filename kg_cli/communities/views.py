@@ -54,7 +54,8 @@ def print_community(found: CommunityDetails) -> None:
         [[f"{each.weight:.2f}", each.document, str(each.concepts)] for each in found.documents],
     )
     if found.parts:
-        say(f"kg communities list --parent {found.community_id[:SHOWN_DIGITS]} shows its parts")
+        parent = found.community_id[:SHOWN_DIGITS]
+        say(escape(f"kg communities list --ontology {found.ontology!r} --parent {parent} shows its parts"))
 
 
 def print_request(answer: CommunityRequest) -> None:

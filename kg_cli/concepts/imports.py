@@ -117,9 +117,9 @@ def _report(told: dict[str, Any]) -> None:
 
     at_most = "at most " if told["concepts_are_at_most"] else ""
     said = (
-        f"{told['rows']} rows: {at_most}{told['concepts']} different concepts, {told['appearances']} times "
-        f"in {pluralize(told['sources'], 'source')}, {told['unverified']} of them without a quote; "
-        f"{pluralize(told['relations'], 'relationship')}"
+        f"{pluralize(told['rows'], 'row')}: {at_most}{pluralize(told['concepts'], 'different concept')}, "
+        f"{pluralize(told['appearances'], 'time')} in {pluralize(told['sources'], 'source')}, "
+        f"{told['unverified']} of them without a quote; {pluralize(told['relations'], 'relationship')}"
     )
     console.line(f"{told['ontology']}: {said}")
     problems = told["problems"]

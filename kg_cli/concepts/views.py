@@ -36,10 +36,12 @@ from kg_cli.terminal import console
 LOOKED_THROUGH = 20
 """Hits among which one is looked for that fits."""
 ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
+DIGITS = re.compile("[0-9a-f]{8,}")
+"""What an id may begin with: the service tells whose, or that there is none."""
 
 
 def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
-    """The id of the concept that is meant, and say which was taken when it is not called so.
+    """The id of the concept that is meant, or its first digits; say which was taken when it is not called so.
 
     Raises:
         NotFound: none fits.
@@ -48,6 +50,8 @@ def take_concept(client: KgClient, text: str, ontology: str | None) -> str:
         return text
     found = client.search_concepts(text, ontology=ontology, limit=LOOKED_THROUGH)
     best = find_meant(found.concepts)
+    if (best is None or best.fits == "meaning") and DIGITS.fullmatch(text):
+        return text
     if best is None:
         console.note(*(each.effect for each in found.degraded))
         nearest = nearest_labels(found.concepts)
@@ -76,7 +80,8 @@ def print_concept_hits(answer: ConceptHits) -> None:
 
 
 def print_concepts(answer: ConceptList) -> None:
-    """Print a page of concepts."""
+    """Print a page of concepts, and why there may be more soon."""
+    console.note(*answer.notes)
     rows = [[str(each.sources), _concept(each)] for each in answer.concepts]
     console.print_table(["sources", "concept"], rows)
     console.say(f"{len(rows)} of {pluralize(answer.total, 'concept')}.")

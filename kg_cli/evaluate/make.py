@@ -158,7 +158,7 @@ def _documents(client: KgClient, ontology: str) -> list[SetDocument]:
     with console.progress("documents") as bar:
         listed = list(list_documents(client, ontology))
         if not listed:
-            raise NotFound(f"there is no document in an ontology {ontology!r}; see: kg ontologies")
+            raise NotFound(f"no ontology {ontology!r} has documents; `kg ontologies` lists the existing ones")
         fetching = bar.track(listed, description="fetching")
         found = (patiently(partial(client.document, each.document_id)) for each in fetching)
         return [SetDocument(one.document, one.text, one.title, cast("Format", one.format)) for one in found]

@@ -12,6 +12,7 @@ from kg_cli.terminal.answers import emit, report
 from kg_cli.terminal.connect import open_client
 from kg_cli.terminal.options import JsonOption, OnlyOntologyOption, PageOption
 
+KIND_HELP = "Only this kind; unset: all but the scheduled backfill, link_proposal and community_detection."
 JobArgument = Annotated[str, typer.Argument(help="Job id.")]
 
 group = typer.Typer(help="List, watch, cancel and retry background work.", no_args_is_help=True)
@@ -21,7 +22,7 @@ group = typer.Typer(help="List, watch, cancel and retry background work.", no_ar
 def list_jobs(
     *,
     state: Annotated[JobState | None, typer.Option(help="Only in this state; unset: all.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Only this kind; `backfill` shows scheduled ones.")] = None,
+    kind: Annotated[str | None, typer.Option(help=KIND_HELP)] = None,
     ontology: OnlyOntologyOption = None,
     limit: PageOption = 20,
     as_json: JsonOption = False,

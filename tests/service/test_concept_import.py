@@ -244,7 +244,7 @@ def test_the_command_reads_open_information_extraction(
     assert appearances(driver) == {"Lubefu River": [(0, True)], "Sankuru River": [(0, True)]}
     people = command(service, str(file), "--ontology", "notes", "--format", "openie")
     said = "2 different concepts, 2 times in 1 source, 0 of them without a quote; 1 relationship"
-    assert f"notes: 1 rows: {said}" in people.stdout
+    assert f"notes: 1 row: {said}" in people.stdout
     assert "not placed: 9: the ontology has no document of this name or title" in people.stdout
 
 
@@ -266,7 +266,7 @@ def test_the_command_counts_different_concepts(kg: KgClient, service: Service, t
     file.write_text("\n".join(json.dumps({**row, "document": name}) for name in "ab"), encoding="utf-8")
     done = command(service, str(file), "--ontology", "notes")
     assert done.returncode == 0, done.stderr
-    assert "notes: 2 rows: 1 different concepts, 2 times in 2 sources" in done.stdout
+    assert "notes: 2 rows: 1 different concept, 2 times in 2 sources" in done.stdout
 
 
 def test_the_command_names_a_line_that_is_wrong(service: Service, tmp_path: Path) -> None:

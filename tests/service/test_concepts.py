@@ -103,6 +103,14 @@ def test_an_ontologies_concepts_page_by_page(http: httpx.Client, ids: dict[str, 
     page: Json = http.get("/ontologies/notes/concepts", params={"limit": 1}).json()
     assert [each["label"] for each in page["concepts"]] == ["waggle dance"]
     assert page["total"] == len(ids)
+    assert page["notes"] == []
+
+
+def test_an_empty_page_says_where_to_read_why(kg: KgClient) -> None:
+    kg.ingest_text("A worker renews its lease.", ontology="notes", document="a.md")
+    page = kg.concepts("notes")
+    assert page.total == 0
+    assert "kg admin concepts status" in page.notes[0]  # how far it is comes beside it within seconds
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_a_dry_run_says_what_would_follow(told: KgClient, driver: neo4j.Driver) 
 
 
 def test_what_cannot_be_merged_is_refused(told: KgClient) -> None:
-    with pytest.raises(NotFound, match="'nothing'"):
+    with pytest.raises(NotFound, match=r"'nothing'.*--ontology notes"):
         told.merge_relationship_types("notes", into="requires", merged=["nothing"])
     with pytest.raises(NotFound):
         told.merge_relationship_types("no such ontology", into="requires", merged=["needs"])
@@ -189,7 +189,7 @@ def test_what_cannot_be_merged_is_refused(told: KgClient) -> None:
     told.merge_relationship_types("notes", into="requires", merged=["needs"])
     with pytest.raises(Conflict, match="part of 'requires' already"):
         told.merge_relationship_types("notes", into="needs", merged=["requires a"])
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="types merges --ontology notes"):
         told.undo_type_merge("notes", "nothing")
 
 

@@ -48,7 +48,8 @@ def unmerge_concepts(graph: Graph, ontology: str, merge_id: str, by: str | None)
     """
     if not read_concept_merges(graph, ontology, 0, 1, merge_id=merge_id)[0]:
         raise NotFound(
-            f"{ontology} has no merge of concepts {merge_id!r}; `kg admin concepts merges` lists them"
+            f"{ontology} has no merge of concepts {merge_id!r}; "
+            f"`kg admin concepts merges --ontology {ontology}` lists them"
         )
     graph.transaction(lambda tx: _undo(tx, ontology, merge_id, by))
     return read_concept_merges(graph, ontology, 0, 1, merge_id=merge_id)[0][0]

@@ -115,7 +115,10 @@ def unmerge_types(graph: Graph, ontology: str, merge_id: str, by: str | None) ->
     """
     merges, _ = read_merges(graph, ontology, 0, 1, merge_id=merge_id)
     if not merges:
-        raise NotFound(f"{ontology} has no merge of relationship types {merge_id!r}")
+        raise NotFound(
+            f"{ontology} has no merge of relationship types {merge_id!r}; "
+            f"`kg admin relationship-types merges --ontology {ontology}` lists them"
+        )
     given = {"merge_id": merge_id, "ontology": ontology, "by": by}
     graph.transaction(lambda tx: tx.run("relations/unmerge_types", **given))
     finish_renaming(graph, merge_id)
@@ -171,7 +174,8 @@ def unknown_type(ontology: str, names: Sequence[str]) -> NotFound:
     """That no source states such relationships."""
     told = ", ".join(map(repr, names))
     return NotFound(
-        f"{ontology} has no relationships of type {told}; `kg admin relationship-types list` shows its types"
+        f"{ontology} has no relationships of type {told}; "
+        f"`kg admin relationship-types list --ontology {ontology}` shows its types"
     )
 
 

@@ -11,10 +11,7 @@ from kg_cli.terminal.console import note, print_table, say
 
 def print_types(answer: RelationshipTypes) -> None:
     """Print a page of types."""
-    rows = [
-        [str(each.relations), escape(each.name), each.stance, escape(", ".join(each.also))]
-        for each in answer.types
-    ]
+    rows = [[str(each.relations), each.name, each.stance, ", ".join(each.also)] for each in answer.types]
     print_table(["relationships", "type", "stance", "merged into it"], rows)
     say(f"{len(rows)} of {pluralize(answer.total, 'type')}.")
 
@@ -24,10 +21,10 @@ def print_proposals(answer: TypeProposals) -> None:
     note(*answer.notes)
     rows: list[list[str]] = []
     for each in answer.proposals:
-        rows.append([escape(each.into), str(each.relations), "", "", _example(each.examples)])
+        rows.append([each.into, str(each.relations), "", "", _example(each.examples)])
         rows += [
             [
-                f"  = {escape(like.name)}",
+                f"  = {like.name}",
                 *(str(like.relations), f"{like.similarity:.2f}", str(like.shared)),
                 _example(like.examples),
             ]
@@ -37,7 +34,8 @@ def print_proposals(answer: TypeProposals) -> None:
         say(f"No two of {pluralize(answer.compared, 'type')} are that alike.")
         return
     print_table(["type", "relationships", "similarity", "same pairs", "example"], rows)
-    say("Merge those that say the same: kg admin relationship-types merge INTO TYPE...")
+    merge = f"kg admin relationship-types merge INTO TYPE... --ontology {answer.ontology!r}"
+    say(f"Merge those that say the same: {escape(merge)}")
 
 
 def print_merge(answer: TypeMerge) -> None:
@@ -56,19 +54,18 @@ def print_merges(answer: TypeMerges) -> None:
     """Print the record of merges."""
     rows = [
         [
-            str(each.merge_id),
-            escape(f"{', '.join(each.merged)} → {each.into}"),
+            f"{', '.join(each.merged)} → {each.into}\n{each.merge_id}",
             _when(each.by, f"{each.at:%Y-%m-%d %H:%M}"),
             _when(each.undone_by, f"{each.undone_at:%Y-%m-%d %H:%M}") if each.undone_at else "",
         ]
         for each in answer.merges
     ]
-    print_table(["id", "merged", "by", "undone"], rows)
+    print_table(["merged", "by", "undone"], rows)
     say(f"{len(rows)} of {pluralize(answer.total, 'merge')}.")
 
 
 def _when(by: str | None, at: str) -> str:
-    return f"{escape(by)}, {at}" if by else at
+    return f"{by}\n{at}" if by else at
 
 
 def _undo(answer: TypeMerge) -> str:
@@ -76,4 +73,4 @@ def _undo(answer: TypeMerge) -> str:
 
 
 def _example(examples: list[str]) -> str:
-    return escape(examples[0]) if examples else ""
+    return examples[0] if examples else ""

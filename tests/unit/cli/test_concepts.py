@@ -78,8 +78,10 @@ def test_nothing_found_is_said(printed: Printed) -> None:
 
 
 def test_a_page_says_how_many_there_are(printed: Printed) -> None:
-    views.print_concepts(ConceptList(concepts=[LEASE, RETRY], total=9, offset=0, limit=2))
+    page = ConceptList(concepts=[LEASE, RETRY], total=9, offset=0, limit=2, notes=["[b]more[/b] to come"])
+    views.print_concepts(page)
     assert "2 of 9 concepts." in printed()
+    assert "note: [b]more[/b] to come" in printed()
 
 
 def related(**more: Any) -> RelatedConcept:

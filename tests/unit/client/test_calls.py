@@ -188,7 +188,7 @@ def test_the_parameters_of_a_call_are_those_of_its_operation() -> None:
         assert call_of(ASKING[name]).params.keys() == asked
 
 
-@given(st.text(min_size=1))
+@given(st.text(min_size=1).filter(str.strip))
 def test_an_id_is_one_part_of_the_path_whatever_it_holds(identity: str) -> None:
     asking: list[Callable[[KgClient], object]] = [
         lambda kg: kg.document(identity),

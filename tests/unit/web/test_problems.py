@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import Depends, FastAPI
+from fastapi import Depends, FastAPI, HTTPException
 from pydantic import BaseModel
 
 from kg_api.errors import ConfigurationError, Conflict, KgError, NotFound, TooLarge, Unavailable
@@ -38,6 +38,10 @@ def app() -> FastAPI:
             500: ConfigurationError("set it"),
         }
         raise by_status[status]
+
+    @made.get("/refused")
+    def _() -> None:
+        raise HTTPException(400, "the body is not JSON")
 
     @made.get("/corrupt")
     def _() -> Row:
@@ -78,6 +82,17 @@ def test_a_detail_is_not_endless() -> None:
 def test_an_error_that_a_route_raises_is_answered(status: int, detail: str) -> None:
     response = get(f"/raise?status={status}")
     assert (response.status_code, response.json()["detail"]) == (status, detail)
+
+
+def test_the_title_of_an_http_error_is_that_of_its_status() -> None:
+    told = get("/nowhere").json()
+    assert (told["type"], told["title"], told["status"]) == ("urn:kg:http", "Not Found", 404)
+    assert told["detail"] == "there is nothing at GET /nowhere; /openapi.json describes what there is"
+
+
+def test_what_an_http_error_says_is_its_detail_alone() -> None:
+    told = get("/refused").json()
+    assert (told["title"], told["detail"]) == ("Bad Request", "the body is not JSON")
 
 
 def test_a_bad_row_of_the_database_is_our_fault_and_not_the_clients() -> None:

@@ -1,0 +1,62 @@
+"""Commands that answers name as the next step: with all that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from kg_api.graph.relations.vocabulary import unknown_type
+from kg_api.models.communities.communities import CommunityDetails
+from kg_api.models.concepts.extraction_config import UnreadSources
+from kg_api.models.concepts.vocabulary import TypeProposals
+from kg_cli.admin import concept_views
+from kg_cli.admin.relationships import views
+from kg_cli.communities.views import print_community
+from kg_cli.terminal import console
+
+
+@pytest.fixture(autouse=True)
+def own_consoles() -> Iterator[None]:
+    console.stdout.cache_clear()
+    console.stderr.cache_clear()
+    yield
+    console.stdout.cache_clear()
+    console.stderr.cache_clear()
+
+
+def test_parts_of_a_community_are_listed_by_a_command_that_names_the_ontology(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    place = {"community_id": "4f1c0e12" * 4, "name": "bees", "level": 0, "size": 9, "parent_id": None}
+    rest = {"parts": 2, "inside": 0.5, "labels": [], "concepts": [], "passages": [], "documents": []}
+    at = datetime.now(UTC)
+    print_community(
+        CommunityDetails.model_validate({**place, **rest, "ontology": "my notes", "computed_at": at})
+    )
+    assert "kg communities list --ontology 'my notes' --parent 4f1c0e12" in capsys.readouterr().err
+
+
+def test_what_may_be_merged_is_merged_by_a_command_that_names_the_ontology(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    proposal = {"into": "needs", "relations": 1, "examples": [], "merged": []}
+    told = {
+        "ontology": "my notes",
+        "min_similarity": 0.7,
+        "compared": 2,
+        "proposals": [proposal],
+        "notes": [],
+    }
+    views.print_proposals(TypeProposals.model_validate(told))
+    assert "merge INTO TYPE... --ontology 'my notes'" in capsys.readouterr().err
+
+
+def test_an_unknown_type_names_the_command_that_lists_those_there_are() -> None:
+    assert "`kg admin relationship-types list --ontology notes`" in str(unknown_type("notes", ["needs"]))
+
+
+def test_where_nothing_is_set_aside_nothing_is_to_be_tried_again(capsys: pytest.CaptureFixture[str]) -> None:
+    concept_views.print_refused(UnreadSources(ontology="notes", total=0, sources=[]))
+    assert capsys.readouterr().err == "set aside: 0 sources\n"

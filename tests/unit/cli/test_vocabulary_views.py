@@ -1,0 +1,83 @@
+"""Types of relationships, and what was merged, as tables show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from kg_api.models.concepts.merges import ConceptMerges
+from kg_api.models.concepts.vocabulary import (
+    RelationshipType,
+    RelationshipTypes,
+    TypeMerges,
+    TypeProposals,
+)
+from kg_cli.admin import concept_views
+from kg_cli.admin.relationships import views
+from kg_cli.terminal import console
+
+MARKED = "is a [bold]kind[/bold] of [x]"
+MERGE_ID = "0123456789abcdef" * 2
+AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+PAGE = {"total": 1, "offset": 0, "limit": 9, "ontology": "notes"}
+
+
+@pytest.fixture(autouse=True)
+def own_consoles() -> Iterator[None]:
+    console.stdout.cache_clear()
+    console.stderr.cache_clear()
+    yield
+    console.stdout.cache_clear()
+    console.stderr.cache_clear()
+
+
+def _type(name: str) -> RelationshipType:
+    return RelationshipType(name=name, relations=1, also=[name], stance="neutral", embedded=True)
+
+
+def _type_merges(by: str) -> TypeMerges:
+    merge = {"merge_id": MERGE_ID, "ontology": "notes", "into": MARKED, "merged": [MARKED], "at": AT}
+    return TypeMerges.model_validate(
+        {**PAGE, "merges": [{**merge, "relations": 1, "by": by, "undone_at": AT, "undone_by": by}]}
+    )
+
+
+def _concept_merges(by: str) -> ConceptMerges:
+    merge = {"merge_id": MERGE_ID, "ontology": "notes", "concept_id": "c", "into": MARKED, "merged": MARKED}
+    how = {"sources": 1, "reason": "plural", "similarity": 0.97, "at": AT}
+    return ConceptMerges.model_validate(
+        {**PAGE, "merges": [{**merge, **how, "undone_at": AT, "undone_by": by}]}
+    )
+
+
+def test_tables_show_names_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    views.print_types(RelationshipTypes.model_validate({**PAGE, "types": [_type(MARKED)]}))
+    views.print_merges(_type_merges(MARKED))
+    like = {"name": MARKED, "similarity": 0.9, "relations": 1, "shared": 0, "examples": [MARKED]}
+    proposal = {"into": MARKED, "relations": 1, "examples": [MARKED], "merged": [like]}
+    proposals = {
+        "ontology": "notes",
+        "min_similarity": 0.7,
+        "compared": 2,
+        "proposals": [proposal],
+        "notes": [],
+    }
+    views.print_proposals(TypeProposals.model_validate(proposals))
+    concept_views.print_merges(_concept_merges(MARKED))
+    told = capsys.readouterr().out
+    assert "\\" not in told
+    assert told.count(MARKED) == 2 + 4 + 4 + 3
+
+
+def test_ids_are_whole_in_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    views.print_merges(_type_merges("Ada"))
+    concept_views.print_merges(_concept_merges("Ada"))
+    assert capsys.readouterr().out.count(MERGE_ID) == 2
