@@ -39,13 +39,15 @@ WITH near, sum(share) AS weight, COUNT { (near)-[:APPEARS_IN]->() } AS carriers
 WHERE carriers <= $most_sources
 WITH near, weight / sqrt(carriers) AS weight, carriers ORDER BY weight DESC, near.concept_id LIMIT $most_concepts
 WITH collect({near: near, weight: weight, carriers: carriers}) AS ranked
-UNWIND range(0, size(ranked) - 1) AS at
-WITH ranked[at] AS each, reduce(sum = 0, one IN ranked[..at + 1] | sum + one.carriers) AS walked
-WHERE walked <= $most_appearances
+WITH ranked, reduce(walked = {sum: 0, concepts: 0}, one IN ranked |
+  CASE WHEN walked.sum + one.carriers <= $most_appearances
+       THEN {sum: walked.sum + one.carriers, concepts: walked.concepts + 1}
+       ELSE {sum: $most_appearances, concepts: walked.concepts} END).concepts AS followed
+UNWIND ranked[..followed] AS each
 WITH each.near AS near, each.weight AS weight
+WHERE $ontologies IS NULL OR near.ontology IN $ontologies
 MATCH (near)-[a:APPEARS_IN]->(carrier:Source)
 WHERE (a.verified OR a.extracted_with STARTS WITH $imported)
-  AND ($ontologies IS NULL OR carrier.ontology IN $ontologies)
   AND ($document_ids IS NULL OR carrier.document_id IN $document_ids)
 UNWIND CASE
   WHEN $image IS NULL OR carrier:Image = $image THEN [carrier]
@@ -55,13 +57,18 @@ UNWIND CASE
     RETURN beside
   }
   ELSE [] END AS s
-WITH s, near, a, weight ORDER BY weight DESC, near.concept_id
-WITH s, sum(weight) AS score,
-     collect(DISTINCT {concept_id: near.concept_id, label: near.label, verified: a.verified})[..$most_told] AS through
+WITH s, sum(weight) AS score, collect([near, weight, a.verified]) AS ways
 ORDER BY score DESC, s.source_id LIMIT $limit
+WITH s, score, COLLECT {
+  UNWIND ways AS way
+  WITH DISTINCT way[0] AS near, way[1] AS weight, way[2] AS verified
+  ORDER BY weight DESC, near.concept_id LIMIT $most_told
+  RETURN {concept_id: near.concept_id, label: near.label, verified: verified}
+} AS through
 WITH s, score, through, coalesce($spaces[s.ontology], 'default') AS space
 WITH s, score, through, space, $vectors[space] AS asked, $properties[space] AS property
-WITH s, score, through, asked, property, CASE WHEN s[property] IS NULL THEN COLLECT {
+WITH s, score, through, asked, space, property, s[property] AS own
+WITH s, score, through, asked, own, CASE WHEN own IS NULL THEN COLLECT {
        MATCH (c:Chunk)-[:CHUNK_OF]->(s) WHERE c.space = space AND c[property] IS NOT NULL
        WITH c, CASE WHEN asked IS NULL THEN 0.0
                     ELSE 2 * vector.similarity.cosine(c[property], asked) - 1 END AS near
@@ -72,10 +79,10 @@ WITH s, score, through, asked, property, CASE WHEN s[property] IS NULL THEN COLL
          covers: COLLECT { MATCH (c)-[:CHUNK_OF]->(part:Source) RETURN part.source_id ORDER BY part.paragraph }
        }
      }[0] END AS chunk
-WITH s, score, through, asked, chunk, CASE
+WITH s, score, through, asked, own, chunk, CASE
        WHEN asked IS NULL THEN null
        WHEN chunk IS NOT NULL THEN chunk.near
-       WHEN s[property] IS NOT NULL THEN 2 * vector.similarity.cosine(s[property], asked) - 1 END AS similarity
+       WHEN own IS NOT NULL THEN 2 * vector.similarity.cosine(own, asked) - 1 END AS similarity
 ORDER BY score DESC, s.source_id
 RETURN collect({
   source_id: s.source_id, ontology: s.ontology, document_id: s.document_id,
