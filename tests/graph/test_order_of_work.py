@@ -62,7 +62,7 @@ def runner(kg: Kg, name: str = "w", stopping: threading.Event | None = None, bat
     passages = CachedPassages(kg.graph, keeps=False)
     handlers = [
         SourceEmbedding(kg.graph, kg.spaces, kg.contexts, passages, batch),
-        ConceptEmbedding(kg.graph, kg.spaces, passages, batch, lambda *_: 0),
+        ConceptEmbedding(kg.graph, kg.spaces, passages, batch, lambda *_: 0, link_near=lambda *_: 0),
     ]
     return Runner(kg.graph, handlers, WorkerSettings(), worker=name, stopping=stopping or threading.Event())
 
