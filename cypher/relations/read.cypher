@@ -1,7 +1,9 @@
 // Some relationships with both concepts, the source that states each, and how many sources state the same. A quote's
 // place is counted in its source. The same is looked for among so many relationships between both.
 UNWIND $ids AS id
-MATCH (a:Concept)-[r:RELATED_TO {relation_id: id}]->(b:Concept)
+MATCH (a:Concept)-[r:RELATED_TO]->(b:Concept)
+USING INDEX SEEK r:RELATED_TO(relation_id)
+WHERE r.relation_id = id
 WITH a, b, r.type_key AS type_key, collect(r) AS same
 CALL (a, b, type_key) {
   MATCH (a)-[m:RELATED_TO]->(b)
