@@ -169,7 +169,7 @@ class ConceptService:
         read_embedding_state(self._graph, ontology)
         concepts, total = page_of_concepts(self._graph, ontology, offset, limit)
         due = [
-            *none_yet(self._graph, [ontology]),
+            *(() if total else none_yet(self._graph, [ontology])),
             *under_way(self._extraction.read(), [ontology], EXTRACTION),
         ]
         notes = [each.effect for each in due]

@@ -86,7 +86,7 @@ def _near(graph: Graph, space: Space, ontology: str, ids: Sequence[str]) -> list
     def look(some: Sequence[str]) -> list[NearConcepts]:
         return near_concepts(graph, space, ontology, some, NEIGHBOURS, least=least)
 
-    parts = [ids[at : at + ASKED_AT_ONCE] for at in range(0, len(ids), ASKED_AT_ONCE)]
+    parts = [*portions(ids, ASKED_AT_ONCE)]
     with ThreadPoolExecutor(len(parts)) as pool:
         found = chain.from_iterable(pool.map(look, parts))
         return sorted(found, key=lambda each: (-each.cosine, each.ids))

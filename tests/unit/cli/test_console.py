@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,15 +22,12 @@ SAFE = "a�]0;owned�\\b�[2Jc�31md�e�f�g�h"
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 COMMANDS = {*map(chr, range(32)), *map(chr, range(0x7F, 0xA0)), *BIDI} - {"\n", "\t"}
 
+pytestmark = pytest.mark.usefixtures("own_consoles")
+
 
 @pytest.fixture(autouse=True)
-def own_consoles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    console.stdout.cache_clear()
-    console.stderr.cache_clear()
-    yield
-    console.stdout.cache_clear()
-    console.stderr.cache_clear()
 
 
 def test_every_helper_shows_what_a_terminal_would_obey(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -14,16 +13,8 @@ from kg_api.models.concepts.vocabulary import TypeProposals
 from kg_cli.admin import concept_views
 from kg_cli.admin.relationships import views
 from kg_cli.communities.views import print_community
-from kg_cli.terminal import console
 
-
-@pytest.fixture(autouse=True)
-def own_consoles() -> Iterator[None]:
-    console.stdout.cache_clear()
-    console.stderr.cache_clear()
-    yield
-    console.stdout.cache_clear()
-    console.stderr.cache_clear()
+pytestmark = pytest.mark.usefixtures("own_consoles")
 
 
 def test_parts_of_a_community_are_listed_by_a_command_that_names_the_ontology(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -16,21 +15,12 @@ from kg_api.models.concepts.vocabulary import (
 )
 from kg_cli.admin import concept_views
 from kg_cli.admin.relationships import views
-from kg_cli.terminal import console
 
 MARKED = "is a [bold]kind[/bold] of [x]"
 MERGE_ID = "0123456789abcdef" * 2
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 PAGE = {"total": 1, "offset": 0, "limit": 9, "ontology": "notes"}
-
-
-@pytest.fixture(autouse=True)
-def own_consoles() -> Iterator[None]:
-    console.stdout.cache_clear()
-    console.stderr.cache_clear()
-    yield
-    console.stdout.cache_clear()
-    console.stderr.cache_clear()
+pytestmark = pytest.mark.usefixtures("own_consoles")
 
 
 def _type(name: str) -> RelationshipType:
