@@ -3,11 +3,12 @@
 CALL db.index.fulltext.queryNodes('concept_words', $query, {limit: $limit}) YIELD node AS c, score
 WHERE score > 0
 WITH c, score, coalesce($spaces[c.ontology], 'default') AS space
-WITH c, score, $vectors[space] AS asked, c[$properties[space]] AS vector
-RETURN c.concept_id AS concept_id, c.ontology AS ontology, c.label AS label, c.description AS description,
-       c.search_terms AS search_terms, COUNT { (c)-[:APPEARS_IN]->() } AS sources,
-       EXISTS { (c)-[:EVIDENCED_BY]->() } AS verified,
-       CASE WHEN asked IS NOT NULL AND vector IS NOT NULL
-            THEN 2 * vector.similarity.cosine(vector, asked) - 1 END AS similarity,
-       asked IS NOT NULL AND vector IS NULL AS without_vector, score
-ORDER BY score DESC, concept_id
+WITH c, score, $vectors[space] AS asked, c[$properties[space]] AS vector ORDER BY score DESC, c.concept_id
+RETURN collect({
+  concept_id: c.concept_id, ontology: c.ontology, label: c.label, description: c.description,
+  search_terms: c.search_terms, sources: COUNT { (c)-[:APPEARS_IN]->() },
+  verified: EXISTS { (c)-[:EVIDENCED_BY]->() },
+  similarity: CASE WHEN asked IS NOT NULL AND vector IS NOT NULL
+                   THEN 2 * vector.similarity.cosine(vector, asked) - 1 END,
+  without_vector: asked IS NOT NULL AND vector IS NULL, score: score
+}) AS found

@@ -3,8 +3,10 @@
 CYPHER 25
 MATCH (n:Concept)
 SEARCH n IN (VECTOR INDEX concept_embedding FOR $vector WHERE n.ontology IN $ontologies LIMIT $limit) SCORE AS approximate
-RETURN n.concept_id AS concept_id, n.ontology AS ontology, n.label AS label, n.description AS description,
-       n.search_terms AS search_terms, COUNT { (n)-[:APPEARS_IN]->() } AS sources,
-       EXISTS { (n)-[:EVIDENCED_BY]->() } AS verified,
-       2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
-ORDER BY similarity DESC, concept_id
+WITH n, 2 * vector.similarity.cosine(n[$property], $vector) - 1 AS similarity
+ORDER BY similarity DESC, n.concept_id
+RETURN collect({
+  concept_id: n.concept_id, ontology: n.ontology, label: n.label, description: n.description,
+  search_terms: n.search_terms, sources: COUNT { (n)-[:APPEARS_IN]->() },
+  verified: EXISTS { (n)-[:EVIDENCED_BY]->() }, similarity: similarity
+}) AS found

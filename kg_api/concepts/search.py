@@ -16,9 +16,11 @@ from kg_api.graph.search.concepts import (
     WORDS_INDEX,
     ConceptLaneHit,
     Meaning,
-    concepts_by_name,
-    concepts_by_text,
-    concepts_by_vector,
+    best_of,
+    by_name,
+    by_text,
+    by_vector,
+    look_up_concepts,
 )
 from kg_api.models.concepts.queries import ConceptHit
 from kg_api.models.identity import concept_name, name_id
@@ -61,21 +63,31 @@ def find_concepts(
     """
     depth = max(LANE_DEPTH, 2 * limit)
     usable = [each for each in meanings if each.space.concept_index_name not in populating]
-    lanes = [concepts_by_vector(graph, each, depth) for each in usable]
     words = terms(query_text)
-    if WORDS_INDEX not in populating:
-        queries = lucene_queries(words, ontologies, fields=CONCEPT_FIELDS)
-        lanes.append(concepts_by_text(graph, queries, usable, depth))
-    elif not usable:
+    if WORDS_INDEX in populating and not usable:
         raise Unavailable("the indexes of concepts are still being filled; try again in a moment")
-    names = [name_id(ontology, query_text) for ontology in ontologies] if query_text.strip() else []
-    named = concepts_by_name(graph, names, usable, depth)
-    lanes.append([*named, *_also_called(query_text, [each for lane in lanes for each in lane], named)])
-    called = {each.concept.concept_id for each in lanes[-1]}
     asked = () if WORDS_INDEX in populating else words
+    queries = lucene_queries(asked, ontologies, fields=CONCEPT_FIELDS)
+    names = [name_id(ontology, query_text) for ontology in ontologies] if query_text.strip() else []
+    *lanes, named = _ask(graph, usable, queries, names, depth)
+    lanes.append([*named, *_also_called(query_text, chain(*lanes), named)])
+    called = {each.concept.concept_id for each in lanes[-1]}
     hits = with_fits(graph, _fuse(lanes, usable)[:limit], called, asked, usable)
     told = list(_describe_degradation(meanings, words, lanes, hits, populating))
     return FoundConcepts(hits, told if hits else [*told, *none_yet(graph, ontologies)])
+
+
+def _ask(
+    graph: Graph, meanings: Sequence[Meaning], queries: Sequence[str], names: Sequence[str], depth: int
+) -> list[list[ConceptLaneHit]]:
+    """What meaning finds in each space, what words find, and last what goes by one of the names."""
+    lookups = [
+        *(by_vector(each, depth) for each in meanings),
+        *(by_text(each, meanings, depth) for each in queries),
+        by_name(names, meanings, depth),
+    ]
+    *found, named = look_up_concepts(graph, lookups)
+    return [*found[: len(meanings)], best_of(found[len(meanings) :], depth), named]
 
 
 def _also_called(

@@ -1,4 +1,4 @@
-"""The lanes of a search for concepts: one statement, one round trip each."""
+"""The lanes of a search for concepts, asked in one round trip."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from neo4j.vector import Vector
 from numpy.typing import NDArray
 
-from kg_api.graph.database import Graph, Row
+from kg_api.graph.database import Graph, Lookup, Row
 from kg_api.graph.spaces.registry import Space
 from kg_api.models.concepts.queries import Concept
 from kg_api.models.embedding.spaces import FIRST_SLUG
@@ -37,42 +37,48 @@ class ConceptLaneHit:
     """Cosine of question and concept; none without a vector."""
     without_vector: bool = False
     """It has no vector that the question's could be compared with."""
+    score: float = 0.0
+    """Of the words."""
 
 
-def concepts_by_vector(graph: Graph, meaning: Meaning, limit: int) -> list[ConceptLaneHit]:
+def by_vector(meaning: Meaning, limit: int) -> Lookup:
     """The concepts nearest to a vector; the filter runs inside the index."""
-    rows = graph.read(
-        "concepts/search_by_vector",
-        meaning.space.slug,
-        vector=Vector.from_numpy(meaning.vector),
-        ontologies=list(meaning.ontologies),
-        property=meaning.space.at("").vector_property,
-        limit=limit,
-    )
-    return [_to_hit(row) for row in rows]
+    parameters = {
+        "vector": Vector.from_numpy(meaning.vector),
+        "ontologies": list(meaning.ontologies),
+        "property": meaning.space.at("").vector_property,
+        "limit": limit,
+    }
+    return Lookup("concepts/search_by_vector", parameters, meaning.space.slug)
+
+
+def by_text(query: str, meanings: Sequence[Meaning], limit: int) -> Lookup:
+    """The concepts that a full-text query finds, in Lucene syntax with filters inside."""
+    return Lookup("concepts/search_by_text", {"query": query, "limit": limit, **_to_parameters(meanings)})
+
+
+def by_name(name_ids: Sequence[str], meanings: Sequence[Meaning], limit: int) -> Lookup:
+    """The concepts that go by one of some names exactly, those of most sources first."""
+    given = {"name_ids": list(name_ids), "limit": limit}
+    return Lookup("concepts/search_by_name", {**given, **_to_parameters(meanings)})
+
+
+def look_up_concepts(graph: Graph, lookups: Sequence[Lookup]) -> list[list[ConceptLaneHit]]:
+    """What each finds, all in one round trip."""
+    return [[_to_hit(row) for row in found] for found in graph.look_up(lookups)]
 
 
 def concepts_by_text(
     graph: Graph, queries: Iterable[str], meanings: Sequence[Meaning], limit: int
 ) -> list[ConceptLaneHit]:
-    """The concepts that full-text queries find, in Lucene syntax with filters inside."""
-    asked = _to_parameters(meanings)
-    rows = [
-        row
-        for query in queries
-        for row in graph.read("concepts/search_by_text", query=query, limit=limit, **asked)
-    ]
-    best_first = sorted(rows, key=lambda row: (-row["score"], row["concept_id"]))
-    return [_to_hit(row) for row in best_first[:limit]]
+    """The best of what several full-text queries find."""
+    return best_of(look_up_concepts(graph, [by_text(each, meanings, limit) for each in queries]), limit)
 
 
-def concepts_by_name(
-    graph: Graph, name_ids: Sequence[str], meanings: Sequence[Meaning], limit: int
-) -> list[ConceptLaneHit]:
-    """The concepts that go by one of some names exactly, those of most sources first."""
-    asked = _to_parameters(meanings)
-    rows = graph.read("concepts/search_by_name", name_ids=list(name_ids), limit=limit, **asked)
-    return [_to_hit(row) for row in rows]
+def best_of(found: Iterable[Iterable[ConceptLaneHit]], limit: int) -> list[ConceptLaneHit]:
+    """What queries by words found, in one order."""
+    every = [hit for each in found for hit in each]
+    return sorted(every, key=lambda hit: (-hit.score, hit.concept.concept_id))[:limit]
 
 
 def nearness_of_concepts(
@@ -104,5 +110,5 @@ def _to_parameters(meanings: Sequence[Meaning]) -> Mapping[str, Any]:
 
 
 def _to_hit(row: Row) -> ConceptLaneHit:
-    missing = bool(row.get("without_vector"))
-    return ConceptLaneHit(Concept.model_validate(row), row["similarity"], missing)
+    concept = Concept.model_validate(row)
+    return ConceptLaneHit(concept, row["similarity"], bool(row.get("without_vector")), row.get("score", 0.0))

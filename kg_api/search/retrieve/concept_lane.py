@@ -21,8 +21,9 @@ from kg_api.graph.search.carried import Seed, SeedPassage, by_concepts, near_con
 from kg_api.graph.search.concepts import (
     ConceptLaneHit,
     Meaning,
-    concepts_by_name,
-    concepts_by_vector,
+    by_name,
+    by_vector,
+    look_up_concepts,
 )
 from kg_api.graph.search.passages import Filters, LaneHit
 from kg_api.models.embedding.spaces import USUAL, SimilarityCalibration
@@ -101,29 +102,35 @@ class ConceptLane:
         ]
         spaces = plan.scope.models if plan.request.graph else [each.space for each in meanings]
         waiting = self._indexes.populating(*(space.concept_index_name for space in spaces))
-        named = self._find_named(plan)
-        weights: dict[str, float] = {}
-        by_names = is_unspaced(plan.text) and (named or not plan.concepts_alone)
-        for each in () if by_names else meanings:
-            if each.space.concept_index_name not in waiting:
-                for near in concepts_by_vector(self._graph, each, NEAREST):
-                    weights[near.concept.concept_id] = _weight(near, each.space.calibration or USUAL)
-        weights |= {each.concept.concept_id: NAMED for each in named}
+        usable = [each for each in meanings if each.space.concept_index_name not in waiting]
+        weights = self._find_seeds(plan, usable)
         effects = [f"the index {name} is {state}: looked for by name only" for name, state in waiting.items()]
         told += [Degradation(part="concepts", effect=effect) for effect in effects]
         plan.notes.record("seeds", told)
         return [Seed(*each) for each in weights.items() if each[1] > 0]
 
-    def _find_named(self, plan: SearchPlan) -> list[ConceptLaneHit]:
+    def _find_seeds(self, plan: SearchPlan, meanings: Sequence[Meaning]) -> dict[str, float]:
+        """By id, the weights of what the question names and of what is near to it."""
         names = list(names_in(plan.text))
-        ids = [name_id(ontology, name) for ontology in plan.scope.names for name in names][:MAX_NAMES]
-        found = concepts_by_name(self._graph, ids, [], MAX_NAMED) if ids else []
-        labels = [concept_name(each.concept.label) for each in found]
-        return [
-            each
-            for each, own in zip(found, labels, strict=True)
-            if not any(is_named_within(own, other) for other in labels)
-        ]
+        ids = [name_id(ontology, name) for ontology in plan.scope.names for name in names]
+        lookups = [by_name(ids[:MAX_NAMES], [], MAX_NAMED), *(by_vector(each, NEAREST) for each in meanings)]
+        found, *nearest = look_up_concepts(self._graph, lookups)
+        named = [*_longest(found)]
+        by_names = is_unspaced(plan.text) and (named or not plan.concepts_alone)
+        near = {
+            hit.concept.concept_id: _weight(hit, each.space.calibration or USUAL)
+            for each, hits in zip(meanings, nearest, strict=True)
+            for hit in (() if by_names else hits)
+        }
+        return near | {each.concept.concept_id: NAMED for each in named}
+
+
+def _longest(named: Sequence[ConceptLaneHit]) -> Iterator[ConceptLaneHit]:
+    """Without those whose name stands within that of another."""
+    labels = [concept_name(each.concept.label) for each in named]
+    for each, own in zip(named, labels, strict=True):
+        if not any(is_named_within(own, other) for other in labels):
+            yield each
 
 
 def meanings_of(plan: SearchPlan) -> list[Meaning]:
