@@ -120,5 +120,5 @@ def _merge_pair(graph: Graph, pair: NearConcepts, space: Space) -> str | None:
         return None
     if kept is not None:
         labels = [text.label for text in pair.texts]
-        log.info("concepts_merged", kept=kept, labels=labels, cosine=round(pair.cosine, 3))
+        log.info("concepts_merged", kept=kept, labels=labels, cosine=round(pair.cosine, 3), reason=why.reason)
     return kept

@@ -9,6 +9,7 @@ _HUMP = r"(?:[A-Z]{2,}(?=[A-Z][a-z])|[A-Z][a-z]{2,})"
 _CAMEL = re.compile(rf"{_HUMP}{{2,8}}(?:\d{{1,3}})?$")
 _HUMPS = re.compile(_HUMP)
 _PART = re.compile(r"[^\W_]+")
+_SPECIAL = re.compile(r"__\w+__$")
 _MAX_LENGTH = 80
 
 _SPAN = re.compile(r"(?<!`)(`{1,2})(?P<code>[^`\n]{2,80})\1(?!`)")
@@ -31,6 +32,8 @@ def name_words(name: str) -> tuple[str, ...]:
     if _CAMEL.match(last):
         return tuple(each.casefold() for each in _HUMPS.findall(last))
     parts = _PART.findall(last) if "_" in last else []
+    if len(parts) == 1 and _SPECIAL.match(last):  # __file__ is no file
+        return (last.casefold(),)
     return tuple(each.casefold() for each in parts) or (name.casefold(),)
 
 

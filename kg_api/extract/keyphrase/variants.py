@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,8 @@ _MIN_NESTING = 3
 """Words of a phrase that may hold another one of several words."""
 _APART = 4
 """Characters between a name and its abbreviation, such as ' ("'."""
+
+_SON_OF = re.compile("^Ma?c(?=[A-Z])")
 
 Group = list[Mention]
 
@@ -95,7 +98,11 @@ def _abbreviates(short: str, words: Phrase) -> bool:
 
 
 def _short_names(groups: Sequence[Group]) -> dict[int, int]:
-    """Which group is the last word of one name of several words: Castellan of Helen Castellan."""
+    """Which group is the last word of one name of several words, after it: Castellan of Helen Castellan.
+
+    What is said before the longer name is no short form of it, as Python is none of Pure Python; nor is what
+    the text writes small, too, as Comprehensions of a heading's Asynchronous Comprehensions; nor APIs.
+    """
     full: defaultdict[str, list[int]] = defaultdict(list)
     for at, group in enumerate(groups):
         words = group[0].phrase.words
@@ -106,8 +113,18 @@ def _short_names(groups: Sequence[Group]) -> dict[int, int]:
         for at, group in enumerate(groups)
         if len(group[0].phrase.words) == 1
         and len(full.get(group[0].said, ())) == 1
-        and not group[0].said.isupper()
+        and all(_is_plain_name(each.said) for each in group)
+        and _place(groups[full[group[0].said][0]]) < _place(group)
     }
+
+
+def _is_plain_name(said: str) -> bool:
+    return _SON_OF.sub("", said).istitle()
+
+
+def _place(group: Group) -> tuple[int, int]:
+    """Of the first mention."""
+    return min((each.source, each.phrase.start) for each in group)
 
 
 def _spaced(phrase: Candidate) -> Iterator[str]:

@@ -144,11 +144,43 @@ def test_shell_words_and_versions_are_none() -> None:
 def test_names_and_their_short_forms_are_one() -> None:
     text = "We saw Helen Castellan speak. Later Castellan left. In the end Castellan came back."
     assert concept(text, "Helen Castellan") == ("Castellan",)
+    text = "We saw Colin McAllan speak. Later McAllan left. In the end McAllan came back."
+    assert concept(text, "Colin McAllan") == ("McAllan",)
     both = "We saw Helen Castellan and Ruth Castellan.\n\n"
     assert "Castellan" in labels(both, "Later Castellan left, and so did we.\n")
     text = "They asked the World Trade Union (WTU). Then WTU answered."
     assert concept(text, "World Trade Union") == ("WTU",)
     assert "WHA" in labels("They asked the World Trade Union (WHA). Then WHA answered.")
+
+
+@pytest.mark.parametrize(
+    ("text", "short", "long"),
+    [
+        (
+            "Grafyte is old. Grafyte is good. Later came Pure Grafyte. Who took Pure Grafyte?",
+            "Grafyte",
+            "Pure",
+        ),
+        ("The Trionic APIs are new. All APIs are. These APIs are, and those APIs.", "APIs", "Trionic"),
+        ("We saw Lazy Expanders today. All Expanders are. Some expanders are short.", "Expanders", "Lazy"),
+    ],
+)
+def test_no_last_word_of_a_name_is_its_short_form_that_is_said_before_or_is_no_name(
+    text: str, short: str, long: str
+) -> None:
+    concepts = extract(sources(text), 20)[0].concepts
+    assert any(each.label.startswith(long) for each in concepts)
+    assert not any(each.label.startswith(long) and short in each.forms for each in concepts)
+
+
+def test_a_special_name_of_code_is_no_plain_word() -> None:
+    text = (
+        "The dict is read. A dict is small. Its `__dict__` is new; `__dict__` and the `__text_signature__`."
+    )
+    assert "__dict__" in labels(text)
+    assert concept(f"{text} A text signature is long; the text signature.", "text signature") == (
+        "__text_signature__",
+    )
 
 
 def test_a_phrase_made_longer_once_is_taken_for_the_one_that_is_said_elsewhere() -> None:
