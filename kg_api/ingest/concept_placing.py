@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
 
 from kg_api.extract.quotes import QuotedText, QuoteSearch
+from kg_api.graph.relations.rows import MAX_QUOTE
 from kg_api.graph.spaces.due import SourceText
 from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.models.concepts.imports import ConceptGiven, ConceptRow
@@ -29,6 +31,7 @@ class PlacedConcepts:
     names: set[str] = field(default_factory=set[str])
     """Of its concepts."""
     text: QuoteSearch = field(init=False)
+    _sentences: list[tuple[int, QuoteSearch]] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         """All quotes are looked for in one text, which is folded once at most."""
@@ -43,6 +46,26 @@ class PlacedConcepts:
                 given.label, tuple(quotes), given.description, terms, unverified=tuple(unverified)
             )
         )
+
+    def sentence_naming(self, labels: Sequence[str]) -> Quote | None:
+        """The first sentence that names all of them, unless a quote of one of these concepts does so."""
+        names, keys = [QuotedText(each) for each in labels], {concept_name(each) for each in labels}
+        given = (each.quotes for each in self.concepts if concept_name(each.label) in keys)
+        if any(_names_all(QuoteSearch(each.text), names) for each in chain.from_iterable(given)):
+            return None
+        for start, sentence in self._split():
+            if len(sentence.text) <= MAX_QUOTE and _names_all(sentence, names):
+                return Quote(sentence.text, start, start + len(sentence.text))
+        return None
+
+    def _split(self) -> list[tuple[int, QuoteSearch]]:
+        """Its sentences, each with where it begins; split once, where they are asked for."""
+        if self._sentences is None:
+            text = self.source.full_text
+            borders = [0, *sentence_borders(text, 0, len(text)), len(text)]
+            trimmed = (_trim(text, *each) for each in pairwise(borders))
+            self._sentences = [(start, QuoteSearch(text[start:end])) for start, end in trimmed]
+        return self._sentences
 
     def extraction(self) -> Extraction:
         """As it is written."""
@@ -165,11 +188,20 @@ def _sentence(text: str, hit: Quote) -> Quote:
     end = min(
         (each for each in borders if each >= hit.end), default=min(len(text), hit.end + _MAX_QUOTE_LENGTH)
     )
-    said = text[start:end]
-    start, end = start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+    start, end = _trim(text, start, end)
     if end - start > _MAX_QUOTE_LENGTH or (lead and start <= lead):
         return hit
     return Quote(text[start:end], start, end, hit.score)
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """A span without the blanks around it."""
+    said = text[start:end]
+    return start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+
+
+def _names_all(passage: QuoteSearch, names: Iterable[QuotedText]) -> bool:
+    return all(map(passage.but_for_form, names))
 
 
 def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> None:
@@ -178,6 +210,7 @@ def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> N
     both = [each for each in sources if {subject, target} <= each.names]
     stated = both or [each for each in sources if subject in each.names][:1]
     for each in stated:
-        each.relations.append(relation)
+        named = each.sentence_naming((relation.subject, relation.object))
+        each.relations.append(replace(relation, quote=named))
         if target not in each.names:
             each.add(ConceptGiven(label=relation.object), ())
