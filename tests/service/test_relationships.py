@@ -78,7 +78,9 @@ def test_the_quote_is_the_sentence_that_names_both(kg: KgClient, driver: neo4j.D
     text = "Ada wrote notes. Charles drew plans. It rained when Ada met Charles. They parted."
     kg.ingest_text(text, ontology="notes", document="a.md")
     state(kg, "a.md", ["Ada", "met", "Charles"])
-    (row,) = driver.execute_query("MATCH ()-[r:RELATED_TO]->() RETURN r.quote AS quote, r.start AS at").records
+    (row,) = driver.execute_query(
+        "MATCH ()-[r:RELATED_TO]->() RETURN r.quote AS quote, r.start AS at"
+    ).records
     assert row["quote"] == "It rained when Ada met Charles."
     assert text[row["at"] :].startswith(row["quote"])
 

@@ -40,6 +40,7 @@ from kg_api.graph.spaces.marks import EXTRACTION_MARK, Mark
 from kg_api.models.concepts.extraction import Extraction
 from kg_api.models.vocabulary import Selection
 
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """What became of extractions."""

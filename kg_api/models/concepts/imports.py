@@ -93,7 +93,7 @@ class ConceptsImported(Answer):
     unverified: int
     """Appearances that no quote proves."""
     emptied: int = 0
-    """Sources that carried imported concepts before and carry none now: nothing that rows bring stands there."""
+    """Sources that carried imported concepts before and carry none now: no row brings any."""
     relations: int
     problems: list[ImportProblem]
     more_problems: int
