@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
@@ -31,7 +32,11 @@ class PlacedConcepts:
     names: set[str] = field(default_factory=set[str])
     """Of its concepts."""
     text: QuoteSearch = field(init=False)
-    _sentences: list[tuple[int, QuoteSearch]] | None = field(init=False, default=None)
+    _sentences: list[tuple[int, int]] = field(init=False, default_factory=list[tuple[int, int]])
+    _named: dict[str, list[tuple[int, int]]] = field(
+        init=False, default_factory=dict[str, list[tuple[int, int]]]
+    )
+    _quotes: dict[str, list[Quote]] = field(init=False, default_factory=dict[str, list[Quote]])
 
     def __post_init__(self) -> None:
         """All quotes are looked for in one text, which is folded once at most."""
@@ -40,6 +45,7 @@ class PlacedConcepts:
     def add(self, given: ConceptGiven, quotes: Sequence[Quote], unverified: Sequence[str] = ()) -> None:
         """Take a concept that this source carries, with quotes of it and what is in no source."""
         self.names.add(concept_name(given.label))
+        self._quotes.setdefault(concept_name(given.label), []).extend(quotes)
         terms = tuple(given.search_terms)
         self.concepts.append(
             ExtractedConcept(
@@ -49,22 +55,33 @@ class PlacedConcepts:
 
     def sentence_naming(self, labels: Sequence[str]) -> Quote | None:
         """The first sentence that names all of them, unless a quote of one of these concepts does so."""
-        names, keys = [QuotedText(each) for each in labels], {concept_name(each) for each in labels}
-        given = (each.quotes for each in self.concepts if concept_name(each.label) in keys)
-        if any(_names_all(QuoteSearch(each.text), names) for each in chain.from_iterable(given)):
+        named = [self._places(QuotedText(each)) for each in labels]
+        given = chain.from_iterable(self._quotes.get(concept_name(each), ()) for each in labels)
+        if any(_has_all((each.start, each.end), named) for each in given):
             return None
-        for start, sentence in self._split():
-            if len(sentence.text) <= MAX_QUOTE and _names_all(sentence, names):
-                return Quote(sentence.text, start, start + len(sentence.text))
-        return None
+        within = (self._sentence_at(start) for start, _ in named[0])
+        return next(
+            (_as_quote(self.source.full_text, each) for each in within if _has_all(each, named)), None
+        )
 
-    def _split(self) -> list[tuple[int, QuoteSearch]]:
-        """Its sentences, each with where it begins; split once, where they are asked for."""
-        if self._sentences is None:
+    def _sentence_at(self, place: int) -> tuple[int, int]:
+        """The sentence in which a place is; none of it where it is too long for a quote."""
+        sentences = self._split()
+        start, end = sentences[max(0, bisect_left(sentences, (place + 1, 0)) - 1)]
+        return (start, end) if end - start <= MAX_QUOTE else (start, start)
+
+    def _places(self, name: QuotedText) -> list[tuple[int, int]]:
+        """From where to where a name stands, each time; looked up once."""
+        if name.folded not in self._named:
+            self._named[name.folded] = [*self.text.every(name)]
+        return self._named[name.folded]
+
+    def _split(self) -> list[tuple[int, int]]:
+        """Its sentences, from where to where; split once, where they are asked for."""
+        if not self._sentences:
             text = self.source.full_text
             borders = [0, *sentence_borders(text, 0, len(text)), len(text)]
-            trimmed = (_trim(text, *each) for each in pairwise(borders))
-            self._sentences = [(start, QuoteSearch(text[start:end])) for start, end in trimmed]
+            self._sentences = [_trim(text, *each) for each in pairwise(borders)]
         return self._sentences
 
     def extraction(self) -> Extraction:
@@ -200,8 +217,14 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     return start + len(said) - len(said.lstrip()), start + len(said.rstrip())
 
 
-def _names_all(passage: QuoteSearch, names: Iterable[QuotedText]) -> bool:
-    return all(map(passage.but_for_form, names))
+def _as_quote(text: str, span: tuple[int, int]) -> Quote:
+    return Quote(text[span[0] : span[1]], *span)
+
+
+def _has_all(span: tuple[int, int], named: Iterable[Sequence[tuple[int, int]]]) -> bool:
+    """Whether each of some names stands within a span; their places are in order."""
+    firsts = ((places, bisect_left(places, (span[0], 0))) for places in named)
+    return all(at < len(places) and places[at][1] <= span[1] for places, at in firsts)
 
 
 def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> None:
