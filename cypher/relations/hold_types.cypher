@@ -14,5 +14,5 @@ CALL (t) {
   WHERE r.type_id = m.type_id
   RETURN count(r) AS relations
 }
-RETURN t.type_id AS type_id, t.name AS name, k.name AS into, k.type_id AS into_id, i.merge_id AS merge_id,
+RETURN t.type_id AS type_id, t.name AS name, t.stance AS stance, k.name AS into, k.type_id AS into_id, i.merge_id AS merge_id,
        relations

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from typing import TypeVar
+from urllib.parse import unquote
 
 import httpx
 from pydantic import BaseModel, ValidationError
 
 from kg_api.client.call import Call
 from kg_api.client.connection import redact_url
-from kg_api.errors import KgError, ServiceUnreachable
+from kg_api.errors import KgError, NotFound, ServiceUnreachable
 from kg_api.models.images import PageImage
 from kg_api.models.queries.answering import Answered, AnswerEvent, Statement
 
@@ -53,7 +54,19 @@ def page_of(page: int, response: httpx.Response) -> PageImage:
 
 def _problem_of(response: httpx.Response) -> KgError:
     told = f"kg answered {response.status_code} {response.reason_phrase}"
-    return parse_problem(response.content, told)
+    found = parse_problem(response.content, told)
+    nowhere = type(found) is KgError and response.status_code == NotFound.status
+    if nowhere and (called := _slashed(response.url)):
+        return NotFound(
+            f"nothing has the id {called!r}: an id has no slash; the lists of kg show those there are"
+        )
+    return found
+
+
+def _slashed(url: httpx.URL) -> str | None:
+    """What of an address has a slash in it, which no route takes; None: nothing has."""
+    path = url.raw_path.decode("ascii").partition("?")[0]
+    return next((unquote(part) for part in path.split("/") if "%2F" in part), None)
 
 
 def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:

@@ -33,14 +33,14 @@ class NodeFilter:
         self._graph = graph
         self._remembered = remembered
 
-    def filter(self, step: FilterStep, progress: QueryProgress) -> int:
+    def filter(self, step: FilterStep, number: int, progress: QueryProgress) -> int:
         """Keep what fits; how many nodes went.
 
         Raises:
             InvalidInput: a condition is of a field that no document has, and another one is called nearly so.
             Conflict: several documents' ids begin with digits that are named.
         """
-        ids = self._chosen(step, progress)
+        ids = self._chosen(step, number, progress)
         removed = 0
         if step.kinds is not None:
             removed += progress.built.keep(lambda node: node.kind in (step.kinds or ()))
@@ -51,12 +51,14 @@ class NodeFilter:
             progress.cut.append(Cut(by="filter", left_out=removed, effect=effect))
         return removed
 
-    def _chosen(self, step: FilterStep, progress: QueryProgress) -> Sequence[str] | None:
+    def _chosen(self, step: FilterStep, number: int, progress: QueryProgress) -> Sequence[str] | None:
         if not step.where and step.documents is None:
             return None
         asked = Narrowed(progress.query.ontologies, step.documents, step.where)
         chosen = choose(self._graph, self._remembered, asked, sorted(progress.ontologies))
         progress.note_degraded(chosen.notes)
+        if not chosen.filters.document_ids:
+            progress.unfitting[number] = [each.effect for each in chosen.notes]
         return _both(progress.document_ids, chosen.filters.document_ids or [])
 
     def _keep_of(self, ids: Sequence[str], progress: QueryProgress) -> int:

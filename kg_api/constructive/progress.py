@@ -36,6 +36,10 @@ class QueryProgress:
     cut: list[Cut] = field(default_factory=list[Cut])
     """By the present step."""
     degraded: list[Degradation] = field(default_factory=list[Degradation])
+    unseen: list[str] = field(default_factory=list[str])
+    """Why there is nothing to search, or nothing was found."""
+    unfitting: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    """By the number of a filter that no document fits, why."""
 
     @property
     def is_late(self) -> bool:

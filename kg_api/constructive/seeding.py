@@ -85,6 +85,8 @@ class Seeder:
         progress.note_degraded(found.degraded)
         if found.note:
             progress.note_degraded([Degradation(part="query", effect=found.note)])
+        if not found.sources:
+            progress.unseen += [each.effect for each in found.degraded if each.part == "query"]
         return progress.add([_of_source(each, number, at) for at, each in _ranked(found.sources)], step.limit)
 
     def _by_concept(self, step: SeedStep, number: int, progress: QueryProgress) -> int:
@@ -211,7 +213,8 @@ def _not_seen(value: str, ontology: str, progress: QueryProgress) -> InvalidInpu
     elif progress.cut:
         told = f"was not found in the documents that the query sees: {progress.cut[-1].effect}"
     else:
-        told = "is in no document that the query sees: change its documents or where"
+        why = "; ".join(progress.unseen) or "change its documents or where"
+        told = f"is in no document that the query sees: {why}"
     return InvalidInput(f"{value!r} {told}")
 
 

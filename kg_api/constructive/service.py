@@ -89,7 +89,7 @@ class ConstructiveService:
             nodes=nodes,
             edges=edges,
             steps=reports,
-            note=None if nodes else _why_nothing(reports),
+            note=None if nodes else _why_nothing(reports, progress),
             degraded=progress.degraded,
             timings_ms=watch.milliseconds(),
         )
@@ -103,6 +103,7 @@ class ConstructiveService:
         within = None if ids is None else frozenset(ids)
         progress = QueryProgress(query, known, frozenset(there), chosen.filters, until, within)
         progress.note_degraded([*known.describe_unknown(query.ontologies), *chosen.notes])
+        progress.unseen += [] if ids or ids is None else [each.effect for each in chosen.notes]
         return progress
 
     def _require_any(self, query: ConstructiveQuery, known: OntologySnapshot) -> list[str]:
@@ -131,7 +132,7 @@ class ConstructiveService:
             case SeedStep() | ExpandStep():
                 return self._bring(step, number, progress)
             case FilterStep():
-                return _Changed(removed=self._filter.filter(step, progress))
+                return _Changed(removed=self._filter.filter(step, number, progress))
             case RankStep():
                 self._rank(step, progress)
                 return _Changed()
@@ -161,14 +162,14 @@ class ConstructiveService:
             progress.note_late("not ranked, the order is the one before", error)
 
 
-def _why_nothing(reports: list[StepReport]) -> str:
+def _why_nothing(reports: list[StepReport], progress: QueryProgress) -> str:
     """Which step left nothing."""
     emptied = next((each for each in reports if each.removed and not each.nodes), None)
     if emptied is None and any(cut.by == "time" for each in reports for cut in each.cut):
         return "the time was up before a seed was found: give it more seconds, or ask for less"
     if emptied is None:
-        return "no seed was found: try other words, or mode 'vector' or 'text'"
+        why = "; ".join(dict.fromkeys(progress.unseen)) or "try other words, or mode 'vector' or 'text'"
+        return f"no seed was found: {why}"
     before = pluralize(emptied.removed, "node")
-    return (
-        f"step {emptied.number} ({emptied.step}) left nothing of {before}: ask it for less, or leave it out"
-    )
+    why = "; ".join(progress.unfitting.get(emptied.number, ())) or "ask it for less, or leave it out"
+    return f"step {emptied.number} ({emptied.step}) left nothing of {before}: {why}"

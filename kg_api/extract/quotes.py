@@ -6,6 +6,7 @@ import re
 import unicodedata
 from array import array
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -122,6 +123,13 @@ class QuoteSearch:
     def but_for_form(self, quote: QuotedText) -> Quote | None:
         """But for white space, quotation marks, dashes and case."""
         return _but_for_form(self.text, self._folded, quote.folded, quote.said) if quote.folded else None
+
+    def every(self, quote: QuotedText) -> Iterator[tuple[int, int]]:
+        """From where to where it stands each time, but for its form."""
+        folded, start = self._folded, 0
+        while quote.folded and (at := _at_words(folded.text, quote.folded, start)) is not None:
+            start = at + len(quote.folded)
+            yield folded.places[at], _end(folded, self.text, start)
 
     def alike(self, quote: QuotedText) -> Quote | None:
         """By likeness. It takes long."""

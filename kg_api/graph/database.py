@@ -56,7 +56,7 @@ _OF_SEARCHES = (
     *("search/", "similar/by_ids", "chunks/texts", "constructive/", "relations/search_", "relations/read"),
     *("concepts/search_", "indexes/states", "ontologies/configuration", "ontologies/synonyms", "spaces/all"),
     *("relations/any_of", "relations/resolve_types", "relations/type_names", "relations/speaking_of"),
-    "relations/stances",
+    *("relations/stances", "proposals/page", "proposals/count"),
 )
 MIN_SECONDS = 0.01
 """The driver takes 0 for no limit."""

@@ -1,4 +1,4 @@
-"""Which document, source, concept or job is meant: called by its id, a beginning of that, or a name."""
+"""Which document, source, concept, proposal or job is meant: by its id, a beginning of that, or a name."""
 
 from __future__ import annotations
 
@@ -176,6 +176,16 @@ def identify_concept(graph: Graph, called: str) -> str | None:
     """
     rows = graph.read("concepts/begin_with", prefix=called, limit=MAX_OFFERED) if _may_begin(called) else []
     return _only("concept_id", called, rows)
+
+
+def identify_proposal(graph: Graph, called: str) -> str:
+    """The id of the proposal that alone begins with some digits, eight at least; else what is given.
+
+    Raises:
+        Conflict: there are several.
+    """
+    rows = graph.read("proposals/begin_with", prefix=called, limit=MAX_OFFERED) if _may_begin(called) else []
+    return _only("proposal_id", called, rows) or called
 
 
 def _may_begin(called: str) -> bool:

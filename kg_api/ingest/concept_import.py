@@ -29,6 +29,7 @@ class _Import:
     touched: dict[str, PlacedConcepts] = field(default_factory=dict[str, PlacedConcepts])
     problems: list[ImportProblem] = field(default_factory=list[ImportProblem])
     rows: int = 0
+    emptied: int = 0
     allowance: Allowance = field(default_factory=Allowance)
 
     def extractions(self) -> list[Extraction]:
@@ -61,7 +62,10 @@ def import_concepts(graph: Graph, ontology: str, rows: Sequence[ConceptRow]) -> 
     extractions = found.extractions()
     if extractions:  # who brings concepts wants them by meaning: those of a single source, too
         graph.transaction(lambda tx: want_concepts(tx, ontology))
-        graph.transaction(lambda tx: write_extractions(tx, ontology, extractions, MARK, imported=True))
+        written = graph.transaction(
+            lambda tx: write_extractions(tx, ontology, extractions, MARK, imported=True)
+        )
+        found.emptied = written.emptied
     return _present(ontology, found, extractions)
 
 
@@ -132,6 +136,7 @@ def _present(ontology: str, found: _Import, extractions: Sequence[Extraction]) -
         concepts=len({name for _, name in proved}),
         appearances=len(proved),
         unverified=sum(not each for each in proved.values()),
+        emptied=found.emptied,
         relations=sum(len(each.relations) for each in extractions),
         problems=found.problems[:MAX_PROBLEMS],
         more_problems=max(0, len(found.problems) - MAX_PROBLEMS),

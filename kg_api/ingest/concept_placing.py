@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
 
 from kg_api.extract.quotes import QuotedText, QuoteSearch
+from kg_api.graph.relations.rows import MAX_QUOTE
 from kg_api.graph.spaces.due import SourceText
 from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.models.concepts.imports import ConceptGiven, ConceptRow
@@ -29,6 +32,11 @@ class PlacedConcepts:
     names: set[str] = field(default_factory=set[str])
     """Of its concepts."""
     text: QuoteSearch = field(init=False)
+    _sentences: list[tuple[int, int]] = field(init=False, default_factory=list[tuple[int, int]])
+    _named: dict[str, list[tuple[int, int]]] = field(
+        init=False, default_factory=dict[str, list[tuple[int, int]]]
+    )
+    _quotes: dict[str, list[Quote]] = field(init=False, default_factory=dict[str, list[Quote]])
 
     def __post_init__(self) -> None:
         """All quotes are looked for in one text, which is folded once at most."""
@@ -37,12 +45,44 @@ class PlacedConcepts:
     def add(self, given: ConceptGiven, quotes: Sequence[Quote], unverified: Sequence[str] = ()) -> None:
         """Take a concept that this source carries, with quotes of it and what is in no source."""
         self.names.add(concept_name(given.label))
+        self._quotes.setdefault(concept_name(given.label), []).extend(quotes)
         terms = tuple(given.search_terms)
         self.concepts.append(
             ExtractedConcept(
                 given.label, tuple(quotes), given.description, terms, unverified=tuple(unverified)
             )
         )
+
+    def sentence_naming(self, labels: Sequence[str]) -> Quote | None:
+        """The first sentence that names all of them, unless a quote of one of these concepts does so."""
+        named = [self._places(QuotedText(each)) for each in labels]
+        given = chain.from_iterable(self._quotes.get(concept_name(each), ()) for each in labels)
+        if any(_has_all((each.start, each.end), named) for each in given):
+            return None
+        within = (self._sentence_at(start) for start, _ in named[0])
+        return next(
+            (_as_quote(self.source.full_text, each) for each in within if _has_all(each, named)), None
+        )
+
+    def _sentence_at(self, place: int) -> tuple[int, int]:
+        """The sentence in which a place is; none of it where it is too long for a quote."""
+        sentences = self._split()
+        start, end = sentences[max(0, bisect_left(sentences, (place + 1, 0)) - 1)]
+        return (start, end) if end - start <= MAX_QUOTE else (start, start)
+
+    def _places(self, name: QuotedText) -> list[tuple[int, int]]:
+        """From where to where a name stands, each time; looked up once."""
+        if name.folded not in self._named:
+            self._named[name.folded] = [*self.text.every(name)]
+        return self._named[name.folded]
+
+    def _split(self) -> list[tuple[int, int]]:
+        """Its sentences, from where to where; split once, where they are asked for."""
+        if not self._sentences:
+            text = self.source.full_text
+            borders = [0, *sentence_borders(text, 0, len(text)), len(text)]
+            self._sentences = [_trim(text, *each) for each in pairwise(borders)]
+        return self._sentences
 
     def extraction(self) -> Extraction:
         """As it is written."""
@@ -165,11 +205,26 @@ def _sentence(text: str, hit: Quote) -> Quote:
     end = min(
         (each for each in borders if each >= hit.end), default=min(len(text), hit.end + _MAX_QUOTE_LENGTH)
     )
-    said = text[start:end]
-    start, end = start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+    start, end = _trim(text, start, end)
     if end - start > _MAX_QUOTE_LENGTH or (lead and start <= lead):
         return hit
     return Quote(text[start:end], start, end, hit.score)
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """A span without the blanks around it."""
+    said = text[start:end]
+    return start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+
+
+def _as_quote(text: str, span: tuple[int, int]) -> Quote:
+    return Quote(text[span[0] : span[1]], *span)
+
+
+def _has_all(span: tuple[int, int], named: Iterable[Sequence[tuple[int, int]]]) -> bool:
+    """Whether each of some names stands within a span; their places are in order."""
+    firsts = ((places, bisect_left(places, (span[0], 0))) for places in named)
+    return all(at < len(places) and places[at][1] <= span[1] for places, at in firsts)
 
 
 def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> None:
@@ -178,6 +233,7 @@ def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> N
     both = [each for each in sources if {subject, target} <= each.names]
     stated = both or [each for each in sources if subject in each.names][:1]
     for each in stated:
-        each.relations.append(relation)
+        named = each.sentence_naming((relation.subject, relation.object))
+        each.relations.append(replace(relation, quote=named))
         if target not in each.names:
             each.add(ConceptGiven(label=relation.object), ())

@@ -184,14 +184,14 @@ class ExtractionPass:
                 f"nothing could be extracted from any of {len(refused)} sources: {refused[-1].refused}; "
                 "choose another model by KG_LLM__MODEL, or another extractor"
             )
-        done = self._run.commit(
+        written = self._run.commit(
             lambda tx: write_extractions(tx, self._ontology, found, self._mark),
             after=cursor_at(self._mark, last),
             done=len(found),
             set_aside=len(refused),
         )
-        self.written += done
-        self.passed_over += len(found) - done
+        self.written += written.done
+        self.passed_over += len(found) - written.done
         if unverified := sum(each.unverified for each in found):
             log.warning("quotes are not in their sources", ontology=self._ontology, quotes=unverified)
         for each in refused:

@@ -30,6 +30,8 @@ _IN_WORDS = {
     "it starts with a letter, a digit or '_'",
     SLUG_PATTERN: "lower-case letters, digits and '_' are allowed, 40 at most; it starts with a letter",
 }
+_STEP = re.compile(r"steps\.(\d+)(?:\.(?=.))?")
+"""A path counts from 0, what is told of a step from 1."""
 _ADVICE = {"query_text": "; passages for a longer text: kg augment, POST /queries/augment"}
 """Of a field that is too long."""
 
@@ -42,7 +44,9 @@ class FieldProblem(Answer):
     message: str
 
     def __str__(self) -> str:
-        return self.message if self.field == "body" else f"{self.field}: {self.message}"
+        if self.field == "body":
+            return self.message
+        return f"{_STEP.sub(_numbered, self.field)}: {self.message}"
 
 
 class Problem(Answer):
@@ -119,16 +123,28 @@ def _message(error: Mapping[str, Any]) -> str:
 
 
 def _length_message(error: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    """What is said of a text that is too long or too short; nothing of anything else."""
-    is_list = about.get("field_type") == "List"  # a text is a "Value" where it is one branch of several
-    if is_list or "too_" not in error["type"]:
+    """What is said of a text or a list that is too long or too short; nothing of anything else."""
+    if "too_" not in error["type"]:
         return ""
+    if about.get("field_type") == "List":  # a text is a "Value" where it is one branch of several
+        return _list_message(about)
     if "max_length" in about:
         limit = f"at most {about['max_length']:,} characters are allowed"
         return limit + _ADVICE.get(_field(error["loc"]), "")
     if "min_length" in about:
         return f"at least {pluralize(about['min_length'], 'character')} must be given"
     return ""
+
+
+def _list_message(about: Mapping[str, Any]) -> str:
+    limit, least = about.get("max_length"), about.get("min_length")
+    if limit is not None:
+        return f"give at most {limit:,}"
+    return f"give at least {'one' if least == 1 else least}"
+
+
+def _numbered(step: re.Match[str]) -> str:
+    return f"step {int(step[1]) + 1}" + (", " if step[0].endswith(".") else "")
 
 
 def _field(location: Sequence[int | str]) -> str:

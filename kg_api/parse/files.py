@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from typing import NamedTuple
 from kg_api.errors import InvalidInput
 from kg_api.models.identity import document_name
 from kg_api.parse.rules import EMPTY, FolderFilter, FolderRules
+
+_SEEN_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def select(
         suffixes: of the files that are taken from folders.
         prefix: goes before each document's name.
         passed_over: whether a folder is left out with all that is below it.
-        rules: what else is left out of folders, and then empty files are, too. None: nothing.
+        rules: what else is left out of folders, and then files that are empty or blank, too. None: nothing.
 
     Raises:
         InvalidInput: a path does not exist, or a pattern is none.
@@ -107,12 +110,20 @@ def _unwanted(file: Path, suffixes: Collection[str], chosen: FolderFilter | None
 
 
 def _is_empty(file: Path) -> bool:
-    """Whether it says nothing; what cannot be looked at is told later."""
+    """Whether it says nothing, or only blanks; what cannot be looked at is told later."""
     try:
-        seen = file.stat()
+        return stat.S_ISREG(file.stat().st_mode) and _is_blank(file)
     except OSError:
         return False
-    return stat.S_ISREG(seen.st_mode) and not seen.st_size
+
+
+def _is_blank(file: Path) -> bool:
+    with file.open("rb") as content:
+        said = content.read(_SEEN_BYTES).removeprefix(BOM_UTF8)
+        while not said or said.isspace():
+            if not (said := content.read(_SEEN_BYTES)):
+                return True
+    return False
 
 
 def _below(

@@ -53,6 +53,10 @@ class ProposalRequests:
         """How many open proposals are kept in an ontology of that configuration."""
         return self._settings.max_open if config.max_open is None else config.max_open
 
+    def is_enabled(self, config: ProposalConfig) -> bool:
+        """Whether links are proposed by themselves in an ontology of that configuration."""
+        return self._settings.enabled if config.enabled is None else config.enabled
+
     def look_for_dropped(self, ontology: str) -> None:
         """Look again for proposals that were dropped, if more are kept now than are open.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kg_api.graph.database import Graph, Transaction
@@ -20,8 +21,10 @@ from kg_api.models.proposals.configuration import ProposalConfig, ProposalSearch
 from kg_api.models.proposals.proposals import Proposal, Proposals
 from kg_api.models.vocabulary import ProposalKind, ProposalState
 from kg_api.proposals.requests import ProposalRequests
-from kg_api.wording.plural import pluralize, was
+from kg_api.wording.plural import are, pluralize, was
 
+MAX_TOLD = 5
+"""Ontologies of which an empty list says how far they have been looked at."""
 ANOTHER_WAY = "all sources and concepts are looked at again: links are proposed in another way now"
 
 
@@ -47,11 +50,19 @@ class ProposalService:
             self._graph, ontology=ontology, kind=kind, state=state, offset=offset, limit=limit
         )
         notes = [] if total else note_on_ontology(self._graph, ontology)
-        dropped = self._dropped(ontology) if not notes else 0
-        if dropped and state in {None, "open"}:
-            notes = [_left_out(dropped)]
+        stored = [] if notes else self._stored(ontology)
+        dropped = sum(each.dropped for each in stored)
+        if state in {None, "open"}:
+            notes += [_left_out(dropped)] if dropped else []
+            notes += [] if total else self._looked(stored)
         return Proposals(
-            proposals=found, total=total, offset=offset, limit=limit, dropped=dropped, notes=notes
+            proposals=found,
+            total=total,
+            offset=offset,
+            limit=limit,
+            dropped=dropped,
+            searched_at=stored[0].searched_at if ontology is not None and stored else None,
+            notes=notes,
         )
 
     def find(self, proposal_id: str) -> Proposal:
@@ -137,10 +148,30 @@ class ProposalService:
             notes=notes,
         )
 
-    def _dropped(self, ontology: str | None) -> int:
+    def _stored(self, ontology: str | None) -> list[StoredProposals]:
         if ontology is not None:
-            return read_proposals(self._graph, ontology).dropped
-        return sum(each.dropped for each in read_all_proposals(self._graph))
+            return [read_proposals(self._graph, ontology)]
+        return read_all_proposals(self._graph)
+
+    def _looked(self, stored: Sequence[StoredProposals]) -> list[str]:
+        """How far ontologies have been looked at, where nothing is proposed."""
+        more = len(stored) - MAX_TOLD
+        told = [f"and {pluralize(more, 'more ontology', 'more ontologies')}"] if more > 0 else []
+        return [self._looked_at(each) for each in stored[:MAX_TOLD]] + told
+
+    def _looked_at(self, stored: StoredProposals) -> str:
+        name = stored.ontology
+        if stored.proposed_for is None and stored.searched_at is None:
+            enabled = self._requests.is_enabled(stored.config)
+            off = "" if enabled else " (`enabled` is false: no worker does it by itself)"
+            return (
+                f"links have not been looked for in {name} yet{off}: `kg proposals search --ontology {name}`"
+            )
+        due = count_due(self._graph, name)
+        left = pluralize(due, "source or concept", "sources and concepts")
+        at = f"on {stored.searched_at:%Y-%m-%d %H:%M} UTC" if stored.searched_at else "in part"
+        more = f"; {left} {are(due)} still to be looked at" if due else ""
+        return f"links were looked for in {name} {at}{more}"
 
 
 def _changed(before: StoredProposals, given: ProposalConfig) -> StoredProposals:

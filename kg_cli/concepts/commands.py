@@ -18,9 +18,12 @@ from kg_cli.terminal.options import (
     OnlyOntologyOption,
     PageOption,
     QueryArgument,
+    require_words,
 )
 
-ConceptArgument = Annotated[str, typer.Argument(help="A concept's id or name, or a phrase for it.")]
+ConceptArgument = Annotated[
+    str, typer.Argument(help="A concept's id or name, or a phrase for it.", callback=require_words)
+]
 HopsOption = Annotated[int, typer.Option(min=1, max=MAX_HOPS, help="Maximum number of hops.")]
 RelatedOption = Annotated[
     int, typer.Option("--limit", "-n", min=1, max=MAX_RELATED, help="How many concepts.")

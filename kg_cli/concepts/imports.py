@@ -122,6 +122,9 @@ def _report(told: dict[str, Any]) -> None:
         f"{told['unverified']} of them without a quote; {pluralize(told['relations'], 'relationship')}"
     )
     console.line(f"{told['ontology']}: {said}")
+    if emptied := told["emptied"]:
+        lost = f"all that was imported before for {pluralize(emptied, 'source')}"
+        console.line(f"  removed: {lost}: rows that name it bring nothing that stands there")
     problems = told["problems"]
     for each in problems[:_SHOWN]:
         about = f" ({each['label']})" if each["label"] else ""

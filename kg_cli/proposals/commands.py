@@ -25,7 +25,9 @@ group = typer.Typer(
     help="Links that are proposed between passages or concepts: list, accept, reject.", no_args_is_help=True
 )
 
-ProposalArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of a proposal, as `list` gives it.")]
+ProposalArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="Id of a proposal, as `list` gives it, or its first 8 digits.")
+]
 ByOption = Annotated[
     str | None, typer.Option("--by", help="Who does it, for the record; unset: the user of this machine.")
 ]

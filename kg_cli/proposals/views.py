@@ -39,6 +39,7 @@ def print_proposal(proposal: Proposal) -> None:
 
 def print_decision(proposal: Proposal) -> None:
     """Say what became of a proposal."""
+    note(*proposal.notes)
     ends = " and ".join(_place(end) for end in proposal.ends)
     undo = f"Undo it with: kg proposals undo {proposal.proposal_id}"
     told = {

@@ -8,7 +8,21 @@ import typer
 
 from kg_api.models.vocabulary import MAX_LIMIT, MAX_PAGE, MAX_WINDOW
 
-QueryArgument = Annotated[str, typer.Argument(help="What to look for, in plain words.")]
+
+def require_words(text: str) -> str:
+    """What was typed, unless it is blank.
+
+    Raises:
+        BadParameter: it is.
+    """
+    if not text.strip():
+        raise typer.BadParameter("it is blank: say what to look for")
+    return text
+
+
+QueryArgument = Annotated[
+    str, typer.Argument(help="What to look for, in plain words.", callback=require_words)
+]
 
 OntologyOption = Annotated[str, typer.Option("--ontology", "-o", help="The ontology.")]
 OnlyOntologyOption = Annotated[str | None, typer.Option("--ontology", "-o", help="Only this ontology.")]

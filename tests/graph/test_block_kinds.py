@@ -97,9 +97,9 @@ def test_what_was_read_by_blocks_of_before_is_not_stored(graph: Graph, driver: n
     source = sources_of_document(graph, document_id("notes", "a.md"))
     found = KeyphraseExtractor(6).extract(source, source, DocumentAbout("", {}))
     rows(driver, "MATCH (s:Source) SET s.block_kinds = ['code']")
-    assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")) == 0
+    assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")).done == 0
     rows(driver, FORGET)
-    assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")) == 1
+    assert graph.transaction(lambda tx: write_extractions(tx, "notes", found, "mark")).done == 1
 
 
 def test_sources_of_before_get_their_kinds_and_nothing_else(

@@ -41,6 +41,9 @@ def test_a_filter_that_leaves_nothing_says_so_and_the_steps_behind_it_go_on(
     gone = ask(constructive, seed("Thames"), {"step": "filter", "where": ["document=none.md"]})
     assert gone.nodes == []
     assert "no document fits the conditions of the filter" in [each.effect for each in gone.degraded]
+    assert (
+        gone.note == "step 2 (filter) left nothing of 1 node: no document fits the conditions of the filter"
+    )
 
 
 def test_what_is_left_out_of_a_hub_is_counted(

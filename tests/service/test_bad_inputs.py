@@ -58,7 +58,7 @@ REFUSED_SEARCHES = [
     case(26, "truth in the vector", vector([*ONES[1:], True]), "query_vector.255"),
     case(26, "nested vector", vector([ONES]), "query_vector.0"),
     case(26, "null in the vector", vector([*ONES[1:], None]), "query_vector.255"),
-    case(27, "50,000 numbers", vector([0] * 50_000), "4096"),
+    case(27, "50,000 numbers", vector([0] * 50_000), "4,096"),
     case(28, "vector without its space", {"query_vector": ONES, "mode": "vector"}, "space"),
     case(31, "unknown field", {"query_text": "a", "author": "x"}, "author"),
     case(32, "a filter with an operator", {"query_text": "a", "ontology": {"$ne": "canary"}}, "ontology"),

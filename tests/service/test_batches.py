@@ -114,7 +114,7 @@ def test_of_two_with_one_name_the_later_is_refused(http: httpx.Client) -> None:
         (b'{"documents": []}', 422, "documents"),
         (b"{}", 422, "documents"),
         (b'{"documents": [{"a": 1, "a": 2}]}', 400, "duplicate"),
-        (json.dumps({"documents": [{}] * (MAX_DOCUMENTS_A_BATCH + 1)}).encode(), 422, "1000"),
+        (json.dumps({"documents": [{}] * (MAX_DOCUMENTS_A_BATCH + 1)}).encode(), 422, "1,000"),
     ],
 )
 def test_a_body_that_is_no_batch_is_refused_as_a_whole(

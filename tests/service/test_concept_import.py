@@ -115,6 +115,16 @@ def test_the_same_again_changes_nothing_and_less_takes_away(http: httpx.Client, 
     assert set(appearances(driver)) == {"fence"}
 
 
+def test_what_rows_take_away_without_a_substitute_is_told(http: httpx.Client, driver: neo4j.Driver) -> None:
+    ingest(http, TEXT, document="leases.md")
+    ingest(http, "It says nothing of the kind.", document="other.md")
+    assert send(http, ROW, {"document": "other.md"})["emptied"] == 0
+    assert send(http, {"document": "leases.md", "concepts": [{"label": "fence"}]})["emptied"] == 1
+    assert send(http, {"document": "leases.md"})["emptied"] == 1
+    assert appearances(driver) == {}
+    assert send(http, {"document": "leases.md"})["emptied"] == 0
+
+
 def test_a_paragraph_and_a_source_can_be_named(http: httpx.Client, driver: neo4j.Driver) -> None:
     last = ingest(http, TEXT, document="leases.md")["sources"]["added"] - 1
     row = {"document": "leases.md", "paragraph": last, "concepts": [{"label": "lease"}]}
@@ -267,6 +277,10 @@ def test_the_command_counts_different_concepts(kg: KgClient, service: Service, t
     done = command(service, str(file), "--ontology", "notes")
     assert done.returncode == 0, done.stderr
     assert "notes: 2 rows: 1 different concept, 2 times in 2 sources" in done.stdout
+    assert "removed" not in done.stdout
+    file.write_text("\n".join(json.dumps({"document": name}) for name in "ab"), encoding="utf-8")
+    done = command(service, str(file), "--ontology", "notes")
+    assert "removed: all that was imported before for 2 sources" in done.stdout
 
 
 def test_the_command_names_a_line_that_is_wrong(service: Service, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_merge_is_listed_and_undone(merged: KgClient) -> None:
     assert (record.into, record.merged, record.sources) == ("lease", "leases of workers", 1)
     assert (record.reason, record.similarity, record.undone_at) == ("plural", 0.9123, None)
     assert merged.concept_merges("notes", concept_id=LEASE).total == 1
-    assert merged.concept_merges("notes", concept_id="other").total == 0
+    assert merged.concept_merges("notes", concept_id=LEASE[:8]).total == 1
     assert "leases of workers" in merged.concept(LEASE).search_terms
     undone = merged.undo_concept_merge("notes", record.merge_id, by="Ada")
     assert (undone.undone_by, undone.undone_at is not None) == ("Ada", True)
@@ -63,6 +63,14 @@ def test_what_is_not_there_is_said(merged: KgClient, http: httpx.Client) -> None
         merged.undo_concept_merge("notes", "nothing")
     with pytest.raises(NotFound):
         merged.concept_merges("nowhere")
+    with pytest.raises(NotFound, match="no concept 'xyz'"):
+        merged.concept_merges("notes", concept_id="xyz")
+    merged.ingest_text("A crane.", ontology="birds", document="c.md")
+    merged.import_concepts([{"document": "c.md", "concepts": [{"label": "crane"}]}], ontology="birds")
+    crane = concept_id("birds", "crane")
+    with pytest.raises(NotFound, match="is of birds, not of notes"):
+        merged.concept_merges("notes", concept_id=crane)
+    assert merged.concept_merges("birds", concept_id=crane).total == 0
     found = http.post("/ontologies/notes/concept-merges/x/undo", json={"why": "so"})
     assert problem(found, 422)
 

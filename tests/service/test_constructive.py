@@ -87,6 +87,8 @@ def test_both_clients_build_it(
     ("body", "status", "told"),
     [
         ({}, 422, "steps"),
+        ({"steps": []}, 422, "steps: give at least one"),
+        ({"steps": [SEED, {**EXPAND, "along": []}]}, 422, "step 2, expand.along: give at least one"),
         ({"steps": [SEED], "cypher": "MATCH (n) RETURN n"}, 422, "cypher"),
         ({"steps": [EXPAND]}, 422, "begin with 'seed'"),
         ({"steps": [{"step": "drop"}]}, 422, "'seed', 'expand', 'filter', 'rank', 'limit'"),

@@ -54,12 +54,17 @@ def test_proposals_are_listed_and_decided(told: KgClient) -> None:
     assert page.total == 1
     (found,) = page.proposals
     assert told.proposal(found.proposal_id) == found
-    accepted = told.accept_proposal(found.proposal_id, by="Ada")
-    assert (accepted.state, accepted.decided_by) == ("accepted", "Ada")
+    accepted = told.accept_proposal(found.proposal_id[:8], by="Ada")
+    assert (accepted.state, accepted.decided_by, accepted.notes) == ("accepted", "Ada", [])
+    again = told.accept_proposal(found.proposal_id, by="Bob")
+    assert (again.decided_by, again.notes) == ("Ada", ["it was accepted by Ada already: nothing has changed"])
     assert told.proposals("notes", kind="source", state="open").total == 0
     rejected = told.reject_proposal(found.proposal_id, by="Bob")
     assert (rejected.state, rejected.decided_by) == ("rejected", "Bob")
-    assert told.undo_proposal(found.proposal_id).state == "open"
+    assert rejected.notes == ["it was accepted by Ada before; its link is gone"]
+    opened = told.undo_proposal(found.proposal_id)
+    assert (opened.state, opened.notes) == ("open", ["it was rejected by Bob before"])
+    assert told.proposal(found.proposal_id[:8]).notes == []
     status = told.proposals_config("notes")
     assert (status.accepted, status.rejected, status.due) == (0, 0, 0)
     assert status.open == told.proposals("notes", state="open").total
@@ -95,6 +100,9 @@ def test_what_is_wrong_is_told(told: KgClient, http: httpx.Client) -> None:
     for unknown in ("0" * 32, "nothing"):
         with pytest.raises(NotFound, match="kg proposals list"):
             told.accept_proposal(unknown)
+    for ask in (told.proposal, told.reject_proposal, told.concept):
+        with pytest.raises(NotFound, match="nothing has the id 'a/b'"):
+            ask("a/b")
     assert problem(http.get("/proposals", params={"state": "gone"}), 422)
     assert problem(http.get("/proposals", params={"colour": "red"}), 422)
     with pytest.raises(InvalidInput):
@@ -102,6 +110,26 @@ def test_what_is_wrong_is_told(told: KgClient, http: httpx.Client) -> None:
     with pytest.raises(NotFound):
         told.proposals_config("note")
     assert told.proposals("note").notes[0].startswith("there is no ontology")
+
+
+def test_an_empty_list_says_whether_anything_was_looked_at(kg: KgClient, graph: Graph) -> None:
+    kg.ingest_text(OWLS, ontology="notes", document="owls.md")
+    run_jobs(graph)
+    for empty in (kg.proposals("notes"), kg.proposals()):
+        assert empty.notes == [
+            "links have not been looked for in notes yet: `kg proposals search --ontology notes`"
+        ]
+    kg.set_proposals_config("notes", enabled=False)
+    assert "`enabled` is false" in kg.proposals("notes").notes[0]
+    kg.search_proposals("notes")
+    work(graph)
+    page = kg.proposals("notes", state="open")
+    assert page.searched_at is not None
+    assert page.notes == [f"links were looked for in notes on {page.searched_at:%Y-%m-%d %H:%M} UTC"]
+    assert kg.proposals("notes", state="accepted").notes == []
+    kg.ingest_text(TAXES, ontology="notes", document="taxes.md")
+    run_jobs(graph)
+    assert kg.proposals("notes").notes[0].endswith("still to be looked at")
 
 
 def test_a_configuration_can_be_tried_first(told: KgClient) -> None:

@@ -179,6 +179,21 @@ def test_a_dry_run_says_what_would_follow(told: KgClient, driver: neo4j.Driver) 
     assert told.relationship_type_merges("notes").total == 0
 
 
+def test_a_stance_that_changes_is_told(told: KgClient) -> None:
+    told.set_relationship_stance("notes", "requires", "supports")
+    tried = told.merge_relationship_types(
+        "notes", into="needs", merged=["requires", "requires a"], dry_run=True
+    )
+    assert tried.stance_changes == 2
+    assert "2 relationships of 'requires' (supports) are neutral then, as 'needs' is" in tried.notes[0]
+    done = told.merge_relationship_types("notes", into="needs", merged=["requires", "requires a"])
+    assert (done.stance_changes, done.notes) == (2, tried.notes)
+    told.undo_type_merge("notes", str(done.merge_id))
+    told.set_relationship_stance("notes", "needs", "supports")
+    alike = told.merge_relationship_types("notes", into="needs", merged=["requires"], dry_run=True)
+    assert (alike.stance_changes, alike.notes) == (0, [])
+
+
 def test_what_cannot_be_merged_is_refused(told: KgClient) -> None:
     with pytest.raises(NotFound, match=r"'nothing'.*--ontology notes"):
         told.merge_relationship_types("notes", into="requires", merged=["nothing"])

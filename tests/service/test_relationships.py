@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+import neo4j
 import pytest
 
 from kg_api.client import KgClient
@@ -71,6 +72,17 @@ def test_what_several_sources_state_is_one_hit(told: KgClient) -> None:
     assert hit.sources == 2
     assert {each.type for each in hit.evidence} == {"needs", "Needs"}
     assert {each.source.document for each in hit.evidence} == {"leases/0.md", "leases/2.md"}
+
+
+def test_the_quote_is_the_sentence_that_names_both(kg: KgClient, driver: neo4j.Driver) -> None:
+    text = "Ada wrote notes. Charles drew plans. It rained when Ada met Charles. They parted."
+    kg.ingest_text(text, ontology="notes", document="a.md")
+    state(kg, "a.md", ["Ada", "met", "Charles"])
+    (row,) = driver.execute_query(
+        "MATCH ()-[r:RELATED_TO]->() RETURN r.quote AS quote, r.start AS at"
+    ).records
+    assert row["quote"] == "It rained when Ada met Charles."
+    assert text[row["at"] :].startswith(row["quote"])
 
 
 def test_what_very_many_sources_state_leaves_room_for_others(kg: KgClient, graph: Graph) -> None:

@@ -47,7 +47,9 @@ def write(
     graph: Graph, *extractions: Extraction, ontology: str = "notes", mark: str = "m1", imported: bool = False
 ) -> int:
     """Write what was found in a transaction of its own."""
-    return graph.transaction(lambda tx: write_extractions(tx, ontology, extractions, mark, imported=imported))
+    return graph.transaction(
+        lambda tx: write_extractions(tx, ontology, extractions, mark, imported=imported)
+    ).done
 
 
 def picture(driver: neo4j.Driver) -> list[Any]:

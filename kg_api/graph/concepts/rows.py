@@ -168,7 +168,9 @@ class _Found:
             names = [clean_name(label, LABEL_CHARACTERS) for label in (each.subject, each.object)]
             subject, target = (self._means.get(name_id(self._ontology, name), "") for name in names)
             if subject in here and target in here and subject != target:
-                quote = between(text, quotes[subject], quotes[target], names)
+                own = each.quote and _in(text, each.quote)
+                known = (own.text, own.start, own.end) if own else None
+                quote = known or between(text, quotes[subject], quotes[target], names)
                 if row := self._relation(each, names, (extraction.source_id, subject, target), quote):
                     yield row
 

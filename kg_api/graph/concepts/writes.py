@@ -21,6 +21,7 @@ from kg_api.graph.concepts.names import (
 from kg_api.graph.concepts.rows import (
     IMPORTED,
     Difference,
+    EvidenceRows,
     difference,
     evidence,
     find_changed_texts,
@@ -39,6 +40,17 @@ from kg_api.graph.spaces.marks import EXTRACTION_MARK, Mark
 from kg_api.models.concepts.extraction import Extraction
 from kg_api.models.vocabulary import Selection
 
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of extractions."""
+
+    done: int
+    """Sources."""
+    emptied: int
+    """Of them those that carried imported concepts before, and carry none now."""
+
+
 REASON_CHARACTERS = 300
 LOOKS = 5
 """So often names are looked up again when what they mean has gone meanwhile."""
@@ -46,7 +58,7 @@ LOOKS = 5
 
 def write_extractions(
     tx: Transaction, ontology: str, extractions: Sequence[Extraction], mark: str, *, imported: bool = False
-) -> int:
+) -> Written:
     """Write within the caller's transaction what was found in some sources, and ask for its embedding.
 
     What was found there before goes, if it is of the same origin. Doing it twice changes nothing. A source
@@ -60,7 +72,7 @@ def write_extractions(
         imported: whether people or files said it; extraction does not touch it then, nor is the source read.
 
     Returns:
-        How many sources are done.
+        How many sources are done, and what that took away.
 
     Raises:
         TooBusy: the job of embedding would be made, and too many wait; the transaction must not be committed.
@@ -88,7 +100,7 @@ def write_extractions(
     retold = retell(tx, ontology, lost, known)
     more_sources = {row.concept_id for row in found.write.appearances}  # a second one makes a concept due
     ask_for_embedding(tx, ontology, retold.union(changed, more_sources))
-    return len(held)
+    return Written(len(held), len(_imported(present) - _imported(wanted)) if imported else 0)
 
 
 def due_for_extraction(
@@ -170,6 +182,12 @@ def _hold_concepts(
     raise DatabaseUnavailable(
         "concepts change faster than they can be written; it will be retried automatically"
     )
+
+
+def _imported(rows: EvidenceRows) -> set[str]:
+    """The sources of which somebody brought something."""
+    every = (*rows.appearances, *rows.quotes, *rows.relations)
+    return {row.source_id for row in every if row.extracted_with.startswith(IMPORTED)}
 
 
 def _find_or_create(tx: Transaction, ontology: str, names: Mapping[str, str]) -> dict[str, str]:

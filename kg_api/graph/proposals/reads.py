@@ -7,6 +7,7 @@ from typing import Any
 
 from kg_api.errors import Conflict, NotFound
 from kg_api.graph.database import Graph, Reader, Row, Transaction
+from kg_api.graph.naming import identify_proposal
 from kg_api.models.proposals.proposals import Proposal, ProposalEnd
 from kg_api.models.queries.places import Place
 from kg_api.models.vocabulary import LINKED, ProposalKind, ProposalState
@@ -39,13 +40,21 @@ def count_proposals(graph: Reader, ontology: str | None, kind: ProposalKind | No
     return {row["state"]: row["proposals"] for row in rows}
 
 
-def find_proposal(graph: Reader, proposal_id: str) -> Proposal:
-    """One proposal by its id.
+def find_proposal(graph: Graph, proposal_id: str) -> Proposal:
+    """One proposal, by its id or at least eight digits that only this id begins with.
 
     Raises:
         NotFound: there is none by that id, or its texts have gone.
+        Conflict: several ids begin so.
     """
-    given = {"ids": [proposal_id], "ontology": None, "kind": None, "state": None, "offset": 0, "limit": 1}
+    given = {
+        "ids": [identify_proposal(graph, proposal_id)],
+        "ontology": None,
+        "kind": None,
+        "state": None,
+        "offset": 0,
+        "limit": 1,
+    }
     found = _read_page(graph, **given)
     if not found:
         raise _unknown(proposal_id)
@@ -53,13 +62,15 @@ def find_proposal(graph: Reader, proposal_id: str) -> Proposal:
 
 
 def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
-    """Accept, reject or open a proposal again; doing it twice changes nothing more.
+    """Accept, reject or open a proposal again; doing it twice changes nothing more. A note tells what it was.
 
     Raises:
         NotFound: there is none by that id, or its texts have gone.
+        Conflict: several ids begin so.
     """
-    graph.transaction(lambda tx: _decide(tx, proposal_id, state, by))
-    return find_proposal(graph, proposal_id)
+    whole = identify_proposal(graph, proposal_id)
+    before = graph.transaction(lambda tx: _decide(tx, whole, state, by))
+    return find_proposal(graph, whole).model_copy(update={"notes": _notes(before, state)})
 
 
 def sources_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sources: int) -> set[Pair]:
@@ -99,14 +110,25 @@ def links_among(graph: Graph, source_ids: Sequence[str]) -> list[Row]:
     return graph.read("proposals/links_among", source_ids=list(source_ids))
 
 
-def _decide(tx: Transaction, proposal_id: str, state: ProposalState, by: str | None) -> None:
+def _decide(tx: Transaction, proposal_id: str, state: ProposalState, by: str | None) -> Row:
+    """What it was before, and who decided that."""
     held = tx.run("proposals/hold", proposal_id=proposal_id)
     if not held or held[0]["ends"] < 2:  # noqa: PLR2004 - both of them
         raise _unknown(proposal_id)
-    if held[0]["state"] == state:
-        return
-    if not tx.run("proposals/decide", proposal_id=proposal_id, state=state, by=by, type=LINKED):
+    if held[0]["state"] != state and not tx.run(
+        "proposals/decide", proposal_id=proposal_id, state=state, by=by, type=LINKED
+    ):
         raise Conflict(f"the texts of proposal {proposal_id} are just being deleted")
+    return held[0]
+
+
+def _notes(before: Row, state: ProposalState) -> list[str]:
+    if before["state"] == "open":
+        return []
+    told = f"it was {before['state']}" + (f" by {before['by']}" if before["by"] else "")
+    if before["state"] == state:
+        return [f"{told} already: nothing has changed"]
+    return [f"{told} before; its link is gone" if before["state"] == "accepted" else f"{told} before"]
 
 
 def _unknown(proposal_id: str) -> NotFound:

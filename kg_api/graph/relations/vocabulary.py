@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from kg_api.models.concepts.vocabulary import (
 )
 from kg_api.models.identity import relation_type_id
 from kg_api.models.vocabulary import Stance
+from kg_api.wording.plural import are, pluralize
 
 PORTION: Final = 2000
 """Relationships that get their type in one transaction."""
@@ -191,9 +192,27 @@ def _merge(tx: Transaction, ontology: str, asked: TypeMerging) -> TypeMerge:
     if asked.dry_run:
         names = sorted(held[each]["name"] for each in merged)
         told = {"merge_id": None, "ontology": ontology, "into": held[into]["name"], "merged": names}
-        return TypeMerge.model_validate({**told, "relations": relations, "by": asked.by, "at": None})
+        dry = {**told, "relations": relations, "by": asked.by, "at": None}
+        return TypeMerge.model_validate({**dry, **_stances(held, into, merged)})
     given = {"into": into, "merged": merged, "ontology": ontology, "relations": relations, "by": asked.by}
-    return _to_merge(tx.run("relations/merge_types", merge_id=uuid.uuid4().hex, **given)[0]["merge"])
+    row = tx.run("relations/merge_types", merge_id=uuid.uuid4().hex, **given)[0]["merge"]
+    return _to_merge({**row, **_stances(held, into, merged)})
+
+
+def _stances(held: Mapping[str, Row], into: str, merged: Sequence[str]) -> dict[str, Any]:
+    """What grounds concepts otherwise, now that it is said with another type."""
+    stances = {each: stance_of(row["name"], row["stance"]) for each, row in held.items()}
+    others = [each for each in merged if stances[each] != stances[into] and held[each]["relations"]]
+    if not others:
+        return {}
+    count = sum(held[each]["relations"] for each in others)
+    said = ", ".join(sorted(f"{held[each]['name']!r} ({stances[each]})" for each in others))
+    note = (
+        f"{pluralize(count, 'relationship')} of {said} {are(count)} {stances[into]} then, as "
+        f"{held[into]['name']!r} is: the grounding of their concepts changes; "
+        "`kg admin relationship-types stance` sets what a type says"
+    )
+    return {"stance_changes": count, "notes": [note]}
 
 
 def _done_before(

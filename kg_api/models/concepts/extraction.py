@@ -53,6 +53,8 @@ class ExtractedRelation:
     """In the words of an open vocabulary, such as "published by"."""
     object: str
     confidence: float = 1.0
+    quote: Quote | None = None
+    """The sentence that says it, where it was looked for; else what proves its concepts stands for it."""
 
 
 @dataclass(frozen=True, slots=True)

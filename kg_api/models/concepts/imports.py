@@ -92,6 +92,8 @@ class ConceptsImported(Answer):
     """Concepts in sources, each counted once a source."""
     unverified: int
     """Appearances that no quote proves."""
+    emptied: int = 0
+    """Sources that carried imported concepts before and carry none now: no row brings any."""
     relations: int
     problems: list[ImportProblem]
     more_problems: int

@@ -132,6 +132,9 @@ class TypeMerge(Answer):
     at: datetime | None
     undone_at: datetime | None = None
     undone_by: str | None = None
+    stance_changes: int = 0
+    """How many of them say something else for or against concepts as the one type; not told in the record."""
+    notes: list[str] = Field(default_factory=list[str])
 
 
 class TypeMerges(Page):

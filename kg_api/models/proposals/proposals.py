@@ -51,11 +51,15 @@ class Proposal(Answer):
     created_at: datetime
     decided_at: datetime | None = None
     decided_by: str | None = None
+    notes: list[str] = Field(default_factory=list[str])
+    """Of a decision: what the proposal was before, where somebody had decided already."""
 
 
 class Proposals(Page):
     """Proposals, the best first."""
 
     proposals: list[Proposal]
+    searched_at: datetime | None = None
+    """When all that was due of the ontology had been looked at; null: not yet, or of several ontologies."""
     dropped: int = 0
     """Weaker open ones that were left out, because as many better ones are there as are kept."""

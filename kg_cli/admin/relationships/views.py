@@ -40,6 +40,7 @@ def print_proposals(answer: TypeProposals) -> None:
 
 def print_merge(answer: TypeMerge) -> None:
     """Say what was merged, or would be, or was undone."""
+    note(*answer.notes)
     names = escape(", ".join(map(repr, answer.merged)))
     into, what = escape(repr(answer.into)), pluralize(answer.relations, "relationship")
     if answer.merge_id is None:

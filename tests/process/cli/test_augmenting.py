@@ -113,7 +113,7 @@ def test_waiting_ends_when_the_messages_are_embedded(kg: Kg) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("", "messages: List should have at least 1"),
+        ("", "messages: give at least one"),
         ('{"author": "Ada"', "line 1 is not valid JSON"),
         ("[1]", "no message"),
         ('[{"author": "Ada"}]', "messages.0.text"),

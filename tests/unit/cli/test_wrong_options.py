@@ -23,6 +23,16 @@ def test_an_unknown_mode_is_told_without_names_of_python(capsys: pytest.CaptureF
     assert "Value error" not in said
 
 
+@pytest.mark.parametrize("command", ["search", "relations", "show"])
+def test_a_blank_question_is_told_by_the_arguments_name(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["concept", command, " "]) == 2
+    said = capsys.readouterr().err
+    assert f"'{'concept' if command == 'show' else 'text'}': it is blank: say what to look for" in said
+    assert "query_text" not in said
+
+
 def test_an_unknown_model_is_the_arguments_fault(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["admin", "fetch-model", "nosuch"]) == 2
     said = capsys.readouterr().err

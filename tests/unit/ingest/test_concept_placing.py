@@ -74,6 +74,28 @@ def test_a_quote_is_put_where_it_is_best_found_and_told_where_it_is_not() -> Non
     assert told(sources) == [{}, {"x": ["tide turns"]}]
 
 
+TRADE = "Ada wrote notes. Charles drew. It rained when Ada met Charles.  They parted."
+
+
+def quote_of(text: str, *concepts: dict[str, Any], relation: tuple[str, str, str]) -> str | None:
+    sources = placed(text)
+    list(place(row(*concepts, relations=[relation]), sources))
+    (quote,) = [each.quote for each in sources[0].relations]
+    assert quote is None or text[quote.start : quote.end] == quote.text
+    return quote and quote.text
+
+
+def test_the_sentence_that_names_both_ends_is_the_quote_of_a_relation() -> None:
+    met = "It rained when Ada met Charles."
+    assert quote_of(TRADE, relation=("ada", "met", "Charles")) == met
+    given_ = {"label": "Ada", "quotes": ["Ada wrote notes."]}
+    assert quote_of(TRADE, given_, relation=("Ada", "met", "Charles")) == met
+    both = {"label": "Ada", "quotes": ["when Ada met Charles"]}
+    assert quote_of(TRADE, both, relation=("Ada", "met", "Charles")) is None, "what was given stands"
+    assert quote_of(TRADE, relation=("notes", "of", "Charles")) is None, "no sentence names both"
+    assert quote_of(TRADE, relation=("ain", "met", "Charles")) is None, "a part of a word is no name"
+
+
 def test_relations_are_stated_where_both_stand() -> None:
     sources = placed("Ada wrote notes.", "Ada met Charles.", "Charles built it.")
     list(place(row(relations=[["Ada", "met", "Charles"], ["Charles", "liked", "tea"]]), sources))

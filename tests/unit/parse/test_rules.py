@@ -71,6 +71,12 @@ def test_empty_files_are_left_out_of_folders_and_told(folder: Path) -> None:
     found = select([folder], {".md", ".py"}, rules=ALL)
     assert found.left_out == {"empty file": 1}
     assert not found.problems
+    for name, said in (("b.md", " \n\t"), ("c.md", "\ufeff\n"), ("d.md", " " * 9000)):
+        (folder / name).write_text(said)
+    (folder / "e.md").write_text(" " * 9000 + "x")
+    assert [
+        path for path, reason in select([folder], {".md"}, rules=ALL).review if reason == "empty file"
+    ] == [str(folder / name) for name in ("b.md", "c.md", "d.md")]
     assert [each.document for each in select([folder / "__init__.py"], {".py"}, rules=ALL).files] == [
         "__init__.py"
     ]

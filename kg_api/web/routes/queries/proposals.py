@@ -21,7 +21,7 @@ CONFIGS: dict[str, Example] = {
     "fewer and nearer": {"value": {"min_similarity": 0.85, "max_open": 100}},
     "as the service's settings say": {"value": {"enabled": None, "min_similarity": None}},
 }
-ProposalId = Annotated[NodeId, Path(description="Id of a proposal.")]
+ProposalId = Annotated[NodeId, Path(description="Id of a proposal, or at least 8 digits it begins with.")]
 KindFilter = Annotated[ProposalKind | None, Query(description="Only links of these; unset: both.")]
 StateFilter = Annotated[ProposalState | None, Query(description="Only these; unset: all.")]
 DryRun = Annotated[bool, Query(description="Show the effects only; change nothing.")]
