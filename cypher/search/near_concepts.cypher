@@ -1,7 +1,6 @@
 // What is near in meaning to the concepts of most weight: the question's own, and those of its best passages, which share
-// the weight of their passage. A name and what else the texts call the same thing are two concepts where nobody has merged
-// them, and so are a thing and its kind. Those near share a part of the weight of the one that they are near to. What a
-// concept is near to was looked up when it was embedded; the index is asked where that has not been done.
+// the weight of their passage. Those near share a part of the weight of the one that they are near to. Asked of the index,
+// where it was not looked up when they were embedded.
 CYPHER 25
 CALL () {
   UNWIND $seeds AS seed
@@ -19,16 +18,8 @@ CALL () {
 WITH c, sum(weight) AS weight
 WHERE c.ontology IN $ontologies AND c[$property] IS NOT NULL
 WITH c, weight ORDER BY weight DESC, c.concept_id LIMIT $most
-WITH c, weight, c[$property] AS own, c.ontology AS ontology, c[$near_property] IS NOT NULL AS linked
-CALL (c, own, ontology, linked) {
-  WITH c, linked
-  WHERE linked
-  MATCH (c)-[r:NEAR_TO {space: $space}]-(n:Concept)
-  WITH n, max(r.cosine) AS cosine ORDER BY cosine DESC, n.concept_id LIMIT $most_linked
-  RETURN n
-  UNION ALL
-  WITH own, ontology, linked
-  WHERE NOT linked
+WITH c, weight, c[$property] AS own, c.ontology AS ontology
+CALL (own, ontology) {
   MATCH (n:Concept)
   SEARCH n IN (VECTOR INDEX concept_embedding FOR own WHERE n.ontology = ontology LIMIT $limit + 1) SCORE AS approximate
   RETURN n

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from kg_api.graph.concepts.vectors import least_near
-from kg_api.graph.search.carried import Seed, near_concepts
+from kg_api.graph.search.carried import Nearness, Seed, by_concepts
+from kg_api.graph.search.passages import Filters
 from kg_api.models.embedding.switching import SpaceBuild
 from kg_api.models.identity import concept_id
+from kg_api.similarity.words import NO_VECTORS
 from kg_api.spaces.plans import read_embedding_state
 from tests.support.concept_work import learn, vectors
 from tests.support.cypher import rows
@@ -34,11 +36,16 @@ def linked(driver: neo4j.Driver) -> list[tuple[str, str, str]]:
     return [(row["space"], row["one"], row["other"]) for row in rows(driver, LINKS)]
 
 
-def near(kg: Kg, label: str) -> list[Seed]:
-    """What a search goes on to from a concept."""
+def near(kg: Kg, driver: neo4j.Driver, label: str) -> set[tuple[str, float]]:
+    """What a search goes on to from a concept that has a source of its own, and with which score."""
+    rows(driver, "MATCH (:Concept)-[a:APPEARS_IN]->() SET a.verified = true")  # no text says these names
     space = read_embedding_state(kg.graph, "notes").answering.space
     seeds = [Seed(concept_id("notes", label), 1.0)]
-    return near_concepts(kg.graph, space, ["notes"], seeds, [], least=least_near(space))
+    within = Nearness(space, ["notes"], least_near(space))
+    filters = Filters(["notes"])
+    hits = by_concepts(kg.graph, seeds, [], filters, NO_VECTORS, limit=10, nearness=[within])
+    every = {(each.label, round(hit.score, 6)) for hit in hits for each in hit.through}
+    return {(name, score) for name, score in every if name != label}
 
 
 def test_what_is_embedded_is_linked_with_what_is_near(learned: Kg, driver: neo4j.Driver) -> None:
@@ -46,17 +53,17 @@ def test_what_is_embedded_is_linked_with_what_is_near(learned: Kg, driver: neo4j
     found = vectors(driver)
     one, other = (found[each] / np.linalg.norm(found[each]) for each in (NEST, WASP))
     assert [row["cosine"] for row in rows(driver, LINKS)] == pytest.approx([one @ other] * 2, abs=1e-4)
-    assert [each.concept_id for each in near(learned, NEST)] == [concept_id("notes", WASP)]
-    assert near(learned, "river delta") == []
+    assert {name for name, _ in near(learned, driver, NEST)} == {WASP}
+    assert near(learned, driver, "river delta") == set()
 
 
 def test_links_lead_to_what_the_index_leads_to(learned: Kg, driver: neo4j.Driver) -> None:
     learn(learned.graph, GREY, paragraph=2)
     learned.work()
-    by_links = {label: near(learned, label) for label in (NEST, WASP, GREY)}
+    by_links = {label: near(learned, driver, label) for label in (NEST, WASP, GREY)}
     assert [len(each) for each in by_links.values()] == [2, 1, 1], "from what was there before, too"
     rows(driver, "MATCH (c:Concept) SET c.linked_at = null")
-    assert {label: near(learned, label) for label in by_links} == by_links
+    assert {label: near(learned, driver, label) for label in by_links} == by_links
 
 
 def test_a_link_to_what_says_something_else_by_now_leads_nowhere(learned: Kg, driver: neo4j.Driver) -> None:
@@ -65,7 +72,7 @@ def test_a_link_to_what_says_something_else_by_now_leads_nowhere(learned: Kg, dr
         "MATCH (d:Concept {label: 'river delta'}), (w:Concept {label: $l}) SET w.embedding = d.embedding",
         l=WASP,
     )
-    assert near(learned, NEST) == []
+    assert near(learned, driver, NEST) == set()
 
 
 def test_a_space_has_its_own_links_and_takes_them_along(learned: Kg, driver: neo4j.Driver) -> None:
@@ -74,7 +81,7 @@ def test_a_space_has_its_own_links_and_takes_them_along(learned: Kg, driver: neo
     learned.work()
     assert {space for space, *_ in linked(driver)} == {"default", "small"}
     learned.switch.activate("small")
-    assert [each.concept_id for each in near(learned, NEST)] == [concept_id("notes", WASP)]
+    assert {name for name, _ in near(learned, driver, NEST)} == {WASP}
     learned.drop.drop("default", "notes")
     learned.work()
     assert {space for space, *_ in linked(driver)} == {"small"}

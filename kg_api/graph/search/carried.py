@@ -47,37 +47,35 @@ class SeedPassage:
     weight: float
 
 
-def near_concepts(
-    graph: Graph,
-    space: Space,
-    ontologies: Sequence[str],
-    seeds: Sequence[Seed],
-    passages: Sequence[SeedPassage],
-    *,
-    least: float,
-) -> list[Seed]:
-    """What is near in meaning to concepts and to those of passages, in their ontology, and its weight.
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """Which concepts are near in meaning: those of a space, in the ontologies that it answers for."""
 
-    Args:
-        graph: where they are.
-        space: whose vectors are compared.
-        ontologies: those that it answers for.
-        seeds: concepts.
-        passages: sources.
-        least: the least cosine.
-    """
+    space: Space
+    ontologies: Sequence[str]
+    least: float
+    """Cosine."""
+
+    def links(self) -> dict[str, dict[str, Any]]:
+        """By ontology, where vectors and links are found, and which are near enough."""
+        space, own = self.space, self.space.at("").vector_property
+        of = {"space": space.slug, "property": own, "linked": near_property(space), "least": self.least}
+        return dict.fromkeys(self.ontologies, of)
+
+
+def near_concepts(
+    graph: Graph, within: Nearness, seeds: Sequence[Seed], passages: Sequence[SeedPassage]
+) -> list[Seed]:
+    """What the index finds near in meaning to concepts and to those of passages, and its weight."""
     rows = graph.read(
         "search/near_concepts",
-        space.slug,
+        within.space.slug,
         **_begin(seeds, passages),
-        ontologies=list(ontologies),
-        property=space.at("").vector_property,
-        near_property=near_property(space),
-        space=space.slug,
+        ontologies=list(within.ontologies),
+        property=within.space.at("").vector_property,
         most=NEAR_TO,
-        most_linked=MAX_LINKED,
         limit=NEAREST,
-        least=least,
+        least=within.least,
         share=NEAR_SHARE,
     )
     return [Seed(row["concept_id"], row["weight"]) for row in rows]
@@ -91,9 +89,11 @@ def by_concepts(
     asked: SpaceVectors,
     *,
     limit: int,
-    near: Sequence[Seed] = (),
+    nearness: Sequence[Nearness] = (),
 ) -> list[LaneHit]:
-    """The sources that concepts lead to, and those that they are related to in one hop; the best first.
+    """The sources that concepts lead to, and those that they are related to or near to; the best first.
+
+    What was not linked with what is near to it yet is looked up in the index, by one statement more.
 
     Args:
         graph: where they are.
@@ -102,23 +102,15 @@ def by_concepts(
         filters: what is wanted.
         asked: the question's vectors.
         limit: so many.
-        near: concepts that lead to sources and hand nothing on.
+        nearness: what is near in meaning, by space.
     """
-    rows = graph.read(
-        "search/by_concepts",
-        **_begin(seeds, passages),
-        near=[asdict(each) for each in near],
-        ontologies=None if filters.ontologies is None else list(filters.ontologies),
-        document_ids=None if filters.document_ids is None else list(filters.document_ids),
-        image=filters.image,
-        most_concepts=MAX_CONCEPTS,
-        most_related=MAX_RELATED,
-        most_sources=MAX_SOURCES,
-        most_appearances=MAX_APPEARANCES,
-        most_told=MAX_SHOWN,
-        limit=limit,
-        **asked.parameters(),
-    )
+    begin = _begin(seeds, passages)
+    given = {**begin, **_within(filters), **asked.parameters(), **_bounds(), "limit": limit}
+    links = {name: of for each in nearness for name, of in each.links().items()}
+    rows = graph.read("search/by_concepts", near=[], near_of=links, **given)
+    if rows[0]["unlinked"]:
+        near = [asdict(one) for each in nearness for one in near_concepts(graph, each, seeds, passages)]
+        rows = graph.read("search/by_concepts", near=near, near_of={}, **given)
     return [
         to_lane_hit(
             row,
@@ -128,6 +120,28 @@ def by_concepts(
         )
         for row in rows[0]["found"]
     ]
+
+
+def _bounds() -> dict[str, float]:
+    return {
+        "most_concepts": MAX_CONCEPTS,
+        "most_related": MAX_RELATED,
+        "most_sources": MAX_SOURCES,
+        "most_appearances": MAX_APPEARANCES,
+        "most_told": MAX_SHOWN,
+        "most": NEAR_TO,
+        "most_linked": MAX_LINKED,
+        "nearest": NEAREST,
+        "share": NEAR_SHARE,
+    }
+
+
+def _within(filters: Filters) -> dict[str, Any]:
+    return {
+        "ontologies": None if filters.ontologies is None else list(filters.ontologies),
+        "document_ids": None if filters.document_ids is None else list(filters.document_ids),
+        "image": filters.image,
+    }
 
 
 def _begin(seeds: Sequence[Seed], passages: Sequence[SeedPassage]) -> dict[str, Any]:

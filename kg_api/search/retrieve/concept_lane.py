@@ -17,7 +17,7 @@ from kg_api.concepts.wanted import start_embedding
 from kg_api.graph.concepts.vectors import least_near
 from kg_api.graph.database import Graph
 from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
-from kg_api.graph.search.carried import Seed, SeedPassage, by_concepts, near_concepts
+from kg_api.graph.search.carried import Nearness, Seed, SeedPassage, by_concepts
 from kg_api.graph.search.concepts import (
     ConceptLaneHit,
     Meaning,
@@ -71,22 +71,19 @@ class ConceptLane:
             if not plan.image  # nobody looks for the picture of what another picture's words mention
         ]
         within = Filters(plan.scope.names, plan.filters.document_ids, plan.image)
-        near = [*self._near(plan, seeds, passages)]
+        near = [*self._nearness(plan)]
         asked = plan.space_vectors
-        found = by_concepts(self._graph, seeds, passages, within, asked, limit=plan.depth, near=near)
+        found = by_concepts(self._graph, seeds, passages, within, asked, limit=plan.depth, nearness=near)
         plan.notes.record("concepts", [] if found else none_yet(self._graph, plan.scope.names))
         return found
 
-    def _near(
-        self, plan: SearchPlan, seeds: Sequence[Seed], passages: Sequence[SeedPassage]
-    ) -> Iterator[Seed]:
-        """What is near to the concepts that the walk begins with; it needs their vectors alone."""
+    def _nearness(self, plan: SearchPlan) -> Iterator[Nearness]:
+        """Whose vectors tell what is near to the concepts that the walk begins with."""
         models = plan.scope.models
         waiting = self._indexes.populating(*(space.concept_index_name for space in models))
         for space in models:
             if space.concept_index_name not in waiting:
-                within = space, plan.scope.ontologies[space.slug]
-                yield from near_concepts(self._graph, *within, seeds, passages, least=least_near(space))
+                yield Nearness(space, plan.scope.ontologies[space.slug], least_near(space))
 
     def seeds(self, plan: SearchPlan) -> list[Seed]:
         """The concepts that the question names or is near to; asked beside the other lanes.
