@@ -20,9 +20,7 @@ from tests.support.running import serve
 TEXT = "# Kept\n\nWhat this service has once accepted outlives the process that accepted it.\n"
 
 
-@pytest.mark.parametrize(
-    "times", [10, pytest.param(200, marks=[pytest.mark.full, pytest.mark.timeout(3600)])]
-)
+@pytest.mark.parametrize("times", [3, pytest.param(200, marks=[pytest.mark.full, pytest.mark.timeout(3600)])])
 def test_an_accepted_document_outlives_the_service(
     server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path: Path, times: int
 ) -> None:

@@ -71,7 +71,7 @@ def assert_stored_once(url: str, driver: neo4j.Driver, batches: list[list[dict[s
     assert rows(driver, SOURCES) == [{"n": documents, "documents": documents}]
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(30, marks=[pytest.mark.full, pytest.mark.timeout(900)])])
+@pytest.mark.parametrize("kills", [1, pytest.param(30, marks=[pytest.mark.full, pytest.mark.timeout(900)])])
 def test_the_service_is_killed_in_the_middle_of_a_batch(
     server: Neo4jServer, graph: Graph, driver: neo4j.Driver, tmp_path: Path, kills: int
 ) -> None:
