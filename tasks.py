@@ -17,10 +17,7 @@ import hashlib
 import os
 import subprocess
 import sys
-import tempfile
 import venv
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -71,14 +68,15 @@ def run(folders: list[str]) -> None:
 
 def test(arguments: list[str]) -> None:
     """Run all checks and the usual tests."""
-    _check_quickly()
-    with _started("basedpyright"):
-        _pytest(*arguments)
+    check([])
+    _pytest(*arguments)
 
 
 def full(arguments: list[str]) -> None:
     """Run the full-size suites too."""
-    test(["-m", "full or not full", "--hypothesis-profile", "full", "--timeout", "5400", *arguments])
+    check([])
+    size = ("-m", "full or not full", "--hypothesis-profile", "full", "--timeout", "5400")
+    _pytest(*size, *arguments)
 
 
 def coverage(arguments: list[str]) -> None:
@@ -92,14 +90,10 @@ def coverage(arguments: list[str]) -> None:
 
 def check(_: list[str]) -> None:
     """Check everything that needs no test to run."""
-    _check_quickly()
-    _tool("basedpyright")
-
-
-def _check_quickly() -> None:
     _prepare("dev")
     _tool("ruff", "format", "--check", "--quiet")
     _tool("ruff", "check", "--quiet")
+    _tool("basedpyright")
     _tool("lint-imports")
     _tool("python", "docs/generate.py", "--check")
     _tool("python", "scripts/unasync.py", "--check")
@@ -148,21 +142,6 @@ def _pytest(*arguments: str) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process of tests would compile all it imports
     _tool("python", "-m", "tests.support.prepare")
     _tool("pytest", *PROCESSES, *AGAIN, *arguments)
-
-
-@contextmanager
-def _started(name: str) -> Generator[None]:
-    """Run a tool beside what follows; it has to succeed, too, and what it says comes at the end."""
-    command = [str(BIN / name)]
-    with tempfile.TemporaryFile() as said, subprocess.Popen(command, cwd=ROOT, stdout=said) as running:
-        try:
-            yield
-        finally:
-            code = running.wait()
-            said.seek(0)
-            print(said.read().decode(), end="", flush=True)
-    if code:
-        raise subprocess.CalledProcessError(code, command)
 
 
 def _tool(name: str, *arguments: str) -> None:
