@@ -35,7 +35,6 @@ def list_known() -> list[LiteralString]:
     return cast("list[LiteralString]", names("schema"))
 
 
-@while_schema_changes
 def migrate(graph: Graph) -> list[str]:
     """Bring the schema up to this version.
 
@@ -46,6 +45,14 @@ def migrate(graph: Graph) -> list[str]:
         SchemaTooNew: a newer kg has written this database.
         DatabaseUnavailable: Neo4j does not answer.
     """
+    now = list[str]()
+    _migrate(graph, now)
+    return now
+
+
+@while_schema_changes
+def _migrate(graph: Graph, now: list[str]) -> None:
+    """Apply what is missing, and note it; what was noted before a race was lost stays so."""
     refuse_newer(graph)
     applied = {row["name"] for row in graph.read("migrations/applied")}
     missing: list[LiteralString] = [name for name in list_known() if name not in applied]
@@ -55,7 +62,7 @@ def migrate(graph: Graph) -> list[str]:
         _apply(graph, name)
         checksum = hashlib.sha256(statement(name).encode()).hexdigest()
         graph.write("migrations/record", name=name, checksum=checksum, kg_version=__version__)
-    return [*missing]
+        now.append(name)
 
 
 def _apply(graph: Graph, name: LiteralString) -> None:

@@ -17,8 +17,14 @@ import neo4j
 import pytest
 
 from kg_api import __version__
-from kg_api.errors import ConfigurationError, DatabaseUnavailable, SchemaTooNew, TookTooLong
-from kg_api.graph import database
+from kg_api.errors import (
+    ConfigurationError,
+    DatabaseUnavailable,
+    SchemaChanging,
+    SchemaTooNew,
+    TookTooLong,
+)
+from kg_api.graph import database, migrations
 from kg_api.graph.database import Graph
 from kg_api.graph.indexes import index_states
 from kg_api.graph.migrations import list_known, migrate
@@ -118,6 +124,24 @@ def test_processes_that_migrate_at_once_do_each_other_no_harm(graph: Graph, driv
         migrate(graph)
     assert set(list_known()) == {name for each in applied for name in each}
     assert set(list_known()) == {row["name"] for row in graph.read("migrations/applied")}
+
+
+def test_what_was_applied_before_a_lost_race_is_told(
+    graph: Graph, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(graph: Graph, name: LiteralString) -> None:
+        if name == list_known()[3]:
+            monkeypatch.undo()
+            raise SchemaChanging
+        graph.write(name)
+
+    drop_schema(driver)
+    try:
+        monkeypatch.setattr(migrations, "_apply", lose)
+        assert migrate(graph) == list_known()
+    finally:
+        monkeypatch.undo()
+        migrate(graph)
 
 
 def drop_schema(driver: neo4j.Driver) -> None:
