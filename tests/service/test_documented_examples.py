@@ -60,6 +60,7 @@ def places(
         assert service.stop() == 0, service.output()
 
 
+@pytest.mark.timeout(600)  # two minutes alone on a slow machine
 def test_the_examples_run_and_print_what_they_say(places: dict[str, str]) -> None:
     names: dict[str, object] = {}
     examples = blocks()

@@ -41,7 +41,7 @@ class Size:
 @pytest.mark.parametrize(
     "size",
     [
-        pytest.param(Size(30, 10.0), id="large"),
+        pytest.param(Size(30, 20.0), id="large"),  # beside other tests; that the huge job goes on tells most
         pytest.param(Size(60, 10.0), id="huge", marks=pytest.mark.full),
         pytest.param(Size(600, 20.0), id="very huge", marks=[pytest.mark.full, pytest.mark.timeout(600)]),
     ],
