@@ -12,7 +12,7 @@ from kg_api.graph.concepts.vectors import want_concepts
 from kg_api.graph.concepts.writes import write_extractions
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.writes import store_document
-from kg_api.graph.search.carried import Nearness, Seed, near_concepts
+from kg_api.graph.search.carried import ConceptNearness, Seed, near_concepts
 from kg_api.models.identity import concept_id
 from kg_api.models.queries.hybrid import HybridSearch
 from kg_api.models.queries.search import SourceHits, SourceSearch
@@ -65,7 +65,7 @@ def test_concepts_near_in_meaning_are_of_the_same_ontology(graph: Graph) -> None
     space = read_embedding_state(graph, "notes").answering.space
     seeds = [Seed(concept_id("notes", "Guild of Keepers"), 1.0)]
     alone, among = (
-        near_concepts(graph, Nearness(space, each, 0.2), seeds, []) for each in (["notes"], ontologies)
+        near_concepts(graph, ConceptNearness(space, each, 0.2), seeds, []) for each in (["notes"], ontologies)
     )
     assert [each.concept_id for each in alone] == [concept_id("notes", "Guild of Keepers choir")]
     assert among == alone

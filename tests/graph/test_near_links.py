@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kg_api.graph.concepts.vectors import least_near
-from kg_api.graph.search.carried import Nearness, Seed, by_concepts
+from kg_api.graph.search.carried import ConceptNearness, Seed, by_concepts
 from kg_api.graph.search.passages import Filters
 from kg_api.models.embedding.switching import SpaceBuild
 from kg_api.models.identity import concept_id
@@ -41,7 +41,7 @@ def near(kg: Kg, driver: neo4j.Driver, label: str) -> set[tuple[str, float]]:
     rows(driver, "MATCH (:Concept)-[a:APPEARS_IN]->() SET a.verified = true")  # no text says these names
     space = read_embedding_state(kg.graph, "notes").answering.space
     seeds = [Seed(concept_id("notes", label), 1.0)]
-    within = Nearness(space, ["notes"], least_near(space))
+    within = ConceptNearness(space, ["notes"], least_near(space))
     filters = Filters(["notes"])
     hits = by_concepts(kg.graph, seeds, [], filters, NO_VECTORS, limit=10, nearness=[within])
     every = {(each.label, round(hit.score, 6)) for hit in hits for each in hit.through}

@@ -48,7 +48,7 @@ class SeedPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class Nearness:
+class ConceptNearness:
     """Which concepts are near in meaning: those of a space, in the ontologies that it answers for."""
 
     space: Space
@@ -64,7 +64,7 @@ class Nearness:
 
 
 def near_concepts(
-    graph: Graph, within: Nearness, seeds: Sequence[Seed], passages: Sequence[SeedPassage]
+    graph: Graph, within: ConceptNearness, seeds: Sequence[Seed], passages: Sequence[SeedPassage]
 ) -> list[Seed]:
     """What the index finds near in meaning to concepts and to those of passages, and its weight."""
     rows = graph.read(
@@ -89,7 +89,7 @@ def by_concepts(
     asked: SpaceVectors,
     *,
     limit: int,
-    nearness: Sequence[Nearness] = (),
+    nearness: Sequence[ConceptNearness] = (),
 ) -> list[LaneHit]:
     """The sources that concepts lead to, and those that they are related to or near to; the best first.
 

@@ -17,7 +17,7 @@ from kg_api.concepts.wanted import start_embedding
 from kg_api.graph.concepts.vectors import least_near
 from kg_api.graph.database import Graph
 from kg_api.graph.readiness import EmbeddingWatch, IndexWatch
-from kg_api.graph.search.carried import Nearness, Seed, SeedPassage, by_concepts
+from kg_api.graph.search.carried import ConceptNearness, Seed, SeedPassage, by_concepts
 from kg_api.graph.search.concepts import (
     ConceptLaneHit,
     Meaning,
@@ -77,13 +77,13 @@ class ConceptLane:
         plan.notes.record("concepts", [] if found else none_yet(self._graph, plan.scope.names))
         return found
 
-    def _nearness(self, plan: SearchPlan) -> Iterator[Nearness]:
+    def _nearness(self, plan: SearchPlan) -> Iterator[ConceptNearness]:
         """Whose vectors tell what is near to the concepts that the walk begins with."""
         models = plan.scope.models
         waiting = self._indexes.populating(*(space.concept_index_name for space in models))
         for space in models:
             if space.concept_index_name not in waiting:
-                yield Nearness(space, plan.scope.ontologies[space.slug], least_near(space))
+                yield ConceptNearness(space, plan.scope.ontologies[space.slug], least_near(space))
 
     def seeds(self, plan: SearchPlan) -> list[Seed]:
         """The concepts that the question names or is near to; asked beside the other lanes.
