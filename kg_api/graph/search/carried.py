@@ -105,7 +105,8 @@ def by_concepts(
         nearness: what is near in meaning, by space.
     """
     begin = _begin(seeds, passages)
-    given = {**begin, **_within(filters), **asked.parameters(), **_bounds(), "limit": limit}
+    within = {**filters.scope(), "image": filters.image}
+    given = {**begin, **within, **asked.parameters(), **_bounds(), "limit": limit}
     links = {name: of for each in nearness for name, of in each.links().items()}
     rows = graph.read("search/by_concepts", near=[], near_of=links, **given)
     if rows[0]["unlinked"]:
@@ -133,14 +134,6 @@ def _bounds() -> dict[str, float]:
         "most_linked": MAX_LINKED,
         "nearest": NEAREST,
         "share": NEAR_SHARE,
-    }
-
-
-def _within(filters: Filters) -> dict[str, Any]:
-    return {
-        "ontologies": None if filters.ontologies is None else list(filters.ontologies),
-        "document_ids": None if filters.document_ids is None else list(filters.document_ids),
-        "image": filters.image,
     }
 
 

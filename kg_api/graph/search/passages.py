@@ -77,6 +77,13 @@ class Filters:
     image: bool | None = None
     """Only pictures, or only what is none; None: both."""
 
+    def scope(self) -> Row:
+        """Ontologies and documents as parameters of a statement; null: everywhere."""
+        return {
+            "ontologies": None if self.ontologies is None else list(self.ontologies),
+            "document_ids": None if self.document_ids is None else list(self.document_ids),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class SpaceVectors:
@@ -181,16 +188,8 @@ def _exactly(asked: NearestPassages, limit: int) -> Lookup:
 
 def _exact_images(asked: NearestPassages, limit: int) -> Lookup:
     """Pictures alone are compared one by one: the index would give passages, a picture now and then."""
-    filters = asked.filters
-    return Lookup(
-        "search/exactly_images",
-        {
-            **_parameters(asked, limit),
-            "space": asked.space.key,
-            "ontologies": None if filters.ontologies is None else list(filters.ontologies),
-            "document_ids": None if filters.document_ids is None else list(filters.document_ids),
-        },
-    )
+    given = {**_parameters(asked, limit), **asked.filters.scope(), "space": asked.space.key}
+    return Lookup("search/exactly_images", given)
 
 
 def _nearest(asked: NearestPassages, limit: int) -> Lookup:

@@ -110,16 +110,19 @@ class ConceptLane:
         """By id, the weights of what the question names and of what is near to it."""
         names = list(names_in(plan.text))
         ids = [name_id(ontology, name) for ontology in plan.scope.names for name in names]
-        lookups = [by_name(ids[:MAX_NAMES], [], MAX_NAMED), *(by_vector(each, NEAREST) for each in meanings)]
+        unspaced = is_unspaced(plan.text)
+        asked = () if unspaced and not plan.concepts_alone else meanings
+        lookups = [by_name(ids[:MAX_NAMES], [], MAX_NAMED), *(by_vector(each, NEAREST) for each in asked)]
         found, *nearest = look_up_concepts(self._graph, lookups)
-        named = [*_longest(found)]
-        by_names = is_unspaced(plan.text) and (named or not plan.concepts_alone)
+        named = {each.concept.concept_id: NAMED for each in _longest(found)}
+        if unspaced and named:
+            return named
         near = {
             hit.concept.concept_id: _weight(hit, each.space.calibration or USUAL)
-            for each, hits in zip(meanings, nearest, strict=True)
-            for hit in (() if by_names else hits)
+            for each, hits in zip(asked, nearest, strict=True)
+            for hit in hits
         }
-        return near | {each.concept.concept_id: NAMED for each in named}
+        return near | named
 
 
 def _longest(named: Sequence[ConceptLaneHit]) -> Iterator[ConceptLaneHit]:
