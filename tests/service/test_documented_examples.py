@@ -35,13 +35,15 @@ def blocks() -> list[str]:
     return BLOCK.findall(PAGE.read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="module")
-def places(
-    server: Neo4jServer, driver: neo4j.Driver, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, str]]:
-    """A service and a worker with a language model, and what the examples' own places are in this test."""
+@pytest.fixture
+def places(server: Neo4jServer, driver: neo4j.Driver, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """A service and a worker with a language model, and what the examples' own places are in this test.
+
+    An empty database for each try: what a first try ingested is unchanged to a second.
+    """
     wipe(driver)
-    folder = tmp_path_factory.mktemp("documented")
+    folder = tmp_path / "documented"
+    folder.mkdir()
     (folder / "files").mkdir()
     leaflet = folder / "leaflet.pdf"
     canvas = Canvas(str(leaflet))
