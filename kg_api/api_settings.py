@@ -8,11 +8,9 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from kg_api.cores import cores
+from kg_api.machine import cores, memory_bytes, service_processes
 from kg_api.sections import Seconds, Section
 
-MAX_BY_DEFAULT = 4
-"""So many processes serve where nobody has chosen: each holds the embedding model, some 330 MB in all."""
 MIB = 1024 * 1024
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
 _ORIGIN = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?")
@@ -41,7 +39,8 @@ class ApiSettings(Section):
         ge=1,
         le=64,
         description=(
-            "Number of processes that serve requests on that port; unset: one per core, at most 4. "
+            "Number of processes that serve requests on that port; unset: one per core up to 4, beyond that "
+            "three of four cores, at most 12, if they fit into a sixteenth of the memory. "
             "The limits of this section are shared out among them."
         ),
     )
@@ -115,7 +114,7 @@ class ApiSettings(Section):
     @property
     def process_count(self) -> int:
         """How many processes serve requests."""
-        return self.processes or min(cores(), MAX_BY_DEFAULT)
+        return self.processes or service_processes(cores(), memory_bytes())
 
     def share(self, most: int) -> int:
         """Of something that all processes may have so much of: what is one's; none where there is none."""

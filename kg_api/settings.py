@@ -22,8 +22,8 @@ from pydantic_settings import (
 )
 
 from kg_api.api_settings import ApiSettings, BlobSettings, ConversionSettings
-from kg_api.cores import batch_for, cores
 from kg_api.errors import ConfigurationError
+from kg_api.machine import batch_for, cores
 from kg_api.model_settings.communities import CommunitySettings
 from kg_api.model_settings.embedding import EmbeddingSettings, ImageEmbeddingSettings
 from kg_api.model_settings.proposals import ProposalSettings

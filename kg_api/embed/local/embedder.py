@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from kg_api.cores import cores
 from kg_api.embed.catalogue import ModelSpec
 from kg_api.embed.local.late import by_text, join_vectors
 from kg_api.embed.local.onnx import OnnxModel
@@ -17,6 +16,7 @@ from kg_api.embed.tally import spend
 from kg_api.embed.text.spans import Span, cut
 from kg_api.embed.text.tokens import query_pieces, total
 from kg_api.embed.vectors import require_text, unit
+from kg_api.machine import cores
 from kg_api.models.embedding.spaces import SpaceIdentity
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import psutil
-
+from kg_api.machine import memory_bytes
 from kg_api.managed import files, logfiles, ports, roles
 from kg_api.managed.home import Home
 from kg_api.managed.neo4j import bolt, conf, java
@@ -83,8 +82,7 @@ def prepare(home: Home, settings: Settings) -> None:
 
 def machine_memory(settings: Neo4jSettings) -> Memory:
     """Size the managed Neo4j for this machine, as far as the settings leave it open."""
-    total = psutil.virtual_memory().total
-    return conf.size_memory(total, heap_mb=settings.heap_mb, pagecache_mb=settings.pagecache_mb)
+    return conf.size_memory(memory_bytes(), heap_mb=settings.heap_mb, pagecache_mb=settings.pagecache_mb)
 
 
 def disk_room(home: Home, settings: Settings) -> DiskRoom:
@@ -101,7 +99,7 @@ def _memory_for_start(home: Home, settings: Neo4jSettings) -> Memory:
     memory = machine_memory(settings)
     if not any(LACK_OF_HEAP in line for line in logfiles.tail(home.log_file(NAME), 3)):
         return memory
-    half = psutil.virtual_memory().total // MIB // 2
+    half = memory_bytes() // MIB // 2
     return replace(memory, heap_mb=max(memory.heap_mb, min(half, RECOVERY_HEAP_MB)))
 
 

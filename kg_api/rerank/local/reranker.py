@@ -10,8 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kg_api.cores import cores
 from kg_api.errors import ConfigurationError, RerankUnavailable
+from kg_api.machine import cores
 from kg_api.rerank.blend import relevance
 
 if TYPE_CHECKING:

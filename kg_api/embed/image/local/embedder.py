@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kg_api.cores import cores
 from kg_api.embed.image.local.preprocessing import read_preprocessing
 from kg_api.embed.image.local.profile import PROFILE, ImageModelProfile, read_profile
 from kg_api.embed.image.local.towers import PictureTower, TextTower
@@ -22,6 +21,7 @@ from kg_api.embed.text.spans import cut
 from kg_api.embed.text.tokens import query_pieces
 from kg_api.embed.vectors import require_text, unit
 from kg_api.errors import ConfigurationError, EmbeddingFailed, InvalidInput
+from kg_api.machine import cores
 from kg_api.models.embedding.spaces import ImageModelChoice, SpaceIdentity
 from kg_api.settings import Settings
 
