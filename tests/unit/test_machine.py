@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import psutil
 import pytest
 
 from kg_api import machine
-from kg_api.machine import memory_bytes, service_processes
+from kg_api.machine import cores, memory_bytes, service_processes
 
 GIB = 1024**3
+TOTAL = psutil.virtual_memory().total
 
 
 @pytest.mark.parametrize(
@@ -30,11 +32,63 @@ def test_processes_of_the_service_by_cores_and_memory(cores: int, gib: int, proc
     assert service_processes(cores, gib * GIB) == processes
 
 
-@pytest.mark.parametrize(("said", "bytes_"), [("1073741824\n", GIB), ("max\n", None), ("", None)])
+@pytest.fixture
+def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine's control groups, without limits yet."""
+    monkeypatch.setattr(machine, "_CONTROL_GROUPS", tmp_path)
+    monkeypatch.setattr(machine, "_OWN_GROUPS", tmp_path / "own")
+    return tmp_path
+
+
+def limit(groups: Path, own: str, **files: str) -> None:
+    (groups / "own").write_text(own)
+    for name, said in files.items():
+        file = groups / name.replace("__", "/").replace("_of_", ".")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(said)
+
+
+@pytest.mark.parametrize(
+    ("own", "file", "said", "expected"),
+    [
+        ("0::/\n", "memory_of_max", f"{GIB}\n", GIB),
+        ("0::/\n", "memory_of_max", "max\n", TOTAL),
+        ("0::/kg.slice/kg.service\n", "kg.slice__memory_of_max", f"{GIB}\n", GIB),  # of what is around it
+        ("4:memory:/docker/12ab\n", "memory__memory_of_limit_in_bytes", f"{GIB}\n", GIB),
+        ("4:memory:/\n", "memory__memory_of_limit_in_bytes", "9223372036854771712\n", TOTAL),
+        ("5:pids:/\n", "memory_of_max", f"{GIB}\n", TOTAL),
+        ("", "memory_of_max", "", TOTAL),
+    ],
+)
 def test_memory_is_what_the_container_may_have(
-    said: str, bytes_: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own: str, file: str, said: str, expected: int, groups: Path
 ) -> None:
-    limit = tmp_path / "memory.max"
-    limit.write_text(said)
-    monkeypatch.setattr(machine, "_LIMITS", (str(tmp_path / "none"), str(limit)))
-    assert memory_bytes() == (bytes_ or psutil.virtual_memory().total)
+    limit(groups, own, **{file: said})
+    assert memory_bytes() == expected
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "expected"),
+    [
+        ("0::/\n", {"cpu_of_max": "max 100000\n"}, 64),
+        ("0::/\n", {"cpu_of_max": "200000 100000\n"}, 2),
+        ("0::/\n", {"cpu_of_max": "50000 100000\n"}, 1),
+        ("0::/a/b\n", {"a__cpu_of_max": "250000 100000\n"}, 3),
+        (
+            "3:cpu,cpuacct:/\n",
+            {"cpu,cpuacct__cpu_of_cfs_quota_us": "150000\n", "cpu,cpuacct__cpu_of_cfs_period_us": "100000\n"},
+            2,
+        ),
+        (
+            "3:cpu,cpuacct:/\n",
+            {"cpu,cpuacct__cpu_of_cfs_quota_us": "-1\n", "cpu,cpuacct__cpu_of_cfs_period_us": "100000\n"},
+            64,
+        ),
+    ],
+)
+def test_cores_are_what_the_container_may_use(
+    own: str, files: dict[str, str], expected: int, groups: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    limit(groups, own, **files)
+    assert cores() == expected

@@ -49,6 +49,8 @@ def render(port: int, memory: Memory, further: Mapping[str, str]) -> str:
         # a server that stands still is given up after 16 s, not 120: it gives a sign of life every 8 s
         "server.bolt.connection_keep_alive": "8s",
         "server.bolt.connection_keep_alive_probes": "2",
+        # twelve processes of the service, a hundred connections each: a refusal is worse than a thread
+        "server.bolt.thread_pool_max_size": "1200",
         "dbms.security.allow_csv_import_from_file_urls": "false",
         # a stranger's wrong passwords would lock kg out, too; ours has 192 random bits and loopback alone
         "dbms.security.auth_max_failed_attempts": "0",
