@@ -2,8 +2,8 @@
 // source's weight among them; a concept hands its weight on to those it is related to. Those of most weight hand a part
 // of theirs on to what is near to them in meaning, too, which hands nothing on: a name and what else the texts call the
 // same thing are two concepts where nobody has merged them, and so are a thing and its kind. What a concept is near to was
-// looked up when it was embedded; where that was not done (`unlinked`), what the index finds is given instead. One in many
-// sources says less of each, so its weight is divided by the root of their number; one with very many relationships hands
+// looked up when it was embedded; where that was not done, nothing is walked yet, and those are told (`unlinked`): what the
+// index finds for them is given then. One in many sources says less of each, so its weight is divided by the root of their number; one with very many relationships hands
 // nothing on, and one in very many sources leads nowhere, so that no search walks the whole graph. An appearance that no
 // quote proves leads nowhere either, unless somebody imported it. Where pictures alone are wanted, a passage lets those in
 // that stand directly before or after it.
@@ -25,7 +25,11 @@ CALL () {
   WITH c, weight, $near_of[c.ontology] AS of
   RETURN collect({c: c, weight: weight, of: of, own: c[of.property], linked: c[of.linked] IS NOT NULL}) AS starts
 }
-WITH starts, [each IN starts WHERE each.own IS NOT NULL][..$most] AS leading
+WITH starts, reduce(leading = [], space IN $near_spaces |
+  leading + [each IN starts WHERE each.own IS NOT NULL AND each.of.space = space][..$most]) AS leading
+WITH starts, [each IN leading WHERE each.linked] AS leading,
+     CASE WHEN $near IS NULL THEN [each IN leading WHERE NOT each.linked] ELSE [] END AS unlinked
+WITH CASE WHEN unlinked = [] THEN starts ELSE [] END AS starts, leading, unlinked
 CALL (starts, leading) {
   CALL (starts, leading) {
     UNWIND starts AS start
@@ -38,7 +42,7 @@ CALL (starts, leading) {
     UNWIND others AS other
     RETURN other AS near, weight / sqrt(size(others)) AS share
     UNION ALL
-    UNWIND leading AS lead
+    UNWIND CASE WHEN starts = [] THEN [] ELSE leading END AS lead
     CALL (lead) {
       WITH lead.c AS c, lead.of AS of
       MATCH (c)-[r:NEAR_TO]-(n:Concept)
@@ -52,7 +56,7 @@ CALL (starts, leading) {
     UNWIND found AS near
     RETURN near, $share * lead.weight / sqrt(size(found)) AS share
     UNION ALL
-    UNWIND $near AS given
+    UNWIND coalesce($near, []) AS given
     MATCH (near:Concept {concept_id: given.concept_id})
     RETURN near, given.weight AS share
   }
@@ -112,4 +116,5 @@ CALL (starts, leading) {
     asked: asked IS NOT NULL, score: score, through: through
   }) AS found
 }
-RETURN found, any(each IN leading WHERE NOT each.linked) AS unlinked
+RETURN found,
+  [each IN unlinked | {concept_id: each.c.concept_id, weight: each.weight, space: each.of.space}] AS unlinked

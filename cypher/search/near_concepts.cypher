@@ -1,24 +1,10 @@
-// What is near in meaning to the concepts of most weight: the question's own, and those of its best passages, which share
-// the weight of their passage. Those near share a part of the weight of the one that they are near to. Asked of the index,
-// where it was not looked up when they were embedded.
+// What is near in meaning to concepts that were not linked with it when they were embedded: asked of the index. Those near
+// share a part of the weight of the one that they are near to.
 CYPHER 25
-CALL () {
-  UNWIND $seeds AS seed
-  MATCH (c:Concept {concept_id: seed.concept_id})
-  RETURN c, seed.weight AS weight
-  UNION ALL
-  UNWIND $passages AS passage
-  MATCH (s:Source {source_id: passage.source_id})
-  WITH passage, COLLECT {
-    MATCH (s)<-[a:APPEARS_IN]-(c:Concept) WHERE a.verified OR a.extracted_with STARTS WITH $imported RETURN c
-  } AS carried
-  UNWIND carried AS c
-  RETURN c, passage.weight / sqrt(size(carried)) AS weight
-}
-WITH c, sum(weight) AS weight
-WHERE c.ontology IN $ontologies AND c[$property] IS NOT NULL
-WITH c, weight ORDER BY weight DESC, c.concept_id LIMIT $most
-WITH c, weight, c[$property] AS own, c.ontology AS ontology
+UNWIND $concepts AS one
+MATCH (c:Concept {concept_id: one.concept_id})
+WHERE c[$property] IS NOT NULL
+WITH c, one.weight AS weight, c[$property] AS own, c.ontology AS ontology
 CALL (own, ontology) {
   MATCH (n:Concept)
   SEARCH n IN (VECTOR INDEX concept_embedding FOR own WHERE n.ontology = ontology LIMIT $limit + 1) SCORE AS approximate

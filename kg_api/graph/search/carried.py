@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from kg_api.graph.concepts.rows import IMPORTED
-from kg_api.graph.concepts.vectors import NEAREST, near_property
+from kg_api.graph.concepts.vectors import near_property
 from kg_api.graph.database import Graph
 from kg_api.graph.search.passages import Filters, LaneHit, SpaceVectors, to_lane_hit
 from kg_api.graph.spaces.registry import Space
@@ -23,6 +23,8 @@ MAX_APPEARANCES: Final = 10_000
 """So many appearances are followed in one search, those of the concepts of most weight."""
 NEAR_TO: Final = 8
 """Of so many concepts, those of most weight, others that are near in meaning lead to sources too."""
+FOLLOWED: Final = 5
+"""Of what each is near to, the nearest."""
 MAX_LINKED: Final = 50
 """Links of a concept that are looked at; what many are near to is not near to all of these."""
 NEAR_SHARE: Final = 0.5
@@ -63,18 +65,14 @@ class ConceptNearness:
         return dict.fromkeys(self.ontologies, of)
 
 
-def near_concepts(
-    graph: Graph, within: ConceptNearness, seeds: Sequence[Seed], passages: Sequence[SeedPassage]
-) -> list[Seed]:
-    """What the index finds near in meaning to concepts and to those of passages, and its weight."""
+def near_concepts(graph: Graph, within: ConceptNearness, concepts: Sequence[Seed]) -> list[Seed]:
+    """What the index finds near in meaning to concepts of a space, and its weight."""
     rows = graph.read(
         "search/near_concepts",
         within.space.slug,
-        **_begin(seeds, passages),
-        ontologies=list(within.ontologies),
+        concepts=[asdict(each) for each in concepts],
         property=within.space.at("").vector_property,
-        most=NEAR_TO,
-        limit=NEAREST,
+        limit=FOLLOWED,
         least=within.least,
         share=NEAR_SHARE,
     )
@@ -93,7 +91,8 @@ def by_concepts(
 ) -> list[LaneHit]:
     """The sources that concepts lead to, and those that they are related to or near to; the best first.
 
-    What was not linked with what is near to it yet is looked up in the index, by one statement more.
+    What was not linked with what is near to it yet is looked up in the index first, by a statement for each
+    space and the walk's once more.
 
     Args:
         graph: where they are.
@@ -107,11 +106,12 @@ def by_concepts(
     begin = _begin(seeds, passages)
     within = {**filters.scope(), "image": filters.image}
     given = {**begin, **within, **asked.parameters(), **_bounds(), "limit": limit}
-    links = {name: of for each in nearness for name, of in each.links().items()}
-    rows = graph.read("search/by_concepts", near=[], near_of=links, **given)
-    if rows[0]["unlinked"]:
-        near = [asdict(one) for each in nearness for one in near_concepts(graph, each, seeds, passages)]
-        rows = graph.read("search/by_concepts", near=near, near_of={}, **given)
+    given["near_of"] = {name: of for each in nearness for name, of in each.links().items()}
+    given["near_spaces"] = [each.space.slug for each in nearness]
+    (row,) = graph.read("search/by_concepts", near=None, **given)
+    if unlinked := row["unlinked"]:
+        near = [asdict(one) for each in nearness for one in _looked_up(graph, each, unlinked)]
+        (row,) = graph.read("search/by_concepts", near=near, **given)
     return [
         to_lane_hit(
             row,
@@ -119,8 +119,15 @@ def by_concepts(
             without_vector=row["asked"] and row["similarity"] is None,
             through=tuple(CarriedConcept(**each) for each in row["through"]),
         )
-        for row in rows[0]["found"]
+        for row in row["found"]
     ]
+
+
+def _looked_up(graph: Graph, within: ConceptNearness, unlinked: Sequence[Mapping[str, Any]]) -> list[Seed]:
+    own = [
+        Seed(each["concept_id"], each["weight"]) for each in unlinked if each["space"] == within.space.slug
+    ]
+    return near_concepts(graph, within, own) if own else []
 
 
 def _bounds() -> dict[str, float]:
@@ -132,7 +139,7 @@ def _bounds() -> dict[str, float]:
         "most_told": MAX_SHOWN,
         "most": NEAR_TO,
         "most_linked": MAX_LINKED,
-        "nearest": NEAREST,
+        "nearest": FOLLOWED,
         "share": NEAR_SHARE,
     }
 
