@@ -19,14 +19,15 @@ MAX_RELATED: Final = 1000
 """A concept with more relationships hands no weight on: each would get less than a thirtieth."""
 MAX_SOURCES: Final = 1000
 """A concept in more sources leads to none: it says less than a thirtieth of each."""
-MAX_APPEARANCES: Final = 10_000
-"""So many appearances are followed in one search, those of the concepts of most weight."""
+MAX_APPEARANCES: Final = 1000
+"""So many appearances are followed in one search, those of the concepts of most weight: ten times as many
+find nothing more, and take a search of a large ontology its time (docs/benchmarks.md)."""
 NEAR_TO: Final = 8
 """Of so many concepts, those of most weight, others that are near in meaning lead to sources too."""
 FOLLOWED: Final = 5
 """Of what each is near to, the nearest."""
-MAX_LINKED: Final = 50
-"""Links of a concept that are looked at; what many are near to is not near to all of these."""
+MAX_LINKED: Final = 8
+"""Links of a concept whose ends are compared, the nearest by what was measured when they were linked."""
 NEAR_SHARE: Final = 0.5
 """Of the weight of a concept; those near to it share it by the root of their number."""
 MAX_SHOWN: Final = 3
