@@ -18,6 +18,8 @@ import os
 import subprocess
 import sys
 import venv
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -30,6 +32,8 @@ PROCESSES = () if "KG_TEST_NEO4J_URI" in os.environ else SEVERAL
 """Each process of tests has a Neo4j of its own, unless one is given; one more than cores, for some wait."""
 AGAIN = ("--reruns", "2", "-rfEsxXR")
 """What fails is tried twice more, and the end names it: some tests wait for real processes by the clock."""
+KEPT = ("-m", "tests.support.prepare")
+"""Makes what the tests keep from run to run, where it is missing: about a minute."""
 
 
 def main(arguments: list[str]) -> int:
@@ -68,7 +72,9 @@ def run(folders: list[str]) -> None:
 
 def test(arguments: list[str]) -> None:
     """Run all checks and the usual tests."""
-    check([])
+    _prepare("dev")
+    with _beside("python", *KEPT):
+        check([])
     _pytest(*arguments)
 
 
@@ -140,8 +146,17 @@ def _prepare(requirements: str) -> None:
 
 def _pytest(*arguments: str) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process of tests would compile all it imports
-    _tool("python", "-m", "tests.support.prepare")
+    _tool("python", *KEPT)
     _tool("pytest", *PROCESSES, *AGAIN, *arguments)
+
+
+@contextmanager
+def _beside(name: str, *arguments: str) -> Generator[None]:
+    """Run a tool meanwhile; it is waited for, however what is done meanwhile ends: it may have a server."""
+    with subprocess.Popen([BIN / name, *arguments], cwd=ROOT) as running:
+        yield
+    if running.returncode:
+        raise subprocess.CalledProcessError(running.returncode, running.args)
 
 
 def _tool(name: str, *arguments: str) -> None:

@@ -13,6 +13,7 @@ import hypothesis
 import neo4j
 import pytest
 import structlog
+from xdist.remote import Producer
 
 from kg_api.graph.database import Graph
 from kg_api.graph.migrations import migrate
@@ -26,6 +27,7 @@ from kg_api.graph.statements import (
 from kg_api.models.embedding.spaces import FIRST_IMAGE_SLUG, FIRST_SLUG, SECOND_SLOT
 from tests.neo4j_server import Neo4jServer, neo4j_server
 from tests.support.colour_grid import ColourGrid
+from tests.support.sharing_out import SharingOut
 from tests.support.warm_java import java_options
 
 OURS = ("KG_", "OPENAI_", "NOMIC_", "COHERE_")
@@ -37,7 +39,7 @@ hypothesis.settings.load_profile("usual")
 """How long an example takes says how busy the machine is. The usual run tries the same examples each time, so
 that it says of a change whether that broke something; `full` draws new ones, and finds the unexpected."""
 
-SLOW_FIRST = ("process/managed/", "process/", "service/", "graph/", "")
+SLOW_FIRST = ("graph/", "service/", "process/managed/", "process/", "")
 """Folders in the order of their tests, so that what ends a run of several processes is short."""
 
 FURTHER_SIZE = 64
@@ -47,7 +49,7 @@ USUAL_SIZES = {
     FIRST_CONCEPT_INDEX: 256,
     FIRST_RELATION_INDEX: 256,
     of_space(FIRST_INDEX, FIRST_SLUG + SECOND_SLOT): 256,
-    of_space(FIRST_IMAGE_INDEX, FIRST_IMAGE_SLUG): ColourGrid(2).identity.dimensions,
+    of_space(FIRST_IMAGE_INDEX, FIRST_IMAGE_SLUG): ColourGrid().identity.dimensions,
     of_space(FIRST_IMAGE_INDEX, "fine"): ColourGrid(4).identity.dimensions,
 }
 """The others', by their indexes."""
@@ -64,6 +66,12 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SharingOut:
+    """Say which tests go to one process."""
+    return SharingOut(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -33,7 +33,7 @@ def document_id(http: httpx.Client, graph: Graph) -> str:
     return embedded(graph, http, TEXT, document="bees.md", ontology="nature")["document_id"]
 
 
-@pytest.fixture(params=["http", "stdio"])
+@pytest.fixture(params=["http", pytest.param("stdio", marks=pytest.mark.full)])
 def target(request: pytest.FixtureRequest, service: Service, server: Neo4jServer, tmp_path: Path) -> Target:
     """In the service's process, and by a client of it."""
     if request.param == "http":

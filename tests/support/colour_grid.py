@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from kg_api.embed.image.histogram import DIMENSIONS
 from kg_api.embed.image.port import Pixels, Rendering
 from kg_api.embed.port import Vectors
 from kg_api.errors import ConfigurationError, EmbeddingUnavailable
@@ -18,6 +19,7 @@ from kg_api.models.embedding.spaces import ImageModelChoice, SpaceIdentity
 from kg_api.provider.service import RejectedText
 from kg_api.spaces.images.registry import ImageSpaceRegistry
 
+FIRST_CELLS = 2
 COLOURS = {"red": (200, 20, 20), "green": (20, 160, 20), "blue": (20, 40, 200)}
 
 
@@ -25,7 +27,7 @@ COLOURS = {"red": (200, 20, 20), "green": (20, 160, 20), "blue": (20, 40, 200)}
 class ColourGrid:
     """Sees the mean colours of a grid of cells, and knows some colours by name."""
 
-    cells: int = 2
+    cells: int = FIRST_CELLS
     revision: str = "1"
     words: bool = True
     down: bool = False
@@ -39,9 +41,8 @@ class ColourGrid:
     def identity(self) -> SpaceIdentity:
         """Of this grid."""
         tokens = 16 if self.words else 0
-        dimensions = 3 * self.cells * self.cells
         return SpaceIdentity(
-            "histogram", f"grid-{self.cells}", self.revision, dimensions, tokens, modality="image"
+            "histogram", f"grid-{self.cells}", self.revision, self._size, tokens, modality="image"
         )
 
     @property
@@ -77,7 +78,13 @@ class ColourGrid:
         size = 16 // self.cells
         cells = pixels.reshape(self.cells, size, self.cells, size, 3).mean(axis=(1, 3)).reshape(-1) + 1
         centred = cells - cells.mean() * 0.5
-        return (centred / np.linalg.norm(centred)).astype(np.float32)
+        vector = (centred / np.linalg.norm(centred)).astype(np.float32)
+        return np.pad(vector, (0, self._size - len(vector)))
+
+    @property
+    def _size(self) -> int:
+        """Of the first space as many numbers as real processes make, zeros behind: so its index stays."""
+        return DIMENSIONS if self.cells == FIRST_CELLS else 3 * self.cells * self.cells
 
     def _require_up(self) -> None:
         if self.down or (self.down_after is not None and len(self.asked) >= self.down_after):

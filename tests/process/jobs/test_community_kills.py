@@ -25,7 +25,7 @@ from tests.support.records import record
 GENERATIONS = "MATCH (c:Community) RETURN count(DISTINCT c.generation) AS n"
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(30, marks=[pytest.mark.full, pytest.mark.timeout(1200)])])
+@pytest.mark.parametrize("kills", [1, pytest.param(30, marks=[pytest.mark.full, pytest.mark.timeout(1200)])])
 def test_kills_leave_the_generation_before(
     crew: Crew, graph: Graph, driver: neo4j.Driver, kills: int
 ) -> None:

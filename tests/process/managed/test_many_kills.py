@@ -78,7 +78,7 @@ def kill_worker(machine: Machine, seconds: float) -> int:
 @pytest.mark.parametrize(
     "pauses",
     [
-        pytest.param((1, 2, 4, 8), id="4 kills"),
+        pytest.param((1, 2), id="2 kills"),
         pytest.param((1, 2, 4, 8, 16), id="5 kills", marks=pytest.mark.full),
     ],
 )
