@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TypeVar
 from urllib.parse import unquote
 
@@ -17,6 +18,10 @@ from kg_api.models.queries.answering import Answered, AnswerEvent, Statement
 
 T = TypeVar("T", bound=BaseModel)
 
+_NOWHERE = "there is nothing at "
+"""How kg says that no route has the address (kg_api/web/problems.py)."""
+_SLASHED = frozenset({"documents", "images", "reading", "sources"})
+"""What stands before a name that may have slashes."""
 _BROKEN = "the answer broke off before its end; ask again"
 
 
@@ -55,18 +60,19 @@ def page_of(page: int, response: httpx.Response) -> PageImage:
 def _problem_of(response: httpx.Response) -> KgError:
     told = f"kg answered {response.status_code} {response.reason_phrase}"
     found = parse_problem(response.content, told)
-    nowhere = type(found) is KgError and response.status_code == NotFound.status
+    nowhere = type(found) is KgError and str(found).startswith(_NOWHERE)
     if nowhere and (called := _slashed(response.url)):
         return NotFound(
-            f"nothing has the id {called!r}: an id has no slash; the lists of kg show those there are"
+            f"there is nothing called {called!r}: no such name or id has a slash; the lists of kg show "
+            "those there are"
         )
     return found
 
 
 def _slashed(url: httpx.URL) -> str | None:
-    """What of an address has a slash in it, which no route takes; None: nothing has."""
-    path = url.raw_path.decode("ascii").partition("?")[0]
-    return next((unquote(part) for part in path.split("/") if "%2F" in part), None)
+    """What of an address has a slash in it where no route takes one; None: nothing has."""
+    parts = url.raw_path.decode("ascii").partition("?")[0].split("/")
+    return next((unquote(part) for of, part in pairwise(parts) if "%2F" in part and of not in _SLASHED), None)
 
 
 def parse_reply(call: Call[T], content: str | bytes, url: httpx.URL) -> T:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from array import array
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from rapidfuzz import fuzz
 
 from kg_api.models.concepts.extraction import Quote
+from kg_api.wording.folding import WITHOUT_BLANKS, FoldedText, at_words, fold, is_cut
 
 MAX_QUOTE_LENGTH = 1000
 """Code points of a quote: a longer one is said to be of the source, but proves no more than its beginning."""
@@ -26,21 +23,7 @@ CASE_ONLY = 0.99
 """The score of what differs in case alone, and the most of what is found by likeness."""
 _MAX_TEXT_LENGTH = 50_000
 """Code points of a text in which likeness is looked for."""
-_SAME = str.maketrans(
-    {
-        **dict.fromkeys("‘’‚‛′`´ʼ＇", "'"),
-        **dict.fromkeys("“”„‟″«»＂", '"'),
-        **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
-        "…": "...",
-        **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),
-    }
-)
 _ELISION = re.compile(r"\s*(?:\[?(?:\.\.\.|…)\]?)\s*")
-_WITHOUT_BLANKS = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    "\U00020000-\U0003ffff]"
-)
-"""Scripts that write words together: anything may begin and end within."""
 _UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _ENDS = ".,;:!?)]}"
 """With these no quote begins."""
@@ -49,15 +32,6 @@ _DENIAL = re.compile(
     r"\b(?:not|no|never|none|neither|nor|without|cannot|\w+n't|nicht|kein\w*|nie|niemals|ohne|ne|pas|jamais|"
     r"sans|nunca|sin|não|sem|non|mai|senza)\b|не|不|没|没有"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Folded:
-    """A text in which white space, quotation marks, dashes and case are all alike."""
-
-    text: str
-    places: array[int]
-    """Of each character, where its origin is; and behind them the end of the text."""
 
 
 def find_quote(text: str, quote: str) -> Quote | None:
@@ -80,7 +54,7 @@ def find_quote(text: str, quote: str) -> Quote | None:
 def says_enough(quote: str, passage: str) -> bool:
     """Whether a quote proves anything: a word or two are in any text. All of a passage always does."""
     letters = sum(character.isalnum() for character in quote)
-    least = MIN_UNSPACED if _WITHOUT_BLANKS.search(quote) else MIN_LETTERS
+    least = MIN_UNSPACED if WITHOUT_BLANKS.search(quote) else MIN_LETTERS
     return letters >= least or quote.strip() == passage.strip()
 
 
@@ -96,7 +70,7 @@ class QuotedText:
     @cached_property
     def folded(self) -> str:
         """But for its form."""
-        return _fold(self.wanted).text.strip()
+        return fold(self.wanted).text.strip()
 
     @property
     def may_be_alike(self) -> bool:
@@ -112,40 +86,34 @@ class QuoteSearch:
         self.text = text
 
     @cached_property
-    def _folded(self) -> _Folded:
-        return _fold(self.text)
+    def folded(self) -> FoldedText:
+        """But for its form; once."""
+        return fold(self.text)
 
     def as_it_is(self, quote: QuotedText) -> Quote | None:
         """To the letter. The cheapest way."""
-        at = _at_words(self.text, quote.wanted, 0) if quote.wanted else None
+        at = at_words(self.text, quote.wanted, 0) if quote.wanted else None
         return None if at is None else _quote(self.text, at, at + len(quote.wanted), 1.0, quote.said)
 
     def but_for_form(self, quote: QuotedText) -> Quote | None:
         """But for white space, quotation marks, dashes and case."""
-        return _but_for_form(self.text, self._folded, quote.folded, quote.said) if quote.folded else None
-
-    def every(self, quote: QuotedText) -> Iterator[tuple[int, int]]:
-        """From where to where it stands each time, but for its form."""
-        folded, start = self._folded, 0
-        while quote.folded and (at := _at_words(folded.text, quote.folded, start)) is not None:
-            start = at + len(quote.folded)
-            yield folded.places[at], _end(folded, self.text, start)
+        return _but_for_form(self.text, self.folded, quote.folded, quote.said) if quote.folded else None
 
     def alike(self, quote: QuotedText) -> Quote | None:
         """By likeness. It takes long."""
-        return _by_likeness(self.text, self._folded, quote.folded, quote.said) if quote.folded else None
+        return _by_likeness(self.text, self.folded, quote.folded, quote.said) if quote.folded else None
 
 
-def _but_for_form(text: str, folded: _Folded, sought: str, said: str) -> Quote | None:
-    at = _at_words(folded.text, sought, 0)
+def _but_for_form(text: str, folded: FoldedText, sought: str, said: str) -> Quote | None:
+    at = at_words(folded.text, sought, 0)
     if at is None:
         return None
-    start, end = folded.places[at], _end(folded, text, at + len(sought))
-    same_case = _fold(text[start:end], case=True).text == _fold(said, case=True).text.strip()
+    start, end = folded.span(at, at + len(sought))
+    same_case = fold(text[start:end], case=True).text == fold(said, case=True).text.strip()
     return _quote(text, start, end, 1.0 if same_case else CASE_ONLY, said)
 
 
-def _by_likeness(text: str, folded: _Folded, sought: str, said: str) -> Quote | None:
+def _by_likeness(text: str, folded: FoldedText, sought: str, said: str) -> Quote | None:
     sought = _longest_piece(folded.text, sought)
     if len(sought) < MIN_SIMILAR_LENGTH:
         return None
@@ -159,7 +127,7 @@ def _by_likeness(text: str, folded: _Folded, sought: str, said: str) -> Quote | 
     score = round(min(fuzz.ratio(sought, passage) / 100, CASE_ONLY), 4)
     if score < MIN_SCORE or _says(sought) != _says(passage):
         return None
-    return _quote(text, folded.places[start], _end(folded, text, end), score, said)
+    return _quote(text, *folded.span(start, end), score, said)
 
 
 def _longest_piece(text: str, sought: str) -> str:
@@ -179,29 +147,11 @@ def _quote(text: str, start: int, end: int, score: float, said: str) -> Quote:
     return Quote(found, start, end, score, None if said == found else said)
 
 
-def _at_words(text: str, wanted: str, start: int) -> int | None:
-    """Where `wanted` stands with no word cut off at its ends."""
-    while (at := text.find(wanted, start)) >= 0:
-        if not _is_cut(text, at) and not _is_cut(text, at + len(wanted)):
-            return at
-        start = at + 1
-    return None
-
-
-def _is_cut(text: str, at: int) -> bool:
-    """Whether a border there is within a word."""
-    if not 0 < at < len(text):
-        return False
-    before, behind = text[at - 1], text[at]
-    joined = before.isalnum() and (behind.isalnum() or unicodedata.combining(behind) > 0)
-    return joined and not (_WITHOUT_BLANKS.match(before) or _WITHOUT_BLANKS.match(behind))
-
-
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
     """Move borders that are within words out of them."""
-    while _is_cut(text, start):
+    while is_cut(text, start):
         start -= 1
-    while _is_cut(text, end):
+    while is_cut(text, end):
         end += 1
     while start < end and (text[start].isspace() or text[start] in _ENDS):
         start += 1
@@ -213,30 +163,3 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
 def _says(passage: str) -> tuple[Counter[str], int]:
     """What likeness must not pass over: its numbers, and how often it denies."""
     return Counter(_NUMBER.findall(passage)), len(_DENIAL.findall(passage))
-
-
-def _fold(text: str, *, case: bool = False) -> _Folded:
-    letters: list[str] = []
-    places = array("q")
-    for at, character in enumerate(text):
-        alike = " " if character.isspace() else _alike(character)
-        if alike == " " and letters[-1:] == [" "]:
-            continue
-        for each in alike if case else alike.casefold():
-            letters.append(each)
-            places.append(at)
-    places.append(len(text))
-    return _Folded("".join(letters), places)
-
-
-def _alike(character: str) -> str:
-    """Without the ways in which one character can be written: as one or several, wide, as a ligature."""
-    return character if character.isascii() else unicodedata.normalize("NFKD", character.translate(_SAME))
-
-
-def _end(folded: _Folded, text: str, at: int) -> int:
-    """Where a span ends whose last character is before `at`, with what combines with it."""
-    end = folded.places[at - 1] + 1
-    while end < len(text) and unicodedata.combining(text[end]):
-        end += 1
-    return end

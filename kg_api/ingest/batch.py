@@ -106,7 +106,7 @@ def _read(given: Any, reader: DocumentReader, named: set[tuple[str, str]]) -> Pr
     try:
         body = DocumentText.model_validate(given)
     except ValidationError as error:
-        return problem_of_fields(error.errors(include_input=False))
+        return problem_of_fields(error.errors())
     if (body.ontology, body.document) in named:
         return problem_of(_named_twice(body.document))
     named.add((body.ontology, body.document))

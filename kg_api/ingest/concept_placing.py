@@ -14,6 +14,7 @@ from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelatio
 from kg_api.models.concepts.imports import ConceptGiven, ConceptRow
 from kg_api.models.identity import concept_name
 from kg_api.parse.sentences import sentence_borders
+from kg_api.wording.named import NamePlaces
 
 _MAX_QUOTE_LENGTH = 1000
 ALIKE_SECONDS = 5.0
@@ -32,15 +33,14 @@ class PlacedConcepts:
     names: set[str] = field(default_factory=set[str])
     """Of its concepts."""
     text: QuoteSearch = field(init=False)
+    _named: NamePlaces = field(init=False)
     _sentences: list[tuple[int, int]] = field(init=False, default_factory=list[tuple[int, int]])
-    _named: dict[str, list[tuple[int, int]]] = field(
-        init=False, default_factory=dict[str, list[tuple[int, int]]]
-    )
     _quotes: dict[str, list[Quote]] = field(init=False, default_factory=dict[str, list[Quote]])
 
     def __post_init__(self) -> None:
         """All quotes are looked for in one text, which is folded once at most."""
         self.text = QuoteSearch(self.source.full_text)
+        self._named = NamePlaces(lambda: self.text.folded)
 
     def add(self, given: ConceptGiven, quotes: Sequence[Quote], unverified: Sequence[str] = ()) -> None:
         """Take a concept that this source carries, with quotes of it and what is in no source."""
@@ -53,28 +53,22 @@ class PlacedConcepts:
             )
         )
 
-    def sentence_naming(self, labels: Sequence[str]) -> Quote | None:
-        """The first sentence that names all of them, unless a quote of one of these concepts does so."""
-        named = [self._places(QuotedText(each)) for each in labels]
-        given = chain.from_iterable(self._quotes.get(concept_name(each), ()) for each in labels)
-        if any(_has_all((each.start, each.end), named) for each in given):
-            return None
-        within = (self._sentence_at(start) for start, _ in named[0])
-        return next(
-            (_as_quote(self.source.full_text, each) for each in within if _has_all(each, named)), None
-        )
+    def quote_naming(self, subject: str, target: str) -> Quote | None:
+        """The shortest quote of two concepts that names both, else the first sentence that does."""
+        named = self._named.pair(subject, target)
+        known = chain.from_iterable(self._quotes.get(concept_name(each), ()) for each in (subject, target))
+        given = [each for each in known if named.is_within(each.start, each.end)]
+        if given:
+            return min(given, key=lambda each: (each.end - each.start, each.start))
+        sentences = (self._sentence_at(start) for start, _ in named.ones)
+        naming = next((each for each in sentences if named.is_within(*each)), None)
+        return naming and Quote(self.source.full_text[slice(*naming)], *naming)
 
     def _sentence_at(self, place: int) -> tuple[int, int]:
         """The sentence in which a place is; none of it where it is too long for a quote."""
         sentences = self._split()
         start, end = sentences[max(0, bisect_left(sentences, (place + 1, 0)) - 1)]
         return (start, end) if end - start <= MAX_QUOTE else (start, start)
-
-    def _places(self, name: QuotedText) -> list[tuple[int, int]]:
-        """From where to where a name stands, each time; looked up once."""
-        if name.folded not in self._named:
-            self._named[name.folded] = [*self.text.every(name)]
-        return self._named[name.folded]
 
     def _split(self) -> list[tuple[int, int]]:
         """Its sentences, from where to where; split once, where they are asked for."""
@@ -217,23 +211,13 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     return start + len(said) - len(said.lstrip()), start + len(said.rstrip())
 
 
-def _as_quote(text: str, span: tuple[int, int]) -> Quote:
-    return Quote(text[span[0] : span[1]], *span)
-
-
-def _has_all(span: tuple[int, int], named: Iterable[Sequence[tuple[int, int]]]) -> bool:
-    """Whether each of some names stands within a span; their places are in order."""
-    firsts = ((places, bisect_left(places, (span[0], 0))) for places in named)
-    return all(at < len(places) and places[at][1] <= span[1] for places, at in firsts)
-
-
 def _relate(relation: ExtractedRelation, sources: Sequence[PlacedConcepts]) -> None:
     """State it where both stand; else where the subject does, which then carries the other too, unproved."""
     subject, target = concept_name(relation.subject), concept_name(relation.object)
     both = [each for each in sources if {subject, target} <= each.names]
     stated = both or [each for each in sources if subject in each.names][:1]
     for each in stated:
-        named = each.sentence_naming((relation.subject, relation.object))
-        each.relations.append(replace(relation, quote=named))
+        quote = each.quote_naming(relation.subject, relation.object)
+        each.relations.append(replace(relation, quote=quote))
         if target not in each.names:
             each.add(ConceptGiven(label=relation.object), ())

@@ -30,6 +30,7 @@ _IN_WORDS = {
     "it starts with a letter, a digit or '_'",
     SLUG_PATTERN: "lower-case letters, digits and '_' are allowed, 40 at most; it starts with a letter",
 }
+_WITH_ITEMS = (list, tuple, dict, set, frozenset)
 _STEP = re.compile(r"steps\.(\d+)(?:\.(?=.))?")
 """A path counts from 0, what is told of a step from 1."""
 _ADVICE = {"query_text": "; passages for a longer text: kg augment, POST /queries/augment"}
@@ -108,7 +109,7 @@ def valid(model: type[ModelT], values: Mapping[str, Any]) -> ModelT:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise InvalidInput(describe_problems(error.errors(include_url=False, include_input=False))) from None
+        raise InvalidInput(describe_problems(error.errors(include_url=False))) from None
 
 
 def _message(error: Mapping[str, Any]) -> str:
@@ -124,9 +125,9 @@ def _message(error: Mapping[str, Any]) -> str:
 
 def _length_message(error: Mapping[str, Any], about: Mapping[str, Any]) -> str:
     """What is said of a text or a list that is too long or too short; nothing of anything else."""
-    if "too_" not in error["type"]:
+    if "too_" not in error["type"] or error["type"].startswith("bytes_"):
         return ""
-    if about.get("field_type") == "List":  # a text is a "Value" where it is one branch of several
+    if _counts_items(error, about):
         return _list_message(about)
     if "max_length" in about:
         limit = f"at most {about['max_length']:,} characters are allowed"
@@ -134,6 +135,13 @@ def _length_message(error: Mapping[str, Any], about: Mapping[str, Any]) -> str:
     if "min_length" in about:
         return f"at least {pluralize(about['min_length'], 'character')} must be given"
     return ""
+
+
+def _counts_items(error: Mapping[str, Any], about: Mapping[str, Any]) -> bool:
+    """Whether a length is that of a list, a pair or the like: what is checked further is but a "Value"."""
+    if error["type"] not in {"too_long", "too_short"}:
+        return False
+    return about.get("field_type") != "Value" or isinstance(error.get("input"), _WITH_ITEMS)
 
 
 def _list_message(about: Mapping[str, Any]) -> str:

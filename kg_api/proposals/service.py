@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kg_api.errors import NotFound
 from kg_api.graph.database import Graph, Transaction
 from kg_api.graph.naming import note_on_ontology, unknown_ontology
 from kg_api.graph.proposals.configuration import (
@@ -25,7 +26,8 @@ from kg_api.wording.plural import are, pluralize, was
 
 MAX_TOLD = 5
 """Ontologies of which an empty list says how far they have been looked at."""
-ANOTHER_WAY = "all sources and concepts are looked at again: links are proposed in another way now"
+AGAIN = "all sources and concepts are looked at again"
+ANOTHER_WAY = f"{AGAIN}: links are proposed in another way now"
 
 
 class ProposalService:
@@ -130,8 +132,8 @@ class ProposalService:
     def _status(self, stored: StoredProposals, notes: list[str], *, applied: bool = True) -> ProposalStatus:
         used, mark = self._requests.used(stored)
         counts = count_proposals(self._graph, stored.ontology)
-        if stored.proposed_for not in {None, mark} or (stored.proposed_for is None and stored.searched_at):
-            notes = [*notes, ANOTHER_WAY]
+        if again := _why_again(stored, mark):
+            notes = [*notes, again]
         if not used.enabled:
             notes = [*notes, "links are not proposed by themselves here: `enabled` is false"]
         return ProposalStatus(
@@ -157,21 +159,36 @@ class ProposalService:
         """How far ontologies have been looked at, where nothing is proposed."""
         more = len(stored) - MAX_TOLD
         told = [f"and {pluralize(more, 'more ontology', 'more ontologies')}"] if more > 0 else []
-        return [self._looked_at(each) for each in stored[:MAX_TOLD]] + told
+        return [note for each in stored[:MAX_TOLD] if (note := self._looked_at(each))] + told
 
     def _looked_at(self, stored: StoredProposals) -> str:
-        name = stored.ontology
+        """Empty: the ontology has just gone."""
+        name, off = stored.ontology, ""
+        if not self._requests.is_enabled(stored.config):
+            off = " (`enabled` is false: no worker does it by itself)"
         if stored.proposed_for is None and stored.searched_at is None:
-            enabled = self._requests.is_enabled(stored.config)
-            off = "" if enabled else " (`enabled` is false: no worker does it by itself)"
             return (
                 f"links have not been looked for in {name} yet{off}: `kg proposals search --ontology {name}`"
             )
-        due = count_due(self._graph, name)
-        left = pluralize(due, "source or concept", "sources and concepts")
         at = f"on {stored.searched_at:%Y-%m-%d %H:%M} UTC" if stored.searched_at else "in part"
-        more = f"; {left} {are(due)} still to be looked at" if due else ""
-        return f"links were looked for in {name} {at}{more}"
+        try:
+            again = _why_again(stored, self._requests.used(stored)[1])
+        except NotFound:
+            return ""
+        more = f"{again}{off}" if again else self._left(name)
+        return f"links were looked for in {name} {at}" + (f"; {more}" if more else "")
+
+    def _left(self, ontology: str) -> str:
+        due = count_due(self._graph, ontology)
+        left = pluralize(due, "source or concept", "sources and concepts")
+        return f"{left} {are(due)} still to be looked at" if due else ""
+
+
+def _why_again(stored: StoredProposals, mark: str) -> str:
+    """That everything is looked at again; empty where nobody asked for it and the mark is as it was."""
+    if stored.proposed_for is None:
+        return AGAIN if stored.searched_at else ""
+    return "" if stored.proposed_for == mark else ANOTHER_WAY
 
 
 def _changed(before: StoredProposals, given: ProposalConfig) -> StoredProposals:

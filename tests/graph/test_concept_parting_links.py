@@ -55,8 +55,10 @@ def told(one: str, other: str) -> dict[str, str]:
 
 
 def decide(graph: Graph, one: str, other: str, state: ProposalState) -> None:
+    given = {"proposal_id": identity(one, other), "state": state, "by": "Ada", "type": LINKED}
+
     def work(tx: Transaction) -> None:
-        tx.run("proposals/decide", proposal_id=identity(one, other), state=state, by="Ada", type=LINKED)
+        tx.run("proposals/decide", **given, decision="x")
 
     graph.transaction(work)
 

@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import LiteralString, cast
+from typing import Any, LiteralString, cast
 
 import neo4j
 import pytest
+from neo4j.exceptions import IncompleteCommit
 
-from kg_api.graph.database import Graph, Transaction
+from kg_api.errors import TookTooLong
+from kg_api.graph.database import Graph, Row, Transaction
 from kg_api.graph.proposals.configuration import hold_proposals, write_configuration
 from kg_api.graph.proposals.due import DueNode
 from kg_api.graph.proposals.reads import sources_apart
@@ -45,7 +47,7 @@ def deciding(graph: Graph, proposal_id: str, state: ProposalState) -> Generator[
 
     def decide(tx: Transaction) -> None:
         tx.run("proposals/hold", proposal_id=proposal_id)
-        tx.run("proposals/decide", proposal_id=proposal_id, state=state, by="Ada", type=LINKED)
+        tx.run("proposals/decide", proposal_id=proposal_id, state=state, by="Ada", type=LINKED, decision="x")
         decided.set()
         go_on.wait(30)
 
@@ -91,6 +93,56 @@ def test_what_is_decided_on_is_not_dropped(
     meanwhile(notes.graph, weakest.proposal_id, state, drop)
     assert {each.proposal_id: each.state for each in notes.all()}[weakest.proposal_id] == state
     assert rows(driver, LINKS) == ([{"id": weakest.proposal_id}] if state == "accepted" else [])
+
+
+@contextmanager
+def losing_an_answer(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """The next commit is done, but its answer is lost, so that the work is done once more."""
+    real, left = neo4j.Session.execute_write, [True]
+
+    def lose(self: neo4j.Session, work: Callable[[neo4j.ManagedTransaction], object]) -> object:
+        done = real(self, work)
+        if left and left.pop():
+            raise IncompleteCommit
+        return done
+
+    with monkeypatch.context() as patched:
+        patched.setattr(neo4j.Session, "execute_write", lose)
+        yield
+    assert not left
+
+
+def test_a_request_whose_first_answer_is_lost_does_not_take_its_decision_for_an_earlier_one(
+    notes: Proposing, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (found, *_) = notes.all()
+
+    def decide(state: ProposalState, by: str) -> tuple[str | None, list[str]]:
+        with losing_an_answer(monkeypatch):
+            told = notes.service.decide(found.proposal_id, state, by)
+        assert told.state == state
+        return told.decided_by, told.notes
+
+    assert decide("accepted", "Ada") == ("Ada", [])
+    assert rows(driver, LINKS) == [{"id": found.proposal_id}]
+    assert decide("accepted", "Bob") == ("Ada", ["it was accepted by Ada already: nothing has changed"])
+    assert decide("rejected", "Bob") == ("Bob", ["it was accepted by Ada before; its link is gone"])
+    assert rows(driver, LINKS) == []
+
+
+def test_a_decision_that_is_stored_is_told_however_slow_reads_are(
+    notes: Proposing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (found, *_) = notes.all()
+    real = Graph.read
+
+    def read(self: Graph, name: LiteralString, *space: str, **parameters: Any) -> list[Row]:
+        if name == "proposals/page":
+            raise TookTooLong
+        return real(self, name, *space, **parameters)
+
+    monkeypatch.setattr(Graph, "read", read)
+    assert notes.service.decide(found.proposal_id, "accepted", "Ada").state == "accepted"
 
 
 def test_as_many_are_open_as_are_kept_from_now_on(notes: Proposing) -> None:

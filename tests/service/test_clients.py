@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from kg_api.client import AsyncKgClient, KgClient
-from kg_api.errors import Conflict, InvalidInput, KgError, NotFound, UnreadableDocument
+from kg_api.errors import Conflict, InvalidInput, NotFound, UnreadableDocument
 from kg_api.graph.database import Graph
 from tests.support.embedding import run_jobs
 from tests.support.running import Service
@@ -60,5 +60,5 @@ def test_errors_of_the_service_are_raised_with_its_message(kg: KgClient) -> None
         kg.search_sources(query_vector=[1.0] * 3, space="default", mode="vector")
     with pytest.raises(InvalidInput, match="state"):
         kg.jobs(state="owned")
-    with pytest.raises(KgError, match="an id has no slash"):
+    with pytest.raises(NotFound, match=r"nothing called 'a/\.\./b': no such name or id has a slash"):
         kg.delete_ontology("a/../b")

@@ -14,6 +14,7 @@ from kg_api.model_settings.proposals import ProposalSettings
 from kg_api.models.proposals.proposals import Proposal
 from kg_api.models.vocabulary import LINKED
 from kg_api.proposals.job import LinkProposal
+from kg_api.proposals.service import AGAIN, ANOTHER_WAY
 from tests.service.asking import problem
 from tests.support.embedding import run_jobs
 from tests.support.mcp import answer, call
@@ -130,6 +131,24 @@ def test_an_empty_list_says_whether_anything_was_looked_at(kg: KgClient, graph: 
     kg.ingest_text(TAXES, ontology="notes", document="taxes.md")
     run_jobs(graph)
     assert kg.proposals("notes").notes[0].endswith("still to be looked at")
+
+
+def test_an_empty_list_says_that_all_is_looked_at_again(kg: KgClient, graph: Graph) -> None:
+    kg.ingest_text(OWLS, ontology="notes", document="owls.md")
+    kg.search_proposals("notes")
+    work(graph)
+    looked = f"links were looked for in notes on {kg.proposals('notes').searched_at:%Y-%m-%d %H:%M} UTC"
+    assert kg.proposals().notes == [looked]
+    kg.set_proposals_config("notes", min_similarity=0.6)
+    assert kg.proposals().notes == [f"{looked}; {ANOTHER_WAY}"]
+    kg.set_proposals_config("notes", min_similarity=None)
+    kg.search_proposals("notes", anew=True)
+    assert kg.proposals("notes").notes == [f"{looked}; {AGAIN}"]
+    assert kg.proposals_config("notes").notes == [AGAIN]
+    kg.set_proposals_config("notes", enabled=False)
+    assert kg.proposals("notes").notes[0].endswith("again (`enabled` is false: no worker does it by itself)")
+    work(graph)
+    assert AGAIN not in kg.proposals("notes").notes[0]
 
 
 def test_a_configuration_can_be_tried_first(told: KgClient) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from kg_api.extract.keyphrase.lists import lists
 from kg_api.extract.keyphrase.phrases import Candidate, Phrase
+from kg_api.extract.keyphrase.tagging.english import is_common
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,28 +99,41 @@ def _abbreviates(short: str, words: Phrase) -> bool:
 
 
 def _short_names(groups: Sequence[Group]) -> dict[int, int]:
-    """Which group is the last word of one name of several words, after it: Castellan of Helen Castellan.
-
-    What is said before the longer name is no short form of it, as Python is none of Pure Python; nor is what
-    the text writes small, too, as Comprehensions of a heading's Asynchronous Comprehensions; nor APIs.
-    """
+    """Which group is the last word of one name of several words: Castellan of Helen Castellan."""
     full: defaultdict[str, list[int]] = defaultdict(list)
     for at, group in enumerate(groups):
         words = group[0].phrase.words
         if len(words) > 1 and all(word.is_capital and word.text.isalpha() for word in words):
             full[words[-1].text].append(at)
+    headline = min(((each.source, each.sentence) for group in groups for each in group), default=None)
     return {
         at: full[group[0].said][0]
         for at, group in enumerate(groups)
         if len(group[0].phrase.words) == 1
         and len(full.get(group[0].said, ())) == 1
-        and all(_is_plain_name(each.said) for each in group)
-        and _place(groups[full[group[0].said][0]]) < _place(group)
+        and _is_short_for(group, groups[full[group[0].said][0]], headline)
     }
 
 
-def _is_plain_name(said: str) -> bool:
-    return _SON_OF.sub("", said).istitle()
+def _is_short_for(short: Group, long: Group, headline: tuple[int, tuple[int, int]] | None) -> bool:
+    """Whether one name stands for another one that ends with it.
+
+    What is said before the longer name does not, as Python for Pure Python, but in the first sentence, where
+    the longer one has no common word as Helen Castellan has none; nor does one with inner capitals where it
+    has, as TypeScript for Python TypeScript; nor what the text writes small, too; nor APIs.
+    """
+    if not all(_is_name(each.said) for each in short):
+        return False
+    before = [each for each in short if (each.source, each.phrase.start) < _place(long)]
+    if not before and all(_SON_OF.sub("", each.said).istitle() for each in short):
+        return True
+    is_plain = any(is_common(word.text) for word in long[0].phrase.words[:-1])
+    return not is_plain and all((each.source, each.sentence) == headline for each in before)
+
+
+def _is_name(said: str) -> bool:
+    """Whether a word is written as names are, and is no plural of an abbreviation."""
+    return said[0].isupper() and any(map(str.islower, said)) and not said[:-1].isupper()
 
 
 def _place(group: Group) -> tuple[int, int]:

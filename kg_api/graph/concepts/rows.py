@@ -6,12 +6,15 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final, TypeVar
 
 from kg_api.graph.concepts.names import LABEL_CHARACTERS, NamedConcept, Text, clean_name, terms_of, to_named
 from kg_api.graph.relations.rows import RelationRow, between, state
 from kg_api.models.concepts.extraction import ExtractedConcept, ExtractedRelation, Extraction, Quote
 from kg_api.models.identity import concept_id, instance_id, name_id, relation_id
+from kg_api.wording.folding import fold
+from kg_api.wording.named import NamePlaces
 
 QUOTE_CHARACTERS: Final = 1000
 TYPE_CHARACTERS: Final = 100
@@ -160,6 +163,7 @@ class _Found:
 
     def _relations(self, extraction: Extraction, here: Collection[str], text: str) -> Iterator[RelationRow]:
         """Those between two concepts that were found in the same source."""
+        places = NamePlaces(partial(fold, text))
         quotes: defaultdict[str, list[QuoteRow]] = defaultdict(list)
         for row in self.quotes.values() if extraction.relations else ():
             if row.source_id == extraction.source_id:
@@ -170,7 +174,7 @@ class _Found:
             if subject in here and target in here and subject != target:
                 own = each.quote and _in(text, each.quote)
                 known = (own.text, own.start, own.end) if own else None
-                quote = known or between(text, quotes[subject], quotes[target], names)
+                quote = known or between(text, quotes[subject], quotes[target], places.pair(*names))
                 if row := self._relation(each, names, (extraction.source_id, subject, target), quote):
                     yield row
 

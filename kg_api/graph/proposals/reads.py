@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,18 +48,7 @@ def find_proposal(graph: Graph, proposal_id: str) -> Proposal:
         NotFound: there is none by that id, or its texts have gone.
         Conflict: several ids begin so.
     """
-    given = {
-        "ids": [identify_proposal(graph, proposal_id)],
-        "ontology": None,
-        "kind": None,
-        "state": None,
-        "offset": 0,
-        "limit": 1,
-    }
-    found = _read_page(graph, **given)
-    if not found:
-        raise _unknown(proposal_id)
-    return found[0]
+    return _read_one(graph, identify_proposal(graph, proposal_id))
 
 
 def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None) -> Proposal:
@@ -69,8 +59,15 @@ def decide(graph: Graph, proposal_id: str, state: ProposalState, by: str | None)
         Conflict: several ids begin so.
     """
     whole = identify_proposal(graph, proposal_id)
-    before = graph.transaction(lambda tx: _decide(tx, whole, state, by))
-    return find_proposal(graph, whole).model_copy(update={"notes": _notes(before, state)})
+    own, seen = uuid.uuid4().hex, list[Row]()
+
+    def work(tx: Transaction) -> Proposal:
+        seen.append(_decide(tx, whole, state, by, own))
+        return _read_one(tx, whole)  # here, for nothing may fail any more once it is stored
+
+    decided = graph.transaction(work)
+    before = next(row for row in reversed(seen) if row["decision"] != own)  # a run may find what the last did
+    return decided.model_copy(update={"notes": _notes(before, state)})
 
 
 def sources_apart(graph: Graph, pairs: Sequence[Pair], *, hops: int, most_sources: int) -> set[Pair]:
@@ -110,14 +107,13 @@ def links_among(graph: Graph, source_ids: Sequence[str]) -> list[Row]:
     return graph.read("proposals/links_among", source_ids=list(source_ids))
 
 
-def _decide(tx: Transaction, proposal_id: str, state: ProposalState, by: str | None) -> Row:
-    """What it was before, and who decided that."""
+def _decide(tx: Transaction, proposal_id: str, state: ProposalState, by: str | None, decision: str) -> Row:
+    """What it was before, who decided that, and by which decision."""
     held = tx.run("proposals/hold", proposal_id=proposal_id)
     if not held or held[0]["ends"] < 2:  # noqa: PLR2004 - both of them
         raise _unknown(proposal_id)
-    if held[0]["state"] != state and not tx.run(
-        "proposals/decide", proposal_id=proposal_id, state=state, by=by, type=LINKED
-    ):
+    given = {"proposal_id": proposal_id, "state": state, "by": by, "type": LINKED, "decision": decision}
+    if held[0]["state"] != state and not tx.run("proposals/decide", **given):
         raise Conflict(f"the texts of proposal {proposal_id} are just being deleted")
     return held[0]
 
@@ -136,6 +132,14 @@ def _unknown(proposal_id: str) -> NotFound:
         f"there is no proposal {proposal_id!r}: its texts may have changed or gone; "
         "`kg proposals list` shows the existing ones"
     )
+
+
+def _read_one(graph: Reader, proposal_id: str) -> Proposal:
+    given = {"ids": [proposal_id], "ontology": None, "kind": None, "state": None}
+    found = _read_page(graph, **given, offset=0, limit=1)
+    if not found:
+        raise _unknown(proposal_id)
+    return found[0]
 
 
 def _read_page(graph: Reader, **given: Any) -> list[Proposal]:

@@ -12,6 +12,8 @@ from typing import Final, LiteralString
 from kg_api.graph.database import Row, Transaction
 from kg_api.graph.relations.rows import RelationRow, between, state
 from kg_api.graph.relations.writes import write_portion
+from kg_api.wording.folding import fold
+from kg_api.wording.named import NamePlaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,8 @@ def _fill(name: LiteralString, tx: Transaction, after: str) -> str | None:
 def _to_row(row: Row) -> RelationRow:
     subject, target = ([_Quoted(*each) for each in row[name]] for name in ("subject_quotes", "object_quotes"))
     names = (row["subject_label"], row["object_label"])
-    quote, start, end = between(row["full_text"], subject, target, names)
+    named = NamePlaces(partial(fold, row["full_text"])).pair(*names)
+    quote, start, end = between(row["full_text"], subject, target, named)
     stored = ("relation_id", "source_id", "subject", "object", "type", "confidence", "extracted_with")
     own = {name: row[name] for name in stored}
     statement = state(names[0], row["type"], names[1])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, Protocol
 
 from kg_api.models.identity import concept_name, digest, relation_type_id
+from kg_api.wording.named import UNNAMED, NamedPair
 
 MAX_QUOTE: Final = 500
 """Code points from the first to the last word of both concepts; further apart, one of them is quoted."""
@@ -79,7 +80,7 @@ def edge_text_hash(text: str) -> str:
 
 
 def between(
-    text: str, subject: Iterable[Span], target: Iterable[Span], names: Iterable[str] = ()
+    text: str, subject: Iterable[Span], target: Iterable[Span], named: NamedPair = UNNAMED
 ) -> tuple[str, int | None, int | None]:
     """The source's words in which two concepts are nearest to each other, from which to which code point.
 
@@ -87,21 +88,15 @@ def between(
         text: of the source.
         subject: quotes of one of them.
         target: quotes of the other.
-        names: of both; a quote of one that has both in it stands for both.
+        named: where the text names both; a quote of one that has both in it stands for both.
     """
     ones, others = [*subject], [*target]
     alone = [(each.start, each.end) for each in (*ones, *others)]
-    called = [each.casefold() for each in names]
-    both = [each for each in alone if called and _says(text[each[0] : each[1]], called)]
+    both = [each for each in alone if named.is_within(*each)]
     pairs = [*both, *(_cover(one, other) for one, other in product(ones, others))]
     near = [each for each in pairs if each[1] - each[0] <= MAX_QUOTE]
     chosen = min(near, key=lambda each: (each[1] - each[0], each), default=None) or next(iter(alone), None)
     return ("", None, None) if chosen is None else (text[chosen[0] : chosen[1]], *chosen)
-
-
-def _says(quote: str, names: Sequence[str]) -> bool:
-    folded = quote.casefold()
-    return all(name in folded for name in names)
 
 
 def _cover(one: Span, other: Span) -> tuple[int, int]:

@@ -67,7 +67,7 @@ def valid(model: type[ModelT], given: Any) -> ModelT:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        raise RequestValidationError(error.errors(include_input=False)) from None
+        raise RequestValidationError(error.errors()) from None
 
 
 async def read_model(request: Request, model: type[ModelT]) -> ModelT:

@@ -8,10 +8,10 @@ import pytest
 from kg_api import errors
 from kg_api.client.answers import parse_problem, read
 from kg_api.client.call import Call
-from kg_api.errors import KgError, ServiceUnreachable
+from kg_api.errors import KgError, NotFound, ServiceUnreachable
 from kg_api.models.health import Health, Readiness
 from kg_api.models.jobs import Job
-from kg_api.web.problems import of_bug, of_error
+from kg_api.web.problems import of_bug, of_error, problem
 
 REQUEST = httpx.Request("GET", "http://user:SECRET@127.0.0.1:8420/jobs/x?token=SECRET")
 JOB, HEALTH = Call("GET", "/jobs/x", Job), Call("GET", "/health", Health)
@@ -53,6 +53,36 @@ def test_an_error_of_an_unknown_name_keeps_its_message(slug: str) -> None:
     with pytest.raises(KgError, match="what it said") as raised:
         read(JOB, response(418, body))
     assert type(raised.value) is KgError
+
+
+def slashed(path: str, content: bytes | str) -> KgError:
+    request = httpx.Request("GET", f"http://127.0.0.1:8420{path}")
+    with pytest.raises(KgError) as raised:
+        read(JOB, httpx.Response(404, content=content, request=request))
+    return raised.value
+
+
+def test_a_slash_is_blamed_only_where_kg_has_no_such_address() -> None:
+    nowhere = bytes(problem(404, "http", "Not Found", "there is nothing at GET /x; /openapi.json").body)
+    told = slashed("/ontologies/a%2Fb/proposals", nowhere)
+    assert type(told) is NotFound
+    assert str(told).startswith("there is nothing called 'a/b': no such name or id has a slash")
+    proxy = slashed("/ontologies/a%2Fb", "<html>")
+    assert (type(proxy), str(proxy)) == (KgError, "kg answered 404 Not Found")
+    newer = bytes(problem(404, "no-such-page", "NoSuchPage", "the book has 7 pages").body)
+    assert str(slashed("/jobs/a%2Fb", newer)) == "the book has 7 pages"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/documents/notes%2Fa.md", "/documents/notes%2Fa.md/pages/1.png", "/images/a%2Fb/thumbnail"),
+        *("/queries/sources/a%2Fb/related", "/reading/a%2Fb", "/sources/a%2Fb%230/context"),
+    ],
+)
+def test_what_may_have_slashes_is_told_as_kg_tells_it(path: str) -> None:
+    body = bytes(problem(404, "http", "Not Found", "there is nothing at GET /x").body)
+    assert str(slashed(path, body)) == "there is nothing at GET /x"
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,10 @@ def test_names_and_their_short_forms_are_one() -> None:
     assert concept(text, "Helen Castellan") == ("Castellan",)
     text = "We saw Colin McAllan speak. Later McAllan left. In the end McAllan came back."
     assert concept(text, "Colin McAllan") == ("McAllan",)
+    text = "We saw Leonardo DiCaprio speak. Later DiCaprio left. In the end DiCaprio came back."
+    assert concept(text, "Leonardo DiCaprio") == ("DiCaprio",)
+    text = "The old Castellan quits today. Helen Castellan said so. In the end Castellan came back."
+    assert concept(text, "Helen Castellan") == ("Castellan",)
     both = "We saw Helen Castellan and Ruth Castellan.\n\n"
     assert "Castellan" in labels(both, "Later Castellan left, and so did we.\n")
     text = "They asked the World Trade Union (WTU). Then WTU answered."
@@ -162,6 +166,7 @@ def test_names_and_their_short_forms_are_one() -> None:
             "Pure",
         ),
         ("The Trionic APIs are new. All APIs are. These APIs are, and those APIs.", "APIs", "Trionic"),
+        ("We saw Python TypeScript there. All TypeScript is. This TypeScript is.", "TypeScript", "Python"),
         ("We saw Lazy Expanders today. All Expanders are. Some expanders are short.", "Expanders", "Lazy"),
     ],
 )

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kg_api.graph.relations.rows import MAX_QUOTE, between, edge_text, state
+from kg_api.wording.folding import fold
+from kg_api.wording.named import NamePlaces
 
 TEXT = "".join(chr(ord("a") + at % 26) for at in range(2000))
 
@@ -44,8 +46,9 @@ def test_it_is_verbatim_and_no_longer_than_it_must_be(subject: list[Quoted], tar
 def test_a_sentence_that_names_both_stands_for_both() -> None:
     text = "Aspirin is old. Aspirin lowers the danger of stroke."
     first, second = Quoted(0, 15), Quoted(16, len(text))
-    assert between(text, [first], [second], ("aspirin", "stroke")) == (text[16:], 16, len(text))
-    assert between(text, [first], [second], ("aspirin", "ibuprofen")) == (text, 0, len(text))
+    places = NamePlaces(lambda: fold(text))
+    assert between(text, [first], [second], places.pair("aspirin", "stroke")) == (text[16:], 16, len(text))
+    assert between(text, [first], [second], places.pair("aspirin", "ibuprofen")) == (text, 0, len(text))
 
 
 def test_a_type_is_read_as_words() -> None:

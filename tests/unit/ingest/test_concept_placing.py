@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from kg_api.extract import quotes
 from kg_api.extract.quotes import QuotedText, QuoteSearch
+from kg_api.graph.concepts.names import resolve_names
+from kg_api.graph.concepts.rows import evidence
 from kg_api.graph.spaces.due import SourceText
 from kg_api.ingest.concept_placing import Allowance, Missing, PlacedConcepts, place
 from kg_api.models.concepts.imports import ConceptRow
@@ -77,23 +79,47 @@ def test_a_quote_is_put_where_it_is_best_found_and_told_where_it_is_not() -> Non
 TRADE = "Ada wrote notes. Charles drew. It rained when Ada met Charles.  They parted."
 
 
-def quote_of(text: str, *concepts: dict[str, Any], relation: tuple[str, str, str]) -> str | None:
+def quote_of(text: str, *concepts: dict[str, Any], relation: tuple[str, str, str]) -> str:
+    """What is stored of a relation."""
     sources = placed(text)
     list(place(row(*concepts, relations=[relation]), sources))
-    (quote,) = [each.quote for each in sources[0].relations]
-    assert quote is None or text[quote.start : quote.end] == quote.text
-    return quote and quote.text
+    made = [each.extraction() for each in sources]
+    (stored,) = evidence("o", made, resolve_names("o", made, {}), {"s0": text}, "import").relations
+    assert text[stored.start : stored.end] == stored.quote
+    return stored.quote
+
+
+MET = ("Ada", "met", "Charles")
 
 
 def test_the_sentence_that_names_both_ends_is_the_quote_of_a_relation() -> None:
     met = "It rained when Ada met Charles."
     assert quote_of(TRADE, relation=("ada", "met", "Charles")) == met
-    given_ = {"label": "Ada", "quotes": ["Ada wrote notes."]}
-    assert quote_of(TRADE, given_, relation=("Ada", "met", "Charles")) == met
+    wrote = {"label": "Ada", "quotes": ["Ada wrote notes."]}
+    assert quote_of(TRADE, wrote, relation=MET) == met
     both = {"label": "Ada", "quotes": ["when Ada met Charles"]}
-    assert quote_of(TRADE, both, relation=("Ada", "met", "Charles")) is None, "what was given stands"
-    assert quote_of(TRADE, relation=("notes", "of", "Charles")) is None, "no sentence names both"
-    assert quote_of(TRADE, relation=("ain", "met", "Charles")) is None, "a part of a word is no name"
+    assert quote_of(TRADE, both, relation=MET) == "when Ada met Charles", "what was given stands"
+    twice = {"label": "Ada", "quotes": ["Ada wrote notes.", met]}
+    assert quote_of(TRADE, twice, relation=MET) == met, "though both are nearer to each other in two quotes"
+    assert quote_of(TRADE, relation=("notes", "of", "Charles")) == "Ada wrote notes. Charles drew."
+    wide = "Ada  Lovelace one day met Charles  Babbage. He built it then, Charles Babbage."
+    knew = {"label": "Charles Babbage", "quotes": ["He built it then, Charles Babbage."]}
+    met = "Ada  Lovelace one day met Charles  Babbage."
+    assert quote_of(wide, knew, relation=("Ada Lovelace", "met", "Charles Babbage")) == met
+
+
+def test_a_part_of_another_word_or_name_is_no_name() -> None:
+    sources = placed(TRADE)
+    list(place(row(relations=[("ain", "met", "Charles")]), sources))
+    assert [each.quote for each in sources[0].relations] == [None]
+    kept = "Python is kept by people of the Python Software Foundation."
+    text = f"The Python Software Foundation was founded in 2001. {kept}"
+    for ends in (("Python", "Python Software Foundation"), ("Python Software Foundation", "Python")):
+        assert quote_of(text, relation=(ends[0], "kept by", ends[1])) == kept
+    founded = {"label": "Python", "quotes": ["Python Software Foundation was founded in 2001."]}
+    assert quote_of(text, founded, relation=("Python", "kept by", "Python Software Foundation")) == kept
+    cities = "New York City plays. New York has a York City."
+    assert quote_of(cities, relation=("New York", "has", "York City")) == "New York has a York City."
 
 
 def test_relations_are_stated_where_both_stand() -> None:
@@ -168,8 +194,8 @@ def test_looking_for_likeness_has_an_end_that_is_told() -> None:
 
 def test_each_text_is_folded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     folded: list[str] = []
-    real = quotes._fold
-    monkeypatch.setattr(quotes, "_fold", lambda text, **how: folded.append(text) or real(text, **how))
+    real = quotes.fold
+    monkeypatch.setattr(quotes, "fold", lambda text, **how: folded.append(text) or real(text, **how))
     sources = placed("One.", "Two.")
     list(place(row(*({"label": f"label {n}", "quotes": [f"quote {n}"]} for n in range(9))), sources))
     assert (folded.count("One."), folded.count("Two.")) == (1, 1)

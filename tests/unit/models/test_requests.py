@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import Field, ValidationError, create_model
 
 from kg_api.models.base import Body
+from kg_api.models.concepts.imports import ConceptRow
 from kg_api.models.embedding.spaces import NewSpace
+from kg_api.models.library.deletion import DocumentDeletion
 from kg_api.models.library.documents import DocumentText
 from kg_api.models.problems import MAX_ERRORS, describe_problems, field_problems
 from kg_api.models.queries.search import MAX_DIMENSIONS, SourceSearch
@@ -141,12 +144,42 @@ def test_problems_name_fields_as_a_person_would_and_never_repeat_values() -> Non
             {"slug": "MINI", "provider": "local"},
             "slug: lower-case letters, digits and '_' are allowed, 40 at most; it starts with a letter",
         ),
+        (
+            ConceptRow,
+            {"document": "d", "relations": [["a", "b", "c", "d"], ["a", "", "c"]]},
+            "relations.0: give at most 3; relations.1.1: at least 1 character must be given",
+        ),
+        (
+            ConceptRow,
+            {"document": "d", "concepts": [{"label": "a" * 201, "quotes": ["a"] * 21}]},
+            "concepts.0.label: at most 200 characters are allowed; concepts.0.quotes: give at most 20",
+        ),
+        (DocumentDeletion, {"where": []}, "where: give at least one"),
     ],
 )
 def test_problems_are_in_words(model: type[Body], body: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError) as raised:
         model.model_validate(body)
     assert describe_problems(raised.value.errors()) == told
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (dict[str, int], {"a": 1, "b": 2, "c": 3}),
+        *(
+            (kind, [1, 2, 3])
+            for kind in (list[int], set[int], frozenset[int], tuple[int, ...], Sequence[int])
+        ),
+        *((str | list[str], given) for given in (["a", "b", "c"], "abc")),
+    ],
+)
+def test_of_what_has_items_no_characters_are_told(kind: Any, given: object) -> None:
+    model = create_model("Some", some=(kind, Field(max_length=2)))
+    with pytest.raises(ValidationError) as raised:
+        model.model_validate({"some": given})
+    told = "at most 2 characters are allowed" if isinstance(given, str) else "give at most 2"
+    assert describe_problems(raised.value.errors()) == f"some: {told}"
 
 
 def test_places_of_a_request_are_not_told() -> None:
