@@ -36,7 +36,7 @@ RETURN c.concept_id AS id, n.concept_id AS near, r.space AS space, r.cosine AS c
 COPY_DOCUMENTS = """MATCH (d:Document {ontology: $ontology})-[:IN_ONTOLOGY]->(o:Ontology)
 WHERE NOT d.document_id CONTAINS '~'
 CREATE (n:Document)-[:IN_ONTOLOGY]->(o)
-SET n = properties(d), n.document_id = d.document_id + $copy, n.document = d.document + $copy"""
+SET n = d {.*, document_id: d.document_id + $copy, document: d.document + $copy}"""
 WRITE_CONCEPTS = """UNWIND $rows AS row
 CREATE (c:Concept) SET c = row.own
 WITH c, row CALL db.create.setNodeVectorProperty(c, 'embedding', row.vector)"""
