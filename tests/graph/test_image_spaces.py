@@ -7,6 +7,7 @@ from pathlib import Path
 import neo4j
 import pytest
 
+from kg_api.embed.image.histogram import DIMENSIONS
 from kg_api.graph.database import Graph
 from kg_api.graph.documents.library import delete_document
 from kg_api.graph.documents.writes import store_document
@@ -36,7 +37,7 @@ def test_pictures_are_embedded_by_a_job_that_storing_them_asked_for(
     album.work()
     assert album.counts() == ImageCounts(total=3, embedded=3, missing=0, stale=0, refused=0)
     stored = rows(driver, "MATCH (s:Image) RETURN s.embedding_default_images AS vector, s.embedding AS words")
-    assert {(len(row["vector"]), len(row["words"])) for row in stored} == {(12, 256)}
+    assert {(len(row["vector"]), len(row["words"])) for row in stored} == {(DIMENSIONS, 256)}
     assert index_states(album.graph)["image_embedding_default_images"].online
 
 
