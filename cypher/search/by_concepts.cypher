@@ -3,10 +3,10 @@
 // of theirs on to what is near to them in meaning, too, which hands nothing on: a name and what else the texts call the
 // same thing are two concepts where nobody has merged them, and so are a thing and its kind. What a concept is near to was
 // looked up when it was embedded; where that was not done, nothing is walked yet, and those are told (`unlinked`): what the
-// index finds for them is given then. One in many sources says less of each, so its weight is divided by the root of their number; one with very many relationships hands
-// nothing on, and one in very many sources leads nowhere, so that no search walks the whole graph. An appearance that no
-// quote proves leads nowhere either, unless somebody imported it. Where pictures alone are wanted, a passage lets those in
-// that stand directly before or after it.
+// index finds for them is given then. One in many sources says less of each, so its weight is divided by the root of their
+// number; one with very many relationships hands nothing on, and one in very many sources leads nowhere, so that no search
+// walks the whole graph. An appearance that no quote proves leads nowhere either, unless somebody imported it. Where pictures
+// alone are wanted, a passage lets those in that stand directly before or after it.
 CALL () {
   CALL () {
     UNWIND $seeds AS seed
@@ -27,9 +27,9 @@ CALL () {
 }
 WITH starts, reduce(leading = [], space IN $near_spaces |
   leading + [each IN starts WHERE each.own IS NOT NULL AND each.of.space = space][..$most]) AS leading
-WITH starts, [each IN leading WHERE each.linked] AS leading,
-     CASE WHEN $near IS NULL THEN [each IN leading WHERE NOT each.linked] ELSE [] END AS unlinked
-WITH CASE WHEN unlinked = [] THEN starts ELSE [] END AS starts, leading, unlinked
+WITH starts, leading, [each IN leading WHERE $near IS NULL AND NOT each.linked] AS unlinked
+WITH [each IN starts WHERE unlinked = []] AS starts, [each IN leading WHERE unlinked = [] AND each.linked] AS leading,
+     unlinked
 CALL (starts, leading) {
   CALL (starts, leading) {
     UNWIND starts AS start
@@ -42,7 +42,7 @@ CALL (starts, leading) {
     UNWIND others AS other
     RETURN other AS near, weight / sqrt(size(others)) AS share
     UNION ALL
-    UNWIND CASE WHEN starts = [] THEN [] ELSE leading END AS lead
+    UNWIND leading AS lead
     CALL (lead) {
       WITH lead.c AS c, lead.of AS of
       MATCH (c)-[r:NEAR_TO]-(n:Concept)
@@ -56,7 +56,7 @@ CALL (starts, leading) {
     UNWIND found AS near
     RETURN near, $share * lead.weight / sqrt(size(found)) AS share
     UNION ALL
-    UNWIND coalesce($near, []) AS given
+    UNWIND $near AS given
     MATCH (near:Concept {concept_id: given.concept_id})
     RETURN near, given.weight AS share
   }
