@@ -79,8 +79,7 @@ def extracted(running: Stack) -> dict[str, Any]:
 
 def looked_at(running: Stack) -> dict[str, Any]:
     """Counts, proof and examples, read behind the product's back."""
-    home = running.home
-    with neo4j.GraphDatabase.driver(home.bolt_uri() or "", auth=("neo4j", home.password() or "")) as driver:
+    with running.driver() as driver:
 
         def rows(query: Any) -> list[dict[str, Any]]:
             return driver.execute_query(query, o=ONTOLOGY, result_transformer_=neo4j.Result.data)

@@ -110,8 +110,8 @@ def cost_of(folder: str) -> dict[str, Any]:
 
 
 def looked_at_again(running: Stack) -> dict[str, Any]:
-    graph, home = running.graph(), running.home
-    with neo4j.GraphDatabase.driver(home.bolt_uri() or "", auth=("neo4j", home.password() or "")) as driver:
+    graph = running.graph()
+    with running.driver() as driver:
         rows = driver.execute_query(LABELS, o=ONTOLOGY, result_transformer_=neo4j.Result.data)
     space = find_space(graph, FIRST_SLUG)
     begun = time.perf_counter()

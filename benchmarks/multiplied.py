@@ -56,9 +56,7 @@ Row = dict[str, Any]
 
 def multiply(running: Stack, ontology: str, times: int) -> int:
     """Make so many of each passage, the first one included; how many there are then."""
-    home = running.home
-    auth = ("neo4j", home.password() or "")
-    with neo4j.GraphDatabase.driver(home.bolt_uri() or "", auth=auth) as driver, driver.session() as session:
+    with running.driver() as driver, driver.session() as session:
         sources, concepts, near = (list(_read(session, each, ontology)) for each in (SOURCES, CONCEPTS, NEAR))
         rare = {each["own"]["concept_id"] for each in concepts if each["carriers"] < COMMON}
         for number in range(1, times):

@@ -2,7 +2,7 @@
 
     python -m benchmarks.repeated_text ../shared/data/python_peps/rst
 
-Takes in every fourth PEP without concepts and reads the graph of its sources, and what is similar to some of
+Takes in every fourth PEP and reads the graph of its sources, and what is similar to some of
 its documents, with repeated text compared too. Prints how many of the first edges have such text at an end,
 and of how many documents the nearest pair is such.
 """
@@ -12,12 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.stack import machine, stack
 from kg_api.client import KgClient
-from kg_api.models.queries.similarity import MAX_NODES, SourceGraph
+from kg_api.models.queries.similarity import MAX_NODES, RepeatedText, SourceGraph
 
 ONTOLOGY = "peps"
 EVERY = 4
@@ -42,10 +43,15 @@ def main() -> None:
 
 def _edges(kg: KgClient) -> dict[str, Any]:
     """Of the first edges, how many lead from or to text that is set apart by default."""
-    apart = {each for one in _graph(kg, repeated=False).repeated for each in one.source_ids}
+    apart = _set_apart(_graph(kg, repeated=False).repeated)
     edges = _graph(kg, repeated=True).edges[:EDGES]
     found = sum(1 for edge in edges if {edge.a, edge.b} & apart)
     return {"set_apart": len(apart), "edges": len(edges), "edges_of_repeated": found}
+
+
+def _set_apart(repeated: Sequence[RepeatedText]) -> set[str]:
+    """The sources of texts that many documents repeat."""
+    return {each for one in repeated for each in one.source_ids}
 
 
 def _graph(kg: KgClient, *, repeated: bool) -> SourceGraph:
@@ -60,9 +66,7 @@ def _nearest(kg: KgClient) -> dict[str, Any]:
 
 
 def _is_nearest_repeated(kg: KgClient, document_id: str) -> bool:
-    apart = {
-        each for one in kg.similar_documents(document_id, repeated=False).repeated for each in one.source_ids
-    }
+    apart = _set_apart(kg.similar_documents(document_id, repeated=False).repeated)
     alike = kg.similar_documents(document_id, repeated=True, pairs=1).documents
     nearest = max((each.pairs[0] for each in alike), key=lambda pair: pair.similarity, default=None)
     return nearest is not None and nearest.own.source_id in apart

@@ -50,6 +50,11 @@ class Stack:
         """Its database."""
         return Graph(self.home.bolt_uri() or "", "neo4j", self.home.password() or "")
 
+    def driver(self) -> neo4j.Driver:
+        """A way to its database behind the product's back."""
+        auth = ("neo4j", self.home.password() or "")
+        return neo4j.GraphDatabase.driver(self.home.bolt_uri() or "", auth=auth)
+
     def rest(self) -> None:
         """Wait until no job is left: concepts are found and embedded after the sources."""
         last = time.monotonic()
@@ -79,8 +84,7 @@ RETURN s.source_id AS id, s.ontology AS ontology, s.full_text AS text, s.embeddi
 
 def stored_vectors(running: Stack, ontology: str) -> list[dict[str, Any]]:
     """All sources of an ontology with their vectors, read behind the product's back."""
-    home = running.home
-    with neo4j.GraphDatabase.driver(home.bolt_uri() or "", auth=("neo4j", home.password() or "")) as driver:
+    with running.driver() as driver:
         return driver.execute_query(VECTORS, ontology=ontology, result_transformer_=neo4j.Result.data)
 
 

@@ -57,8 +57,8 @@ def _top(inside: list[int], scores: Vectors) -> list[int]:
 
 
 def _portions(running: Stack) -> Iterator[list[neo4j.Record]]:
-    home, after = running.home, ""
-    with neo4j.GraphDatabase.driver(home.bolt_uri() or "", auth=("neo4j", home.password() or "")) as driver:
+    after = ""
+    with running.driver() as driver:
         while rows := driver.execute_query(READ, after=after, portion=PORTION).records:
             yield rows
             after = rows[-1]["id"]
