@@ -32,8 +32,6 @@ PROCESSES = () if "KG_TEST_NEO4J_URI" in os.environ else SEVERAL
 """Each process of tests has a Neo4j of its own, unless one is given; one more than cores, for some wait."""
 AGAIN = ("--reruns", "2", "-rfEsxXR")
 """What fails is tried twice more, and the end names it: some tests wait for real processes by the clock."""
-KEPT = ("-m", "tests.support.prepare")
-"""Makes what the tests keep from run to run, where it is missing: about a minute."""
 
 
 def main(arguments: list[str]) -> int:
@@ -72,15 +70,13 @@ def run(folders: list[str]) -> None:
 
 def test(arguments: list[str]) -> None:
     """Run all checks and the usual tests."""
-    _prepare("dev")
-    with _beside("python", *KEPT):
-        check([])
+    _make_ready()
     _pytest(*arguments)
 
 
 def full(arguments: list[str]) -> None:
     """Run the full-size suites too."""
-    check([])
+    _make_ready()
     size = ("-m", "full or not full", "--hypothesis-profile", "full", "--timeout", "5400")
     _pytest(*size, *arguments)
 
@@ -144,9 +140,15 @@ def _prepare(requirements: str) -> None:
     stamp.write_text(pinned)
 
 
+def _make_ready() -> None:
+    """Check all that needs no test to run, and make beside it what the tests keep from run to run."""
+    _prepare("dev")
+    with _beside("python", "-m", "tests.support.prepare"):
+        check([])
+
+
 def _pytest(*arguments: str) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process of tests would compile all it imports
-    _tool("python", *KEPT)
     _tool("pytest", *PROCESSES, *AGAIN, *arguments)
 
 
