@@ -4,6 +4,8 @@
     ├── InvalidInput               422   exit 2    the request is wrong
     │   ├── UnreadableDocument     422   exit 2    a file that cannot be read as text
     │   └── TooLarge               413   exit 2
+    ├── Unauthorized               401   exit 77   no key is sent, or one that is worth nothing
+    ├── Forbidden                  403   exit 77   the key is not good for this
     ├── NotFound                   404   exit 4
     │   └── FileLost               404   exit 4    the graph knows a file that its store has not, or not whole
     ├── Conflict                   409   exit 5
@@ -76,6 +78,20 @@ class TooLarge(InvalidInput):
     """The request is larger than this service accepts."""
 
     status = 413
+
+
+class Unauthorized(KgError):
+    """The service wants to know who asks; send a key."""
+
+    status = 401
+    exit_code = 77
+
+
+class Forbidden(KgError):
+    """The key is not good for this; ask an administrator for another."""
+
+    status = 403
+    exit_code = 77
 
 
 class NotFound(KgError):

@@ -12,6 +12,8 @@ from kg_api.graph.database import Graph, Transaction
 KEPT_HOURS = 24
 MAX_KEY_LENGTH = 255
 """Characters."""
+MAX_CALLER_LENGTH = 20
+"""Of what may stand before it."""
 
 Answer = dict[str, Any]
 
@@ -29,7 +31,7 @@ def once(tx: Transaction, key: str, request_hash: str, make: Callable[[], Answer
         Conflict: the key belongs to another request.
         InvalidInput: it is empty or too long.
     """
-    if not 0 < len(key) <= MAX_KEY_LENGTH:
+    if not 0 < len(key) <= MAX_KEY_LENGTH + MAX_CALLER_LENGTH:
         raise InvalidInput(
             f"an Idempotency-Key has 1 to {MAX_KEY_LENGTH} characters, this one has {len(key)}"
         )

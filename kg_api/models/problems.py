@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 from kg_api.errors import InvalidInput, KgError, StorageFull, TooBusy, Unavailable
 from kg_api.models.base import ONTOLOGY_PATTERN, Answer
 from kg_api.models.embedding.spaces import SLUG_PATTERN
+from kg_api.models.keys import KEY_NAME_PATTERN
 from kg_api.wording.plural import pluralize
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -28,6 +29,8 @@ _PLACES = frozenset({"body", "query", "path", "header"})
 _IN_WORDS = {
     ONTOLOGY_PATTERN: "letters and digits of any script, '_', '-', '.' and inner spaces are allowed; "
     "it starts with a letter, a digit or '_'",
+    KEY_NAME_PATTERN: "letters and digits of any script, '_', '-', '.', '@', '+' and inner spaces are "
+    "allowed; it starts and ends with a letter, a digit or '_'",
     SLUG_PATTERN: "lower-case letters, digits and '_' are allowed, 40 at most; it starts with a letter",
 }
 _WITH_ITEMS = (list, tuple, dict, set, frozenset)

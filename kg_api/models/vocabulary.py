@@ -58,6 +58,11 @@ CutReason = Literal["fan_out", "hub", "frontier", "nodes", "edges", "time", "fil
 """Why a step of a constructive query left something out."""
 
 
+KeyScope = Literal["read", "write", "admin"]
+"""What an API key is good for; each includes the one before it."""
+KeyState = Literal["active", "expired", "revoked"]
+
+
 class JobState(StrEnum):
     """Where a job stands. Only queued and running jobs hold their unique key."""
 
@@ -75,6 +80,12 @@ Target = Literal["documents", "spans"]
 Tier = Literal["pilot", "standard", "full"]
 """How many questions are asked."""
 
+MAX_KEY_NAME = 100
+"""Characters."""
+MAX_KEY_DAYS = 3650
+USUAL_OVERLAP_HOURS = 24
+MAX_OVERLAP_HOURS = 24 * 30
+"""So long a key that is replaced is good at most."""
 MAX_LIMIT = 100
 """Hits of a search."""
 MAX_PAGED_HITS = 1000

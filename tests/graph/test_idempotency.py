@@ -11,7 +11,7 @@ import pytest
 from kg_api.errors import Conflict, InvalidInput
 from kg_api.graph import jobs
 from kg_api.graph.database import Graph, Transaction
-from kg_api.graph.idempotency import MAX_KEY_LENGTH, once
+from kg_api.graph.idempotency import MAX_CALLER_LENGTH, MAX_KEY_LENGTH, once
 from tests.support.cypher import rows
 from tests.support.jobs import finish, owned
 
@@ -79,7 +79,7 @@ def test_an_answer_is_kept_for_a_day(graph: Graph, driver: neo4j.Driver) -> None
     assert rows(driver, "MATCH (a:KeptAnswer) RETURN a.key") == []
 
 
-@pytest.mark.parametrize("key", ["", "k" * (MAX_KEY_LENGTH + 1)])
+@pytest.mark.parametrize("key", ["", "k" * (MAX_KEY_LENGTH + MAX_CALLER_LENGTH + 1)])
 def test_a_key_has_a_length(graph: Graph, key: str) -> None:
     with pytest.raises(InvalidInput, match="1 to 255"):
         ask(graph, key)

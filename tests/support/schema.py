@@ -192,6 +192,13 @@ PROPERTIES: Final[dict[str, frozenset[str]]] = {
             *("grant", "review"),
         }
     ),
+    "KeyRing": frozenset({"ring", "held_at"}),
+    "ApiKey": frozenset(
+        {
+            *("key_id", "name", "secret_hash", "scope", "replaces", "created_by", "created_at", "expires_at"),
+            *("revoked_at", "last_used_at", "valid_seconds"),
+        }
+    ),
     "Worker": frozenset({"name", "host", "pid", "started_at", "seen_at"}),
     "KeptAnswer": frozenset({"key", "request_hash", "answer", "kept_at", "held_at"}),
     "Migration": frozenset({"name", "checksum", "kg_version", "applied_at"}),

@@ -1,0 +1,139 @@
+"""Making, replacing and revoking keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from kg_api.access.token import make_token
+from kg_api.errors import Conflict, NotFound
+from kg_api.graph.database import Graph, Transaction
+from kg_api.graph.keys.stored import (
+    StoredKey,
+    expire_key,
+    life_of,
+    lock_keys,
+    put_key,
+    read_keys,
+    revoke_stored,
+)
+from kg_api.models.keys import ApiKey, CreatedKey, KeyRotation, NewKey, key_id_in
+
+_DAY = int(timedelta(days=1).total_seconds())
+_HOUR = int(timedelta(hours=1).total_seconds())
+
+
+def create_key(graph: Graph, asked: NewKey, created_by: str) -> CreatedKey:
+    """Make a key; its secret is in the answer alone.
+
+    Raises:
+        Conflict: a key that can be used has that name.
+    """
+    token = make_token()
+    new = StoredKey(token.key_id, token.secret_hash, asked.name, asked.scope, created_by, _life(asked))
+
+    def work(tx: Transaction) -> ApiKey:
+        lock_keys(tx)
+        keys = read_keys(tx)
+        return _by_id(keys, new.key_id) or _put_first(tx, keys, new)
+
+    return _with_secret(graph.transaction(work), token.text)
+
+
+def rotate_key(graph: Graph, called: str, asked: KeyRotation, created_by: str) -> CreatedKey:
+    """Make a key that replaces one, which stays good for a while, so that nobody is locked out.
+
+    Raises:
+        NotFound: no key is called so.
+        Conflict: it cannot be used any more, was replaced already, or several are called so.
+    """
+    token = make_token()
+
+    def work(tx: Transaction) -> ApiKey:
+        lock_keys(tx)
+        keys = read_keys(tx)
+        if made := _by_id(keys, token.key_id):  # the answer of the commit was lost
+            return made
+        old = _rotatable(keys, called)
+        life = life_of(tx, old.key_id) if asked.valid_days is None else _life(asked)
+        heir = (token.key_id, token.secret_hash, old.name, old.scope, created_by, life)
+        expire_key(tx, old.key_id, round(asked.overlap_hours * _HOUR))
+        return _put(tx, StoredKey(*heir, replaces=old.key_id))
+
+    return _with_secret(graph.transaction(work), token.text)
+
+
+def revoke_key(graph: Graph, called: str) -> ApiKey:
+    """Make a key worth nothing from now on; to do it twice is no error.
+
+    Raises:
+        NotFound: no key is called so.
+        Conflict: several are.
+    """
+
+    def work(tx: Transaction) -> ApiKey:
+        key = find_called(read_keys(tx), called)
+        revoke_stored(tx, key.key_id)
+        return _by_id(read_keys(tx), key.key_id) or key
+
+    return graph.transaction(work)
+
+
+def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
+    """The key of an id, or the one of a name: of several the one that can be used.
+
+    Raises:
+        NotFound: there is none.
+        Conflict: there are several.
+    """
+    called = key_id_in(called)
+    if by_id := _by_id(keys, called):
+        return by_id
+    found = [each for each in keys if each.name == called]
+    found = _usable(found, called) or found
+    if not found:
+        raise NotFound(f"there is no key {called!r}; `kg admin keys list` shows them")
+    if len(found) > 1:
+        ids = ", ".join(each.key_id for each in found)
+        raise Conflict(f"{len(found)} keys are called {called!r}: say which by its id, of {ids}")
+    return found[0]
+
+
+def _put_first(tx: Transaction, keys: Sequence[ApiKey], new: StoredKey) -> ApiKey:
+    if _usable(keys, new.name):
+        raise Conflict(
+            f"a key that can be used is called {new.name!r} already: take another name, or "
+            "`kg admin keys rotate` or `revoke` that one first"
+        )
+    return _put(tx, new)
+
+
+def _put(tx: Transaction, new: StoredKey) -> ApiKey:
+    put_key(tx, new)
+    return next(each for each in read_keys(tx) if each.key_id == new.key_id)
+
+
+def _usable(keys: Sequence[ApiKey], name: str) -> list[ApiKey]:
+    return [each for each in keys if each.name == name and each.state == "active"]
+
+
+def _rotatable(keys: Sequence[ApiKey], called: str) -> ApiKey:
+    found = find_called(keys, called)
+    if found.state != "active":
+        raise Conflict(f"the key {found.key_id} is {found.state}: make a new one with `kg admin keys create`")
+    if heirs := [each.key_id for each in keys if each.replaces == found.key_id and each.state == "active"]:
+        raise Conflict(f"the key {found.key_id} was replaced by {heirs[0]} already: rotate that one")
+    return found
+
+
+def _life(asked: NewKey | KeyRotation) -> int | None:
+    """In seconds; None: for ever."""
+    return None if asked.valid_days is None else asked.valid_days * _DAY
+
+
+def _by_id(keys: Sequence[ApiKey], key_id: str) -> ApiKey | None:
+    return next((each for each in keys if each.key_id == key_id), None)
+
+
+def _with_secret(key: ApiKey, text: str) -> CreatedKey:
+    return CreatedKey(**key.model_dump(), key=text)

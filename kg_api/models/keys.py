@@ -1,0 +1,103 @@
+"""API keys: what they may do, until when, and when they were used."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from kg_api.models.base import Answer, Body, Flag
+from kg_api.models.vocabulary import (
+    MAX_KEY_DAYS,
+    MAX_KEY_NAME,
+    MAX_OVERLAP_HOURS,
+    USUAL_OVERLAP_HOURS,
+    KeyScope,
+    KeyState,
+)
+
+WHOLE_KEY: Final = re.compile(r"kg_(?P<key_id>[0-9a-f]{8})_[A-Za-z0-9_-]{43}")
+"""A key as its owner has it."""
+_KEY_ID = re.compile(r"[0-9a-f]{8}")
+_LIKE_A_KEY = re.compile(r"kg_(?P<key_id>[0-9a-f]{8})(_[A-Za-z0-9_.-]*)?")
+KEY_NAME_PATTERN = r"^[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N}_.@+\- ]*[\p{L}\p{M}\p{N}_])?$"
+
+
+def _no_id(name: str) -> str:
+    if _KEY_ID.fullmatch(name):
+        raise ValueError("looks like the id of a key: take another name")
+    return name
+
+
+def key_id_in(called: str) -> str:
+    """The id, where a key itself is given, or its beginning; else what is given."""
+    found = _LIKE_A_KEY.fullmatch(called)
+    return found["key_id"] if found else called
+
+
+def without_secrets(text: str) -> str:
+    """A text in which keys are cut to their ids."""
+    return _LIKE_A_KEY.sub(r"kg_\g<key_id>", text)
+
+
+class NewKey(Body):
+    """A key that somebody is to be given."""
+
+    name: Annotated[
+        str,
+        StringConstraints(min_length=1, max_length=MAX_KEY_NAME, pattern=KEY_NAME_PATTERN),
+        AfterValidator(_no_id),
+    ]
+    """Who or what it is for: letters, digits, `_`, `-`, `.`, `@`, `+` and inner spaces. To make a key, the
+    name must not be that of one that can be used."""
+    scope: KeyScope = "read"
+    """`read` searches and reads; `write` also changes documents and concepts, and has work done; `admin` also
+    changes models and configurations, follows folders, deletes ontologies, and makes keys."""
+    valid_days: int | None = Field(default=None, ge=1, le=MAX_KEY_DAYS)
+    """Null: until it is revoked."""
+
+
+class KeyRotation(Body):
+    """A key is replaced."""
+
+    overlap_hours: float = Field(default=USUAL_OVERLAP_HOURS, ge=0, le=MAX_OVERLAP_HOURS)
+    """For so long the old key is good beside the new one."""
+    valid_days: int | None = Field(default=None, ge=1, le=MAX_KEY_DAYS)
+    """Of the new one; null: as long as the old one was made for."""
+
+
+class ApiKey(Answer):
+    """A key; its secret is stored nowhere."""
+
+    key_id: str
+    """Stands in the key itself, behind `kg_`; also in the log of requests."""
+    name: str
+    scope: KeyScope
+    state: KeyState
+    created_at: datetime
+    created_by: str
+    """Id of the key that it was made with; `local`: by somebody on the machine of the service."""
+    expires_at: datetime | None = None
+    """Null: never."""
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+    """To the minute; null: never."""
+    replaces: str | None = None
+    """Id of the key that it was made to replace."""
+
+
+class CreatedKey(ApiKey):
+    """A key that was just made."""
+
+    key: str
+    """To be sent as `Authorization: Bearer ...`. Shown here and never again."""
+
+
+class ApiKeys(Answer):
+    """All keys, the newest first."""
+
+    keys: list[ApiKey]
+    required: Flag
+    """Whether the service answers nobody without a key."""

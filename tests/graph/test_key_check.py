@@ -1,0 +1,85 @@
+"""How long what is known of a key is believed, against stored keys and a clock that is moved."""
+
+from __future__ import annotations
+
+import neo4j
+import pytest
+
+from kg_api.access import check as checking
+from kg_api.access import keys
+from kg_api.access.check import KNOWN_SECONDS, KeyCheck
+from kg_api.access.token import KeyToken, parse_token
+from kg_api.errors import StorageFull
+from kg_api.graph.database import Graph
+from kg_api.models.keys import NewKey
+from tests.support.cypher import rows
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def made(graph: Graph) -> KeyToken:
+    token = parse_token(keys.create_key(graph, NewKey(name="ada", valid_days=1), "local").key)
+    assert token is not None
+    return token
+
+
+def test_a_revoked_key_is_known_for_five_seconds_at_most(graph: Graph) -> None:
+    clock = Clock()
+    check, token = KeyCheck(lambda: graph, clock), made(graph)
+    assert check.look_up(token) is not None
+    keys.revoke_key(graph, "ada")
+    clock.now += KNOWN_SECONDS - 0.1
+    assert check.known(token) is not None
+    clock.now += 0.2
+    assert check.known(token) is None, "it is looked up again"
+    assert check.look_up(token) is None
+    found = check.known(token)
+    assert found is not None
+    assert found.access is None
+
+
+def test_a_key_is_not_known_beyond_its_end(graph: Graph, driver: neo4j.Driver) -> None:
+    clock = Clock()
+    check, token = KeyCheck(lambda: graph, clock), made(graph)
+    rows(driver, "MATCH (k:ApiKey) SET k.expires_at = datetime.realtime() + duration({seconds: 3})")
+    assert check.look_up(token) is not None
+    clock.now += 3.1
+    assert check.known(token) is None
+
+
+def test_a_key_that_comes_to_be_is_known_when_it_is_looked_up(graph: Graph, driver: neo4j.Driver) -> None:
+    check, token = KeyCheck(lambda: graph), made(graph)
+    rows(driver, "MATCH (k:ApiKey) SET k.key_id = '00000000'")
+    assert check.look_up(token) is None
+    rows(driver, "MATCH (k:ApiKey) SET k.key_id = $key_id", key_id=token.key_id)
+    assert check.look_up(token) is not None
+    found = check.known(token)
+    assert found is not None
+    assert found.access is not None
+
+
+def test_a_use_that_cannot_be_noted_keeps_nobody_out(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise StorageFull
+
+    monkeypatch.setattr(checking, "note_use", full)
+    assert KeyCheck(lambda: graph).look_up(made(graph)) is not None
+
+
+def test_when_a_key_was_used_is_written_once_a_minute(graph: Graph, driver: neo4j.Driver) -> None:
+    token, used = made(graph), "MATCH (k:ApiKey) RETURN toString(k.last_used_at) AS at"
+    for _ in range(3):
+        KeyCheck(lambda: graph).look_up(token)
+    (first,) = rows(driver, used)
+    assert first["at"] is not None
+    rows(driver, "MATCH (k:ApiKey) SET k.last_used_at = datetime.realtime() - duration('PT2M')")
+    KeyCheck(lambda: graph).look_up(token)
+    assert rows(driver, used)[0]["at"] > first["at"]
