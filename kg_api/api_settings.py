@@ -52,6 +52,14 @@ class ApiSettings(Section):
             "`localhost` and loopback addresses are always allowed."
         ),
     )
+    require_keys: bool | None = Field(
+        default=None,
+        description=(
+            "Whether nobody is answered without an API key (`kg admin keys create`); unset: where "
+            "KG_API__HOST is not a loopback address, and there it cannot be false. Set it behind a proxy. "
+            "A key that is sent is checked all the same."
+        ),
+    )
     allowed_origins: str | None = Field(
         default=None,
         description=(

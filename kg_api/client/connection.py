@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import ssl
+from collections.abc import Callable, Generator
 from typing import Any
 
 import httpx
@@ -21,22 +22,47 @@ MAX_READING_SECONDS = 900.0
 """The same of a file that is sent: its pages may be pictures, and others may be read before it."""
 
 
-def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[str, Any]:
+KeySource = str | Callable[[str, str], str] | None
+"""An API key, or what makes one of a request's method and path; None: none is sent."""
+
+
+class BearerAuth(httpx.Auth):
+    """Sends a key with each request, also of an address that brings a name and a password."""
+
+    def __init__(self, key: Callable[[str, str], str]) -> None:
+        self._key = key
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
+        """Add the header."""
+        path = request.url.raw_path.partition(b"?")[0].decode("ascii")
+        request.headers["Authorization"] = f"Bearer {self._key(request.method, path)}"
+        yield request
+
+
+def options(base_url: str, api_key: KeySource, timeout_seconds: float) -> dict[str, Any]:
     """What an httpx client is opened with. No proxy of the environment stands before this machine itself.
 
     Raises:
         ConfigurationError: the address or the key cannot be one.
     """
     url = _address(base_url)
-    if api_key and not (api_key.isascii() and api_key.isprintable()):
-        raise ConfigurationError("KG_API_KEY contains characters that no API key has")
     return {
         "base_url": url,
-        "headers": {"Authorization": f"Bearer {api_key}"} if api_key else {},
+        "auth": _auth(api_key),
         "timeout": timeout_seconds,
         "trust_env": not is_loopback(url.host),
         "verify": _verification(url),
     }
+
+
+def _auth(api_key: KeySource) -> httpx.Auth | None:
+    if callable(api_key):
+        return BearerAuth(api_key)
+    if not api_key:
+        return None
+    if not (api_key.isascii() and api_key.isprintable()):
+        raise ConfigurationError("KG_API_KEY contains characters that no API key has")
+    return BearerAuth(lambda _method, _path: api_key)
 
 
 def patience(usual: httpx.Timeout, call: Call[Any]) -> dict[str, Any]:

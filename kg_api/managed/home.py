@@ -12,6 +12,15 @@ PASSWORD_BYTES = 24
 FOLDER_KEY_BYTES = 32
 
 
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, not by this
+
+
+def near_host(host: str) -> str:
+    """Give the host under which this machine reaches a listener, as it stands in an URL."""
+    near = _EVERYWHERE.get(host, host)
+    return f"[{near}]" if ":" in near else near
+
+
 class Home:
     """Every path below KG_HOME, the password of the managed Neo4j, the ports. Opening it writes nothing."""
 
@@ -116,6 +125,11 @@ class Home:
         """Give the host, in small letters, on which the service listened last; None when it never ran."""
         host = files.read_json(self.service_file).get("host")
         return host.lower() if isinstance(host, str) else None
+
+    def service_url(self) -> str | None:
+        """Give the address at which this machine reaches the service that listened last; None: none ever."""
+        port, host = self.service_port(), self.service_host()
+        return None if port is None or not host else f"http://{near_host(host)}:{port}"
 
     def has_data(self) -> bool:
         """Whether a Neo4j has run here: its system database exists."""

@@ -12,9 +12,13 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
 from kg_api import __version__
+from kg_api.access.check import KeyCheck
 from kg_api.errors import KgError
+from kg_api.managed.home import Home
 from kg_api.settings import Settings
 from kg_api.web import openapi, problems
+from kg_api.web.access.door import AccessControl, Doorkeeper, check_scope
+from kg_api.web.access.required import keys_required
 from kg_api.web.dependencies import check_body, check_parameters
 from kg_api.web.health.models import ModelHealth
 from kg_api.web.health.queue import QueueWatch
@@ -36,7 +40,7 @@ from kg_api.web.routes.library import (
     review,
     synonyms,
 )
-from kg_api.web.routes.operation import health, jobs, metrics, start
+from kg_api.web.routes.operation import health, jobs, keys, metrics, start
 from kg_api.web.routes.queries import (
     answering,
     communities,
@@ -75,6 +79,7 @@ WITH_PARAMETERS = (
     extraction,
     switching,
     jobs,
+    keys,
 )
 """Their query parameters are checked."""
 
@@ -117,12 +122,14 @@ def create_app(
     app.state.surroundings = Surroundings(settings)
     app.state.large_bodies = CapacityLimiter(LARGE_AT_ONCE)
     app.state.streams = Streams(settings.api.share(settings.api.event_streams))
+    app.state.keys_required = keys_required(settings.api)
+    checks = [Depends(check_scope), Depends(check_parameters), Depends(check_body)]
     for module in WITH_PARAMETERS:
-        app.include_router(module.router, dependencies=[Depends(check_parameters), Depends(check_body)])
+        app.include_router(module.router, dependencies=checks)
     for module in (start, health, metrics):
         app.include_router(module.router)
     app.router.routes.append(Route(PATH, mcp))
-    openapi.document_problems(app)
+    openapi.complete_description(app)
     modules = (*WITH_PARAMETERS, start, health, metrics)
     problems.install(app, [route for module in modules for route in module.router.routes])
 
@@ -132,6 +139,8 @@ def create_app(
 
     together = settings.api.share(MAX_LARGE_BODIES) * settings.api.max_document_bytes
     app.add_middleware(BodyLimit, limit_of=limit_of, together=together)
+    door = Doorkeeper(KeyCheck(lambda: opening.container().graph), Home(settings.home).folder_key)
+    app.add_middleware(AccessControl, door=door, required=app.state.keys_required)
     if pages := settings.api.allowed_web_pages:
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
     app.add_middleware(OriginCheck, hosts=allowed_hosts(settings.api), origins=pages)

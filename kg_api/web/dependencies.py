@@ -13,6 +13,7 @@ from kg_api.errors import InvalidInput
 from kg_api.models.base import Called, NodeId, OntologyName
 from kg_api.models.queries.filters import MAX_CONDITIONS
 from kg_api.models.vocabulary import MAX_OFFSET, MAX_PAGE
+from kg_api.web.access.door import asking
 from kg_api.web.opening import Opening
 
 
@@ -89,16 +90,26 @@ WhereFilter = Annotated[
         description="Only documents for which this holds, such as `date>=2025-01-01`; all, if several.",
     ),
 ]
-IdempotencyKey = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        min_length=1,
-        max_length=255,
-        description=(
-            "Requests with the same key are executed once and get the same response; kept for 24 hours."
+
+
+def _own_idempotency_key(
+    request: Request,
+    key: Annotated[
+        str | None,
+        Header(
+            alias="Idempotency-Key",
+            min_length=1,
+            max_length=255,
+            description=(
+                "Requests with the same key are executed once and get the same response; kept for 24 hours."
+            ),
         ),
-    ),
-]
+    ] = None,
+) -> str | None:
+    """What a caller sent, apart from what others send: nobody is given somebody else's answer."""
+    return None if key is None else f"{asking(request).key_id}/{key}"
+
+
+IdempotencyKey = Annotated[str | None, Depends(_own_idempotency_key)]
 Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="Number of items to skip.")]
 PageSize = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Maximum number of items.")]

@@ -10,6 +10,8 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kg_api.models.keys import without_secrets
+from kg_api.web.access.door import key_of
 from kg_api.web.problems import of_bug
 
 log = structlog.get_logger()
@@ -62,7 +64,8 @@ def _log(scope: Scope, status: int, seconds: float) -> None:
     told(
         "request",
         method=scope["method"],
-        path=scope["path"][:500],
+        path=without_secrets(scope["path"][:500]),
         status=status,
         ms=round(seconds * 1000, 1),
+        **key_of(scope),
     )

@@ -12,6 +12,7 @@ from pydantic.json_schema import models_json_schema
 from kg_api.models.jobs import Job
 from kg_api.models.problems import Problem
 from kg_api.models.queries.answering import Answered, AnswerEvent
+from kg_api.web.access.scopes import PUBLIC, scope_of
 
 MEDIA_TYPE = "application/problem+json"
 _SCHEMAS = "#/components/schemas/"
@@ -25,6 +26,20 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     }
 }
 """Said of every operation, in place of FastAPI's own shape of a 422."""
+KEYS = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "An API key (`kg admin keys create`), with the scope an operation names, or a higher.",
+}
+
+
+def _describe_keys(document: dict[str, Any]) -> None:
+    """Say of each operation what a key must be good for; where none is required, none need be sent."""
+    document["components"]["securitySchemes"] = {"key": KEYS}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if path not in PUBLIC:
+                operation["security"] = [{"key": [scope_of(method.upper(), path)]}, {}]
 
 
 def event_stream(events: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
@@ -48,8 +63,8 @@ def _event(name: str, model: type[BaseModel]) -> dict[str, Any]:
     return {"type": "object", "required": ["event", "data"], "properties": properties}
 
 
-def document_problems(app: FastAPI) -> None:
-    """Put what RESPONSES and streams of events refer to into the app's OpenAPI document."""
+def complete_description(app: FastAPI) -> None:
+    """Put into the app's OpenAPI document what RESPONSES and streams of events refer to, and the keys."""
     plain = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -59,6 +74,7 @@ def document_problems(app: FastAPI) -> None:
         _, extra = models_json_schema(modes, ref_template=_SCHEMAS + "{model}")  # pyright: ignore[reportArgumentType]
         for name, schema in extra["$defs"].items():
             schemas.setdefault(name, schema)
+        _describe_keys(document)
         return document
 
     app.openapi = openapi  # pyright: ignore[reportAttributeAccessIssue] - the way FastAPI's documentation shows

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 
 from kg_api.errors import KgError, StorageFull, TooBusy, Unavailable
+from kg_api.models.keys import without_secrets
 from kg_api.models.problems import SOMETHING_WRONG, Problem, problem_of, problem_of_fields, to_unicode
 from kg_api.web.openapi import MEDIA_TYPE
 
@@ -94,7 +95,7 @@ def _on_http_error(request: Request, error: HTTPException) -> Response:
 
 def _nowhere(request: Request) -> str:
     """That no route has the address."""
-    asked = f"{request.method} {request.url.path[:MAX_SHOWN_PATH]}"
+    asked = f"{request.method} {without_secrets(request.url.path[:MAX_SHOWN_PATH])}"
     return f"there is nothing at {asked}; /openapi.json describes what there is"
 
 

@@ -17,6 +17,7 @@ from kg_api.errors import ConfigurationError, KgError
 from kg_api.logs import configure_logs
 from kg_api.managed.home import Home
 from kg_api.settings import Settings
+from kg_api.web.access.required import warn_if_open
 from kg_api.web.app import create_app
 from kg_api.web.limits.connection import Connection
 from kg_api.web.limits.connections import ConnectionLimits, connections_and_backlog
@@ -45,7 +46,8 @@ def serve(settings: Settings) -> None:
     host, port = settings.api.host, settings.api.port or DEFAULT_PORT
     server = _server(settings, create_app(settings, give_up))
     if not is_loopback(host):
-        log.warning("listening beyond this machine, and anyone who reaches it may read and write", host=host)
+        log.info("listening beyond this machine: who sends no key is refused", host=host)
+    warn_if_open(settings.api)
     _announce(settings, host, port)
     with closing(_listen(server.config)) as listening:
         siblings = Siblings(partial(serve_beside, settings), listening, settings.api.process_count - 1)
@@ -120,7 +122,8 @@ def _announce(settings: Settings, host: str, port: int) -> None:
         Home(settings.home).announce_service(host, port)
     except OSError as error:
         log.warning(
-            "KG_HOME cannot be written: `kg folders add` can name folders below KG_SYNC__ROOTS only",
+            "KG_HOME cannot be written: `kg folders add` can name folders below KG_SYNC__ROOTS only, and "
+            "where keys are required, no command can make the first one",
             home=str(settings.home),
             reason=error.strerror,
         )

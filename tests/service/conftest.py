@@ -11,6 +11,7 @@ import pytest
 from kg_api.client import KgClient
 from kg_api.graph.database import Graph
 from kg_api.graph.spaces.registry import ensure_space
+from kg_api.managed.home import Home
 from tests.conftest import wipe
 from tests.neo4j_server import Neo4jServer
 from tests.support.embedders import small_embedder
@@ -64,3 +65,25 @@ def writing(
     running = serve(server, tmp_path_factory.mktemp("writing"), **model, KG_LLM__TIMEOUT_SECONDS="10")
     yield running
     assert running.stop() == 0, running.output()
+
+
+@pytest.fixture(scope="session")
+def guarded_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """The home of the service that requires keys."""
+    return Home(tmp_path_factory.mktemp("guarded") / "home")
+
+
+@pytest.fixture(scope="session")
+def guarded(server: Neo4jServer, driver: neo4j.Driver, guarded_home: Home) -> Iterator[Service]:
+    """A service that requires keys."""
+    wipe(driver)
+    running = serve(server, guarded_home.path.parent, KG_API__REQUIRE_KEYS="true")
+    yield running
+    assert running.stop() == 0, running.output()
+
+
+@pytest.fixture(scope="session")
+def door(guarded: Service) -> Iterator[httpx.Client]:
+    """Raw HTTP to the service that requires keys."""
+    with httpx.Client(base_url=guarded.url, timeout=60) as client:
+        yield client

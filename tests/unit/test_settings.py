@@ -45,7 +45,7 @@ WRONG = [
     ("KG_WORKER__STUCK_SECONDS", "86401"),
     ("KG_WORKER__GRACE_SECONDS", "-1"),
     ("KG_WORKER__MOST_QUEUED", "0"),
-    *(("KG_API__BACKLOG_SECONDS", "0"), ("KG_API__EVENT_STREAMS", "-1")),
+    *(("KG_API__BACKLOG_SECONDS", "0"), ("KG_API__EVENT_STREAMS", "-1"), ("KG_API__REQUIRE_KEYS", "x")),
     *(("KG_API__ALLOWED_HOSTS", value) for value in ("http://kg.example", "kg.example:8420", "*")),
     *(("KG_API__ALLOWED_ORIGINS", value) for value in ("kg.example", "https://kg.example/", "*")),
     *(("KG_API__MAX_CONNECTIONS", value) for value in ("0", "many")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kg_api.client.asynchronous.administration import AsyncKeyMethods, AsyncSpaceMethods
 from kg_api.client.asynchronous.answering import AsyncAnsweringMethods
 from kg_api.client.asynchronous.concepts import AsyncConceptMethods
 from kg_api.client.asynchronous.documents import AsyncDocumentMethods
@@ -11,7 +12,6 @@ from kg_api.client.asynchronous.jobs import AsyncJobMethods
 from kg_api.client.asynchronous.ontologies import AsyncOntologyMethods
 from kg_api.client.asynchronous.review import AsyncProposalMethods, AsyncReviewMethods
 from kg_api.client.asynchronous.search import AsyncSearchMethods
-from kg_api.client.asynchronous.spaces import AsyncSpaceMethods
 from kg_api.client.call import Call, get
 from kg_api.models.health import Health, Readiness
 
@@ -28,6 +28,7 @@ class AsyncKgClient(
     AsyncFolderMethods,
     AsyncSpaceMethods,
     AsyncJobMethods,
+    AsyncKeyMethods,
 ):
     """Talks to a kg service. Every method raises the errors of kg_api.errors, with the service's own message.
 

@@ -24,7 +24,7 @@ class AsyncSending:
         self,
         base_url: str,
         *,
-        api_key: str | None = None,
+        api_key: connection.KeySource = None,
         timeout_seconds: float = connection.DEFAULT_TIMEOUT_SECONDS,
     ) -> None:
         self._http = httpx.AsyncClient(**connection.options(base_url, api_key, timeout_seconds))

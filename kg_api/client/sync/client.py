@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from kg_api.client.call import Call, get
+from kg_api.client.sync.administration import KeyMethods, SpaceMethods
 from kg_api.client.sync.answering import AnsweringMethods
 from kg_api.client.sync.concepts import ConceptMethods
 from kg_api.client.sync.documents import DocumentMethods
@@ -13,7 +14,6 @@ from kg_api.client.sync.jobs import JobMethods
 from kg_api.client.sync.ontologies import OntologyMethods
 from kg_api.client.sync.review import ProposalMethods, ReviewMethods
 from kg_api.client.sync.search import SearchMethods
-from kg_api.client.sync.spaces import SpaceMethods
 from kg_api.models.health import Health, Readiness
 
 
@@ -29,6 +29,7 @@ class KgClient(
     FolderMethods,
     SpaceMethods,
     JobMethods,
+    KeyMethods,
 ):
     """Talks to a kg service. Every method raises the errors of kg_api.errors, with the service's own message.
 

@@ -25,7 +25,7 @@ class Sending:
         self,
         base_url: str,
         *,
-        api_key: str | None = None,
+        api_key: connection.KeySource = None,
         timeout_seconds: float = connection.DEFAULT_TIMEOUT_SECONDS,
     ) -> None:
         self._http = httpx.Client(**connection.options(base_url, api_key, timeout_seconds))

@@ -1,7 +1,7 @@
 """Keeps other web pages out: a page that a browser shows may send requests to this machine.
 
-There are no keys yet, so whoever may send a request may read and write. The service answers under names that
-it knows (against DNS rebinding), and to pages of its own and those that the settings allow.
+Where no keys are required, whoever may send a request may read and write. The service answers under names
+that it knows (against DNS rebinding), and to pages of its own and those that the settings allow.
 """
 
 from __future__ import annotations

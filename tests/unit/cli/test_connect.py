@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kg_api.managed.home import Home
-from kg_cli.terminal.connect import grant_to_follow
+from kg_api.settings import load_settings
+from kg_cli.terminal.connect import client_of, grant_to_follow, open_client
 
 PORT = 8420
 
@@ -55,3 +56,42 @@ def test_a_home_whose_service_said_no_host_grants_to_loopback_alone(
     for address, is_ours in (("http://127.0.0.1:8420", True), ("http://:8420", False)):
         monkeypatch.setenv("KG_API_URL", address)
         assert (grant_to_follow("/notes", "notes") is not None) == is_ours
+
+
+@pytest.mark.parametrize(
+    ("listens", "address", "is_sent"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8420", True),
+        ("127.0.0.1", "http://127.0.0.1:8420/", True),
+        ("0.0.0.0", "http://127.0.0.1:8420", True),
+        ("::", "http://[::1]:8420", True),
+        ("127.0.0.1", "http://localhost:8420", False),
+        ("127.0.0.1", "http://[::1]:8420", False),
+        ("127.0.0.1", "https://127.0.0.1:8420", False),
+        ("127.0.0.1", "http://127.0.0.1:8421", False),
+        ("127.0.0.1", "http://127.0.0.1:99999", False),
+    ],
+)
+def test_what_lets_in_is_sent_to_the_very_address_of_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listens: str, address: str, *, is_sent: bool
+) -> None:
+    """Whoever listens at another one of this machine would be given it."""
+    Home(tmp_path).announce_service(listens, PORT)
+    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    sent: list[object] = []
+    monkeypatch.setattr("kg_api.client.KgClient", lambda _url, api_key: sent.append(api_key))
+    client_of(address, load_settings())
+    assert (sent != [None]) == is_sent
+
+
+def test_the_service_of_a_home_that_nobody_brought_up_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container, where `kg serve` runs by itself."""
+    Home(tmp_path).announce_service("0.0.0.0", PORT)
+    monkeypatch.setenv("KG_HOME", str(tmp_path))
+    monkeypatch.delenv("KG_API_URL", raising=False)
+    found: list[str] = []
+    monkeypatch.setattr("kg_api.client.KgClient", lambda url, **_: found.append(url))
+    open_client()
+    assert found == ["http://127.0.0.1:8420"]

@@ -145,6 +145,10 @@ ASKING: dict[str, Callable[[KgClient], object]] = {
     "activate_space": lambda kg: kg.activate_space("s"),
     "rollback_space": lambda kg: kg.rollback_space("s", ["o"]),
     "drop_space": lambda kg: kg.drop_space("s", "o"),
+    "keys": lambda kg: kg.keys(),
+    "create_key": lambda kg: kg.create_key("ada", scope="write"),
+    "rotate_key": lambda kg: kg.rotate_key("ada", overlap_hours=1),
+    "revoke_key": lambda kg: kg.revoke_key("ada"),
     "jobs": lambda kg: kg.jobs(state="queued", kind="source_embedding", ontology="o"),
     "job": lambda kg: kg.job("j"),
     "cancel_job": lambda kg: kg.cancel_job("j"),
@@ -203,16 +207,9 @@ def test_an_id_is_one_part_of_the_path_whatever_it_holds(identity: str) -> None:
 
 def test_what_is_no_id_is_told_before_anything_is_sent() -> None:
     nothing: Any = None
-    asking: list[Callable[[KgClient], object]] = [
-        lambda kg: list(kg.follow_job(nothing)),
-        lambda kg: kg.job(nothing),
-        lambda kg: kg.document(nothing),
-        lambda kg: kg.source_context(nothing),
-        lambda kg: kg.delete_ontology(nothing),
-    ]
-    for ask in asking:
+    for method in ("follow_job", "job", "document", "source_context", "delete_ontology"):
         with pytest.raises(InvalidInput, match="an id or a name was expected, not None"):
-            ask(Recorder())
+            call_of(lambda kg, name=method: getattr(kg, name)(nothing))
 
 
 def test_half_a_surrogate_pair_is_not_found_rather_than_a_crash() -> None:

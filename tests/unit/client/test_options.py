@@ -24,6 +24,7 @@ from kg_api.models.embedding.configuration import EmbeddingConfigChange
 from kg_api.models.embedding.regeneration import Regeneration
 from kg_api.models.embedding.spaces import NewSpace
 from kg_api.models.embedding.switching import ChosenOntologies, SpaceActivation, SpaceBuild
+from kg_api.models.keys import KeyRotation, NewKey
 from kg_api.models.library.conversations import Conversation
 from kg_api.models.library.deletion import DocumentDeletion
 from kg_api.models.library.documents import DocumentChange, DocumentText, DocumentUpload
@@ -67,6 +68,8 @@ REQUESTS: dict[str, type[BaseModel]] = {
     "set_extraction_config": ExtractionConfig,
     "regenerate_embeddings": Regeneration,
     "add_embedding_space": NewSpace,
+    "create_key": NewKey,
+    "rotate_key": KeyRotation,
     "build_space": SpaceBuild,
     "activate_space": SpaceActivation,
     "rollback_space": ChosenOntologies,
@@ -94,6 +97,7 @@ ELSEWHERE: dict[str, set[str]] = {
     "build_space": {"slug"},
     "activate_space": {"slug"},
     "rollback_space": {"slug"},
+    "rotate_key": {"key"},
     "add_folder": {"grant"},
     "scan_folder": {"folder_id"},
     "merge_relationship_types": {"ontology"},

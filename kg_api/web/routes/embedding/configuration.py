@@ -90,7 +90,7 @@ def put_embedding_config(
 @router.post(
     "/ontologies/{ontology}/embeddings", status_code=202, summary="Start embedding what is missing or stale"
 )
-def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey = None) -> EmbeddingStarted:
+def embed_ontology(container: Open, ontology: Ontology, key: IdempotencyKey) -> EmbeddingStarted:
     """Start the job, whether or not new text is embedded automatically."""
     return container.embeddings.embed(ontology, key)
 
@@ -109,7 +109,7 @@ def refused(container: Open, ontology: Ontology) -> RefusedSources:
 def regenerate(
     container: Open,
     asked: Annotated[Regeneration, Body(openapi_examples=REGENERATIONS)],
-    key: IdempotencyKey = None,
+    key: IdempotencyKey,
 ) -> RegenerationStarted:
     """Start the jobs that embed what is missing or stale, of one ontology or of all; or estimate the cost.
 

@@ -141,7 +141,7 @@ async def ingest_document(container: Open, request: Request, response: Response)
     responses=UNCHANGED_BATCH,
 )
 async def ingest_batch(
-    container: Open, request: Request, response: Response, key: IdempotencyKey = None
+    container: Open, request: Request, response: Response, key: IdempotencyKey
 ) -> IngestedBatch:
     """Store many documents as texts, up to 1,000; each has its own outcome, in the order of the documents.
 

@@ -1,4 +1,4 @@
-"""Embedding spaces with their models, and changing them while people search."""
+"""What administrators do: embedding spaces, changed while people search, and keys of those who search."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from kg_api.models.embedding.switching import (
     SpaceDropped,
     SpaceSwitched,
 )
-from kg_api.models.vocabulary import ImageProvider, Modality, Provider
+from kg_api.models.keys import ApiKey, ApiKeys, CreatedKey, KeyRotation, NewKey, key_id_in
+from kg_api.models.vocabulary import USUAL_OVERLAP_HOURS, ImageProvider, KeyScope, Modality, Provider
 
 
 class AsyncSpaceMethods(AsyncSending):
@@ -73,3 +74,28 @@ class AsyncSpaceMethods(AsyncSending):
     async def drop_space(self, slug: str, ontology: str | None = None) -> SpaceDropped:
         """Remove a space, or one ontology's vectors in it."""
         return await self._send(delete(SpaceDropped, "embedding", "spaces", slug, ontology=ontology))
+
+
+class AsyncKeyMethods(AsyncSending):
+    """Keys."""
+
+    async def keys(self) -> ApiKeys:
+        """List all keys, also those that are worth nothing any more; never their secrets."""
+        return await self._send(get(ApiKeys, "keys"))
+
+    async def create_key(
+        self, name: str, *, scope: KeyScope = "read", valid_days: int | None = None
+    ) -> CreatedKey:
+        """Make a key; `key` of the answer is shown here and never again."""
+        return await self._send(post(CreatedKey, "keys", json=body_of(NewKey, locals())))
+
+    async def rotate_key(
+        self, key: str, *, overlap_hours: float = USUAL_OVERLAP_HOURS, valid_days: int | None = None
+    ) -> CreatedKey:
+        """Make a key that replaces one, named by its id or name, which is good for a while beside it."""
+        body = body_of(KeyRotation, locals())
+        return await self._send(post(CreatedKey, "keys", key_id_in(key), "rotate", json=body))
+
+    async def revoke_key(self, key: str) -> ApiKey:
+        """Make a key worth nothing, within five seconds; named by its id or name."""
+        return await self._send(post(ApiKey, "keys", key_id_in(key), "revoke"))

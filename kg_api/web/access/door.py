@@ -1,0 +1,164 @@
+"""The door: who sends no key, or one that is no good, gets no further than this."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import structlog
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from fastapi import Request
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kg_api.access.check import ANYONE, LOCAL, Access, KeyCheck
+from kg_api.access.local import is_proof, proves
+from kg_api.access.token import KeyToken, parse_token
+from kg_api.errors import Forbidden, KgError, Unauthorized, Unavailable
+from kg_api.web.access.scopes import PUBLIC, WELL_KNOWN, scope_of
+from kg_api.web.problems import of_error
+
+_ACCESS, _CLAIMED = "kg_access", "kg_claimed_key"
+"""Where a request's state has them."""
+LOOKUPS_AT_ONCE = 4
+"""With threads of their own: whoever sends keys that are none holds up no request of others."""
+NO_KEY: Final = (
+    "this service answers nobody without a key: set KG_API_KEY, or send `Authorization: Bearer kg_...`; an "
+    "administrator makes one with `kg admin keys create`. On the machine of the service `kg` needs none, "
+    "with the KG_HOME of the service and at the address that it listens on"
+)
+NO_GOOD: Final = (
+    "the key is wrong, expired or revoked: an administrator makes another with `kg admin keys create`. On "
+    "the machine of the service, with its KG_HOME, unset KG_API_KEY: `kg` needs none there"
+)
+NOT_NOW: Final = "no key can be looked up at the moment, for the database does not answer: try again"
+
+
+class Doorkeeper:
+    """Tells who sends a request by what it brings.
+
+    Args:
+        check: knows the keys.
+        home_key: gives the key of this home; None where it has none.
+    """
+
+    def __init__(self, check: KeyCheck, home_key: Callable[[], str | None]) -> None:
+        self._check = check
+        self._home_key = home_key
+        self._threads = CapacityLimiter(LOOKUPS_AT_ONCE)
+
+    async def identify(self, scope: Scope) -> Access | None:
+        """Who sends a request; None where nothing in it says so.
+
+        Raises:
+            Unauthorized: its key is no good.
+            Unavailable: that cannot be looked up.
+        """
+        sent = _sent_in(Headers(scope=scope))
+        if sent is None:
+            return None
+        if is_proof(sent):
+            return self._own_user(sent, scope)
+        if (token := parse_token(sent)) is None:
+            raise Unauthorized(NO_GOOD)
+        scope["state"][_CLAIMED] = token.key_id
+        if (access := await self._owner(token)) is None:
+            raise Unauthorized(NO_GOOD)
+        return access
+
+    def _own_user(self, proof: str, scope: Scope) -> Access | None:
+        """A proof may be of another home, and nobody chose to send it: then it says nothing."""
+        path = scope["raw_path"].decode("latin-1")
+        return LOCAL if proves(proof, self._home_key(), time.time(), scope["method"], path) else None
+
+    async def _owner(self, token: KeyToken) -> Access | None:
+        if known := self._check.known(token):
+            return known.access
+        try:
+            return await run_sync(self._check.look_up, token, limiter=self._threads)
+        except Unavailable:
+            raise Unavailable(NOT_NOW) from None
+
+
+class AccessControl:
+    """Refuses requests of whom nobody knows, where keys are required; says of the others whose they are.
+
+    Args:
+        app: what comes next.
+        door: tells who sends a request.
+        required: whether a request without a key is refused.
+    """
+
+    def __init__(self, app: ASGIApp, door: Doorkeeper, *, required: bool) -> None:
+        self.app = app
+        self._door = door
+        self._required = required
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request (ASGI)."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        scope.setdefault("state", {})
+        try:
+            access = await self._access_of(scope)
+        except KgError as error:
+            await _refusal(error)(scope, receive, send)
+            return
+        scope["state"][_ACCESS] = access
+        with structlog.contextvars.bound_contextvars(key=access.key_id):
+            await self.app(scope, receive, send)
+
+    async def _access_of(self, scope: Scope) -> Access:
+        if scope["path"] in PUBLIC or scope["path"].startswith(WELL_KNOWN):
+            return ANYONE  # also while no key can be looked up: these tell why
+        access = await self._door.identify(scope)
+        if access is None and self._required:
+            raise Unauthorized(NO_KEY)
+        return access or ANYONE
+
+
+def asking(request: Request) -> Access:
+    """Who sends a request that a route handles."""
+    return request.scope["state"][_ACCESS]
+
+
+def key_of(scope: Scope) -> dict[str, Any]:
+    """What the log tells of who sent a request: the id of a key; of a refused one as it claimed."""
+    state = scope.get("state", {})
+    if _ACCESS in state:
+        return {"key": state[_ACCESS].key_id}
+    return {"claimed_key": state[_CLAIMED]} if _CLAIMED in state else {}
+
+
+async def check_scope(request: Request) -> None:
+    """Refuse what a request's key is not good for.
+
+    Raises:
+        Forbidden: naming the scope that it needs.
+    """
+    route = request.scope["route"]
+    needed, access = scope_of(request.method, route.path_format), asking(request)
+    if not access.allows(needed):
+        raise Forbidden(
+            f"{request.method} {route.path_format} needs a key of the scope {needed!r}, and {access.key_id} "
+            f"is of {access.scope!r}: ask an administrator for another"
+        )
+
+
+def _sent_in(headers: Headers) -> str | None:
+    """The one key that is sent; None where there is none, as with what a proxy asks for by itself."""
+    sent = [each.partition(" ") for each in headers.getlist("authorization")]
+    keys = [key.strip() for kind, _, key in sent if kind.lower() == "bearer"]
+    ours = [each for each in keys if each.startswith("kg_")]
+    return ours[0] if len(ours) == 1 and len(sent) == 1 else None
+
+
+def _refusal(error: KgError) -> Response:
+    response = of_error(error)
+    if isinstance(error, Unauthorized):
+        response.headers["WWW-Authenticate"] = 'Bearer realm="kg"'
+    return response

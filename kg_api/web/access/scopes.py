@@ -1,0 +1,81 @@
+"""What a key must be good for, route by route. Where nothing is said: reading for GET, else writing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kg_api.models.vocabulary import KeyScope
+
+SEARCHES: Final = frozenset(
+    {
+        "POST /documents/preview",
+        "POST /queries/answer",
+        "POST /queries/augment",
+        "POST /queries/constructive",
+        "POST /queries/documents/{document_id}/similar",
+        "POST /queries/facets",
+        "POST /queries/hybrid",
+        "POST /queries/images/search",
+        "POST /queries/sources/graph",
+        "POST /queries/sources/search",
+        "POST /queries/sources/{source_id}/related",
+        "POST /queries/sources/{source_id}/similar",
+        "POST /relationships/search",
+    }
+)
+"""They change nothing, though what they ask for is too large for an address."""
+ADMINISTRATION: Final = frozenset(
+    {
+        "DELETE /ontologies/{ontology}",
+        "PUT /ontologies/{ontology}/embedding-config",
+        "PUT /ontologies/{ontology}/extraction-config",
+        "PUT /ontologies/{ontology}/language",
+        "PUT /ontologies/{ontology}/proposals-config",
+        "POST /embedding/health",
+        "POST /embedding/spaces",
+        "DELETE /embedding/spaces/{slug}",
+        "POST /embedding/spaces/{slug}/activate",
+        "POST /embedding/spaces/{slug}/build",
+        "GET /embedding/spaces/{slug}/check",
+        "POST /embedding/spaces/{slug}/rollback",
+        "POST /embeddings/regenerate",
+        "GET /folders",
+        "POST /folders",
+        "GET /folders/{folder_id}",
+        "DELETE /folders/{folder_id}",
+        "POST /folders/{folder_id}/scan",
+        "GET /keys",
+        "POST /keys",
+        "POST /keys/{key_id}/rotate",
+        "POST /keys/{key_id}/revoke",
+    }
+)
+"""What decides for all, costs much, or tells of the machine."""
+PUBLIC: Final = frozenset(
+    {
+        "/",
+        "/docs",
+        "/docs/start.js",
+        "/docs/swagger-ui-bundle.js",
+        "/docs/swagger-ui.css",
+        "/health",
+        "/openapi.json",
+        "/ready",
+    }
+)
+"""Paths that tell no text, name or count of what is stored: they are answered without a key, too."""
+WELL_KNOWN: Final = "/.well-known/"
+"""There is nothing below it, and a client of MCP that looks for more than a key is to be told that by 404."""
+
+
+def scope_of(method: str, path_format: str) -> KeyScope:
+    """What a route needs.
+
+    Args:
+        method: as in `GET`.
+        path_format: of the route, with its parameters, as in `/jobs/{job_id}`.
+    """
+    route = f"{'GET' if method == 'HEAD' else method} {path_format}"
+    if route in ADMINISTRATION:
+        return "admin"
+    return "read" if route.startswith("GET ") or route in SEARCHES else "write"

@@ -1,0 +1,80 @@
+"""Each route with each kind of key, against a service that answers nobody without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.access import keys
+from kg_api.graph.database import Graph
+from kg_api.graph.migrations import migrate
+from kg_api.graph.spaces.registry import ensure_space
+from kg_api.models.keys import KeyRotation, NewKey
+from kg_api.models.vocabulary import KeyScope
+from tests.conftest import wipe
+from tests.neo4j_server import Neo4jServer
+from tests.service.asking import knock
+from tests.support.embedders import small_embedder
+from tests.support.routes import PUBLIC, ROUTES
+
+SCOPES: tuple[KeyScope, ...] = ("read", "write", "admin")
+REFUSED = (401, 403)
+NOT_SET_UP = frozenset({"POST /queries/answer"})
+"""What this service cannot do for anybody."""
+
+
+@pytest.fixture(scope="module")
+def good(server: Neo4jServer, driver: neo4j.Driver) -> Iterator[dict[str, str]]:
+    """A key of each scope, one that is expired and one that is revoked."""
+    wipe(driver)
+    with Graph(server.uri, server.user, server.password) as graph:
+        migrate(graph)
+        ensure_space(graph, small_embedder().identity)
+        made = {each: keys.create_key(graph, NewKey(name=each, scope=each), "local").key for each in SCOPES}
+        for name in ("expired", "revoked"):
+            made[name] = keys.create_key(graph, NewKey(name=name, scope="admin"), "local").key
+        keys.rotate_key(graph, "expired", KeyRotation(overlap_hours=0), "local")
+        keys.revoke_key(graph, "revoked")
+    yield made
+    wipe(driver)
+
+
+def test_the_table_has_every_route(door: httpx.Client) -> None:
+    """A route that is new is open to whom its method says, until somebody has thought of it."""
+    described = door.get("/openapi.json").json()["paths"]
+    there = {f"{method.upper()} {path}" for path, methods in described.items() for method in methods}
+    assert there | {"POST /mcp"} == {*ROUTES, *(each for each in PUBLIC if each in there)}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_nobody_is_answered_without_a_good_key(door: httpx.Client, good: dict[str, str], route: str) -> None:
+    guessed = good["admin"][:20] + good["admin"][20:].swapcase()
+    sent = (None, "kg_wrong", "kg_00000000_" + "a" * 43, guessed, good["expired"], good["revoked"])
+    answers = [knock(door, route, key) for key in sent]
+    assert [each.status_code for each in answers] == [401] * 6
+    assert len({each.text for each in answers[1:]}) == 1, "it tells nobody how near they were"
+    assert all(each.headers["www-authenticate"].startswith("Bearer") for each in answers)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_key_is_good_for_its_scope_and_those_below(
+    door: httpx.Client, good: dict[str, str], route: str
+) -> None:
+    needed = SCOPES.index(ROUTES[route])
+    for at, scope in enumerate(SCOPES):
+        answer = knock(door, route, good[scope])
+        if at < needed:
+            assert answer.status_code == 403, (scope, answer.text)
+            assert repr(ROUTES[route]) in answer.text
+        else:
+            assert answer.status_code not in REFUSED, (scope, answer.text)
+            assert answer.status_code < 500 or route in NOT_SET_UP, (scope, answer.text)
+
+
+@pytest.mark.parametrize("route", PUBLIC)
+def test_what_tells_nothing_of_what_is_stored_is_open(door: httpx.Client, route: str) -> None:
+    for key in (None, "kg_wrong"):
+        assert knock(door, route, key).status_code in {200, 503}, "whoever watches is answered"

@@ -1,0 +1,189 @@
+"""Keys against a service that answers nobody without one: each route with each kind of key."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import neo4j
+import pytest
+
+from kg_api.access import keys
+from kg_api.access.check import KNOWN_SECONDS
+from kg_api.access.local import make_proof
+from kg_api.client import KgClient
+from kg_api.errors import Conflict, Forbidden, NotFound
+from kg_api.graph.database import Graph
+from kg_api.graph.keys.stored import read_keys
+from kg_api.managed.home import Home
+from kg_api.models.keys import KeyRotation, NewKey
+from kg_api.models.vocabulary import KeyScope
+from tests.service.asking import knock
+from tests.support.cypher import rows
+from tests.support.running import Service, wait_until
+
+
+def make(graph: Graph, scope: KeyScope, name: str | None = None) -> str:
+    return keys.create_key(graph, NewKey(name=name or scope, scope=scope), "local").key
+
+
+@pytest.mark.usefixtures("graph")
+def test_a_command_of_this_home_needs_no_key(
+    door: httpx.Client, guarded: Service, guarded_home: Home
+) -> None:
+    key = guarded_home.folder_key()
+    assert key is not None
+    now, asked = time.time(), ("GET", "/keys")
+    assert knock(door, "GET /keys", make_proof(key, now, *asked)).status_code == 200
+    for proof in (
+        make_proof(key, now - 120, *asked),
+        make_proof(key, now + 120, *asked),
+        make_proof(key[::-1], now, *asked),
+        make_proof(key, now, "POST", "/keys"),
+        make_proof(key, now, "GET", "/queue"),
+        "kg_local_1_" + "0" * 64,
+    ):
+        assert knock(door, "GET /keys", proof).status_code == 401
+    assert key not in guarded.output(), "a log tells no secret"
+
+
+def test_a_key_is_sent_in_one_way(door: httpx.Client, graph: Graph) -> None:
+    key = make(graph, "admin")
+    for headers in ({"Authorization": f"Basic {key}"}, {"Authorization": "Bearer"}, {"X-API-Key": key}):
+        assert knock(door, "GET /ontologies", **headers).status_code == 401
+    twice = [("Authorization", f"Bearer {key}")] * 2
+    assert door.get("/ontologies", headers=twice).status_code == 401
+    assert door.get(f"/ontologies?key={key}").status_code == 401
+    assert knock(door, "GET /ontologies", Authorization=f"bearer {key}").status_code == 200
+
+
+def test_a_revoked_key_is_good_for_seconds_at_most(door: httpx.Client, graph: Graph) -> None:
+    key = make(graph, "read")
+    assert knock(door, "GET /ontologies", key).status_code == 200
+    keys.revoke_key(graph, "read")
+    wait_until(lambda: knock(door, "GET /ontologies", key).status_code == 401, KNOWN_SECONDS + 3)
+
+
+def test_a_key_can_be_replaced_without_a_gap(door: httpx.Client, guarded: Service, graph: Graph) -> None:
+    with KgClient(guarded.url, api_key=make(graph, "admin", "chief")) as kg:
+        old = kg.create_key("import", scope="write", valid_days=30)
+        new = kg.rotate_key("import", overlap_hours=1)
+        assert (new.name, new.scope, new.replaces) == ("import", "write", old.key_id)
+        assert new.expires_at is not None
+        assert (new.expires_at - new.created_at).days == 30
+        for each in (old, new):
+            assert knock(door, "POST /waiting/approve", each.key).status_code == 422
+        with pytest.raises(Conflict, match=rf"replaced by {new.key_id}"):
+            kg.rotate_key(old.key_id)
+        told = {each.key_id: each for each in kg.keys().keys}
+        assert (told[old.key_id].expires_at or new.created_at) < new.expires_at
+        with pytest.raises(Conflict, match="say which by its id"):
+            kg.revoke_key("import")
+        assert kg.revoke_key(old.key_id).state == "revoked"
+
+
+def test_keys_are_made_and_listed_and_their_secrets_are_not(
+    guarded: Service, graph: Graph, driver: neo4j.Driver
+) -> None:
+    with KgClient(guarded.url, api_key=make(graph, "admin", "chief")) as kg:
+        made = kg.create_key("ada")
+        assert made.key.startswith(f"kg_{made.key_id}_")
+        with pytest.raises(Conflict, match="'ada' already"):
+            kg.create_key("ada", scope="admin")
+        with pytest.raises(NotFound, match="kg admin keys list"):
+            kg.revoke_key("eve")
+        listed = kg.keys()
+        assert [each.name for each in listed.keys] == ["ada", "chief"]
+        assert listed.required
+        assert made.key not in listed.model_dump_json()
+    with KgClient(guarded.url, api_key=made.key) as reader:
+        assert reader.ontologies().ontologies == []
+        with pytest.raises(Forbidden, match="'admin'"):
+            reader.keys()
+    stored = rows(driver, "MATCH (k:ApiKey) RETURN properties(k) AS key")
+    assert made.key not in str(stored)
+
+
+def test_when_a_key_was_used_and_by_whom_is_told(door: httpx.Client, guarded: Service, graph: Graph) -> None:
+    key = make(graph, "read", "ada")
+    knock(door, "GET /ontologies", key)
+    (told,) = read_keys(graph)
+    assert told.last_used_at is not None
+    assert told.last_used_at >= told.created_at
+    assert told.key_id in guarded.output()
+    assert key not in guarded.output()
+
+
+def test_a_key_that_is_given_for_its_id_is_revoked_and_gets_into_no_log(
+    door: httpx.Client, guarded: Service, graph: Graph
+) -> None:
+    with KgClient(guarded.url, api_key=make(graph, "admin", "chief")) as kg:
+        leaked = kg.create_key("leaked").key
+        assert kg.revoke_key(leaked).state == "revoked"
+        other = kg.create_key("other").key
+    chief = make(graph, "admin", "second")
+    answer = knock(door, f"POST /keys/{other}/revoke", chief)
+    assert answer.json()["state"] == "revoked"
+    nowhere = knock(door, f"GET /nowhere/{other}", chief)
+    assert nowhere.status_code == 404
+    for key in (leaked, other):
+        assert key[12:] not in guarded.output() + answer.text + nowhere.text
+
+
+def test_the_heir_of_a_key_lives_as_long_as_the_first_was_made_for(graph: Graph) -> None:
+    first = keys.create_key(graph, NewKey(name="import"), "local")
+    second = keys.rotate_key(graph, "import", KeyRotation(overlap_hours=2), "local")
+    keys.revoke_key(graph, second.key_id)
+    third = keys.rotate_key(graph, first.key_id, KeyRotation(overlap_hours=0), "local")
+    assert third.expires_at is None
+    with pytest.raises(Conflict, match="is expired"):
+        keys.rotate_key(graph, first.key_id, KeyRotation(), "local")
+
+
+def test_no_two_who_make_keys_at_once_get_one_name(graph: Graph) -> None:
+    def ask(_: int) -> str:
+        try:
+            return keys.create_key(graph, NewKey(name="ada"), "local").key_id
+        except Conflict:
+            return ""
+
+    with ThreadPoolExecutor(8) as threads:
+        made = [each for each in threads.map(ask, range(8)) if each]
+    assert [each.key_id for each in read_keys(graph)] == made
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", " a", "a\u202eb", "0123abcd", "x" * 101, "-"])
+def test_a_name_can_be_typed_and_is_no_id(door: httpx.Client, graph: Graph, name: str) -> None:
+    headers = {"Authorization": f"Bearer {make(graph, 'admin')}"}
+    answer = door.post("/keys", json={"name": name}, headers=headers)
+    assert (answer.status_code, "name" in answer.text) == (422, True)
+
+
+def test_what_one_asked_for_once_is_not_given_to_others(
+    door: httpx.Client, guarded: Service, graph: Graph
+) -> None:
+    stored: list[str | None] = []
+    for name in ("ada", "eve"):
+        with KgClient(guarded.url, api_key=make(graph, "write", name)) as kg:
+            document = {"ontology": "notes", "document": name, "text": name}
+            (outcome,) = kg.ingest_batch([document], idempotency_key="one").outcomes
+            stored.append(outcome.ingested and outcome.ingested.document)
+    assert stored == ["ada", "eve"], "with one key the second would be a conflict"
+    assert door.get("/documents").status_code == 401
+
+
+def test_what_a_proxy_sends_is_no_key_where_none_is_required(http: httpx.Client) -> None:
+    for value in ("Basic dTpw", "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x", "Digest a", ""):
+        assert http.get("/ontologies", headers={"Authorization": value}).status_code == 200
+    proof = make_proof("of another home", time.time(), "GET", "/ontologies")
+    assert http.get("/ontologies", headers={"Authorization": f"Bearer {proof}"}).status_code == 200
+    assert http.get("/ontologies", headers={"Authorization": "Bearer kg_wrong"}).status_code == 401
+
+
+@pytest.mark.usefixtures("graph")
+def test_who_looks_for_more_than_keys_is_told_there_is_none(door: httpx.Client) -> None:
+    """Clients of MCP look for an authorization server; 401 would send them on."""
+    for path in ("oauth-protected-resource", "oauth-authorization-server"):
+        assert door.get(f"/.well-known/{path}").status_code == 404
