@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kg_api.models.vocabulary import EmbeddedKind
-from kg_cli.admin import concepts, sources, spaces, synonyms
+from kg_cli.admin import concepts, keys, sources, spaces, synonyms
 from kg_cli.admin.language import language
 from kg_cli.admin.options import AdminGroup, DryRunOption, FollowOption
 from kg_cli.admin.relationships import commands as relationships
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from kg_api.models.embedding.regeneration import RegenerationStarted
     from kg_api.models.vocabulary import Selection
 
-group = typer.Typer(cls=AdminGroup, help="Administer embeddings and their models.", no_args_is_help=True)
+group = typer.Typer(
+    cls=AdminGroup, help="Administer embeddings, their models, and keys.", no_args_is_help=True
+)
 group.add_typer(sources.group, name="source-embeddings")
 group.add_typer(concepts.group, name="concepts")
 group.add_typer(spaces.group, name="spaces")
 group.add_typer(synonyms.group, name="synonyms")
+group.add_typer(keys.group, name="keys")
 group.add_typer(relationships.group, name="relationship-types")
 group.command("language")(language)
 

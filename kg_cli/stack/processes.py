@@ -10,7 +10,7 @@ import filelock
 
 from kg_api.errors import Conflict, ManagedProcessError
 from kg_api.managed import ports, processes, roles, state
-from kg_api.managed.home import Home
+from kg_api.managed.home import Home, near_host
 from kg_api.managed.neo4j.role import choose_bolt_port
 from kg_api.managed.roles import Role
 from kg_api.settings import Settings
@@ -20,7 +20,6 @@ from kg_cli.stack.roles import api_role, stack_roles, supervisor_role
 DEFAULT_API_PORT = 8420
 LOCK_SECONDS = 60
 ALREADY = "kg is already watched over in {}; stop that with `kg down`"
-EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - told apart here, not listened on
 
 
 def neo4j_uri(home: Home, settings: Settings) -> str | None:
@@ -96,13 +95,7 @@ def choose_ports(home: Home, settings: Settings) -> None:
         variable="KG_API__PORT",
         host=host,
     )
-    home.remember(api=port, api_host=_reachable(host))
-
-
-def _reachable(host: str) -> str:
-    """Give the host under which this machine reaches a listener, as it stands in an URL."""
-    near = EVERYWHERE.get(host, host)
-    return f"[{near}]" if ":" in near else near
+    home.remember(api=port, api_host=near_host(host))
 
 
 def refuse_other_database(home: Home, settings: Settings) -> None:

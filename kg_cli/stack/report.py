@@ -62,6 +62,8 @@ def print_status(status: StackStatus) -> None:
     console.line(Text.assemble(f"kg {status.version}: ", _readiness(status)))
     for name, value in (("service", status.api_url), ("Neo4j", status.neo4j_uri), ("home", status.home)):
         console.line(f"  {name:8} {value or '-'}")
+    if status.refusal:
+        console.line(f"  {'jobs':8} not told: {status.refusal}")
     if status.jobs:
         console.line(f"  {'jobs':8} {_count_jobs(status.jobs)}")
         for each in status.jobs.waits:

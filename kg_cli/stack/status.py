@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from kg_api import __version__
-from kg_api.errors import KgError
+from kg_api.errors import KgError, Unauthorized
 from kg_api.managed import probes, roles, state
 from kg_api.managed.home import Home
 from kg_api.managed.watch import RoleStatus
@@ -52,6 +52,8 @@ class StackStatus:
     """The queue, when the service tells."""
     to_review: int | None = None
     """Documents that wait for approval, when the service tells."""
+    refusal: str | None = None
+    """Why it tells neither, where it wants a key."""
     slow: bool = False
     """Whether all runs and the service did not answer in time: then nobody knows whether it is ready."""
     serves: bool = False
@@ -87,7 +89,7 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
     answer = probes.ask_ready(url, timeout=READY_SECONDS) if url else None
     reason = starting or gone or (answer.waiting_for if answer else "`kg up`")
     asked = with_jobs and url and answer and answer.serves
-    jobs, to_review = _waiting(settings, url) if asked and url else (None, None)
+    jobs, to_review, refusal = _waiting(settings, url) if asked and url else (None, None, None)
     return StackStatus(
         api_url=url,
         neo4j_uri=neo4j_uri(home, settings),
@@ -100,19 +102,25 @@ def look(settings: Settings, *, with_jobs: bool = True) -> StackStatus:
         roles=known.roles,
         jobs=jobs,
         to_review=to_review,
+        refusal=refusal,
         slow=answer is not None and answer.slow and not (gone or starting),
         serves=answer is not None and answer.serves and not (gone or starting),
     )
 
 
-def _waiting(settings: Settings, url: str) -> tuple[QueueStatus | None, int | None]:
-    """The queue, and how many documents wait for approval; None of what a service does not tell."""
+def _waiting(settings: Settings, url: str) -> tuple[QueueStatus | None, int | None, str | None]:
+    """The queue, how many documents wait for approval, and why neither is told; None of what is not."""
     with client_of(url, settings, timeout_seconds=QUEUE_SECONDS) as client:
-        return _answer_of(client.queue), _answer_of(lambda: client.waiting(limit=1).total)
+        try:
+            return _answer_of(client.queue), _answer_of(lambda: client.waiting(limit=1).total), None
+        except Unauthorized as error:
+            return None, None, str(error)
 
 
 def _answer_of(ask: Callable[[], T]) -> T | None:
     try:
         return ask()
+    except Unauthorized:
+        raise
     except KgError:
         return None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kg_api.client import KgClient
     from kg_api.managed.home import Home
     from kg_api.settings import Settings
@@ -23,7 +26,8 @@ def open_client() -> KgClient:
     from kg_api.settings import load_settings
 
     settings = load_settings()
-    url = settings.api_url or Home(settings.home).api_url()
+    home = Home(settings.home)
+    url = settings.api_url or home.api_url() or home.service_url()
     if url is None:
         raise ServiceUnreachable(
             f"kg was never started with the home {settings.home}. Start it with `kg up`, or say where it is: "
@@ -33,11 +37,23 @@ def open_client() -> KgClient:
 
 
 def client_of(url: str, settings: Settings, **options: Any) -> KgClient:
-    """Give a client of the service at an address, with the key of the settings."""
+    """Give a client of the service at an address, with the key of the settings; else with this home's."""
     from kg_api.client import KgClient
 
-    key = settings.api_key.get_secret_value() if settings.api_key else None
+    key = settings.api_key.get_secret_value() if settings.api_key else _local_key(url, settings)
     return KgClient(url, api_key=key, **options)
+
+
+def _local_key(url: str, settings: Settings) -> Callable[[str, str], str] | None:
+    """What lets this home's own user in; None for what is not the very address of this home's service."""
+    from kg_api.access.local import make_proof
+    from kg_api.managed.home import Home
+
+    home = Home(settings.home)
+    key = home.folder_key()
+    if key is None or url.rstrip("/").lower() != home.service_url():
+        return None
+    return lambda method, path: make_proof(key, time.time(), method, path)
 
 
 def grant_to_follow(path: str, ontology: str) -> str | None:

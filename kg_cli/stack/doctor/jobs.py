@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from kg_api.client import KgClient
-from kg_api.errors import KgError
+from kg_api.errors import Forbidden, KgError, Unauthorized
 from kg_api.models.jobs import Job
 from kg_api.models.queue import QueueStatus
 from kg_api.settings import Settings
@@ -19,6 +19,7 @@ MAX_SHOWN = 3
 WAITS_FOR_ANOTHER = "waiting: "
 """How the error of a job begins that waits for something outside kg."""
 ANSWER_SECONDS = 10.0
+SEND_A_KEY = "KG_API_KEY=kg_... kg doctor, with a key that may read"
 
 
 def examine_models(url: str, settings: Settings) -> Iterator[DoctorFinding]:
@@ -47,6 +48,8 @@ def examine_jobs(
     with client_of(url, settings, timeout_seconds=ANSWER_SECONDS) as client:
         try:
             yield from _examine(client, _wait_until_settled(client, patience_seconds), settings, start)
+        except (Unauthorized, Forbidden) as error:
+            yield DoctorFinding("jobs", "fail", f"the service does not tell of them: {error}", SEND_A_KEY)
         except KgError as error:
             yield DoctorFinding(
                 "jobs", "fail", f"the service does not tell of them: {error}", "kg down, kg up"

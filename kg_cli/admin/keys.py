@@ -1,0 +1,129 @@
+"""`kg admin keys`: who may use the service, and for what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from kg_api.models.vocabulary import (
+    MAX_KEY_DAYS,
+    MAX_KEY_NAME,
+    MAX_OVERLAP_HOURS,
+    USUAL_OVERLAP_HOURS,
+    KeyScope,
+)
+from kg_cli.terminal.answers import report
+from kg_cli.terminal.options import JsonOption
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kg_api.models.keys import ApiKey, ApiKeys, CreatedKey
+
+Called: TypeAlias = Annotated[str, typer.Argument(metavar="KEY", help="Its id, or its name.")]
+DaysOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--days", min=1, max=MAX_KEY_DAYS, help="For how many days it is good; unset: for ever."),
+]
+
+group = typer.Typer(help="Keys of those who use the service.", no_args_is_help=True)
+
+
+@group.command("list")
+def show(*, as_json: JsonOption = False) -> None:
+    """List all keys, also those that are expired or revoked.
+
+    Example: kg admin keys list
+    """
+    report(lambda kg: kg.keys(), _print_all, as_json=as_json)
+
+
+@group.command()
+def create(
+    name: Annotated[str, typer.Argument(help=f"Who or what it is for, {MAX_KEY_NAME} characters at most.")],
+    *,
+    scope: Annotated[
+        KeyScope,
+        typer.Option(help="read: search and read; write: also change documents; admin: also all the rest."),
+    ] = "read",
+    days: DaysOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a key. It is shown once and stored nowhere.
+
+    Example: kg admin keys create ada --scope write --days 90
+    """
+    report(lambda kg: kg.create_key(name, scope=scope, valid_days=days), _print_new, as_json=as_json)
+
+
+@group.command()
+def rotate(
+    key: Called,
+    *,
+    overlap: Annotated[
+        float,
+        typer.Option(min=0, max=MAX_OVERLAP_HOURS, help="Hours for which the old key is good beside it."),
+    ] = USUAL_OVERLAP_HOURS,
+    days: Annotated[
+        int | None,
+        typer.Option("--days", min=1, max=MAX_KEY_DAYS, help="Its life in days; unset: the old one's."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Replace a key by another of the same name and scope.
+
+    Example: kg admin keys rotate ada --overlap 1
+    """
+    report(lambda kg: kg.rotate_key(key, overlap_hours=overlap, valid_days=days), _print_new, as_json=as_json)
+
+
+@group.command()
+def revoke(key: Called, *, as_json: JsonOption = False) -> None:
+    """Make a key worth nothing, within five seconds.
+
+    Example: kg admin keys revoke ada
+    """
+    report(lambda kg: kg.revoke_key(key), _print_revoked, as_json=as_json)
+
+
+def _print_all(answer: ApiKeys) -> None:
+    from kg_cli.terminal import console
+
+    rows = [
+        [each.key_id, each.name, each.scope, each.state, *map(_day, (each.expires_at, each.last_used_at))]
+        for each in answer.keys
+    ]
+    if rows:
+        console.print_table(["key", "name", "scope", "state", "expires", "last used"], rows)
+    else:
+        console.say("There are no keys; `kg admin keys create NAME` makes one.")
+    if not answer.required:
+        console.note(OPEN)
+
+
+OPEN = (
+    "this service answers without a key, too: set KG_API__REQUIRE_KEYS=true where it runs, or let it listen "
+    "beyond this machine, and start it again"
+)
+
+
+def _print_new(made: CreatedKey) -> None:
+    from kg_cli.terminal import console
+
+    console.line(made.key)
+    until = "until it is revoked" if made.expires_at is None else f"until {_day(made.expires_at)}"
+    console.say(f"the key {made.key_id} of {made.name} ({made.scope}) is good {until}")
+    if made.replaces is not None:
+        console.say(f"it replaces {made.replaces}; `kg admin keys list` says until when that one is good")
+    console.note("keep it now: it is shown this once and stored nowhere; it is sent by KG_API_KEY")
+
+
+def _print_revoked(key: ApiKey) -> None:
+    from kg_cli.terminal import console
+
+    console.say(f"the key {key.key_id} of {key.name} is worth nothing any more, within five seconds")
+
+
+def _day(moment: datetime | None) -> str:
+    return "never" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,70 @@
+"""`kg admin keys` as an administrator types it, and what those who were given a key may do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from kg_api.errors import Conflict, Forbidden, NotFound, Unauthorized
+from tests.conftest import wipe
+from tests.neo4j_server import Neo4jServer
+from tests.process.cli.conftest import Kg
+from tests.support.running import Service, serve
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("guarded")
+
+
+@pytest.fixture(scope="module")
+def guarded(server: Neo4jServer, driver: neo4j.Driver, folder: Path) -> Iterator[Service]:
+    """A service that answers nobody without a key."""
+    wipe(driver)
+    running = serve(server, folder, KG_API__REQUIRE_KEYS="true")
+    yield running
+    assert running.stop() == 0, running.output()
+    wipe(driver)
+
+
+def test_an_administrator_of_the_machine_gives_keys_to_others(kg: Kg, guarded: Service, folder: Path) -> None:
+    at_home = {"KG_API_URL": "", "KG_HOME": str(folder / "home")}
+    elsewhere = {"KG_API_URL": guarded.url}
+    assert "There are no keys" in kg("admin", "keys", "list", env=at_home).stderr
+    made = kg("admin", "keys", "create", "ada", "--days", "30", env=at_home)
+    assert (made.returncode, "shown this once" in made.stderr) == (0, True), made.stderr
+    key = made.stdout.strip()
+    assert re.fullmatch(r"kg_[0-9a-f]{8}_[\w-]{43}", key)
+    assert key not in kg("admin", "keys", "list", env=at_home).stdout
+
+    stranger = kg("ontologies", env=elsewhere)
+    assert (stranger.returncode, "KG_API_KEY" in stranger.stderr) == (Unauthorized.exit_code, True)
+    reader = elsewhere | {"KG_API_KEY": key}
+    assert kg("ontologies", env=reader).returncode == 0
+    refused = kg("admin", "keys", "create", "eve", env=reader)
+    assert (refused.returncode, "'admin'" in refused.stderr) == (Forbidden.exit_code, True)
+    assert key not in refused.stderr
+
+    again = kg("admin", "keys", "create", "ada", env=at_home)
+    assert (again.returncode, "rotate" in again.stderr) == (Conflict.exit_code, True)
+    turned = kg("admin", "keys", "rotate", "ada", "--overlap", "1", "--json", env=at_home)
+    assert json.loads(turned.stdout)["replaces"] == key.split("_")[1]
+    gone = kg("admin", "keys", "revoke", key.split("_")[1], env=at_home)
+    assert (gone.returncode, "worth nothing" in gone.stderr) == (0, True), gone.stderr
+    listed = json.loads(kg("admin", "keys", "list", "--json", env=at_home).stdout)
+    assert [each["state"] for each in listed["keys"]] == ["active", "revoked"]
+    assert kg("admin", "keys", "revoke", "nobody", env=at_home).returncode == NotFound.exit_code
+
+
+def test_a_service_without_keys_says_that_they_shut_nobody_out(kg: Kg, service: Service) -> None:
+    del service
+    made = kg("admin", "keys", "create", "idle", "--json")
+    assert made.returncode == 0, made.stderr
+    assert "KG_API__REQUIRE_KEYS=true" in kg("admin", "keys", "list").stderr
+    wrong = kg("ontologies", env={"KG_API_KEY": "kg_wrong"})
+    assert wrong.returncode == Unauthorized.exit_code, "a key that is sent is checked all the same"
