@@ -60,6 +60,15 @@ class ApiSettings(Section):
             "A key that is sent is checked all the same."
         ),
     )
+    requests_per_minute: int | None = Field(
+        default=None,
+        ge=1,
+        le=1_000_000,
+        description=(
+            "Requests that one API key may send a minute, to each process of the service; beyond it: 429. "
+            "Unset: no limit."
+        ),
+    )
     allowed_origins: str | None = Field(
         default=None,
         description=(

@@ -27,6 +27,7 @@
     │   │   └── RerankUnavailable  503   exit 69
     │   ├── FileStoreFull          507   exit 69   the store of files is full; the database is not
     │   ├── TooBusy                429   exit 69   so many jobs wait that no more are taken for now
+    │   ├── RateExceeded           429   exit 69   a key has sent as many requests as it may
     │   └── ServiceUnreachable     503   exit 69   the client cannot reach kg itself
     ├── EmbeddingFailed            502   exit 1    the model answered, but not with usable vectors
     ├── LlmFailed                  502   exit 1    the language model answered, but not what was asked for
@@ -199,6 +200,16 @@ class TooBusy(Unavailable):
 
     status = 429
     retry_after_seconds: ClassVar[int] = 5
+
+
+class RateExceeded(Unavailable):
+    """Too many requests were sent with one key; try again in a minute."""
+
+    status = 429
+
+    def __init__(self, message: str | None = None, *, retry_after_seconds: int = 60) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
 
 
 class ServiceUnreachable(Unavailable):

@@ -33,6 +33,11 @@ class Access:
     """Of a key; else `local` or `anyone`."""
     scope: KeyScope
 
+    @property
+    def is_key(self) -> bool:
+        """Whether somebody was given a key for it."""
+        return self not in {LOCAL, ANYONE}
+
     def allows(self, scope: KeyScope) -> bool:
         """Whether what needs a scope may be done."""
         return _SCOPES.index(scope) <= _SCOPES.index(self.scope)

@@ -18,6 +18,7 @@ from kg_api.managed.home import Home
 from kg_api.settings import Settings
 from kg_api.web import openapi, problems
 from kg_api.web.access.door import AccessControl, Doorkeeper, check_scope
+from kg_api.web.access.pace import RequestRate
 from kg_api.web.access.required import keys_required
 from kg_api.web.dependencies import check_body, check_parameters
 from kg_api.web.health.models import ModelHealth
@@ -140,7 +141,8 @@ def create_app(
     together = settings.api.share(MAX_LARGE_BODIES) * settings.api.max_document_bytes
     app.add_middleware(BodyLimit, limit_of=limit_of, together=together)
     door = Doorkeeper(KeyCheck(lambda: opening.container().graph), Home(settings.home).folder_key)
-    app.add_middleware(AccessControl, door=door, required=app.state.keys_required)
+    rate = RequestRate(settings.api.requests_per_minute)
+    app.add_middleware(AccessControl, door=door, rate=rate, required=app.state.keys_required)
     if pages := settings.api.allowed_web_pages:
         app.add_middleware(CORSMiddleware, allow_origins=pages, allow_methods=["*"], allow_headers=["*"])
     app.add_middleware(OriginCheck, hosts=allowed_hosts(settings.api), origins=pages)

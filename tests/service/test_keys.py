@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import neo4j
@@ -19,9 +20,10 @@ from kg_api.graph.keys.stored import read_keys
 from kg_api.managed.home import Home
 from kg_api.models.keys import KeyRotation, NewKey
 from kg_api.models.vocabulary import KeyScope
+from tests.neo4j_server import Neo4jServer
 from tests.service.asking import knock
 from tests.support.cypher import rows
-from tests.support.running import Service, wait_until
+from tests.support.running import Service, serve, wait_until
 
 
 def make(graph: Graph, scope: KeyScope, name: str | None = None) -> str:
@@ -187,3 +189,17 @@ def test_who_looks_for_more_than_keys_is_told_there_is_none(door: httpx.Client) 
     """Clients of MCP look for an authorization server; 401 would send them on."""
     for path in ("oauth-protected-resource", "oauth-authorization-server"):
         assert door.get(f"/.well-known/{path}").status_code == 404
+
+
+def test_a_key_that_sends_too_much_is_told_to_wait(server: Neo4jServer, graph: Graph, tmp_path: Path) -> None:
+    key = make(graph, "read", "ada")
+    few = serve(server, tmp_path, KG_API__REQUIRE_KEYS="true", KG_API__REQUESTS_PER_MINUTE="3")
+    try:
+        with httpx.Client(base_url=few.url, timeout=60) as client:
+            answers = [knock(client, "GET /ontologies", key) for _ in range(4)]
+            assert [each.status_code for each in answers] == [200, 200, 200, 429]
+            assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
+            assert "rate-exceeded" in answers[-1].text
+            assert knock(client, "GET /ontologies").status_code == 401, "who has no key is refused as before"
+    finally:
+        assert few.stop() == 0

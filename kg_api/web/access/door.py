@@ -17,7 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from kg_api.access.check import ANYONE, LOCAL, Access, KeyCheck
 from kg_api.access.local import is_proof, proves
 from kg_api.access.token import KeyToken, parse_token
-from kg_api.errors import Forbidden, KgError, Unauthorized, Unavailable
+from kg_api.errors import Forbidden, KgError, RateExceeded, Unauthorized, Unavailable
+from kg_api.web.access.pace import RequestRate
 from kg_api.web.access.scopes import PUBLIC, WELL_KNOWN, scope_of
 from kg_api.web.problems import of_error
 
@@ -89,12 +90,14 @@ class AccessControl:
     Args:
         app: what comes next.
         door: tells who sends a request.
+        rate: how many requests a key may send.
         required: whether a request without a key is refused.
     """
 
-    def __init__(self, app: ASGIApp, door: Doorkeeper, *, required: bool) -> None:
+    def __init__(self, app: ASGIApp, door: Doorkeeper, rate: RequestRate, *, required: bool) -> None:
         self.app = app
         self._door = door
+        self._rate = rate
         self._required = required
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -118,6 +121,8 @@ class AccessControl:
         access = await self._door.identify(scope)
         if access is None and self._required:
             raise Unauthorized(NO_KEY)
+        if access is not None:
+            self._rate.count(access)
         return access or ANYONE
 
 
@@ -161,4 +166,6 @@ def _refusal(error: KgError) -> Response:
     response = of_error(error)
     if isinstance(error, Unauthorized):
         response.headers["WWW-Authenticate"] = 'Bearer realm="kg"'
+    if isinstance(error, RateExceeded):
+        response.headers["Retry-After"] = str(error.retry_after_seconds)
     return response

@@ -1,0 +1,31 @@
+"""How many requests a key may send within a minute."""
+
+from __future__ import annotations
+
+import pytest
+
+from kg_api.access.check import ANYONE, LOCAL, Access
+from kg_api.errors import RateExceeded
+from kg_api.web.access.pace import RequestRate
+
+ADA, EVE = Access("0123abcd", "read"), Access("4567cdef", "admin")
+
+
+def test_each_key_has_a_number_of_its_own_and_is_told_when_to_come_again() -> None:
+    rate = RequestRate(3)
+    for _ in range(3):
+        rate.count(ADA)
+    with pytest.raises(
+        RateExceeded, match=r"0123abcd may send 3 requests a minute: try again in \d+ s"
+    ) as told:
+        rate.count(ADA)
+    assert 1 <= told.value.retry_after_seconds <= 60
+    rate.count(EVE)
+
+
+def test_who_was_given_no_key_is_not_counted_nor_anybody_without_a_limit() -> None:
+    few, any_number = RequestRate(1), RequestRate(None)
+    for _ in range(5):
+        few.count(LOCAL)
+        few.count(ANYONE)
+        any_number.count(ADA)
