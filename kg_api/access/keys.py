@@ -94,8 +94,8 @@ def find_called(keys: Sequence[ApiKey], called: str) -> ApiKey:
     if not found:
         raise NotFound(f"there is no key {called!r}; `kg admin keys list` shows them")
     if len(found) > 1:
-        ids = ", ".join(each.key_id for each in found)
-        raise Conflict(f"{len(found)} keys are called {called!r}: say which by its id, of {ids}")
+        told = ", ".join(map(_describe, found))
+        raise Conflict(f"{len(found)} keys are called {called!r}: say which by its id, {told}")
     return found[0]
 
 
@@ -111,6 +111,13 @@ def _put_first(tx: Transaction, keys: Sequence[ApiKey], new: StoredKey) -> ApiKe
 def _put(tx: Transaction, new: StoredKey) -> ApiKey:
     put_key(tx, new)
     return next(each for each in read_keys(tx) if each.key_id == new.key_id)
+
+
+def _describe(key: ApiKey) -> str:
+    what = "revoked" if key.revoked_at else f"until {key.expires_at:%Y-%m-%d %H:%M}" if key.expires_at else ""
+    replaces = f"replaces {key.replaces}" if key.replaces else ""
+    more = ", ".join(filter(None, (replaces, what)))
+    return f"{key.key_id} ({more})" if more else key.key_id
 
 
 def _usable(keys: Sequence[ApiKey], name: str) -> list[ApiKey]:

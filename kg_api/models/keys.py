@@ -26,8 +26,8 @@ KEY_NAME_PATTERN = r"^[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N}_.@+\- ]*[\p{L}\p{M}\p{N}_
 
 
 def _no_id(name: str) -> str:
-    if _KEY_ID.fullmatch(name):
-        raise ValueError("looks like the id of a key: take another name")
+    if _KEY_ID.fullmatch(name) or _LIKE_A_KEY.search(name):
+        raise ValueError("looks like a key or the id of one: take another name")
     return name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from kg_api.models.keys import ApiKey, ApiKeys, CreatedKey
 
-Called: TypeAlias = Annotated[str, typer.Argument(metavar="KEY", help="Its id, or its name.")]
+Called: TypeAlias = Annotated[str, typer.Argument(metavar="KEY", help="Its id, its name, or the key itself.")]
 DaysOption: TypeAlias = Annotated[
     int | None,
     typer.Option("--days", min=1, max=MAX_KEY_DAYS, help="For how many days it is good; unset: for ever."),
@@ -75,7 +76,8 @@ def rotate(
 
     Example: kg admin keys rotate ada --overlap 1
     """
-    report(lambda kg: kg.rotate_key(key, overlap_hours=overlap, valid_days=days), _print_new, as_json=as_json)
+    told = partial(_print_heir, overlap=overlap)
+    report(lambda kg: kg.rotate_key(key, overlap_hours=overlap, valid_days=days), told, as_json=as_json)
 
 
 @group.command()
@@ -114,9 +116,15 @@ def _print_new(made: CreatedKey) -> None:
     console.line(made.key)
     until = "until it is revoked" if made.expires_at is None else f"until {_day(made.expires_at)}"
     console.say(f"the key {made.key_id} of {made.name} ({made.scope}) is good {until}")
-    if made.replaces is not None:
-        console.say(f"it replaces {made.replaces}; `kg admin keys list` says until when that one is good")
     console.note("keep it now: it is shown this once and stored nowhere; it is sent by KG_API_KEY")
+
+
+def _print_heir(made: CreatedKey, *, overlap: float) -> None:
+    from kg_cli.terminal import console
+
+    _print_new(made)
+    until = f"good for {overlap:g} hours more at most" if overlap else "worth nothing any more"
+    console.say(f"the key {made.replaces}, which it replaces, is {until}")
 
 
 def _print_revoked(key: ApiKey) -> None:

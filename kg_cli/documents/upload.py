@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from kg_api.client import KgClient
-from kg_api.errors import KgError, TooLarge, Unavailable
+from kg_api.errors import Forbidden, KgError, TooLarge, Unauthorized, Unavailable
 from kg_api.models.library.batches import DocumentOutcome
 from kg_api.models.library.documents import Ingested
 from kg_api.models.library.formats import CONVERTED_SUFFIXES
@@ -19,6 +19,8 @@ from kg_api.parse.files import FileToIngest
 from kg_cli.jobs.waiting import patiently
 
 T = TypeVar("T")
+CONCERNS_ALL = (Unavailable, Unauthorized, Forbidden)
+"""What is told once, for the other files would meet the same."""
 
 PARALLEL_UPLOADS = 2
 """Parsing and storing keep two cores busy; more only waits."""
@@ -141,7 +143,7 @@ def _send(client: KgClient, documents: Sequence[dict[str, Any]]) -> Sequence[Doc
     """What became of each; None where the batch was refused as a whole: this service takes smaller ones."""
     try:
         return patiently(partial(client.ingest_batch, documents)).outcomes
-    except Unavailable:
+    except CONCERNS_ALL:
         raise
     except KgError:
         return [None] * len(documents)
@@ -181,7 +183,7 @@ def _upload_one(client: KgClient, into: Destination, file: FileToIngest) -> Uplo
         ingested = send_file(client.ingest_bytes, file, into)
     except OSError as error:
         return _unreadable(file, error)
-    except Unavailable:
+    except CONCERNS_ALL:
         raise
     except KgError as error:
         return Uploaded(file, problem=str(error))

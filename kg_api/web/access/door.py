@@ -31,6 +31,10 @@ NO_KEY: Final = (
     "administrator makes one with `kg admin keys create`. On the machine of the service `kg` needs none, "
     "with the KG_HOME of the service and at the address that it listens on"
 )
+NOT_A_KEY: Final = (
+    "what was sent as a key is none of kg's: send one header `Authorization: Bearer kg_...`, or look at "
+    "KG_API_KEY"
+)
 NO_GOOD: Final = (
     "the key is wrong, expired or revoked: an administrator makes another with `kg admin keys create`. On "
     "the machine of the service, with its KG_HOME, unset KG_API_KEY: `kg` needs none there"
@@ -120,7 +124,7 @@ class AccessControl:
             return ANYONE  # also while no key can be looked up: these tell why
         access = await self._door.identify(scope)
         if access is None and self._required:
-            raise Unauthorized(NO_KEY)
+            raise Unauthorized(NOT_A_KEY if "authorization" in Headers(scope=scope) else NO_KEY)
         if access is not None:
             self._rate.count(access)
         return access or ANYONE

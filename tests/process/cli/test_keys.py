@@ -46,18 +46,29 @@ def test_an_administrator_of_the_machine_gives_keys_to_others(kg: Kg, guarded: S
     assert (stranger.returncode, "KG_API_KEY" in stranger.stderr) == (Unauthorized.exit_code, True)
     reader = elsewhere | {"KG_API_KEY": key}
     assert kg("ontologies", env=reader).returncode == 0
+    notes = folder / "notes"
+    notes.mkdir()
+    for name in ("a.txt", "b.txt"):
+        (notes / name).write_text("A note.")
+    sent = kg("ingest", str(notes), "--ontology", "notes", env=reader)
+    assert (sent.returncode, sent.stderr.count("'write'")) == (Forbidden.exit_code, 1), "it is told once"
+    cut = kg("ontologies", env=elsewhere | {"KG_API_KEY": key[3:]})
+    assert (cut.returncode, "look at KG_API_KEY" in cut.stderr) == (Unauthorized.exit_code, True)
     refused = kg("admin", "keys", "create", "eve", env=reader)
     assert (refused.returncode, "'admin'" in refused.stderr) == (Forbidden.exit_code, True)
     assert key not in refused.stderr
 
     again = kg("admin", "keys", "create", "ada", env=at_home)
     assert (again.returncode, "rotate" in again.stderr) == (Conflict.exit_code, True)
-    turned = kg("admin", "keys", "rotate", "ada", "--overlap", "1", "--json", env=at_home)
-    assert json.loads(turned.stdout)["replaces"] == key.split("_")[1]
+    said = kg("admin", "keys", "rotate", "ada", "--overlap", "2", env=at_home)
+    assert f"the key {key.split('_')[1]}, which it replaces, is good for 2 hours" in said.stderr
+    heir = json.loads(kg("admin", "keys", "list", "--json", env=at_home).stdout)["keys"][0]["key_id"]
+    turned = kg("admin", "keys", "rotate", heir, "--overlap", "0", "--json", env=at_home)
+    assert json.loads(turned.stdout)["replaces"] == heir
     gone = kg("admin", "keys", "revoke", key.split("_")[1], env=at_home)
     assert (gone.returncode, "worth nothing" in gone.stderr) == (0, True), gone.stderr
     listed = json.loads(kg("admin", "keys", "list", "--json", env=at_home).stdout)
-    assert [each["state"] for each in listed["keys"]] == ["active", "revoked"]
+    assert [each["state"] for each in listed["keys"]] == ["active", "expired", "revoked"]
     assert kg("admin", "keys", "revoke", "nobody", env=at_home).returncode == NotFound.exit_code
 
 
